@@ -1,0 +1,372 @@
+// The C interface over the C++ one: arguments become views, exceptions become statuses with a message kept
+// for the calling thread. Exceptions of the
+// library end here and nowhere else; nothing is decided here.
+#include <complex>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/dispatch.hpp"
+#include "core/fields.hpp"
+#include "core/problem.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/tilewright.h"
+
+namespace tilewright {
+namespace {
+
+// The last message of each thread. References stay valid while entries are added, so a message can be handed
+// out.
+class LastErrors {
+ public:
+  void set(const char* message) {
+    std::lock_guard lock(mutex_);
+    messages_[std::this_thread::get_id()] = message;
+  }
+  const char* get() const {
+    std::lock_guard lock(mutex_);
+    const auto it = messages_.find(std::this_thread::get_id());
+    return it == messages_.end() ? "" : it->second.c_str();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::thread::id, std::string> messages_;
+};
+
+[[noreturn]] void refuse(const char* argument, const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, argument, message);
+}
+
+template <class E>
+E to_enum(const char* argument, int value, int last) {
+  if (value < 0 || value > last)
+    refuse(argument, fmt::format("{} = {} is none of 0 to {}", argument, value, last));
+  return static_cast<E>(value);
+}
+DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
+// A value that is no op stays none, so that the library's own checks report it like any other bad argument.
+Op to_op(int value) { return static_cast<Op>(value < 0 || value > TILEWRIGHT_CONJ_TRANS ? 255 : value); }
+
+GemmOptions to_options(const tilewright_options* options) {
+  GemmOptions result;
+  if (options == nullptr) return result;
+  result.target = to_enum<Target>("target", options->target, TILEWRIGHT_TARGET_HYBRID);
+  result.objective = to_enum<Objective>("objective", options->objective, TILEWRIGHT_OBJECTIVE_EDP);
+  result.threads = options->threads;
+  result.checked = options->checked != 0;
+  result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
+  if (options->candidate != nullptr) result.candidate = options->candidate;
+  if (options->config != nullptr) result.config = options->config;
+  return result;
+}
+
+BatchInfo to_info(int mode, int* codes) {
+  const auto info_mode = to_enum<InfoMode>("info_mode", mode, TILEWRIGHT_INFO_NONE);
+  return codes == nullptr ? BatchInfo{} : BatchInfo{info_mode, codes};
+}
+
+template <class T>
+T value_of(const char* argument, const void* value) {
+  if (value == nullptr) refuse(argument, fmt::format("{} is null", argument));
+  return *static_cast<const T*>(value);
+}
+
+// What every function of the interface runs in: no exception leaves it.
+template <class F>
+tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
+  const auto fail = [&](int status, const char* message) {
+    try {
+      errors.set(message);
+    } catch (...) {
+      return TILEWRIGHT_OUT_OF_MEMORY;  // for the message itself
+    }
+    return static_cast<tilewright_status>(status);
+  };
+  try {
+    f();
+    return TILEWRIGHT_OK;
+  } catch (const Error& error) {
+    return fail(static_cast<int>(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TILEWRIGHT_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(TILEWRIGHT_INTERNAL, error.what());
+  } catch (...) {
+    return fail(TILEWRIGHT_INTERNAL, "an unknown exception");
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
+
+using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
+
+struct tilewright_context {
+  std::unique_ptr<Context> context;  // null when it could not be made
+  mutable LastErrors errors;
+};
+
+struct tilewright_plan {
+  GemmPlan plan;
+  std::string explanation;
+  mutable LastErrors errors;
+};
+
+namespace {
+
+template <class F>
+tilewright_status with_context(tilewright_context* handle, F&& f) noexcept {
+  if (handle == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
+  return guarded(handle->errors, [&] {
+    if (handle->context == nullptr) refuse("context", "the context could not be made, so nothing runs in it");
+    f(*handle->context);
+  });
+}
+
+// Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
+struct Shape {
+  Op op_a, op_b;
+  std::int64_t m, n, k;
+
+  std::int64_t a_rows() const { return op_a == Op::none ? m : k; }
+  std::int64_t a_cols() const { return op_a == Op::none ? k : m; }
+  std::int64_t b_rows() const { return op_b == Op::none ? k : n; }
+  std::int64_t b_cols() const { return op_b == Op::none ? n : k; }
+};
+Shape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {to_op(op_a), to_op(op_b), m, n, k};
+}
+
+// The arrays of a grouped or variable call; element g of each describes group g.
+struct GroupArrays {
+  const tilewright_op *op_a, *op_b;
+  const std::int64_t *m, *n, *k;
+  const void* alpha;
+  const void* const* a;
+  const std::int64_t* lda;
+  const void* const* b;
+  const std::int64_t* ldb;
+  const void* beta;
+  void* const* c;
+  const std::int64_t* ldc;
+  std::int64_t group_count;
+  const std::int64_t* group_size;  // null: one problem each
+};
+
+void check_arrays(const GroupArrays& x) {
+  if (x.group_count < 0) refuse("group_count", fmt::format("group_count = {} is negative", x.group_count));
+  if (x.group_count == 0) return;
+  const std::pair<const char*, const void*> arrays[] = {
+      {"op_a", x.op_a},   {"op_b", x.op_b}, {"m", x.m},     {"n", x.n}, {"k", x.k},
+      {"alpha", x.alpha}, {"a", x.a},       {"lda", x.lda}, {"b", x.b}, {"ldb", x.ldb},
+      {"beta", x.beta},   {"c", x.c},       {"ldc", x.ldc}};
+  for (const auto& [name, array] : arrays)
+    if (array == nullptr) refuse(name, fmt::format("the array {} is null", name));
+}
+
+template <class T>
+std::vector<GemmGroup<T>> to_groups(const GroupArrays& x) {
+  check_arrays(x);
+  std::vector<GemmGroup<T>> groups;
+  groups.reserve(static_cast<std::size_t>(x.group_count));
+  std::int64_t first = 0;
+  for (std::int64_t g = 0; g < x.group_count; ++g) {
+    const std::int64_t count = x.group_size == nullptr ? 1 : x.group_size[g];
+    if (count < 0) refuse("group_size", fmt::format("group {}: group_size = {} is negative", g, count));
+    GemmGroup<T> group;
+    group.op_a = to_op(x.op_a[g]);
+    group.op_b = to_op(x.op_b[g]);
+    group.m = x.m[g];
+    group.n = x.n[g];
+    group.k = x.k[g];
+    group.alpha = static_cast<const T*>(x.alpha)[g];
+    group.a = reinterpret_cast<const T* const*>(x.a) + first;
+    group.lda = x.lda[g];
+    group.b = reinterpret_cast<const T* const*>(x.b) + first;
+    group.ldb = x.ldb[g];
+    group.beta = static_cast<const T*>(x.beta)[g];
+    group.c = reinterpret_cast<T* const*>(x.c) + first;
+    group.ldc = x.ldc[g];
+    group.count = count;
+    groups.push_back(group);
+    first += count;
+  }
+  return groups;
+}
+
+tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupArrays& arrays,
+                             const tilewright_options* options, int info_mode, int* info) noexcept {
+  return with_context(handle, [&](Context& context) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const auto groups = to_groups<T>(arrays);
+      gemm_grouped<T>(context, groups, to_options(options), to_info(info_mode, info));
+    });
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+tilewright_status tilewright_create(const char* cpu, const char* wisdom, tilewright_context** context) {
+  if (context == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
+  *context = new (std::nothrow) tilewright_context;
+  if (*context == nullptr) return TILEWRIGHT_OUT_OF_MEMORY;
+  return guarded((*context)->errors, [&] {
+    ContextOptions options;
+    if (cpu != nullptr) options.cpu = cpu;
+    if (wisdom != nullptr) options.wisdom = wisdom;
+    (*context)->context = std::make_unique<Context>(options);
+  });
+}
+
+void tilewright_destroy(tilewright_context* context) { delete context; }
+
+const char* tilewright_last_error(const tilewright_context* context) {
+  return context == nullptr ? "context is null" : context->errors.get();
+}
+
+const char* tilewright_version(void) { return TILEWRIGHT_VERSION; }
+
+tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a,
+                                  tilewright_op op_b, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                  const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
+                                  void* c, int64_t ldc, const tilewright_options* options) {
+  return with_context(context, [&](Context& ctx) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const Shape s = to_shape(op_a, op_b, m, n, k);
+      gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha),
+              {static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda},
+              {static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb}, value_of<T>("beta", beta),
+              {static_cast<T*>(c), m, n, ldc}, to_options(options));
+    });
+  });
+}
+
+tilewright_status tilewright_gemm_strided_batched(
+    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b, int64_t m,
+    int64_t n, int64_t k, const void* alpha, const void* a, int64_t lda, int64_t stride_a, const void* b,
+    int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
+    int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
+  return with_context(context, [&](Context& ctx) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const StridedBatch<const T> va{
+          static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, stride_a, batch_count};
+      const StridedBatch<const T> vb{
+          static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, stride_b, batch_count};
+      const StridedBatch<T> vc{static_cast<T*>(c), m, n, ldc, stride_c, batch_count};
+      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+                      to_options(options), to_info(info_mode, info));
+    });
+  });
+}
+
+tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                  tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                  int64_t n, int64_t k, const void* alpha,
+                                                  const void* const* a, int64_t lda, const void* const* b,
+                                                  int64_t ldb, const void* beta, void* const* c, int64_t ldc,
+                                                  int64_t batch_count, const tilewright_options* options,
+                                                  tilewright_info_mode info_mode, int* info) {
+  return with_context(context, [&](Context& ctx) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const PointerBatch<const T> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
+                                     batch_count};
+      const PointerBatch<const T> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
+                                     batch_count};
+      const PointerBatch<T> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
+      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+                      to_options(options), to_info(info_mode, info));
+    });
+  });
+}
+
+tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                      tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                      int64_t n, int64_t k, const void* alpha, const void* a,
+                                                      int64_t lda, const void* b, int64_t ldb,
+                                                      const void* beta, void* c, int64_t ldc, int64_t block,
+                                                      int64_t batch_count, const tilewright_options* options,
+                                                      tilewright_info_mode info_mode, int* info) {
+  return with_context(context, [&](Context& ctx) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const InterleavedBatch<const T> va{
+          static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, block, batch_count};
+      const InterleavedBatch<const T> vb{
+          static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, block, batch_count};
+      const InterleavedBatch<T> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
+      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+                      to_options(options), to_info(info_mode, info));
+    });
+  });
+}
+
+tilewright_status tilewright_gemm_grouped_batched(
+    tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
+    const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
+    const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
+    const int64_t* ldc, int64_t group_count, const int64_t* group_size, const tilewright_options* options,
+    tilewright_info_mode info_mode, int* info) {
+  if (group_size == nullptr && group_count > 0)
+    return with_context(context, [](Context&) { refuse("group_size", "the array group_size is null"); });
+  return run_groups(context, dtype,
+                    {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size},
+                    options, info_mode, info);
+}
+
+tilewright_status tilewright_gemm_variable_batched(
+    tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
+    const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
+    const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
+    const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
+    tilewright_info_mode info_mode, int* info) {
+  return run_groups(context, dtype,
+                    {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch_count, nullptr}, options,
+                    info_mode, info);
+}
+
+tilewright_status tilewright_plan_create(tilewright_context* context, const char* problem,
+                                         const tilewright_options* options, tilewright_plan** plan) {
+  if (plan != nullptr) *plan = nullptr;
+  return with_context(context, [&](Context& ctx) {
+    if (problem == nullptr) refuse("problem", "problem is null");
+    if (plan == nullptr) refuse("plan", "plan is null");
+    GemmPlan made = tilewright::plan(ctx, parse_problem(problem), to_options(options));
+    std::string explanation = made.explain();
+    *plan = new tilewright_plan{std::move(made), std::move(explanation), {}};
+  });
+}
+
+void tilewright_plan_destroy(tilewright_plan* plan) { delete plan; }
+
+tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* alpha, const void* a,
+                                      const void* b, const void* beta, void* c) {
+  if (plan == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
+  return guarded(plan->errors, [&] {
+    const GemmProblem& p = plan->plan.problem();
+    dispatch(p.dtype, [&]<class T>() {
+      const BatchScalar<T> x(value_of<T>("alpha", alpha)), y(value_of<T>("beta", beta));
+      if (p.layout == Layout::pointer)
+        plan->plan.run<T>(x, static_cast<const T* const*>(a), static_cast<const T* const*>(b), y,
+                          static_cast<T* const*>(c));
+      else
+        plan->plan.run<T>(x, static_cast<const T*>(a), static_cast<const T*>(b), y, static_cast<T*>(c));
+    });
+  });
+}
+
+const char* tilewright_plan_explain(const tilewright_plan* plan) {
+  return plan == nullptr ? "" : plan->explanation.c_str();
+}
+
+const char* tilewright_plan_last_error(const tilewright_plan* plan) {
+  return plan == nullptr ? "plan is null" : plan->errors.get();
+}
+
+}  // extern "C"

@@ -1,0 +1,240 @@
+// gemm and gemm_batched for the four element types: views become a problem and operands, faults become info
+// codes or an Error, and the plan cached in the Context runs them. What runs, and how, is decided in gemm/.
+#include "tilewright/gemm.hpp"
+
+#include <complex>
+
+#include "gemm/execute.hpp"
+#include "gemm/groups.hpp"
+#include "gemm/pointers.hpp"
+#include "gemm/report.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+std::int64_t count_of(const MatrixView<T>&) {
+  return 1;
+}
+template <class View>
+std::int64_t count_of(const View& view) {
+  return view.count;
+}
+
+// The fields of the problem that only one kind of view has.
+template <class T>
+void describe_layout(GemmProblem& p, const MatrixView<const T>&, const MatrixView<const T>&,
+                     const MatrixView<T>&) {
+  p.layout = Layout::single;
+}
+template <class T>
+void describe_layout(GemmProblem& p, const StridedBatch<const T>& a, const StridedBatch<const T>& b,
+                     const StridedBatch<T>& c) {
+  p.layout = Layout::strided;
+  p.stride_a = a.stride;
+  p.stride_b = b.stride;
+  p.stride_c = c.stride;
+}
+template <class T>
+void describe_layout(GemmProblem& p, const PointerBatch<const T>&, const PointerBatch<const T>&,
+                     const PointerBatch<T>&) {
+  p.layout = Layout::pointer;
+}
+template <class T>
+void describe_layout(GemmProblem& p, const InterleavedBatch<const T>& a, const InterleavedBatch<const T>& b,
+                     const InterleavedBatch<T>& c) {
+  if (a.block != c.block || b.block != c.block)
+    throw Error(ErrorCode::invalid_argument, "block",
+                fmt::format("the blocks of a, b and c differ: {}, {}, {}", a.block, b.block, c.block));
+  p.layout = c.block == c.count ? Layout::interleaved : Layout::block_interleaved;
+  p.block = c.block;
+}
+
+template <class T>
+Scalar class_of(const BatchScalar<T>& scalar) {
+  if (scalar.values != nullptr) return Scalar::general;
+  if (scalar.value == T(0)) return Scalar::zero;
+  return scalar.value == T(1) ? Scalar::one : Scalar::general;
+}
+
+// One call on a fixed-size batch. Input is the view of const T that A and B have, Output the view of T that C
+// has.
+template <class T, class Input, class Output>
+class FixedCall {
+ public:
+  FixedCall(Op op_a, Op op_b, const BatchScalar<T>& alpha, const Input& a, const Input& b,
+            const BatchScalar<T>& beta, const Output& c)
+      : alpha_(alpha), beta_(beta), a_(a), b_(b), c_(c) {
+    GemmProblem& p = problem_;
+    p.dtype = dtype_of<T>;
+    p.op_a = op_a;
+    p.op_b = op_b;
+    p.m = c.rows;
+    p.n = c.cols;
+    p.k = op_a == Op::none ? a.cols : a.rows;
+    p.lda = a.ld;
+    p.ldb = b.ld;
+    p.ldc = c.ld;
+    p.batch_count = count_of(c);
+    p.alpha = class_of(alpha);
+    p.beta = class_of(beta);
+    if (count_of(a) != p.batch_count || count_of(b) != p.batch_count)
+      throw Error(ErrorCode::invalid_argument, "count",
+                  fmt::format("the counts of a, b and c differ: {}, {}, {}", count_of(a), count_of(b),
+                              p.batch_count));
+    describe_layout<T>(p, a, b, c);
+  }
+
+  void run(Context& context, const GemmOptions& options, const BatchInfo& info) const {
+    const auto fault = find_view_fault();
+    if (fault &&
+        fault->blas_number == 0)  // a bad count or block is no argument of the BLAS routine: no code tells it
+      throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
+    InfoReport report(info, problem_.batch_count, 1);
+    if (fault) return report.group(0, problem_.batch_count, 0, *fault);
+    if (problem_.layout == Layout::pointer) {
+      const auto bad = find_bad_problems(problem_, operands(), options.checked);
+      for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
+      if (!bad.empty()) {
+        const GoodProblems good(problem_, operands(), bad);
+        return execute(*find_plan(context.impl(), good.problem(), options), good.operands());
+      }
+    }
+    execute_all(*find_plan(context.impl(), problem_, options));
+  }
+
+ private:
+  bool writes() const { return problem_.m > 0 && problem_.n > 0 && problem_.batch_count > 0; }
+  // Whether a null base address of A or B matters. The zeros among per-problem alphas are not looked at here.
+  bool reads_ab() const { return writes() && problem_.k > 0 && problem_.alpha != Scalar::zero; }
+
+  std::optional<Fault> find_view_fault() const {
+    const GemmProblem& p = problem_;
+    // Ops and sizes first: without them the shapes of a and b mean nothing.
+    if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k) return fault;
+    if (a_.rows != p.a_rows() || a_.cols != p.a_cols())
+      return Fault{"a", blas_number::a,
+                   fmt::format("a is {} x {} as stored, but op_a = {} and the {} rows of c need {} x {}",
+                               a_.rows, a_.cols, to_string(p.op_a), p.m, p.a_rows(), p.a_cols())};
+    if (b_.rows != p.b_rows() || b_.cols != p.b_cols())
+      return Fault{
+          "b", blas_number::b,
+          fmt::format("b is {} x {} as stored, but op_b = {}, k = {} and the {} columns of c need {} x {}",
+                      b_.rows, b_.cols, to_string(p.op_b), p.k, p.n, p.b_rows(), p.b_cols())};
+    if (auto fault = find_fault(p)) return fault;
+    if (reads_ab() && a_.data == nullptr) return Fault{"a", blas_number::a, "a.data is null"};
+    if (reads_ab() && b_.data == nullptr) return Fault{"b", blas_number::b, "b.data is null"};
+    if (writes() && c_.data == nullptr) return Fault{"c", blas_number::c, "c.data is null"};
+    return {};
+  }
+
+  Operands operands() const {
+    return {a_.data,
+            b_.data,
+            const_cast<void*>(static_cast<const void*>(c_.data)),
+            alpha_.values == nullptr ? &alpha_.value : alpha_.values,
+            beta_.values == nullptr ? &beta_.value : beta_.values,
+            alpha_.values == nullptr ? 0 : 1,
+            beta_.values == nullptr ? 0 : 1};
+  }
+
+  void execute_all(const GemmPlan::Impl& plan) const {
+    const Operands o = operands();
+    if (alpha_.values == nullptr && beta_.values == nullptr &&
+        is_one_kernel_call(plan, alpha_.value, beta_.value))
+      call_kernel(plan, o.a, o.b, o.c, o.alpha, o.beta);
+    else
+      execute(plan, o);
+  }
+
+  const BatchScalar<T>& alpha_;
+  const BatchScalar<T>& beta_;
+  const Input& a_;
+  const Input& b_;
+  const Output& c_;
+  GemmProblem problem_;
+};
+
+template <class T, class Input, class Output>
+void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T>& alpha, const Input& a,
+               const Input& b, const BatchScalar<T>& beta, const Output& c, const GemmOptions& options,
+               const BatchInfo& info) {
+  FixedCall<T, Input, Output>(op_a, op_b, alpha, a, b, beta, c).run(context, options, info);
+}
+
+// A variable batch as groups of one problem, whose arrays of pointers are the pointers inside the items.
+template <class T>
+std::vector<GemmGroup<T>> groups_of(std::span<const GemmItem<T>> items) {
+  std::vector<GemmGroup<T>> groups;
+  groups.reserve(items.size());
+  for (const GemmItem<T>& x : items)
+    groups.push_back(
+        {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, &x.a, x.lda, &x.b, x.ldb, x.beta, &x.c, x.ldc, 1});
+  return groups;
+}
+
+}  // namespace
+
+template <class T>
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T>> a,
+          Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options) {
+  run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
+}
+
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
+                  StridedBatch<T> c, const GemmOptions& options, BatchInfo info) {
+  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
+}
+
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<PointerBatch<const T>> a, Same<PointerBatch<const T>> b, Same<BatchScalar<T>> beta,
+                  PointerBatch<T> c, const GemmOptions& options, BatchInfo info) {
+  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
+}
+
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<InterleavedBatch<const T>> a, Same<InterleavedBatch<const T>> b,
+                  Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options,
+                  BatchInfo info) {
+  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
+}
+
+template <class T>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
+                  BatchInfo info) {
+  run_groups<T>(context.impl(), groups, options, info);
+}
+
+template <class T>
+void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
+                   BatchInfo info) {
+  const auto groups = groups_of(items);
+  run_groups<T>(context.impl(), groups, options, info);
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                        \
+  template void gemm(Context&, Op, Op, Same<T>, Same<MatrixView<const T>>, Same<MatrixView<const T>>,    \
+                     Same<T>, MatrixView<T>, const GemmOptions&);                                        \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<StridedBatch<const T>>,        \
+                             Same<StridedBatch<const T>>, Same<BatchScalar<T>>, StridedBatch<T>,         \
+                             const GemmOptions&, BatchInfo);                                             \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<PointerBatch<const T>>,        \
+                             Same<PointerBatch<const T>>, Same<BatchScalar<T>>, PointerBatch<T>,         \
+                             const GemmOptions&, BatchInfo);                                             \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<InterleavedBatch<const T>>,    \
+                             Same<InterleavedBatch<const T>>, Same<BatchScalar<T>>, InterleavedBatch<T>, \
+                             const GemmOptions&, BatchInfo);                                             \
+  template void gemm_grouped(Context&, std::span<const GemmGroup<T>>, const GemmOptions&, BatchInfo);    \
+  template void gemm_variable(Context&, std::span<const GemmItem<T>>, const GemmOptions&, BatchInfo);
+
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

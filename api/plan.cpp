@@ -1,0 +1,70 @@
+// GemmPlan::run for the four element types: the short way from operands to the kernel, on which hot loops
+// live, and the full way for everything else.
+#include <complex>
+
+#include "gemm/execute.hpp"
+#include "gemm/operand.hpp"
+
+namespace tilewright {
+namespace {
+
+[[noreturn]] void refuse(const char* argument, const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, argument, message);
+}
+
+void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void* a, const void* b,
+                    const void* c) {
+  if (p.dtype != dtype)
+    refuse("dtype",
+           fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
+  if ((p.layout == Layout::pointer) != pointers)
+    refuse("a", pointers ? fmt::format("the plan is for a {} batch, not for arrays of pointers",
+                                       to_string(p.layout))
+                         : "the plan is for arrays of pointers");
+  if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
+  const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
+  if (reads_ab && a == nullptr) refuse("a", "a is null");
+  if (reads_ab && b == nullptr) refuse("b", "b is null");
+  if (c == nullptr) refuse("c", "c is null");
+}
+
+template <class T>
+void run_plan(const GemmPlan::Impl& plan, bool pointers, const BatchScalar<T>& alpha, const void* a,
+              const void* b, const BatchScalar<T>& beta, void* c) {
+  const bool right_kind =
+      plan.problem.dtype == dtype_of<T> && (plan.problem.layout == Layout::pointer) == pointers;
+  if (right_kind && a != nullptr && b != nullptr && c != nullptr && alpha.values == nullptr &&
+      beta.values == nullptr && is_one_kernel_call(plan, alpha.value, beta.value))
+    return call_kernel(plan, a, b, c, &alpha.value, &beta.value);
+  check_operands(plan.problem, dtype_of<T>, pointers, a, b, c);
+  execute(plan, {a, b, c, alpha.values == nullptr ? &alpha.value : alpha.values,
+                 beta.values == nullptr ? &beta.value : beta.values, alpha.values == nullptr ? 0 : 1,
+                 beta.values == nullptr ? 0 : 1});
+}
+
+}  // namespace
+
+template <class T>
+void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta,
+                   T* c) const {
+  run_plan<T>(*impl_, false, alpha, a, b, beta, c);
+}
+
+template <class T>
+void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b,
+                   BatchScalar<Same<T>> beta, T* const* c) const {
+  run_plan<T>(*impl_, true, alpha, a, b, beta, const_cast<T**>(c));
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void GemmPlan::run(BatchScalar<Same<T>>, const T*, const T*, BatchScalar<Same<T>>, T*) const;    \
+  template void GemmPlan::run(BatchScalar<Same<T>>, const T* const*, const T* const*, BatchScalar<Same<T>>, \
+                              T* const*) const;
+
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

@@ -1,0 +1,120 @@
+// Opening CBLAS libraries and calling them over a batch.
+#include "cblas_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "batch_loop.hpp"
+#include "core/dispatch.hpp"
+
+namespace tilewright::peers {
+namespace {
+
+constexpr std::int64_t batch_piece = 256;  // problems per call of a routine that takes arrays of pointers
+constexpr std::int64_t int_limit = 2147483647;
+
+template <class T>
+struct CblasCall {
+  CblasCall(const PeerCase& request)
+      : op_a(cblas_op(request.problem.op_a)),
+        op_b(cblas_op(request.problem.op_b)),
+        m(int(request.problem.m)),
+        n(int(request.problem.n)),
+        k(int(request.problem.k)),
+        lda(int(request.problem.lda)),
+        ldb(int(request.problem.ldb)),
+        ldc(int(request.problem.ldc)),
+        alpha(scalar_as<T>(request.alpha)),
+        beta(scalar_as<T>(request.beta)) {}
+  int op_a, op_b, m, n, k, lda, ldb, ldc;
+  T alpha, beta;
+};
+
+template <class T>
+void add_loop(PeerOffer& offer, const PeerCase& request, CblasGemm<T> gemm) {
+  add_loop_variants<T>(
+      offer, request, "loop", [gemm, call = CblasCall<T>(request)](const auto& at, std::int64_t p) {
+        gemm(cblas_column_major, call.op_a, call.op_b, call.m, call.n, call.k, cblas_scalar(call.alpha),
+             at.a(p), call.lda, at.b(p), call.ldb, cblas_scalar(call.beta), at.c(p), call.ldc);
+      });
+}
+
+// Arrays of pointers are filled piece by piece; for pointer batches that is a copy of what the caller has
+// anyway.
+template <class T>
+void add_batch(PeerOffer& offer, const PeerCase& request, CblasGemmBatch<T> gemm) {
+  add_range_variants<T>(
+      offer, request, "batch",
+      [gemm, call = CblasCall<T>(request)](const auto& at, std::int64_t first, std::int64_t count) {
+        std::array<const T*, batch_piece> a, b;
+        std::array<T*, batch_piece> c;
+        for (std::int64_t begin = first; begin < first + count; begin += batch_piece) {
+          const int size = int(std::min(batch_piece, first + count - begin));
+          for (int i = 0; i < size; ++i) {
+            a[std::size_t(i)] = at.a(begin + i);
+            b[std::size_t(i)] = at.b(begin + i);
+            c[std::size_t(i)] = at.c(begin + i);
+          }
+          gemm(cblas_column_major, &call.op_a, &call.op_b, &call.m, &call.n, &call.k, &call.alpha, a.data(),
+               &call.lda, b.data(), &call.ldb, &call.beta, c.data(), &call.ldc, 1, &size);
+        }
+      });
+}
+
+template <class T>
+void add_batch_strided(PeerOffer& offer, const PeerCase& request, CblasGemmBatchStrided<T> gemm) {
+  const GemmProblem& problem = request.problem;
+  const std::array<int, 3> strides{int(problem.stride_a), int(problem.stride_b), int(problem.stride_c)};
+  add_range_variants<T>(
+      offer, request, "batch_strided",
+      [gemm, strides, call = CblasCall<T>(request)](const auto& at, std::int64_t first, std::int64_t count) {
+        gemm(cblas_column_major, call.op_a, call.op_b, call.m, call.n, call.k, cblas_scalar(call.alpha),
+             at.a(first), call.lda, strides[0], at.b(first), call.ldb, strides[1], cblas_scalar(call.beta),
+             at.c(first), call.ldc, strides[2], int(count));
+      });
+}
+
+}  // namespace
+
+Library Library::open(const std::vector<std::string>& candidates) {
+  Library library;
+  for (const std::string& path : candidates) {
+    library.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    library.path_ = path;
+    if (library.handle_) return library;
+    const char* error = dlerror();
+    library.error_ = error ? error : path + " does not open";
+  }
+  return library;
+}
+
+void* Library::find(const std::string& name) const {
+  return handle_ ? dlsym(handle_, name.c_str()) : nullptr;
+}
+
+template <class T>
+PeerOffer CblasPeer::prepare_typed(const PeerCase& request) const {
+  const GemmProblem& problem = request.problem;
+  const char letter = blas_letter(problem.dtype);
+  const auto gemm = library_.symbol<CblasGemm<T>>(fmt::format("cblas_{}gemm", letter));
+  if (!gemm) return PeerOffer::decline(fmt::format("{} has no cblas_{}gemm", library_.path(), letter));
+  PeerOffer offer;
+  add_loop<T>(offer, request, gemm);
+  if (const auto batch = library_.symbol<CblasGemmBatch<T>>(fmt::format("cblas_{}gemm_batch", letter)))
+    add_batch<T>(offer, request, batch);
+  const auto strided =
+      library_.symbol<CblasGemmBatchStrided<T>>(fmt::format("cblas_{}gemm_batch_strided", letter));
+  if (strided && problem.layout == Layout::strided) add_batch_strided<T>(offer, request, strided);
+  return offer;
+}
+
+PeerOffer CblasPeer::prepare(const PeerCase& request) const {
+  const GemmProblem& problem = request.problem;
+  for (const std::int64_t value : {problem.batch_count, problem.stride_a, problem.stride_b, problem.stride_c})
+    if (value > int_limit) return PeerOffer::decline("a size does not fit its 32-bit integers");
+  return dispatch(problem.dtype, [&]<class T>() { return prepare_typed<T>(request); });
+}
+
+}  // namespace tilewright::peers

@@ -1,0 +1,8 @@
+// The plain ikj loops for f32; see loops.hpp.
+#include "loops.hpp"
+
+namespace tilewright::peers {
+
+FixedTable<float> loop_ikj_f32() { return loop_table<float, LoopOrder::ikj>(); }
+
+}  // namespace tilewright::peers

@@ -1,0 +1,51 @@
+// What bench_small times: one way of multiplying n x n matrices of one type with one beta, as a function that
+// walks a packed batch. The lists are made by the small_*.cpp files, each built with the flags of its rivals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright::bench {
+
+struct SmallCase {
+  std::string impl;     // tilewright_small, loop_ijk, ...
+  std::string variant;  // what distinguishes entries of one impl: flags, order of the inner loops, config
+  int element_bytes = 0;
+  int n = 0;
+  int beta = 0;
+  // Multiplies problems 0 .. problem_count - 1, `passes` times over.
+  void (*run)(const void* a, const void* b, void* c, std::int64_t problem_count,
+              std::int64_t passes) = nullptr;
+};
+using SmallCases = std::vector<SmallCase>;
+
+// Body::multiply(a, b, c) on every problem of a packed batch. The barrier keeps passes and problems apart;
+// within a problem the compiler is free.
+template <class T, int N, class Body>
+__attribute__((noinline)) void walk(const void* a_data, const void* b_data, void* c_data,
+                                    std::int64_t problem_count, std::int64_t passes) {
+  const auto* a = static_cast<const T*>(a_data);
+  const auto* b = static_cast<const T*>(b_data);
+  auto* c = static_cast<T*>(c_data);
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    for (std::int64_t p = 0; p < problem_count; ++p) {
+      Body::multiply(a + p * N * N, b + p * N * N, c + p * N * N);
+      __asm__ volatile("" ::: "memory");
+    }
+  }
+}
+
+// Sizes 2 .. 32.
+inline constexpr int first_size = 2;
+using SizeOffsets = std::make_integer_sequence<int, 31>;
+
+SmallCases small_header_f64();
+SmallCases small_header_f32();
+SmallCases small_loops_f64();
+SmallCases small_loops_f32();
+SmallCases small_loops_f64_512();
+SmallCases small_loops_f32_512();
+
+}  // namespace tilewright::bench

@@ -1,0 +1,138 @@
+// The verb `bench`: ours beside the peers, interleaved in one run. This file registers the flags and runs the
+// list of cases; what a case is, who takes part and how it is told are in bench_cases, bench_contenders,
+// bench_run and bench_report.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench_families.hpp"
+#include "bench_report.hpp"
+#include "json_lines.hpp"
+#include "progress.hpp"
+#include "provenance.hpp"
+#include "record_log.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+void print_peers(std::FILE* out, const BenchMachine& machine) {
+  std::string found;
+  for (const auto& peer : machine.search.found)
+    found += fmt::format("{}{} {}", found.empty() ? "" : ", ", peer->name(), peer->version());
+  fmt::print(out, "peers: {}\n", found.empty() ? "none" : found);
+  for (const auto& missing : machine.search.missing)
+    fmt::print(out, "not here: {} ({})\n", missing.name, missing.reason);
+}
+
+// Why somebody is not in the comparison, once per implementation and reason.
+class Absences {
+ public:
+  void print(std::FILE* out, const std::vector<Absence>& absences) {
+    for (const Absence& absence : absences) {
+      std::string line = fmt::format("left out: {} ({})", absence.impl, absence.reason);
+      if (std::find(told_.begin(), told_.end(), line) != told_.end()) continue;
+      fmt::print(out, "{}\n", line);
+      told_.push_back(std::move(line));
+    }
+  }
+
+ private:
+  std::vector<std::string> told_;
+};
+
+void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
+  JsonLines json(flags.json);
+  std::FILE* out = json.people();
+  json.write({{"command", command_line()}});
+  BenchMachine machine;
+  if (plan.all_peers || !plan.peers.empty()) print_peers(out, machine);
+  fmt::print(out, "{}\n", table_head());
+  Progress progress("bench", std::int64_t(plan.cases.size()));
+  Summary summary;
+  Absences absences;
+  std::int64_t done = 0;
+  for (const BenchCase& bench_case : plan.cases) {
+    progress.show(done, problem_text(bench_case));
+    const CaseResult result = run_case(machine, plan, bench_case);
+    progress.clear();
+    absences.print(out, result.absences);
+    fmt::print(out, "{}\n", table_line(result));
+    if (flags.counters) print_counters(out, machine, result);
+    std::fflush(out);
+    for (const auto& object : json_of(result)) json.write(object);
+    summary.add(result);
+    if (!flags.record.empty()) record_run(flags.record, bench_case.problem, result.ours().seconds.centre);
+    ++done;
+  }
+  progress.clear();
+  for (const std::string& line : summary.lines()) fmt::print(out, "{}\n", line);
+  for (const auto& object : summary.objects()) json.write(object);
+}
+
+void run_bench(const BenchFlags& flags) {
+  const BenchPlan plan = plan_bench(flags);
+  if (flags.family == "overhead") return bench_overhead(flags, plan);
+  if (flags.family == "layout") return bench_layout(flags, plan);
+  if (flags.family == "transfer") return bench_transfer(flags, plan);
+  run_cases(flags, plan);
+}
+
+void add_case_flags(CLI::App& verb, BenchFlags& flags) {
+  verb.add_option("--dtype", flags.dtype, "f32, f64, c64, c128")->capture_default_str();
+  verb.add_option("--sizes", flags.sizes, "n, first:last[:step] or MxNxK, separated by commas")
+      ->capture_default_str();
+  verb.add_option("--op", flags.op, "pairs of n, t, c: nn, nt, tc, ...")->capture_default_str();
+  verb.add_option("--layout", flags.layout,
+                  "single, strided, pointer, interleaved, block_interleaved, grouped, variable")
+      ->capture_default_str();
+  verb.add_option("--batch", flags.batch,
+                  "problems per batch (default: what the residency asks for; hot: at most that)");
+  verb.add_option("--block", flags.block,
+                  "problems per block of a block-interleaved batch (default: one 64-byte vector)");
+  verb.add_option("--alpha", flags.alpha, "one value")->capture_default_str();
+  verb.add_option("--beta", flags.beta, "values")->capture_default_str();
+  verb.add_option("--pad-ld", flags.pad_ld, "rows added to every leading dimension")->capture_default_str();
+  verb.add_option("--pointer-order", flags.pointer_order, "sequential, random")->capture_default_str();
+  verb.add_option("--residency", flags.residency, "cold, l2, l1")->capture_default_str();
+  verb.add_option("--location", flags.location, "host (device is not built yet)")->capture_default_str();
+  verb.add_option("--memory", flags.memory, "pageable (pinned is not built yet)")->capture_default_str();
+  verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
+  verb.add_option("--data", flags.data, "uniform, graded, pow2")->capture_default_str();
+}
+
+void add_run_flags(CLI::App& verb, BenchFlags& flags) {
+  verb.add_option("--threads", flags.threads, "N, a list, or 1:N")->capture_default_str();
+  verb.add_option("--candidate", flags.candidate, "ours: only this candidate");
+  verb.add_option("--config", flags.config, "ours: JSON fields over the default config");
+  verb.add_option("--objective", flags.objective, "time (others are not built yet)")->capture_default_str();
+  verb.add_option("--target", flags.target, "auto, cpu (gpu, hybrid are not built yet)")
+      ->capture_default_str();
+  verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
+  verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
+  verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
+      ->capture_default_str();
+  verb.add_option("--record", flags.record, "adds what was multiplied to this log");
+  verb.add_option("--json", flags.json, "one JSON object per line into this file (- is stdout)");
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("bench", "ours beside the peers, interleaved in one run");
+  auto flags = std::make_shared<BenchFlags>();
+  verb->add_option(
+          "FAMILY", flags->family,
+          "gemm_small_cpu, layout, transfer, overhead (gemm_small, gemm, hybrid, lu are not built yet)")
+      ->capture_default_str();
+  add_case_flags(*verb, *flags);
+  add_run_flags(*verb, *flags);
+  verb->footer(
+      "cold walks distinct batches of 1 GiB in all; l2 and l1 repeat one batch of 512 or 24 KiB, each thread "
+      "its own.\n"
+      "Example: tilewright bench --dtype f64 --sizes 2:16,5x13x23 --beta 0,1 --residency cold,l2,l1 --json "
+      "run.jsonl");
+  verb->callback([flags] { run_bench(*flags); });
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,189 @@
+// From flags to cases: the product of all lists, in an order that changes the element type least often.
+#include "bench_cases.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/problem.hpp"
+#include "lists.hpp"
+#include "peer.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+[[noreturn]] void not_built(const std::string& flag, const std::string& value, const std::string& reason) {
+  throw Error(ErrorCode::unsupported, flag,
+              fmt::format("{} = '{}' is not built yet: {}", flag, value, reason));
+}
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& value, const std::string& reason) {
+  throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, value, reason));
+}
+
+Scalar scalar_class(double value) {
+  return value == 0 ? Scalar::zero : value == 1 ? Scalar::one : Scalar::general;
+}
+
+void refuse_what_is_not_built(const BenchFlags& flags) {
+  const std::map<std::string, std::string> families = {{"gemm_small", "batched small matrices on the GPU"},
+                                                       {"gemm", "one large matrix on the GPU"},
+                                                       {"hybrid", "CPU and GPU together"},
+                                                       {"lu", "LU factorisation"}};
+  if (const auto at = families.find(flags.family); at != families.end())
+    not_built("FAMILY", flags.family, at->second);
+  const std::vector<std::string> known = {"gemm_small_cpu", "layout", "overhead", "transfer"};
+  if (std::find(known.begin(), known.end(), flags.family) == known.end())
+    refuse("FAMILY", flags.family,
+           "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
+  for (const std::string& location : split(flags.location, ','))
+    if (enum_from_string<Location>(location, "--location") != Location::host)
+      not_built("--location", location, "there are no GPU kernels in this version");
+  for (const std::string& memory : split(flags.memory, ',')) {
+    if (memory == "pinned") not_built("--memory", memory, "pinned memory matters to GPU transfers only");
+    if (memory != "pageable") refuse("--memory", memory, "is not one of pinned, pageable");
+  }
+  const auto objective = enum_from_string<Objective>(flags.objective, "--objective");
+  if (objective != Objective::time)
+    not_built("--objective", flags.objective, "only time is measured in this version");
+  const auto target = enum_from_string<Target>(flags.target, "--target");
+  if (target == Target::gpu || target == Target::hybrid)
+    not_built("--target", flags.target, "there are no GPU kernels in this version");
+}
+
+std::vector<int> thread_counts(const std::string& text) {
+  std::vector<int> threads;
+  for (const std::int64_t count : parse_counts("--threads", text, 1)) {
+    if (count > 4096) refuse("--threads", text, "more than 4096 threads");
+    threads.push_back(static_cast<int>(count));
+  }
+  return threads;
+}
+
+std::vector<std::string> placements(const std::string& text) {
+  if (text.empty()) return {""};
+  std::vector<std::string> values = split(text, ',');
+  for (const std::string& value : values)
+    if (value != "first_touch" && value != "interleave" && value != "per_node")
+      refuse("--numa", value, "is not one of first_touch, interleave, per_node");
+  return values;
+}
+
+struct Shape {
+  DType dtype;
+  Layout layout;
+  OpPair op;
+  double beta;
+  Residency residency;
+  Size size;
+  std::int64_t block;
+};
+
+// Problems per block; without a wish one 64-byte vector of each real component, which kernels and peers like
+// best.
+std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout layout) {
+  if (layout != Layout::block_interleaved) return {0};
+  if (!flags.block.empty()) return parse_counts("--block", flags.block, 1);
+  return {dtype == DType::f32 || dtype == DType::c64 ? 16 : 8};
+}
+
+GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64_t batch) {
+  GemmProblem problem;
+  problem.dtype = shape.dtype;
+  problem.op_a = shape.op.a;
+  problem.op_b = shape.op.b;
+  problem.m = shape.size.m;
+  problem.n = shape.size.n;
+  problem.k = shape.size.k;
+  const std::int64_t pad = parse_counts("--pad-ld", flags.pad_ld, 0).front();
+  problem.lda = problem.a_rows() + pad;
+  problem.ldb = problem.b_rows() + pad;
+  problem.ldc = problem.m + pad;
+  const bool pointers = shape.layout == Layout::grouped || shape.layout == Layout::variable;
+  problem.layout = pointers ? Layout::pointer : shape.layout;
+  problem.block = shape.block;
+  problem.alpha = scalar_class(parse_numbers("--alpha", flags.alpha).front());
+  problem.beta = scalar_class(shape.beta);
+  problem.residency = shape.residency;
+  const std::int64_t fits = default_batch_count(problem, shape.residency);
+  problem.batch_count = batch == 0                           ? fits
+                        : shape.residency == Residency::cold ? batch
+                                                             : std::min(batch, fits);
+  if (problem.layout == Layout::single) problem.batch_count = 1;
+  return packed(problem);
+}
+
+std::vector<Shape> shapes(const BenchFlags& flags) {
+  std::vector<Shape> all;
+  const auto sizes = parse_sizes("--sizes", flags.sizes);
+  const auto residencies = parse_names<Residency>("--residency", flags.residency);
+  for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
+    for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
+      for (const OpPair op : parse_ops("--op", flags.op))
+        for (const double beta : parse_numbers("--beta", flags.beta))
+          for (const Residency residency : residencies)
+            for (const std::int64_t block : blocks_of(flags, dtype, layout))
+              for (const Size& size : sizes) all.push_back({dtype, layout, op, beta, residency, size, block});
+  for (const Residency residency : residencies)
+    if (residency == Residency::automatic) refuse("--residency", "auto", "is not one of cold, l2, l1");
+  return all;
+}
+
+void choose_peers(const BenchFlags& flags, BenchPlan& plan) {
+  plan.all_peers = flags.peers == "auto";
+  if (plan.all_peers || flags.peers == "none") return;
+  plan.peers = split(flags.peers, ',');
+  const std::vector<std::string> known = peers::peer_names();
+  for (const std::string& name : plan.peers)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+BenchPlan plan_bench(const BenchFlags& flags) {
+  refuse_what_is_not_built(flags);
+  BenchPlan plan;
+  choose_peers(flags, plan);
+  plan.repetitions = static_cast<int>(parse_counts("--repetitions", flags.repetitions, 1).front());
+  const auto batches =
+      flags.batch.empty() ? std::vector<std::int64_t>{0} : parse_counts("--batch", flags.batch, 1);
+  const auto orders = parse_names<PointerOrder>("--pointer-order", flags.pointer_order);
+  const auto data = parse_names<Data>("--data", flags.data);
+  BenchCase one;
+  one.family = flags.family;
+  one.alpha = parse_numbers("--alpha", flags.alpha).front();
+  one.target = flags.target;
+  one.options.candidate = flags.candidate;
+  one.options.config = flags.config;
+  for (const int threads : thread_counts(flags.threads))
+    for (const std::string& numa : placements(flags.numa))
+      for (const Shape& shape : shapes(flags))
+        for (const std::int64_t batch : batches)
+          for (const PointerOrder order : orders)
+            for (const Data kind : data) {
+              one.threads = threads;
+              one.numa = numa;
+              one.problem = make_problem(flags, shape, batch);
+              one.layout = shape.layout;
+              one.beta = shape.beta;
+              one.pointer_order = order;
+              one.data = kind;
+              one.options.residency = shape.residency;
+              plan.cases.push_back(one);
+            }
+  // Changing the element type refills a gigabyte.
+  std::stable_sort(plan.cases.begin(), plan.cases.end(),
+                   [](const BenchCase& x, const BenchCase& y) { return x.problem.dtype < y.problem.dtype; });
+  return plan;
+}
+
+std::string problem_text(const BenchCase& bench_case) {
+  GemmProblem problem = bench_case.problem;
+  problem.layout = bench_case.layout;
+  return to_string(problem);
+}
+
+}  // namespace tilewright::cli

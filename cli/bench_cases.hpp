@@ -1,0 +1,75 @@
+// What `bench` was asked to measure: the flags as typed, and the list of cases they stand for. A flag whose
+// value is not built yet is refused here with the reason, before anything is measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/buffers.hpp"
+#include "measure/operands.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace tilewright::cli {
+
+struct BenchFlags {
+  std::string family = "gemm_small_cpu";
+  std::string dtype = "f64";
+  std::string sizes = "4,8,13,16,32";
+  std::string op = "nn";
+  std::string layout = "strided";
+  std::string batch;  // "": what the residency asks for
+  std::string block;  // "": one 64-byte vector of problems
+  std::string alpha = "1";
+  std::string beta = "1";
+  std::string pad_ld = "0";
+  std::string pointer_order = "sequential";
+  std::string residency = "cold,l2";
+  std::string location = "host";
+  std::string memory = "pageable";
+  std::string threads = "1";
+  std::string numa;  // "": one arena, as the operating system places it
+  std::string data = "uniform";
+  std::string candidate;
+  std::string config;
+  std::string objective = "time";
+  std::string target = "cpu";
+  std::string peers = "auto";
+  std::string repetitions = "11";
+  std::string record;
+  std::string json;
+  bool counters = false;
+};
+
+// One line of the table. `layout` is what the user calls the batch; grouped and variable batches lie in
+// memory like pointer batches, which is what problem.layout then says.
+struct BenchCase {
+  std::string family;
+  GemmProblem problem;
+  Layout layout = Layout::strided;
+  double alpha = 1;
+  double beta = 0;
+  int threads = 1;
+  PointerOrder pointer_order = PointerOrder::sequential;
+  Data data = Data::uniform;
+  std::string numa;
+  std::string target = "cpu";
+  GemmOptions options;  // without threads
+
+  bool hot() const { return problem.residency != Residency::cold; }
+};
+
+// Flags that every case shares, checked once.
+struct BenchPlan {
+  std::vector<BenchCase> cases;
+  std::vector<std::string> peers;  // names wanted; empty with all_peers
+  bool all_peers = true;
+  int repetitions = 11;
+};
+
+// Throws Error naming the flag, its value and the reason.
+BenchPlan plan_bench(const BenchFlags& flags);
+
+// The problem as text, the way it is named in tables and files.
+std::string problem_text(const BenchCase& bench_case);
+
+}  // namespace tilewright::cli

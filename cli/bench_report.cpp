@@ -1,0 +1,210 @@
+// Tables, JSON objects and summaries of measured cases.
+#include "bench_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "gemm/plan.hpp"
+#include "measure/clock.hpp"
+#include "provenance.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string size_text(const GemmProblem& p) {
+  return p.m == p.n && p.n == p.k ? fmt::format("{}", p.m) : fmt::format("{}x{}x{}", p.m, p.n, p.k);
+}
+
+std::string case_text(const BenchCase& c) {
+  std::string text = fmt::format("{} {} {} {} b{:g}", to_string(c.problem.dtype), op_pair(c.problem),
+                                 size_text(c.problem), to_string(c.problem.residency), c.beta);
+  if (c.layout != Layout::strided) text += fmt::format(" {}", to_string(c.layout));
+  if (c.pointer_order == PointerOrder::random) text += " random";
+  if (c.threads != 1) text += fmt::format(" t{}", c.threads);
+  if (!c.numa.empty()) text += fmt::format(" {}", c.numa);
+  return text;
+}
+
+// 0.95 from 19 cases -> {"..._geomean": .95, "..._min": .., "..._min_case": ..}; null without cases.
+void add_statistics(json& object, const std::string& prefix, const std::vector<double>& values,
+                    const std::vector<std::string>& cases) {
+  object[prefix + "_geomean"] = values.empty() ? json() : json(geometric_mean(values));
+  const auto least = std::min_element(values.begin(), values.end());
+  object[prefix + "_min"] = values.empty() ? json() : json(*least);
+  object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
+}
+
+// Keys of the case itself, the same for every implementation.
+json case_keys(const CaseResult& result) {
+  const BenchCase& c = result.bench_case;
+  const GemmProblem& p = c.problem;
+  json object;
+  object["family"] = c.family;
+  object["problem"] = problem_text(c);
+  object["dtype"] = to_string(p.dtype);
+  object["op"] = op_pair(p);
+  object["m"] = p.m, object["n"] = p.n, object["k"] = p.k;
+  object["lda"] = p.lda, object["ldb"] = p.ldb, object["ldc"] = p.ldc;
+  object["layout"] = to_string(c.layout);
+  object["batch_count"] = p.batch_count;
+  object["alpha"] = c.alpha, object["beta"] = c.beta;
+  object["residency"] = to_string(p.residency);
+  object["location"] = "host", object["memory"] = "pageable";
+  object["pointer_order"] = to_string(c.pointer_order);
+  object["numa"] = c.numa.empty() ? json() : json(c.numa);
+  object["threads"] = c.threads;
+  object["target"] = c.target;
+  object["data"] = to_string(c.data);
+  return object;
+}
+
+json metrics_of(const CaseResult& result, const ImplResult& impl) {
+  json metrics;
+  metrics["clock"] = clock_name(result.bench_case.threads);
+  metrics["ceiling_loop"] = result.ceiling_loop;
+  metrics["compute_gflops"] = result.compute_gflops;
+  metrics["memory_gbytes"] = result.memory_gbytes > 0 ? json(result.memory_gbytes) : json();
+  metrics["stored_layout"] = to_string(impl.stored);
+  if (!impl.variant.empty()) metrics["variant"] = impl.variant;
+  if (result.bench_case.problem.block > 0) metrics["block"] = result.bench_case.problem.block;
+  if (result.interleaved_bound_s > 0)
+    metrics["interleaved_bound_share"] = result.interleaved_bound_s / impl.seconds.centre;
+  if (impl.plan && impl.plan->impl().kernel)
+    metrics["kernel_counts"] = to_json(impl.plan->impl().kernel->counts());
+  return metrics;
+}
+
+// Seven figures are more than any measurement has, and a third less to keep.
+void round_figures(json& value) {
+  if (value.is_number_float() && std::isfinite(value.get<double>()))
+    value = std::strtod(fmt::format("{:.7g}", value.get<double>()).c_str(), nullptr);
+  if (value.is_structured())
+    for (auto& item : value) round_figures(item);
+}
+
+json impl_object(const CaseResult& result, const ImplResult& impl) {
+  json object = case_keys(result);
+  object["impl"] = impl.impl;
+  object["impl_version"] = impl.version;
+  const bool has_kernel = impl.plan && impl.plan->impl().kernel;
+  object["config"] = has_kernel ? to_json(impl.plan->impl().kernel->config()) : json();
+  object["wisdom_match"] = has_kernel ? json(to_string(impl.plan->impl().match)) : json();
+  object["seconds"] = impl.seconds.centre;
+  object["seconds_low"] = impl.seconds.low, object["seconds_high"] = impl.seconds.high;
+  object["samples"] = impl.seconds.samples;
+  object["gflops"] = result.work_flops / impl.seconds.centre * 1e-9;
+  object["bound_gflops"] = result.work_flops / result.bound_s * 1e-9;
+  object["bound_share"] = result.bound_s / impl.seconds.centre;
+  object["bound_kind"] = result.bound_kind;
+  object["ceiling"] = result.ceiling;
+  object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
+  object["energy_note"] = "bench reads no energy meter on the CPU";
+  object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
+  object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
+  object["total_s"] = nullptr;
+  object["metrics"] = metrics_of(result, impl);
+  round_figures(object);
+  add_provenance(object);
+  return object;
+}
+
+}  // namespace
+
+std::string table_head() {
+  return fmt::format("{:<40} {:>11} {:>9} {:>7} {:>8}  {:<30} {:>6}", "case", "time/problem", "GFLOP/s",
+                     "share", "bound", "best peer", "ratio");
+}
+
+std::string table_line(const CaseResult& result) {
+  const double problems = double(result.bench_case.problem.batch_count) *
+                          (result.bench_case.hot() ? result.bench_case.threads : 1);
+  const ImplResult& ours = result.ours();
+  const auto rival = [&](Role role) -> std::string {
+    const ImplResult* peer = result.best(role);
+    if (!peer) return fmt::format("{:<30} {:>6}", "none", "");
+    const std::string name =
+        peer->variant.empty() ? peer->impl : fmt::format("{} {}", peer->impl, peer->variant);
+    return fmt::format("{:<30} {:>6.3f}", name, result.ratio(role));
+  };
+  std::string line =
+      fmt::format("{:<40} {:>9.1f} ns {:>9.2f} {:>6.1f}% {:>8}  {}", case_text(result.bench_case),
+                  ours.seconds.centre / problems * 1e9, result.work_flops / ours.seconds.centre * 1e-9,
+                  100 * result.bound_share(), result.bound_kind, rival(Role::peer));
+  if (result.best(Role::strided_peer)) line += "  strided: " + rival(Role::strided_peer);
+  if (result.interleaved_bound_s > 0)
+    line += fmt::format("  ({:.1f}% of the interleaved bound)",
+                        100 * result.interleaved_bound_s / ours.seconds.centre);
+  return line;
+}
+
+std::vector<json> json_of(const CaseResult& result) {
+  std::vector<json> objects;
+  for (const ImplResult& impl : result.impls) objects.push_back(impl_object(result, impl));
+  return objects;
+}
+
+void Summary::add(const CaseResult& result) {
+  const json all = case_keys(result);
+  json key;
+  for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
+    key[name] = all[name];
+  auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.key == key; });
+  if (group == groups_.end())
+    group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}, {}, {}, {}});
+  const std::string text = all["problem"];
+  const auto note = [&](std::vector<double>& values, std::vector<std::string>& cases, double value) {
+    if (!(value > 0)) return;
+    values.push_back(value);
+    cases.push_back(text);
+  };
+  note(group->ratios, group->ratio_cases, result.ratio(Role::peer));
+  note(group->strided_ratios, group->strided_cases, result.ratio(Role::strided_peer));
+  note(group->shares, group->share_cases, result.bound_share());
+  note(group->interleaved_shares, group->interleaved_cases,
+       result.interleaved_bound_s / result.ours().seconds.centre);
+}
+
+std::vector<json> Summary::objects() const {
+  std::vector<json> objects;
+  for (const Group& group : groups_) {
+    json object = group.key;
+    object["summary"] = true;
+    add_statistics(object, "ratio", group.ratios, group.ratio_cases);
+    add_statistics(object, "bound_share", group.shares, group.share_cases);
+    if (!group.strided_ratios.empty())
+      add_statistics(object, "strided_ratio", group.strided_ratios, group.strided_cases);
+    if (!group.interleaved_shares.empty())
+      add_statistics(object, "interleaved_bound_share", group.interleaved_shares, group.interleaved_cases);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+std::vector<std::string> Summary::lines() const {
+  std::vector<std::string> lines;
+  for (const Group& group : groups_) {
+    const json& k = group.key;
+    std::string line =
+        fmt::format("{} {} {} beta={:g} {} threads={}:", k["dtype"].get<std::string>(),
+                    k["layout"].get<std::string>(), k["op"].get<std::string>(), k["beta"].get<double>(),
+                    k["residency"].get<std::string>(), k["threads"].get<int>());
+    const auto add = [&](const std::string& what, const std::vector<double>& values) {
+      if (values.empty()) return;
+      line += fmt::format(" {} {:.3f} (least {:.3f})", what, geometric_mean(values),
+                          *std::min_element(values.begin(), values.end()));
+    };
+    add("ratio to best peer", group.ratios);
+    add(" to best strided peer", group.strided_ratios);
+    add(" share of bound", group.shares);
+    add(" of interleaved bound", group.interleaved_shares);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,49 @@
+// One case measured: every implementation's best way of being called, the ceilings of the same minutes, and
+// the bound they give. No printing here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench_contenders.hpp"
+#include "core/ceilings.hpp"
+
+namespace tilewright::cli {
+
+struct ImplResult {
+  Role role = Role::peer;
+  std::string impl;
+  std::string version;
+  std::string variant;
+  Layout stored = Layout::strided;
+  Estimate seconds;  // per batch; hot with several threads: of one batch per thread
+  Accuracy accuracy;
+  std::shared_ptr<const GemmPlan> plan;
+};
+
+struct CaseResult {
+  BenchCase bench_case;
+  std::vector<ImplResult> impls;  // ours first
+  std::vector<Absence> absences;
+  double work_flops = 0;  // of what `seconds` is the time of
+  double bound_s = 0;
+  std::string bound_kind;    // memory or compute
+  double ceiling = 0;        // GB/s or GFLOP/s
+  std::string ceiling_loop;  // the loop that reached it
+  double memory_gbytes = 0;  // 0 where not measured
+  double compute_gflops = 0;
+  double interleaved_bound_s =
+      0;  // 0 unless interleaved in l2: the larger of 4/3 of the compute time and L2 streaming
+
+  const ImplResult& ours() const { return impls.front(); }
+  // The fastest of a role; null without any.
+  const ImplResult* best(Role role) const;
+  double ratio(Role role) const;  // that one's time over ours; 0 without any
+  double bound_share() const { return bound_s / ours().seconds.centre; }
+};
+
+// Throws JobFailed when our own result is wrong, Error when the case cannot be planned.
+CaseResult run_case(BenchMachine& machine, const BenchPlan& plan, const BenchCase& bench_case);
+
+}  // namespace tilewright::cli

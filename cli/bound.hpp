@@ -1,0 +1,34 @@
+// The bound of a problem from measured ceilings: T >= max(bytes / B, flops / P). Problems expected in a cache
+// have only the compute bound.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "core/ceilings.hpp"
+#include "tilewright/problem.hpp"
+
+namespace tilewright::cli {
+
+struct Bound {
+  double seconds = 0;
+  double gflops = 0;
+  std::string kind;    // "memory" or "compute"
+  double ceiling = 0;  // GB/s or GFLOP/s
+};
+
+inline Bound bound_of(const GemmProblem& problem, const Ceilings& ceilings) {
+  const double compute = ceilings.compute_gflops(problem.dtype);
+  const double memory = ceilings.memory_gbytes(problem.beta != Scalar::zero);
+  const double compute_s = compute > 0 ? flops(problem) / (compute * 1e9) : 0;
+  const bool in_memory = problem.residency != Residency::l1 && problem.residency != Residency::l2;
+  const double memory_s = in_memory && memory > 0 ? bytes(problem) / (memory * 1e9) : 0;
+  Bound bound;
+  bound.seconds = std::max(compute_s, memory_s);
+  bound.kind = memory_s > compute_s ? "memory" : "compute";
+  bound.ceiling = memory_s > compute_s ? memory : compute;
+  if (bound.seconds > 0) bound.gflops = flops(problem) / bound.seconds * 1e-9;
+  return bound;
+}
+
+}  // namespace tilewright::cli

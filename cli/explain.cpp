@@ -1,0 +1,56 @@
+// The verb explain: for each PROBLEM the plan that the library would make, in its own words, without running
+// it. Only the flags are here.
+#include <fmt/format.h>
+
+#include "core/fields.hpp"
+#include "tilewright/gemm.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct ExplainFlags {
+  std::vector<std::string> problems;
+  std::string target = "auto", objective = "time", candidate, config;
+  int threads = 0;
+};
+
+GemmOptions options_from(const ExplainFlags& flags) {
+  GemmOptions options;
+  options.target = enum_from_string<Target>(flags.target, "target");
+  options.objective = enum_from_string<Objective>(flags.objective, "objective");
+  options.candidate = flags.candidate;
+  options.config = flags.config;
+  options.threads = flags.threads;
+  return options;
+}
+
+void run(const ExplainFlags& flags) {
+  const GemmOptions options = options_from(flags);
+  std::vector<GemmProblem> problems;
+  for (const auto& text : flags.problems) problems.push_back(parse_problem(text));
+  Context context;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    fmt::print("{}\n", explain(context, problems[i], options));
+  }
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("explain", "what would run a problem and why, without running it");
+  auto flags = std::make_shared<ExplainFlags>();
+  verb->add_option("PROBLEM", flags->problems, "e.g. gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6")
+      ->required();
+  verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
+  verb->add_option("--objective", flags->objective, "time, energy or edp (default time)");
+  verb->add_option("--candidate", flags->candidate, "the candidate that must run it");
+  verb->add_option("--config", flags->config, "JSON fields over the default config");
+  verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
+  verb->footer("Example: tilewright explain gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace tilewright::cli

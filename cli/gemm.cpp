@@ -1,0 +1,251 @@
+// The verb gemm: its flags, and what it says about a job to people and to scripts. The job itself is
+// gemm_job.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+
+#include "bound.hpp"
+#include "core/env.hpp"
+#include "core/problem.hpp"
+#include "device/cpu.hpp"
+#include "gemm/plan.hpp"
+#include "gemm_job.hpp"
+#include "json_lines.hpp"
+#include "provenance.hpp"
+#include "record_log.hpp"
+#include "verbs.hpp"
+#include "wisdom/ceilings.hpp"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct GemmFlags {
+  std::string a, b, output, c0;
+  std::string alpha = "1", beta;
+  std::string op_a = "n", op_b = "n";
+  std::string target = "auto", objective = "time", candidate;
+  bool verify = false, explain = false;
+  std::string record, json;
+  int threads = 0;
+};
+
+// A real number that strtod reads, or one followed by another with j: "1.5", "-2j", "1e-3+2.5j".
+std::complex<double> parse_scalar(const std::string& text, const char* argument) {
+  const auto refuse = [&]() {
+    throw Error(ErrorCode::invalid_argument, argument,
+                fmt::format("{} = '{}' is no number such as 1.5, 2j or 1+2j", argument, text));
+  };
+  const char* at = text.c_str();
+  char* end = nullptr;
+  const double first = std::strtod(at, &end);
+  if (end == at || std::isspace(static_cast<unsigned char>(*at))) refuse();
+  if (*end == '\0') return first;
+  if (*end == 'j' && end[1] == '\0') return {0, first};
+  if (*end != '+' && *end != '-') refuse();
+  at = end;
+  const double second = std::strtod(at, &end);
+  if (end == at || *end != 'j' || end[1] != '\0') refuse();
+  return {first, second};
+}
+
+Objective parse_objective(const std::string& text) {
+  if (!text.starts_with("alpha=")) return enum_from_string<Objective>(text, "objective");
+  char* end = nullptr;
+  const double weight = std::strtod(text.c_str() + 6, &end);
+  if (text.size() == 6 || *end != '\0' || !(weight >= 0 && weight <= 1))
+    throw Error(ErrorCode::invalid_argument, "objective",
+                fmt::format("objective = '{}' has no weight from 0 to 1", text));
+  return Objective::alpha;
+}
+
+GemmRequest request_from(const GemmFlags& flags) {
+  GemmRequest request;
+  request.a = flags.a;
+  request.b = flags.b;
+  request.c0 = flags.c0;
+  request.output = flags.output;
+  request.op_a = enum_from_string<Op>(flags.op_a, "op-a");
+  request.op_b = enum_from_string<Op>(flags.op_b, "op-b");
+  request.alpha = parse_scalar(flags.alpha, "alpha");
+  request.beta =
+      flags.beta.empty() ? std::complex<double>(flags.c0.empty() ? 0 : 1) : parse_scalar(flags.beta, "beta");
+  if (flags.c0.empty() && request.beta != std::complex<double>(0))
+    throw Error(ErrorCode::invalid_argument, "beta",
+                fmt::format("beta = {} needs --c with the array that it scales", flags.beta));
+  request.options.target = enum_from_string<Target>(flags.target, "target");
+  request.options.objective = parse_objective(flags.objective);
+  request.options.candidate = flags.candidate;
+  request.options.threads = flags.threads;
+  request.verify = flags.verify;
+  return request;
+}
+
+std::optional<Ceilings> kept_ceilings(int threads) {
+  return load_ceilings(ceilings_path(Environment::read()), cpu_info().model, threads);
+}
+
+nlohmann::json scalar_json(std::complex<double> value) {
+  if (value.imag() == 0) return value.real();
+  return fmt::format("{}{:+}j", value.real(), value.imag());
+}
+
+nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
+  const GemmProblem& p = report.problem;
+  const auto& plan = report.plan->impl();
+  return {{"family", plan.candidate == "gemm_small_cpu" ? "gemm_small_cpu" : "gemm"},
+          {"problem", to_string(p)},
+          {"dtype", to_string(p.dtype)},
+          {"op", op_pair(p)},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"lda", p.lda},
+          {"ldb", p.ldb},
+          {"ldc", p.ldc},
+          {"layout", to_string(p.layout)},
+          {"batch_count", p.batch_count},
+          {"alpha", scalar_json(request.alpha)},
+          {"beta", scalar_json(request.beta)},
+          {"residency", to_string(p.residency)},
+          {"location", to_string(p.location)},
+          {"memory", "file"},
+          {"threads", report.threads},
+          {"target", "cpu"},
+          {"data", "file"},
+          {"impl", "tilewright"},
+          {"impl_version", TILEWRIGHT_VERSION},
+          {"candidate", plan.candidate}};
+}
+
+void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
+  const auto& plan = report.plan->impl();
+  if (plan.kernel) {
+    json["config"] = to_json(plan.kernel->config());
+    json["wisdom_match"] = to_string(plan.match);
+  }
+  json["seconds"] = json["seconds_low"] = json["seconds_high"] = report.kernel_s;
+  json["samples"] = 1;
+  json["gflops"] = report.kernel_s > 0 ? flops(report.problem) / report.kernel_s * 1e-9 : 0.0;
+  if (bound) {
+    json["bound_gflops"] = bound->gflops;
+    json["bound_share"] = bound->seconds / report.kernel_s;
+    json["bound_kind"] = bound->kind;
+    json["ceiling"] = bound->ceiling;
+  }
+  json["energy_j"] = nullptr;
+  json["energy_note"] = "no energy meter is read in this version";
+  if (report.verification) {
+    json["error"] = report.verification->error;
+    json["error_bound"] = report.verification->error_bound;
+    json["verified"] = report.verification->scope;
+  }
+  json["read_s"] = report.read_s;
+  json["kernel_s"] = report.kernel_s;
+  json["write_s"] = report.write_s;
+  json["total_s"] = report.total_s;
+  add_provenance(json);
+}
+
+void print_report(std::FILE* out, const GemmReport& report, const std::optional<Bound>& bound) {
+  fmt::print(out, "{}\n", to_string(report.problem));
+  fmt::print(out, "read {:.4f} s, kernel {:.4f} s, write {:.4f} s, total {:.4f} s\n", report.read_s,
+             report.kernel_s, report.write_s, report.total_s);
+  const double work = flops(report.problem);
+  if (work > 0 && report.kernel_s > 0) {
+    fmt::print(out, "{:.2f} GFLOP/s with {} thread{}, ", work / report.kernel_s * 1e-9, report.threads,
+               report.threads == 1 ? "" : "s");
+    if (bound)
+      fmt::print(out, "{:.0f} % of the {} bound of {:.2f} GFLOP/s\n", 100 * bound->seconds / report.kernel_s,
+                 bound->kind, bound->gflops);
+    else
+      fmt::print(
+          out,
+          "share of the bound unknown: measure this machine's ceilings with `tilewright info --measure{}`\n",
+          report.threads == omp_get_max_threads() ? "" : fmt::format(" --threads {}", report.threads));
+  }
+  if (!report.verification) return;
+  const VerifyResult& result = *report.verification;
+  fmt::print(out, "{} {} ({:.2f} s)", result.passed ? "verified" : "NOT verified:", result.scope,
+             report.verify_s);
+  if (!result.where.empty())
+    fmt::print(out, ": worst element {}, error {:.2e} of {:.2e} allowed", result.where, result.error,
+               result.error_bound);
+  fmt::print(out, "\n");
+}
+
+// A log or JSON file that is also an array would be written over it.
+void keep_apart(const GemmFlags& flags) {
+  const auto same = [](const std::string& x, const std::string& y) {
+    std::error_code none;
+    const auto full = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, none); };
+    return !x.empty() && !y.empty() && full(x) == full(y);
+  };
+  for (const auto& [name, path] : {std::pair{"json", flags.json}, std::pair{"record", flags.record}})
+    for (const auto& array : {flags.a, flags.b, flags.c0, flags.output})
+      if (same(path, array))
+        throw Error(ErrorCode::invalid_argument, name,
+                    fmt::format("{} = '{}' is also an array of this call", name, path));
+  if (same(flags.json, flags.record))
+    throw Error(ErrorCode::invalid_argument, "record",
+                fmt::format("record = '{}' is also the file of --json", flags.record));
+}
+
+void run(const GemmFlags& flags) {
+  const GemmRequest request = request_from(flags);
+  keep_apart(flags);
+  JsonLines json(flags.json);
+  const GemmReport report = run_gemm(request);
+  const auto ceilings = kept_ceilings(report.threads);
+  std::optional<Bound> bound;
+  if (ceilings && report.kernel_s > 0) bound = bound_of(report.problem, *ceilings);
+  if (bound && bound->seconds <= 0) bound.reset();
+  if (flags.explain) {
+    for (const auto& note : report.notes) fmt::print(json.people(), "{}\n", note);
+    fmt::print(json.people(), "{}\n", report.plan->explain());
+  }
+  print_report(json.people(), report, bound);
+  if (json) {
+    auto object = case_json(report, request);
+    add_outcome(object, report, bound);
+    json.write(object);
+  }
+  if (report.verification && !report.verification->passed)
+    throw JobFailed(fmt::format(
+        "verify failed, output = '{}' was not written: {}, error {:.3e} is above the bound {:.3e}",
+        flags.output, report.verification->where, report.verification->error,
+        report.verification->error_bound));
+  if (!flags.record.empty()) record_run(flags.record, report.problem, report.kernel_s);
+}
+
+}  // namespace
+
+void add_gemm(CLI::App& app) {
+  CLI::App* verb =
+      app.add_subcommand("gemm", "C = alpha op(A) op(B) + beta C0 of .npy files, matrices or batches");
+  auto flags = std::make_shared<GemmFlags>();
+  verb->add_option("A", flags->a, "array A: 2-D, or 3-D with the batch first; f4, f8, c8 or c16")->required();
+  verb->add_option("B", flags->b, "array B, of the same type; a 2-D array is shared by a whole batch")
+      ->required();
+  verb->add_option("-o,--output", flags->output, "where C is written when all went well")->required();
+  verb->add_option("--c", flags->c0, "array C0 that beta scales");
+  verb->add_option("--alpha", flags->alpha, "a number, complex as 1+2j (default 1)");
+  verb->add_option("--beta", flags->beta, "a number, complex as 1+2j (default 1 with --c, else 0)");
+  verb->add_option("--op-a", flags->op_a, "n as stored, t transposed, c conjugate transposed (default n)");
+  verb->add_option("--op-b", flags->op_b, "likewise for B (default n)");
+  verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
+  verb->add_option("--objective", flags->objective, "time, energy, edp or alpha=0.7 (default time)");
+  verb->add_option("--candidate", flags->candidate, "the candidate that must run it; see explain");
+  verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
+  verb->add_flag("--verify", flags->verify, "checks C against the reference; exit code 1 when it fails");
+  verb->add_flag("--explain", flags->explain, "prints what runs and why");
+  verb->add_option("--record", flags->record, "adds the problem to this log");
+  verb->add_option("--json", flags->json, "writes the measurement as JSON; - is stdout");
+  verb->footer("Example: tilewright gemm A.npy B.npy -o C.npy --op-b t --verify");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace tilewright::cli

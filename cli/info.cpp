@@ -1,0 +1,222 @@
+// The verb info: what this machine is and what was found on it, for people and as one JSON object; --measure
+// renews the ceilings that bounds are computed from.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/env.hpp"
+#include "device/cpu.hpp"
+#include "device/gpu.hpp"
+#include "device/nvrtc.hpp"
+#include "gemm/context_impl.hpp"
+#include "json_lines.hpp"
+#include "kernel/jit_x86.hpp"
+#include "measure/ceilings.hpp"
+#include "peer.hpp"
+#include "tilewright/context.hpp"
+#include "verbs.hpp"
+#include "wisdom/ceilings.hpp"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct InfoFlags {
+  bool measure = false;
+  int threads = 0;
+  std::string json;
+};
+
+std::vector<int> thread_counts(const InfoFlags& flags) {
+  if (flags.threads > 0) return {flags.threads};
+  const int most = omp_get_max_threads();
+  return most == 1 ? std::vector{1} : std::vector{1, most};
+}
+
+void measure(const InfoFlags& flags, const std::string& path) {
+  Arena arena;
+  for (const int threads : thread_counts(flags)) {
+    fmt::print(stderr, "measuring ceilings with {} thread{} (some seconds)\n", threads,
+               threads == 1 ? "" : "s");
+    save_ceilings(path, measure_ceilings(threads, arena));
+  }
+}
+
+// The CBLAS that large products go to, and the peers that bench can hold against ours.
+nlohmann::json libraries(Context& context, const peers::PeerSearch& search) {
+  const auto cblas = context.impl().cblas();
+  nlohmann::json json;
+  json["cblas"] = cblas->available() ? nlohmann::json(cblas->name()) : nlohmann::json();
+  json["cblas_error"] = cblas->available() ? nlohmann::json() : nlohmann::json(cblas->error());
+  json["hwloc"] = TILEWRIGHT_HWLOC_VERSION;
+  json["peers"] = json["missing"] = nlohmann::json::object();
+  for (const auto& peer : search.found) json["peers"][peer->name()] = peer->version();
+  for (const auto& missing : search.missing) json["missing"][missing.name] = missing.reason;
+  return json;
+}
+
+// The RAPL zones of powercap that this process may read. They are listed only: no objective uses them yet.
+nlohmann::json energy_meters() {
+  namespace fs = std::filesystem;
+  nlohmann::json meters = nlohmann::json::array();
+  std::error_code error;
+  for (const auto& zone : fs::directory_iterator("/sys/class/powercap", error)) {
+    long long energy_uj = 0;
+    if (std::ifstream(zone.path() / "energy_uj") >> energy_uj)
+      meters.push_back(zone.path().filename().string());
+  }
+  return meters;
+}
+
+nlohmann::json instruction_sets() {
+  nlohmann::json sets = nlohmann::json::array({"portable"});
+  if (jit_available(Isa::avx2)) sets.push_back("avx2");
+  if (jit_available(Isa::avx512)) sets.push_back("avx512");
+  return sets;
+}
+
+// The GPUs, or why there are none, and the compiler for their kernels. Nothing is set up on the devices.
+void add_gpus(nlohmann::json& json) {
+  json["gpus"] = nlohmann::json::array();
+#if TILEWRIGHT_HAS_GPU
+  std::string reason;
+  const int count = Gpu::count(reason);
+  for (int device = 0; device < count; ++device) {
+    const GpuLimits limits = Gpu::limits_of(device);
+    json["gpus"].push_back({{"name", limits.name},
+                            {"uuid", limits.uuid},
+                            {"compute_capability", limits.compute_capability},
+                            {"multiprocessors", limits.multiprocessors},
+                            {"memory_bytes", limits.memory_bytes},
+                            {"l2_bytes", limits.l2_bytes},
+                            {"shared_bytes_per_block", limits.shared_bytes_per_block},
+                            {"driver_api", limits.driver_version}});
+  }
+  json["gpus_note"] = count > 0 ? nlohmann::json() : nlohmann::json(reason);
+  try {
+    const Nvrtc compiler(Environment::read().nvrtc);
+    json["gpu_compiler"] = compiler.version() + " (" + compiler.path() + ")";
+  } catch (const Error& error) {
+    json["gpu_compiler"] = nullptr;
+    json["gpu_compiler_error"] = error.what();
+  }
+#else
+  json["gpus_note"] = "this build has no GPU runtime";
+#endif
+}
+
+nlohmann::json gather(const std::string& path) {
+  const CpuInfo& cpu = cpu_info();
+  const auto search = peers::find_peers();  // first: it prepares the environment of the libraries it loads
+  Context context;
+  nlohmann::json json = {{"version", TILEWRIGHT_VERSION},
+                         {"device", cpu.model},
+                         {"isa", to_string(context.impl().isa)},
+                         {"isa_available", instruction_sets()},
+                         {"avx2_fma", cpu.avx2_fma},
+                         {"avx512", cpu.avx512},
+                         {"cores", cpu.cores},
+                         {"threads", omp_get_max_threads()},
+                         {"l1d_bytes", cpu.l1d_bytes},
+                         {"l2_bytes", cpu.l2_bytes},
+                         {"l3_bytes", cpu.l3_bytes},
+                         {"numa_nodes", cpu.numa_nodes}};
+  add_gpus(json);
+  json["libraries"] = libraries(context, search);
+  json["energy_meters"] = energy_meters();
+  json["wisdom"] = context.impl().wisdom_files;
+  json["ceilings_path"] = path;
+  json["ceilings"] = nlohmann::json::array();
+  for (const int threads : thread_counts({}))
+    if (const auto kept = load_ceilings(path, cpu.model, threads)) json["ceilings"].push_back(to_json(*kept));
+  return json;
+}
+
+std::string size_text(const nlohmann::json& bytes) {
+  const auto value = bytes.get<std::int64_t>();
+  if (value <= 0) return "unknown";
+  return value % (1 << 20) == 0 ? fmt::format("{} MiB", value >> 20) : fmt::format("{} KiB", value >> 10);
+}
+
+std::string list_text(const nlohmann::json& list, const char* none) {
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ", ") + item.get<std::string>();
+  return text.empty() ? none : text;
+}
+
+void print_libraries(std::FILE* out, const nlohmann::json& found) {
+  const auto& cblas = found["cblas"].is_null() ? found["cblas_error"] : found["cblas"];
+  fmt::print(out, "CBLAS         {}\n", cblas.get<std::string>());
+  fmt::print(out, "hwloc         {}\n", found["hwloc"].get<std::string>());
+  std::string text;
+  for (const auto& [name, version] : found["peers"].items())
+    text += (text.empty() ? "" : ", ") + name + " " + version.get<std::string>();
+  fmt::print(out, "peers         {}\n", text);
+  for (const auto& [name, reason] : found["missing"].items())
+    fmt::print(out, "not found     {}: {}\n", name, reason.get<std::string>());
+}
+
+void print_ceilings(std::FILE* out, const nlohmann::json& info) {
+  if (info["ceilings"].empty())
+    fmt::print(out, "ceilings      none measured yet: tilewright info --measure\n");
+  for (const auto& one : info["ceilings"]) {
+    const auto c = from_json<Ceilings>(one);
+    fmt::print(out,
+               "ceilings      {} thread{}: FMA {:.1f} f64, {:.1f} f32 GFLOP/s; memory read {:.1f}, update "
+               "{:.1f}, write "
+               "{:.1f} GB/s; L2 update {:.1f}, write {:.1f} GB/s ({})\n",
+               c.threads, c.threads == 1 ? "" : "s", c.compute_gflops(DType::f64),
+               c.compute_gflops(DType::f32), c.memory_read, c.memory_update, c.memory_write, c.l2_update,
+               c.l2_write, c.time);
+  }
+  fmt::print(out, "kept in       {}\n", info["ceilings_path"].get<std::string>());
+}
+
+void print(std::FILE* out, const nlohmann::json& info) {
+  fmt::print(out, "tilewright    {}\n", TILEWRIGHT_VERSION);
+  fmt::print(out, "CPU           {}\n", info["device"].get<std::string>());
+  fmt::print(out, "kernels       {} (this machine runs {})\n", info["isa"].get<std::string>(),
+             list_text(info["isa_available"], "none"));
+  fmt::print(out, "cores         {}, {} OpenMP threads\n", info["cores"].get<int>(),
+             info["threads"].get<int>());
+  fmt::print(out, "caches        L1d {}, L2 {}, L3 {}\n", size_text(info["l1d_bytes"]),
+             size_text(info["l2_bytes"]), size_text(info["l3_bytes"]));
+  fmt::print(out, "NUMA nodes    {}\n", info["numa_nodes"].get<int>());
+  for (const auto& gpu : info["gpus"])
+    fmt::print(out, "GPU           {} (sm_{}, {} multiprocessors, {} GiB)\n", gpu["name"].get<std::string>(),
+               gpu["compute_capability"].get<int>(), gpu["multiprocessors"].get<int>(),
+               gpu["memory_bytes"].get<std::int64_t>() >> 30);
+  if (info["gpus"].empty()) fmt::print(out, "GPUs          none: {}\n", info["gpus_note"].get<std::string>());
+  if (info.contains("gpu_compiler") && !info["gpu_compiler"].is_null())
+    fmt::print(out, "GPU compiler  {}\n", info["gpu_compiler"].get<std::string>());
+  print_libraries(out, info["libraries"]);
+  fmt::print(out, "energy        {}\n", list_text(info["energy_meters"], "none: no readable powercap zone"));
+  fmt::print(out, "wisdom        {}\n", list_text(info["wisdom"], "none found"));
+  print_ceilings(out, info);
+}
+
+void run(const InfoFlags& flags) {
+  const std::string path = ceilings_path(Environment::read());
+  JsonLines json(flags.json);
+  if (flags.measure) measure(flags, path);
+  const auto info = gather(path);
+  if (flags.json != "-") print(stdout, info);
+  json.write(info);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("info", "the machine, what was found on it, and its measured ceilings");
+  auto flags = std::make_shared<InfoFlags>();
+  verb->add_flag("--measure", flags->measure, "measures the ceilings anew and keeps them");
+  verb->add_option("--threads", flags->threads, "measures with this many threads only (default: 1 and all)")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option("--json", flags->json, "writes one JSON object; - is stdout");
+  verb->footer("Example: tilewright info --measure");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,43 @@
+// Ctrl-C as a question instead of an accident: while one of these lives, SIGINT and SIGTERM only make
+// requested() true, so that a long job ends at a moment of its choosing with what it has. A second one kills.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace tilewright::cli {
+
+class Interrupt {
+ public:
+  Interrupt() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    file_ = signalfd(-1, &signals_, SFD_NONBLOCK | SFD_CLOEXEC);
+  }
+  ~Interrupt() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (file_ >= 0) close(file_);
+  }
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  bool requested() {
+    signalfd_siginfo info{};
+    if (!requested_ && file_ >= 0 && read(file_, &info, sizeof info) == sizeof info) {
+      requested_ = true;
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    return requested_;
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+  int file_ = -1;
+  bool requested_ = false;
+};
+
+}  // namespace tilewright::cli

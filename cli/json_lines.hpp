@@ -1,0 +1,58 @@
+// Where --json FILE goes: one JSON object per line into a file, or to stdout for "-". When stdout is taken by
+// JSON, what is meant for people goes to stderr.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright::cli {
+
+class JsonLines {
+ public:
+  // "" writes nothing. Throws Error(invalid_argument) when the file cannot be opened.
+  explicit JsonLines(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    if (path == "-") {
+      file_ = stdout;
+      return;
+    }
+    is_new_ = ::access(path.c_str(), F_OK) != 0;
+    file_ = std::fopen(path.c_str(), "a");
+    if (file_ == nullptr)
+      throw Error(ErrorCode::invalid_argument, "json", "json = '" + path + "' cannot be opened for writing");
+  }
+  ~JsonLines() {
+    if (file_ == nullptr || file_ == stdout) return;
+    std::fclose(file_);
+    if (is_new_ && !written_) ::unlink(path_.c_str());
+  }
+  JsonLines(const JsonLines&) = delete;
+  JsonLines& operator=(const JsonLines&) = delete;
+
+  explicit operator bool() const { return file_ != nullptr; }
+  std::FILE* people() const { return path_ == "-" ? stderr : stdout; }
+
+  void write(const nlohmann::json& object) {
+    if (file_ == nullptr) return;
+    if (!written_ && file_ != stdout && ::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL)
+      throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be emptied");
+    written_ = true;
+    const std::string line = object.dump() + '\n';
+    if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
+      throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be written");
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  bool is_new_ = false;
+  bool written_ = false;  // what the file held before stays until there is something to put in its place
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,90 @@
+// Reading lists from the command line.
+#include "lists.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace tilewright::cli {
+namespace {
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& item, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, item, what));
+}
+
+double number(const std::string& flag, const std::string& item) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
+  if (error != std::errc() || end != item.data() + item.size() || !std::isfinite(value))
+    refuse(flag, item, "not a number");
+  return value;
+}
+
+// Whole numbers may be written 1e6.
+std::int64_t count(const std::string& flag, const std::string& item, std::int64_t least) {
+  const double value = number(flag, item);
+  if (value != std::floor(value) || std::abs(value) > 9e15) refuse(flag, item, "not a whole number");
+  if (value < double(least)) refuse(flag, item, fmt::format("must be at least {}", least));
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> items;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(separator, begin);
+    items.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return items;
+    begin = end + 1;
+  }
+}
+
+std::vector<std::int64_t> parse_counts(const std::string& flag, const std::string& text, std::int64_t least) {
+  std::vector<std::int64_t> values;
+  for (const std::string& item : split(text, ',')) {
+    const std::vector<std::string> parts = split(item, ':');
+    if (parts.size() > 3) refuse(flag, item, "a range is first:last or first:last:step");
+    const std::int64_t first = count(flag, parts[0], least);
+    const std::int64_t last = parts.size() > 1 ? count(flag, parts[1], least) : first;
+    const std::int64_t step = parts.size() > 2 ? count(flag, parts[2], 1) : 1;
+    if (last < first) refuse(flag, item, "the range is empty");
+    if ((last - first) / step > 1000000) refuse(flag, item, "more than a million values");
+    for (std::int64_t value = first; value <= last; value += step) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<Size> parse_sizes(const std::string& flag, const std::string& text) {
+  std::vector<Size> sizes;
+  for (const std::string& item : split(text, ',')) {
+    if (item.find('x') == std::string::npos) {
+      for (const std::int64_t n : parse_counts(flag, item, 1)) sizes.push_back({n, n, n});
+      continue;
+    }
+    const std::vector<std::string> parts = split(item, 'x');
+    if (parts.size() != 3) refuse(flag, item, "a rectangular size is written MxNxK");
+    sizes.push_back({count(flag, parts[0], 1), count(flag, parts[1], 1), count(flag, parts[2], 1)});
+  }
+  return sizes;
+}
+
+std::vector<double> parse_numbers(const std::string& flag, const std::string& text) {
+  std::vector<double> values;
+  for (const std::string& item : split(text, ',')) values.push_back(number(flag, item));
+  return values;
+}
+
+std::vector<OpPair> parse_ops(const std::string& flag, const std::string& text) {
+  std::vector<OpPair> pairs;
+  for (const std::string& item : split(text, ',')) {
+    if (item.size() != 2) refuse(flag, item, "two letters of n, t, c are wanted, such as nt");
+    pairs.push_back(
+        {enum_from_string<Op>(item.substr(0, 1), flag), enum_from_string<Op>(item.substr(1, 1), flag)});
+  }
+  return pairs;
+}
+
+}  // namespace tilewright::cli

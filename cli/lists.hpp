@@ -1,0 +1,42 @@
+// Lists as they are typed on the command line: ranges `2:32` and `2:32:2`, comma-separated items, sizes `n`
+// and `5x13x23`, counts like `1e6`, and lists of named values. Every refusal names the flag and the item.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace tilewright::cli {
+
+struct Size {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+std::vector<std::string> split(const std::string& text, char separator);
+
+// "2:8,16" -> 2 3 4 5 6 7 8 16. Values below `least` are refused.
+std::vector<std::int64_t> parse_counts(const std::string& flag, const std::string& text, std::int64_t least);
+// "2:4,5x13x23" -> squares and rectangles.
+std::vector<Size> parse_sizes(const std::string& flag, const std::string& text);
+std::vector<double> parse_numbers(const std::string& flag, const std::string& text);
+
+template <class E>
+std::vector<E> parse_names(const std::string& flag, const std::string& text) {
+  std::vector<E> values;
+  for (const std::string& item : split(text, ',')) values.push_back(enum_from_string<E>(item, flag));
+  return values;
+}
+
+struct OpPair {
+  Op a = Op::none;
+  Op b = Op::none;
+};
+// "nn,tc" -> pairs.
+std::vector<OpPair> parse_ops(const std::string& flag, const std::string& text);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,108 @@
+// NumPy .npy files as mapped memory: NpyInput maps an existing array read-only, NpyOutput makes a new one
+// that appears under its name only when the job is done. Knows f4, f8, c8 and c16 in little-endian order;
+// what the arrays mean is not known here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright::cli {
+
+struct NpyHeader {
+  DType dtype = DType::f64;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::int64_t data_offset = 0;  // bytes from the start of the file
+
+  std::int64_t count() const;  // elements
+};
+
+// "(1000, 8, 8)", as NumPy prints shapes.
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+// Reads the header from the first bytes of a file. `what` names argument and file in messages, e.g. "A =
+// 'x.npy'".
+NpyHeader parse_npy_header(std::string_view file, const std::string& argument, const std::string& what);
+
+// The bytes from the magic up to the data, padded so that the data begin on a 64-byte boundary.
+std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
+
+// Told, from the calling thread, which share of the work is done.
+using Watch = std::function<void(double share)>;
+
+// A file mapped into memory; unmapped on destruction.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(int file, std::int64_t bytes, bool writable, const std::string& what);
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  std::byte* data() const noexcept { return data_; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+
+  // Brings every page in now, by all threads, so that nothing that runs later waits for one.
+  void populate(int threads, const Watch& watch = {}) const;
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  bool writable_ = false;
+  std::string what_;
+};
+
+class NpyInput {
+ public:
+  // Opens, checks and maps; no data page is touched yet. Throws Error(invalid_argument) naming `argument` and
+  // the file.
+  NpyInput(const std::string& path, const std::string& argument);
+
+  const NpyHeader& header() const noexcept { return header_; }
+  const void* data() const noexcept {
+    return moved_.empty() ? mapping_.data() + header_.data_offset : moved_.data();
+  }
+  void populate(int threads, const Watch& watch = {}) const { mapping_.populate(threads, watch); }
+  const std::string& what() const noexcept { return what_; }  // "A = 'x.npy'"
+
+ private:
+  std::string what_;
+  NpyHeader header_;
+  Mapping mapping_;
+  std::vector<std::byte>
+      moved_;  // the data where the header's length leaves them unaligned; NumPy writes no such file
+};
+
+class NpyOutput {
+ public:
+  // Makes a nameless file in the folder of `path` (a hidden one where the file system knows no nameless
+  // files), reserves its space and maps it. Throws Error(io), or Error(invalid_argument) when `path` cannot
+  // be a file.
+  NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
+  NpyOutput(const NpyOutput&) = delete;
+  NpyOutput& operator=(const NpyOutput&) = delete;
+  ~NpyOutput();  // without commit nothing remains and an older file of that name is untouched
+
+  void* data() const noexcept { return mapping_.data() + data_offset_; }
+  void populate(int threads, const Watch& watch = {}) const { mapping_.populate(threads, watch); }
+  void commit();
+
+ private:
+  void open_hidden();
+  void reserve(std::int64_t bytes);
+
+  std::string path_;
+  std::string hidden_;  // "" while the file is nameless
+  std::string what_;
+  int file_ = -1;
+  std::int64_t data_offset_ = 0;
+  Mapping mapping_;
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,246 @@
+// The verb `tune`: shares its budget out among the problems it is given, searches each, and keeps a record of
+// wisdom for each in the user's database as soon as it is found. Every turn that is measured is in the sweep
+// log first, from which --resume goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "core/build_info.hpp"
+#include "device/cpu.hpp"
+#include "device/energy_meter.hpp"
+#include "gemm/context_impl.hpp"
+#include "interrupt.hpp"
+#include "json_lines.hpp"
+#include "measure/clock.hpp"
+#include "measure/estimate.hpp"
+#include "own_wisdom.hpp"
+#include "progress.hpp"
+#include "tune/candidate_timer.hpp"
+#include "tune/strategy.hpp"
+#include "tune/tuner.hpp"
+#include "tune_check.hpp"
+#include "tune_flags.hpp"
+#include "verbs.hpp"
+#include "wisdom/ceilings.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr double default_budget_s = 2;  // per problem
+
+// The fields in which the winner differs from the default.
+std::string difference(const TuneResult& result) {
+  const nlohmann::json winner = to_json(result.config);
+  const nlohmann::json standard = to_json(result.default_config);
+  std::string text;
+  for (const auto& item : winner.items())
+    if (item.value() != standard[item.key()]) text += fmt::format("{}={} ", item.key(), item.value().dump());
+  return text.empty() ? "the default" : text;
+}
+
+void print_result(std::FILE* out, const TuneResult& result) {
+  fmt::print(out,
+             "{}: {:.2f} ns per problem, regret of the default {:.1f} %{}; {} of {} configs measured, {:.1f} "
+             "s: {}\n",
+             to_string(result.problem), result.seconds.centre * 1e9, 100 * result.regret,
+             result.tie ? ", a tie: what was known stays" : "", result.measured, result.candidates,
+             result.tuning_s, difference(result));
+  if (!result.ties.empty())
+    fmt::print(out, "  {} other finalists cannot be told from it in {} rounds\n", result.ties.size(),
+               result.rounds);
+  if (result.discarded_rounds > 0)
+    fmt::print(out, "  {} rounds were thrown away because the machine drifted\n", result.discarded_rounds);
+  if (result.wrong > 0)
+    fmt::print(out, "  {} configs are wrong, such as {}\n", result.wrong, result.first_wrong);
+}
+
+// Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
+std::string sweep_path(const TuneFlags& flags, const Context& context) {
+  if (!flags.sweep.empty()) return flags.sweep;
+  const auto path =
+      std::filesystem::path(ceilings_path(context.impl().environment)).replace_filename("sweep.jsonl");
+  std::filesystem::create_directories(path.parent_path());
+  return path.string();
+}
+
+// What has to be the same for an earlier run's measurements to count.
+nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective) {
+  return {{"strategy", flags.strategy},
+          {"objective", objective.text()},
+          {"space", flags.space},
+          {"set", flags.set},
+          {"where", flags.where},
+          {"device", cpu_info().model},
+          {"source_hash", kernel_source_hash}};
+}
+
+// What wisdom knows for exactly this problem, tuned on this machine.
+std::optional<GemmSmallCpuConfig> incumbent_of(const Context& context, const GemmProblem& problem) {
+  if (context.impl().wisdom() == nullptr) return std::nullopt;
+  for (const WisdomHit& hit : context.impl().wisdom()->lookup(problem, context.impl().isa))
+    if (hit.match == WisdomMatch::exact) return hit.config;
+  return std::nullopt;
+}
+
+class Run {
+ public:
+  explicit Run(const TuneFlags& flags)
+      : flags_(flags),
+        problems_(problems_of(flags)),
+        budget_s_(flags.budget.empty() ? default_budget_s * double(problems_.size())
+                                       : parse_duration(flags.budget)),
+        json_(flags.json),
+        progress_("tune, seconds of the budget", std::llround(budget_s_)) {
+    static_cast<CandidateRules&>(options_) = rules_of(flags, context_.impl().isa);
+    strategy_named(flags.strategy);
+    options_.strategy = flags.strategy;
+    options_.objective = TuneObjective::parse(flags.objective);
+    for (const GemmProblem& problem : problems_) check_tunable(problem, options_);
+    find_meter();
+    if (flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective), flags.resume);
+    options_.log = &log_;
+    options_.stop = [this] {
+      progress_.show(std::llround(wall_seconds() - begin_s_),
+                     fmt::format("{}/{} {}", done_ + 1, problems_.size(), now_));
+      return interrupt_.requested();
+    };
+  }
+
+  void run() {
+    if (flags_.resume) fmt::print(json_.people(), "{} measured turns are kept from before\n", log_.kept());
+    for (std::size_t i = 0; i < problems_.size(); ++i, ++done_) {
+      now_ = to_string(problems_[i]);
+      if (const auto before = log_.result(now_); !before.is_null()) {
+        keep(before);
+        continue;
+      }
+      // Not every problem waits for memory to be filled, so it comes off what all of them share.
+      if (problems_[i].residency != Residency::automatic) prepare_operands(problems_[i], arena_);
+      const double left_s = budget_s_ - (wall_seconds() - begin_s_);
+      if (left_s <= 0) return end("the budget is spent");
+      if (!tune_one(problems_[i], left_s / double(problems_.size() - i))) return end("interrupted");
+    }
+    progress_.clear();
+    if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
+    if (regrets_.empty()) return;
+    fmt::print(json_.people(), "{} problems in {:.1f} s; regret of the defaults {:.1f} % (geometric mean)\n",
+               done_, wall_seconds() - begin_s_, 100 * (geometric_mean(regrets_) - 1));
+  }
+
+ private:
+  void find_meter() {
+    if (!options_.objective.needs_energy()) return;
+    meters_ = find_energy_meters();
+    if (meters_.meters.empty())
+      throw Error(ErrorCode::unsupported, "--objective",
+                  fmt::format("--objective = {} needs an energy meter, and there is none: {}",
+                              flags_.objective, meters_.why_none()));
+    options_.meter = meters_.meters.front().get();
+  }
+
+  bool tune_one(const GemmProblem& problem, double budget_s) {
+    options_.budget_s = budget_s;
+    options_.incumbent = incumbent_of(context_, problem);
+    const TuneResult result = tune(problem, options_, arena_);
+    if (!result.complete) return false;
+    const auto record = wisdom_record(result);
+    log_.add_result(to_string(problem), record);
+    progress_.clear();
+    print_result(json_.people(), result);
+    keep(record);
+    regrets_.push_back(1 + std::max(0.0, result.regret));
+    return true;
+  }
+
+  void keep(const nlohmann::json& record) {
+    json_.write(record);
+    if (store_) store_->put(parse_record(record.dump()).value());
+  }
+
+  void end(const std::string& why) {
+    progress_.clear();
+    const auto sentence =
+        fmt::format("{}: {} of {} problems are done and kept, --resume goes on with the rest", why, done_,
+                    problems_.size());
+    if (interrupt_.requested() || done_ == 0) throw JobFailed(sentence);
+    fmt::print(json_.people(), "{}\n", sentence);
+  }
+
+  const TuneFlags& flags_;
+  double begin_s_ = wall_seconds();
+  Context context_;
+  std::vector<GemmProblem> problems_;
+  double budget_s_;
+  JsonLines json_;
+  Progress progress_;
+  Interrupt interrupt_;
+  EnergyMeters meters_;
+  std::unique_ptr<WisdomStore> store_;
+  SweepLog log_;
+  TuneOptions options_;
+  Arena arena_;
+  std::int64_t done_ = 0;
+  std::string now_;
+  std::vector<double> regrets_;
+};
+
+void run_tune(const TuneFlags& flags) {
+  if (flags.check) return check_records(flags, Context());
+  Run(flags).run();
+}
+
+void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
+  verb->add_option("PROBLEM", flags.problems, "such as gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6");
+  verb->add_option("--sizes", flags.sizes, "problems as a product of lists: n, first:last[:step] or MxNxK");
+  verb->add_option("--dtype", flags.dtype, "of --sizes: f32, f64, c64, c128")->capture_default_str();
+  verb->add_option("--op", flags.op, "of --sizes: nn, nt, tc, ...")->capture_default_str();
+  verb->add_option("--layout", flags.layout, "of --sizes: strided, pointer, block_interleaved, ...")
+      ->capture_default_str();
+  verb->add_option("--block", flags.block, "of --sizes: problems per block (default: one 64-byte vector)");
+  verb->add_option("--beta", flags.beta, "of --sizes")->capture_default_str();
+  verb->add_option("--residency", flags.residency, "of --sizes, and of problems that name none")
+      ->capture_default_str();
+  verb->add_option("--from", flags.from, "the problems of a log written by --record");
+}
+
+void add_search_flags(CLI::App* verb, TuneFlags& flags) {
+  verb->add_option("--budget", flags.budget,
+                   "time for all problems together, such as 10min (default: 2 s each)");
+  verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
+      ->capture_default_str();
+  verb->add_option("--strategy", flags.strategy, "exhaustive, random, local or model")->capture_default_str();
+  verb->add_option("--space", flags.space, "usual: the configs that tend to matter; whole: every legal one")
+      ->capture_default_str();
+  verb->add_option("--set", flags.set, "try only these values of an axis: axis=v1,v2 (repeatable)");
+  verb->add_option("--where", flags.where,
+                   "try only configs with 'axis>=v' (or <=, =, !=, >, <; repeatable)");
+  verb->add_option("--sweep", flags.sweep,
+                   "the log of what was measured (default: sweep.jsonl in the cache folder)");
+  verb->add_flag("--resume", flags.resume, "go on from that log");
+  verb->add_flag("--check", flags.check,
+                 "search nothing: measure stored records again and report regressions");
+  verb->add_option(
+      "--wisdom", flags.wisdom,
+      "the database that keeps each winner as it is found (default: the user's); none: only --json");
+  verb->add_option("--json", flags.json, "the lines of wisdom, one per problem (- is stdout)");
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("tune", "search the best config of problems and record it as wisdom");
+  auto flags = std::make_shared<TuneFlags>();
+  add_problem_flags(verb, *flags);
+  add_search_flags(verb, *flags);
+  verb->footer(
+      "Example: tilewright tune --sizes 2:32 --dtype f64,f32 --beta 0,1 --residency cold,l2,l1 --budget "
+      "15min "
+      "--json wisdom/cpu.jsonl");
+  verb->callback([flags] { run_tune(*flags); });
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,163 @@
+// A record is a promise about a ratio (the default's time over its own), which a slower clock or a busy
+// neighbour changes little; so that is what is measured and compared.
+#include "tune_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/cpu.hpp"
+#include "json_lines.hpp"
+#include "measure/clock.hpp"
+#include "measure/contest.hpp"
+#include "progress.hpp"
+#include "provenance.hpp"
+#include "tune/candidate_timer.hpp"
+#include "tune/gate.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr double default_check_s = 0.3;  // per record
+constexpr double turn_s = 1e-3;
+constexpr double tolerance = 0.05;  // timing differs by about this much from one run to the next
+constexpr int looks = 3;            // at a record before it is called a regression
+
+// A record of the family that can be measured here, read into its structs.
+struct StoredRecord : WisdomRecord {
+  GemmProblem what;
+  GemmSmallCpuConfig how;
+};
+
+struct Checked {
+  std::string verdict = "holds";  // or why not
+  bool holds() const { return verdict == "holds"; }
+  Estimate seconds;
+  double gain = 0, gain_before = 0;  // the default's time over the record's
+};
+
+// The default's time over the record's when it was recorded; 0 when that is not known.
+double recorded_gain(const WisdomRecord& record) {
+  if (record.extra.contains("regret") && record.extra["regret"].is_number())
+    return 1 + record.extra["regret"].get<double>();
+  if (!record.default_seconds || !(record.seconds > 0)) return 0;
+  return *record.default_seconds / record.seconds;
+}
+
+// Half the interval of the recorded time, relative to it.
+double recorded_spread(const WisdomRecord& record) {
+  return record.seconds > 0 ? (record.seconds_high - record.seconds_low) / 2 / record.seconds : 0;
+}
+
+// Times the record's kernel against the default's for about `budget_s`, and judges the ratio.
+Checked measure(const StoredRecord& record, const SmallKernel& own, const SmallKernel& standard,
+                CandidateTimer& timer, double budget_s) {
+  Checked checked;
+  std::vector<double> seconds;
+  const double end_s = wall_seconds() + budget_s;
+  const Verdict verdict = hold_contest(
+      2,
+      [&](std::size_t i) {
+        const double cost = timer.time(i == 0 ? own : standard, turn_s).seconds;
+        if (i == 0) seconds.push_back(cost);
+        return cost;
+      },
+      [&] { return seconds.empty() || wall_seconds() < end_s; }, {});
+  checked.seconds = estimate(seconds);
+  checked.gain = verdict.ratios[1].centre;
+  checked.gain_before = recorded_gain(record);
+  // What the record gained over the default must still be there, or at least nothing be lost by it.
+  const double width =
+      std::max({tolerance, recorded_spread(record), (verdict.ratios[1].high - verdict.ratios[1].low) / 2});
+  if (checked.gain < 1 - width)
+    checked.verdict = "regression: slower than the default";
+  else if (checked.gain < (1 - width) * checked.gain_before)
+    checked.verdict = "regression: it gained more when it was recorded";
+  return checked;
+}
+
+Checked check_record(const StoredRecord& record, double budget_s, Arena& arena) {
+  const GemmProblem problem = timed_problem(record.what);
+  const Isa isa = record.how.isa;
+  Checked checked;
+  if (!gemm_small_cpu_space(problem, isa).contains(record.how)) {
+    checked.verdict = "regression: the config is no longer legal";
+    return checked;
+  }
+  const auto own = make_gemm_small_cpu(problem, record.how);
+  const auto standard = make_gemm_small_cpu(problem, gemm_small_cpu_default(problem, isa));
+  if (const auto wrong = Gate(problem, isa).run(*own); !wrong.empty()) {
+    checked.verdict = "regression: it is wrong: " + wrong;
+    return checked;
+  }
+  CandidateTimer timer(problem, arena);
+  for (int look = 0; look < looks; ++look) {
+    checked = measure(record, *own, *standard, timer, budget_s / looks);
+    if (checked.holds()) break;
+  }
+  return checked;
+}
+
+std::vector<StoredRecord> chosen_records(const TuneFlags& flags, const Context& context) {
+  const bool all = flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
+  const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
+  const auto described = [](GemmProblem problem) {
+    problem.batch_count = 1, problem.stride_a = problem.stride_b = problem.stride_c = 0;
+    return problem;
+  };
+  std::vector<StoredRecord> chosen;
+  if (context.impl().wisdom() == nullptr) return chosen;
+  for (const WisdomRecord& record : context.impl().wisdom()->records()) {
+    if (record.family != "gemm_small_cpu" || !record.passed() || record.device != cpu_info().model) continue;
+    StoredRecord stored{record, parse_problem(record.problem), from_json<GemmSmallCpuConfig>(record.config)};
+    if (stored.how.isa <= context.impl().isa && stored.what.residency != Residency::automatic &&
+        (all || std::any_of(problems.begin(), problems.end(), [&](const GemmProblem& problem) {
+           return described(problem) == described(stored.what);
+         })))
+      chosen.push_back(std::move(stored));
+  }
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const auto& x, const auto& y) { return x.what.dtype < y.what.dtype; });
+  return chosen;
+}
+
+}  // namespace
+
+void check_records(const TuneFlags& flags, const Context& context) {
+  const auto records = chosen_records(flags, context);
+  if (records.empty())
+    throw Error(ErrorCode::invalid_argument, "--check",
+                fmt::format("--check: no stored record of '{}' is for these problems", cpu_info().model));
+  const double budget_s =
+      flags.budget.empty() ? default_check_s : parse_duration(flags.budget) / double(records.size());
+  JsonLines json(flags.json);
+  Progress progress("check", std::int64_t(records.size()));
+  Arena arena;
+  std::int64_t done = 0, regressions = 0;
+  for (const StoredRecord& record : records) {
+    progress.show(done++, record.problem);
+    const Checked checked = check_record(record, budget_s, arena);
+    regressions += checked.holds() ? 0 : 1;
+    progress.clear();
+    if (!checked.holds())
+      fmt::print(json.people(), "{}: {} ({:.3f}x the default, was {:.3f}x)\n", record.problem,
+                 checked.verdict, checked.gain, checked.gain_before);
+    nlohmann::json line{{"problem", record.problem},
+                        {"config", record.config},
+                        {"verdict", checked.verdict},
+                        {"seconds", checked.seconds.centre},
+                        {"seconds_low", checked.seconds.low},
+                        {"seconds_high", checked.seconds.high},
+                        {"samples", checked.seconds.samples},
+                        {"recorded_seconds", record.seconds},
+                        {"gain", checked.gain},
+                        {"recorded_gain", checked.gain_before}};
+    add_provenance(line);
+    json.write(line);
+  }
+  fmt::print(json.people(), "{} of {} records hold\n", done - regressions, done);
+  if (regressions > 0) throw JobFailed(fmt::format("{} of {} stored records regressed", regressions, done));
+}
+
+}  // namespace tilewright::cli

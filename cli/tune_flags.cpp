@@ -1,0 +1,128 @@
+// Reading of lists, logs and durations.
+#include "tune_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "lists.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+// "nr=4,8" -> axis and JSON values; bare words are text.
+AxisChoice parse_choice(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error(ErrorCode::invalid_argument, "--set",
+                fmt::format("--set = '{}': axis=v1,v2 is wanted", text));
+  AxisChoice choice;
+  choice.axis = text.substr(0, equals);
+  for (const std::string& item : split(text.substr(equals + 1), ',')) {
+    auto value = nlohmann::json::parse(item, nullptr, false);
+    choice.values.push_back(value.is_discarded() ? nlohmann::json(item) : value);
+  }
+  return choice;
+}
+
+void add_problem(std::vector<GemmProblem>& problems, const GemmProblem& problem) {
+  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+}
+
+// The distinct problems of a record log.
+void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
+  std::ifstream file(path);
+  if (!file)
+    throw Error(ErrorCode::invalid_argument, "--from", fmt::format("--from = '{}' cannot be read", path));
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("problem"))
+      throw Error(ErrorCode::io, "--from", fmt::format("{}:{} is not a record of a problem", path, number));
+    GemmProblem problem = parse_problem(json["problem"].get<std::string>());
+    if (json.contains("residency"))
+      problem.residency = enum_from_string<Residency>(json["residency"].get<std::string>(), "residency");
+    if (problem.residency == Residency::automatic) problem.residency = Residency::cold;
+    add_problem(problems, problem);
+  }
+}
+
+std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
+  if (layout != Layout::block_interleaved) return 0;
+  if (!flags.block.empty()) return parse_counts("--block", flags.block, 1).front();
+  return dtype == DType::f32 || dtype == DType::c64 ? 16 : 8;  // one 64-byte vector of each real component
+}
+
+void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
+  for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
+    for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
+      for (const OpPair op : parse_ops("--op", flags.op))
+        for (const double beta : parse_numbers("--beta", flags.beta))
+          for (const Residency residency : parse_names<Residency>("--residency", flags.residency))
+            for (const Size& size : parse_sizes("--sizes", flags.sizes)) {
+              GemmProblem problem;
+              problem.dtype = dtype;
+              problem.layout = layout;
+              problem.block = block_of(flags, dtype, layout);
+              problem.op_a = op.a, problem.op_b = op.b;
+              problem.m = size.m, problem.n = size.n, problem.k = size.k;
+              problem.beta = beta == 0 ? Scalar::zero : beta == 1 ? Scalar::one : Scalar::general;
+              problem.residency = residency;
+              problem.batch_count = layout == Layout::single ? 1 : std::max<std::int64_t>(1, problem.block);
+              add_problem(problems, packed(problem));
+            }
+}
+
+}  // namespace
+
+double parse_duration(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || scale == 0 || !(value > 0))
+    throw Error(ErrorCode::invalid_argument, "--budget",
+                fmt::format("--budget = '{}': a time such as 90s, 10min or 1h is wanted", text));
+  return value * scale;
+}
+
+std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
+  std::vector<GemmProblem> problems;
+  for (const std::string& text : flags.problems) {
+    GemmProblem problem = parse_problem(text);
+    if (problem.residency != Residency::automatic) {
+      add_problem(problems, problem);
+      continue;
+    }
+    for (const Residency residency : parse_names<Residency>("--residency", flags.residency)) {
+      problem.residency = residency;
+      add_problem(problems, problem);
+    }
+  }
+  if (!flags.from.empty()) add_logged(flags.from, problems);
+  if (!flags.sizes.empty()) add_product(flags, problems);
+  if (problems.empty())
+    throw Error(ErrorCode::invalid_argument, "PROBLEM",
+                "no problem is given: name one, or use --sizes or --from");
+  // Changing the element type refills a gigabyte.
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const GemmProblem& x, const GemmProblem& y) { return x.dtype < y.dtype; });
+  return problems;
+}
+
+CandidateRules rules_of(const TuneFlags& flags, Isa isa) {
+  CandidateRules rules;
+  rules.isa = isa;
+  if (flags.space != "usual" && flags.space != "whole")
+    throw Error(ErrorCode::invalid_argument, "--space",
+                fmt::format("--space = '{}' is neither usual nor whole", flags.space));
+  rules.whole_space = flags.space == "whole";
+  for (const std::string& text : flags.set) rules.choices.push_back(parse_choice(text));
+  for (const std::string& text : flags.where) rules.conditions.push_back(AxisCondition::parse(text));
+  return rules;
+}
+
+}  // namespace tilewright::cli

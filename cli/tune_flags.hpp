@@ -1,0 +1,42 @@
+// What `tune` is told: its flags, and the problems and restrictions they stand for. The searching is done in
+// tune.cpp and tune_check.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "tune/candidates.hpp"
+
+namespace tilewright::cli {
+
+struct TuneFlags {
+  std::vector<std::string> problems;
+  std::string sizes, from, json, budget;
+  std::string wisdom;  // the database that keeps the winners; "none": none
+  std::string sweep;
+  std::string dtype = "f64";
+  std::string op = "nn";
+  std::string layout = "strided";
+  std::string block;
+  std::string beta = "0,1";
+  std::string residency = "cold,l2,l1";
+  std::string objective = "time";
+  std::string strategy = "exhaustive";
+  std::string space = "usual";
+  std::vector<std::string> set, where;
+  bool resume = false;
+  bool check = false;
+};
+
+// "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming --budget.
+double parse_duration(const std::string& text);
+
+// The distinct problems that were named, recorded (--from) or listed (--sizes), by element type. Throws
+// Error(invalid_argument) when there are none.
+std::vector<GemmProblem> problems_of(const TuneFlags& flags);
+
+// --set, --where and --space.
+CandidateRules rules_of(const TuneFlags& flags, Isa isa);
+
+}  // namespace tilewright::cli

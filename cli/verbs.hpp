@@ -1,0 +1,27 @@
+// The verbs of the command line: each add_* registers one subcommand with its flags, help and example, and
+// runs it from CLI11's callback. Nothing here computes; verbs report trouble by throwing, and main turns that
+// into a sentence and a code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tilewright::cli {
+
+void add_gemm(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_tune(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_info(CLI::App& app);
+void add_wisdom(CLI::App& app);
+void add_refused(CLI::App& app);  // analyze, calibrate, lu: known names that are not built yet
+
+// Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
+// reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,
+// exit code 1.
+class JobFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,38 @@
+# Install rules: library, tool, headers, wisdom, the CMake package and the pkg-config file. All paths inside the
+# installed tree are relative, so the tree can be moved.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
+file(RELATIVE_PATH BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+file(RELATIVE_PATH PKGCONFIG_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" PKGCONFIG_TO_PREFIX "${PKGCONFIG_TO_PREFIX}")
+
+set_target_properties(tilewright PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS tilewright tilewright_small EXPORT tilewright-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tilewright_cli)
+  set_target_properties(tilewright_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${BIN_TO_LIB}")
+  install(TARGETS tilewright_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN *.hpp PATTERN *.h)
+if(EXISTS ${PROJECT_SOURCE_DIR}/wisdom)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/wisdom DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+          FILES_MATCHING PATTERN *.jsonl)
+endif()
+
+if(HAS_GPU)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kernel DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+          FILES_MATCHING PATTERN *.cuh PATTERN *_config.hpp)
+endif()
+
+install(EXPORT tilewright-targets NAMESPACE tilewright:: DESTINATION ${PACKAGE_DIR})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/tilewright-config.cmake INSTALL_DESTINATION ${PACKAGE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
+        DESTINATION ${PACKAGE_DIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tilewright.pc.in ${PROJECT_BINARY_DIR}/tilewright.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tilewright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

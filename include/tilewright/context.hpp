@@ -1,0 +1,37 @@
+// Context: the one long-lived object. It knows the machine, reads wisdom when first asked for it, and keeps
+// the kernels it generated. Any number of Contexts may live in one process; one Context may be used by many
+// threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace tilewright {
+
+struct ContextOptions {
+  std::string cpu;         // "": TILEWRIGHT_CPU or the best the machine has; else portable, avx2, avx512
+  bool use_wisdom = true;  // false: every config is the rule-of-thumb default
+  std::string wisdom;      // the user's wisdom, a database or JSON lines, believed before the shipped files.
+                           // "": TILEWRIGHT_WISDOM, else wisdom.sqlite in the user's data folder
+  bool notices = true;     // says once for each problem that wisdom has no exact record of it; also needs
+                           // TILEWRIGHT_NOTICES and TILEWRIGHT_LOG not to be off
+};
+
+class Context {
+ public:
+  // Throws Error(invalid_argument) naming an unknown or unavailable cpu, Error(io) naming an unreadable
+  // wisdom file that was asked for explicitly. A database need not exist yet; what it holds is looked at when
+  // the first problem needs it, and trouble is thrown then.
+  explicit Context(const ContextOptions& options = {});
+  ~Context();
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+
+  struct Impl;
+  Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright

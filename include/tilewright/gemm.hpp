@@ -1,0 +1,114 @@
+// C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory.
+//
+// Every call validates its arguments before it writes anything. beta == 0 never reads C; alpha == 0 or k == 0
+// never reads A and B. Views describe matrices as stored, before op: A is m x k for Op::none and k x m
+// otherwise. All functions throw Error; without an info array nothing has been written when they do.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tilewright/context.hpp"
+#include "tilewright/problem.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+struct GemmOptions {
+  Target target = Target::automatic;
+  Objective objective = Objective::time;
+  MathMode math_mode = MathMode::full;
+  int threads = 0;       // 0: OpenMP's default; inside a parallel region always 1
+  bool checked = false;  // also looks for overlapping C in pointer batches: O(n log n)
+  Residency residency =
+      Residency::automatic;  // where the operands are expected; automatic: judged by their bytes
+  std::string candidate;     // "": first that accepts; else this one or Error(unsupported)
+  std::string config;        // "": wisdom, then default; else JSON fields over the default
+};
+
+// One value for the whole batch, or `values[p]` for problem p when values is not null.
+template <class T>
+struct BatchScalar {
+  T value{};
+  const T* values = nullptr;
+
+  BatchScalar(T v) : value(v) {}  // NOLINT: a plain scalar is the common case
+  explicit BatchScalar(const T* per_problem) : values(per_problem) {
+    if (per_problem == nullptr)
+      throw Error(ErrorCode::invalid_argument, "values", "the array of alpha or beta values is null");
+  }
+};
+
+// Where per-problem error codes go (Dongarra 2017; NLAFET/BBLAS). A code is 0, or -i when argument i of the
+// BLAS routine (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13) is bad. codes
+// holds batch_count (all), group_count (group) or 1 (any) entries; in these modes a bad problem is skipped
+// and the others are computed.
+struct BatchInfo {
+  InfoMode mode = InfoMode::none;
+  int* codes = nullptr;
+};
+
+template <class T>
+using Same = std::type_identity_t<T>;
+
+// One multiplication. Source of the semantics: BLAS xGEMM.
+template <class T>
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T>> a,
+          Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options = {});
+
+// Fixed-size batches; the counts of a, b and c must agree.
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
+                  StridedBatch<T> c, const GemmOptions& options = {}, BatchInfo info = {});
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<PointerBatch<const T>> a, Same<PointerBatch<const T>> b, Same<BatchScalar<T>> beta,
+                  PointerBatch<T> c, const GemmOptions& options = {}, BatchInfo info = {});
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<InterleavedBatch<const T>> a, Same<InterleavedBatch<const T>> b,
+                  Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options = {},
+                  BatchInfo info = {});
+
+// Groups of different shapes, and fully variable batches.
+template <class T>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options = {},
+                  BatchInfo info = {});
+template <class T>
+void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options = {},
+                   BatchInfo info = {});
+
+// What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
+// once on different operands; it keeps what it needs of its Context alive.
+class GemmPlan {
+ public:
+  const GemmProblem& problem() const noexcept;
+  // The candidates in order with the reason each declined, the config, the wisdom match, the bound.
+  std::string explain() const;
+
+  // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ...
+  template <class T>
+  void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c) const;
+  // ... or arrays of pointers (pointer batch). Null base addresses are refused; single pointers are not
+  // checked here.
+  template <class T>
+  void run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b, BatchScalar<Same<T>> beta,
+           T* const* c) const;
+
+  struct Impl;
+  explicit GemmPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field.
+GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
+
+// plan(...).explain(), and the same for problems that no plan can be made for (the reasons instead).
+std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
+
+}  // namespace tilewright

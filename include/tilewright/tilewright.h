@@ -1,0 +1,170 @@
+/* The C interface: C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory. It
+ * has the meaning of tilewright/gemm.hpp in functions that return a status. Matrices are column-major; all
+ * sizes, leading dimensions and strides are 64-bit and count elements. beta == 0 never reads C; alpha == 0 or
+ * k == 0 never reads A, B. */
+#ifndef TILEWRIGHT_H
+#define TILEWRIGHT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  TILEWRIGHT_OK = 0,
+  TILEWRIGHT_INVALID_ARGUMENT = 1,
+  TILEWRIGHT_UNSUPPORTED = 2,
+  TILEWRIGHT_OUT_OF_MEMORY = 3,
+  TILEWRIGHT_IO = 4,
+  TILEWRIGHT_INTERNAL = 5
+} tilewright_status;
+
+/* Element types: float, double, and pairs (real, imaginary) of them. alpha and beta are passed by address. */
+typedef enum {
+  TILEWRIGHT_F32 = 0,
+  TILEWRIGHT_F64 = 1,
+  TILEWRIGHT_C64 = 2,
+  TILEWRIGHT_C128 = 3,
+  TILEWRIGHT_DTYPE_LIMIT =
+      0x7fffffff /* no value of its own: makes every int one that can be passed and refused */
+} tilewright_dtype;
+typedef enum {
+  TILEWRIGHT_NONE = 0,
+  TILEWRIGHT_TRANS = 1,
+  TILEWRIGHT_CONJ_TRANS = 2,
+  TILEWRIGHT_OP_LIMIT = 0x7fffffff
+} tilewright_op;
+typedef enum {
+  TILEWRIGHT_TARGET_AUTO = 0,
+  TILEWRIGHT_TARGET_CPU = 1,
+  TILEWRIGHT_TARGET_GPU = 2,
+  TILEWRIGHT_TARGET_HYBRID = 3,
+  TILEWRIGHT_TARGET_LIMIT = 0x7fffffff
+} tilewright_target;
+typedef enum {
+  TILEWRIGHT_OBJECTIVE_TIME = 0,
+  TILEWRIGHT_OBJECTIVE_ENERGY = 1,
+  TILEWRIGHT_OBJECTIVE_EDP = 2,
+  TILEWRIGHT_OBJECTIVE_LIMIT = 0x7fffffff
+} tilewright_objective;
+typedef enum {
+  TILEWRIGHT_RESIDENCY_AUTO = 0,
+  TILEWRIGHT_RESIDENCY_COLD = 1,
+  TILEWRIGHT_RESIDENCY_L2 = 2,
+  TILEWRIGHT_RESIDENCY_L1 = 3,
+  TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
+} tilewright_residency;
+
+/* What an info array receives: a code per problem, per group, or one for the call. A code is 0, or -i when
+ * argument i of the BLAS routine is bad (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12,
+ * ldc = 13). Bad problems are skipped and the others computed. With INFO_NONE, or a null array, one bad
+ * argument fails the call before anything is written. */
+typedef enum {
+  TILEWRIGHT_INFO_ALL = 0,
+  TILEWRIGHT_INFO_GROUP = 1,
+  TILEWRIGHT_INFO_ANY = 2,
+  TILEWRIGHT_INFO_NONE = 3,
+  TILEWRIGHT_INFO_LIMIT = 0x7fffffff
+} tilewright_info_mode;
+
+typedef struct tilewright_context
+    tilewright_context;                         /* knows the machine, keeps kernels; usable by many threads */
+typedef struct tilewright_plan tilewright_plan; /* what runs one problem; usable by many threads */
+
+/* All zeros is the default, and so is a null pointer to options. */
+typedef struct {
+  int target;            /* tilewright_target */
+  int objective;         /* tilewright_objective */
+  int threads;           /* 0: OpenMP's default; inside a parallel region always 1 */
+  int checked;           /* nonzero: also looks for overlapping C in batches of pointers */
+  int residency;         /* tilewright_residency: where the operands are expected */
+  const char* candidate; /* null: the first that accepts */
+  const char* config;    /* null: wisdom, then default; else JSON fields over the default */
+} tilewright_options;
+
+/* cpu: null or "" for TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512. wisdom: null
+ * or a file (database or JSON lines) to believe before the shipped ones. On failure *context still receives a
+ * handle, which answers tilewright_last_error and must be destroyed; it is null only when memory is out. */
+tilewright_status tilewright_create(const char* cpu, const char* wisdom, tilewright_context** context);
+void tilewright_destroy(tilewright_context* context);
+
+/* The message of the last call by this thread with this context that failed, "" when none has. It stays valid
+ * until the thread's next failure with the context. */
+const char* tilewright_last_error(const tilewright_context* context);
+
+/* "0.1.0" */
+const char* tilewright_version(void);
+
+tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a,
+                                  tilewright_op op_b, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                  const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
+                                  void* c, int64_t ldc, const tilewright_options* options);
+
+/* Matrix p of A begins at a + p * stride_a elements; stride_a = 0 or stride_b = 0 uses one matrix for all. */
+tilewright_status tilewright_gemm_strided_batched(
+    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b, int64_t m,
+    int64_t n, int64_t k, const void* alpha, const void* a, int64_t lda, int64_t stride_a, const void* b,
+    int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
+    int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info);
+
+tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                  tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                  int64_t n, int64_t k, const void* alpha,
+                                                  const void* const* a, int64_t lda, const void* const* b,
+                                                  int64_t ldb, const void* beta, void* const* c, int64_t ldc,
+                                                  int64_t batch_count, const tilewright_options* options,
+                                                  tilewright_info_mode info_mode, int* info);
+
+/* Element (i, j) of problem p of A lies at a[(p / block) * block * lda * columns + (j * lda + i) * block + p
+ * % block]. block = batch_count interleaves the whole batch. The last block is stored whole. */
+tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                      tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                      int64_t n, int64_t k, const void* alpha, const void* a,
+                                                      int64_t lda, const void* b, int64_t ldb,
+                                                      const void* beta, void* c, int64_t ldc, int64_t block,
+                                                      int64_t batch_count, const tilewright_options* options,
+                                                      tilewright_info_mode info_mode, int* info);
+
+/* group_count groups, group g of group_size[g] problems of one shape: op_a ... ldc hold a value per group,
+ * alpha and beta are arrays of group_count elements, and a, b, c hold the pointers of all problems, group
+ * after group. */
+tilewright_status tilewright_gemm_grouped_batched(
+    tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
+    const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
+    const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
+    const int64_t* ldc, int64_t group_count, const int64_t* group_size, const tilewright_options* options,
+    tilewright_info_mode info_mode, int* info);
+
+/* batch_count problems, each with its own entry in every array. */
+tilewright_status tilewright_gemm_variable_batched(
+    tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
+    const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
+    const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
+    const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
+    tilewright_info_mode info_mode, int* info);
+
+/* A plan for a problem in its canonical text, e.g.
+ * "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000:beta=one". The plan may outlive its context, but its
+ * messages are asked of it. */
+tilewright_status tilewright_plan_create(tilewright_context* context, const char* problem,
+                                         const tilewright_options* options, tilewright_plan** plan);
+void tilewright_plan_destroy(tilewright_plan* plan);
+
+/* alpha and beta must be of the classes in the plan's problem (zero, one, general). For a pointer batch a, b
+ * and c are arrays of pointers, else base addresses. A failure's message is asked of
+ * tilewright_plan_last_error. */
+tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* alpha, const void* a,
+                                      const void* b, const void* beta, void* c);
+
+/* Candidates with the reason each declined, config, wisdom match, bound. Valid as long as the plan. */
+const char* tilewright_plan_explain(const tilewright_plan* plan);
+
+/* As tilewright_last_error, for tilewright_plan_run by this thread. */
+const char* tilewright_plan_last_error(const tilewright_plan* plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+// The words of the public surface: element types, operations, layouts, views of one matrix and of batches,
+// and Error. Nothing here owns memory or includes a vendor header. All sizes, leading dimensions and strides
+// are 64-bit and count elements; matrices are column-major.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace tilewright {
+
+enum class DType : std::uint8_t { f32, f64, c64, c128 };
+enum class Op : std::uint8_t { none, trans, conj_trans };
+enum class Layout : std::uint8_t {
+  single,
+  strided,
+  pointer,
+  interleaved,
+  block_interleaved,
+  grouped,
+  variable,
+};
+enum class Location : std::uint8_t { host, device };
+enum class Target : std::uint8_t { automatic, cpu, gpu, hybrid };
+enum class Objective : std::uint8_t { time, energy, edp, alpha };
+enum class MathMode : std::uint8_t {
+  full
+};  // storage precision throughout; lower precision is never chosen unasked
+
+// Where the caller expects the operands to be found: `automatic` derives it from the bytes of the call.
+enum class Residency : std::uint8_t { automatic, cold, l2, l1 };
+
+// Batched BLAS error reporting (Dongarra 2017; NLAFET/BBLAS): what the info array of a batched call receives.
+// all: one code per problem; group: one per group; any: one code for the call; none: nothing is reported.
+enum class InfoMode : std::uint8_t { all, group, any, none };
+
+enum class ErrorCode : int {
+  ok = 0,
+  invalid_argument = 1,
+  unsupported = 2,
+  out_of_memory = 3,
+  io = 4,
+  internal = 5,
+};
+
+// The only exception the library throws. what() names the argument, its value and, for batches, the problem's
+// number.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, std::string argument, const std::string& message, std::int64_t problem_index = -1)
+      : std::runtime_error(message),
+        code_(code),
+        argument_(std::move(argument)),
+        problem_index_(problem_index) {}
+
+  ErrorCode code() const noexcept { return code_; }
+  const std::string& argument() const noexcept { return argument_; }  // "" when no argument is at fault
+  std::int64_t problem_index() const noexcept {
+    return problem_index_;
+  }  // -1 when no single problem is at fault
+
+ private:
+  ErrorCode code_;
+  std::string argument_;
+  std::int64_t problem_index_;
+};
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> : std::integral_constant<DType, DType::f32> {};
+template <>
+struct DTypeOf<double> : std::integral_constant<DType, DType::f64> {};
+template <>
+struct DTypeOf<std::complex<float>> : std::integral_constant<DType, DType::c64> {};
+template <>
+struct DTypeOf<std::complex<double>> : std::integral_constant<DType, DType::c128> {};
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<std::remove_const_t<T>>::value;
+
+constexpr std::int64_t size_bytes(DType t) {
+  switch (t) {
+    case DType::f32:
+      return 4;
+    case DType::f64:
+      return 8;
+    case DType::c64:
+      return 8;
+    case DType::c128:
+      return 16;
+  }
+  return 0;
+}
+constexpr bool is_complex(DType t) { return t == DType::c64 || t == DType::c128; }
+
+// One matrix of rows x cols elements as stored (before op); element (i, j) lies at data[j * ld + i].
+template <class T, Location L = Location::host>
+struct MatrixView {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+
+  operator MatrixView<const T, L>() const requires(!std::is_const_v<T>) { return {data, rows, cols, ld}; }
+};
+
+// count matrices at equal distance: matrix p begins at data + p * stride. stride 0 broadcasts one matrix (A
+// or B only).
+template <class T, Location L = Location::host>
+struct StridedBatch {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+  std::int64_t stride = 0;
+  std::int64_t count = 0;
+
+  operator StridedBatch<const T, L>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, ld, stride, count};
+  }
+};
+
+// count matrices anywhere: matrix p begins at data[p]. The array of pointers lives where the matrices live.
+template <class T, Location L = Location::host>
+struct PointerBatch {
+  T* const* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+  std::int64_t count = 0;
+
+  operator PointerBatch<const T, L>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, ld, count};
+  }
+};
+
+// Block-interleaved batch (Dongarra 2017, section 4): within a block of `block` problems, equal elements are
+// neighbours. Element (i, j) of problem p lies at data[(p / block) * block * ld * cols + (j * ld + i) * block
+// + p % block]. block == count is the fully interleaved layout. The last block is stored whole: unused slots
+// are padding that kernels may read and rewrite.
+template <class T, Location L = Location::host>
+struct InterleavedBatch {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+  std::int64_t block = 0;
+  std::int64_t count = 0;
+
+  operator InterleavedBatch<const T, L>() const requires(!std::is_const_v<T>) {
+    return {data, rows, cols, ld, block, count};
+  }
+};
+
+// One group of a grouped batch: `count` problems of one shape, each with its own pointers. A variable batch
+// is a sequence of groups with count 1.
+template <class T, Location L = Location::host>
+struct GemmGroup {
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  T alpha = T(1);
+  const T* const* a = nullptr;
+  std::int64_t lda = 0;
+  const T* const* b = nullptr;
+  std::int64_t ldb = 0;
+  T beta = T(0);
+  T* const* c = nullptr;
+  std::int64_t ldc = 0;
+  std::int64_t count = 0;
+};
+
+// One problem of a variable batch: everything is its own.
+template <class T, Location L = Location::host>
+struct GemmItem {
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  T alpha = T(1);
+  const T* a = nullptr;
+  std::int64_t lda = 0;
+  const T* b = nullptr;
+  std::int64_t ldb = 0;
+  T beta = T(0);
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Checks the house rules that can be read from the source: who may include whom, where vendor headers may appear,
+how long files and functions are, and that each file opens by saying what it is. It parses no C++: include lines are
+matched, and functions are found by their braces in code that clang-format has laid out. Prints each violation as
+file:line: reason and exits 1 when there is one."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILE_LINES = 500
+FUNCTION_LINES = 60
+KERNEL_LINES = 150  # a GPU stencil, with named phases
+
+# For each folder: the prefixes of quoted includes it may use. A folder may always include itself.
+WORDS = ("tilewright/types.hpp", "tilewright/problem.hpp")  # the public headers that the lower half is written in
+ALLOWED = {
+    "src/core": WORDS,
+    "src/device": WORDS + ("tilewright/allocate.hpp", "core/"),  # device places the memory that header hands out
+    "src/kernel": WORDS + ("tilewright/layout.hpp", "core/", "device/"),  # kernel implements the conversions
+    "src/wisdom": WORDS + ("core/", "kernel/*_config.hpp"),
+    "src/measure": ("tilewright/", "core/", "device/"),
+    "src/tune": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/"),
+    "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
+    "src/lu": ("tilewright/", "core/", "kernel/", "gemm/"),
+    "src/blas": ("tilewright/", "core/"),
+    "include": ("tilewright/",),
+    "examples": ("tilewright/",),
+    "api": ("",),
+    "cli": ("",),
+    "tests": ("",),
+    "bench": ("",),
+}
+
+# Headers of other makers and the only places that may name them.
+VENDORS = [
+    (r"(cuda|cu(blas|solver|pti|rand)|nvrtc|nvml|nvJitLink).*", ("src/device",)),
+    (r"hwloc.*|cpuid\.h|sched\.h|numa\.h", ("src/device",)),
+    (r"xbyak/xbyak_util\.h", ("src/device",)),
+    (r"xbyak/xbyak\.h", ("src/kernel",)),
+    (r"hwy/.*", ("src/kernel", "src/measure")),
+    (r"sqlite3\.h", ("src/wisdom",)),
+    (r"mkl.*|libxsmm.*|Eigen/.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
+    (r"gtest/.*|gmock/.*", ("tests",)),
+]
+FOLDERS = {key.removeprefix("src/") for key in ALLOWED} | {"tilewright"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Tests may ask the machine directly, to check what src/device says of it.
+VENDOR_FREE = ("tests",)
+
+
+def matches(name, pattern):
+    if "*" in pattern:
+        return pathlib.PurePath(name).match(pattern)
+    return name.startswith(pattern)
+
+
+def layer_of(path):
+    parts = path.parts
+    return "/".join(parts[:2]) if parts[0] == "src" else parts[0]
+
+
+def check_includes(path, lines):
+    layer = layer_of(path)
+    own = layer.removeprefix("src/") + "/"
+    for number, line in enumerate(lines, 1):
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        quote, name = found.groups()
+        for vendor, places in VENDORS:
+            if re.fullmatch(vendor, name) and layer not in places + VENDOR_FREE:
+                yield number, f"<{name}> belongs only in {', '.join(places)}"
+        if quote == "<" and name.startswith("tilewright/") and layer not in ("examples", "tests"):
+            yield number, f"<{name}>: our headers are included with quotes"
+        ours = quote == '"' and (name.split("/")[0] in FOLDERS or "/" not in name)
+        if ours and not any(matches(name, p) for p in ALLOWED.get(layer, ("",)) + (own,)):
+            yield number, f'{layer} may not include "{name}"'
+
+
+def without_comments_and_text(source):
+    """Blanks comments, strings and character literals, and keeps the line breaks."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.S)
+    return token.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), source)
+
+
+FUNCTION_HEAD = re.compile(r"\)\s*(const|noexcept|override|final|mutable|&+|->[^;]*|:[^;]*)*\s*$")
+NOT_FUNCTION = re.compile(r"^\s*(namespace|class|struct|union|enum|extern)\b|=\s*$")
+
+
+def functions(source):
+    """Yields (first line, length) of each function body that is not inside another function."""
+    code = without_comments_and_text(source)
+    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group()), code, flags=re.M)
+    stack = []  # for each open brace: the position its statement begins at when it is a function, else None
+    begin = 0
+    for position, char in enumerate(code):
+        if char == "{":
+            head = code[begin:position]
+            inside = any(start is not None for start in stack)
+            is_function = not inside and FUNCTION_HEAD.search(head) and not NOT_FUNCTION.search(head)
+            stack.append(begin + len(head) - len(head.lstrip()) if is_function else None)
+        elif char == "}" and stack:
+            start = stack.pop()
+            if start is not None:
+                yield code.count("\n", 0, start) + 1, code.count("\n", start, position) + 1
+        if char in "{};":
+            begin = position + 1
+
+
+def check_lengths(path, lines):
+    if len(lines) > FILE_LINES:
+        yield len(lines), f"{len(lines)} lines; a file has at most {FILE_LINES}"
+    limit = KERNEL_LINES if path.suffix in (".cu", ".cuh") else FUNCTION_LINES
+    for first, length in functions("\n".join(lines)):
+        if length > limit:
+            yield first, f"a function of {length} lines; the limit is {limit}"
+
+
+def check_opening(path, lines):
+    if not lines or not lines[0].startswith(("//", "/*")):
+        yield 1, "the file does not open with a comment that says what it is"
+
+
+def main():
+    suffixes = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh"}
+    files = sorted(p for top in {k.split("/")[0] for k in ALLOWED} for p in (ROOT / top).rglob("*") if p.suffix in suffixes)
+    violations = 0
+    for file in files:
+        path = file.relative_to(ROOT)
+        lines = file.read_text().splitlines()
+        for check in (check_includes, check_lengths, check_opening):
+            for number, reason in check(path, lines):
+                print(f"{path}:{number}: {reason}")
+                violations += 1
+    print(f"{len(files)} files, {violations} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

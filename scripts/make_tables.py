@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Writes the tables of README.md and docs/*.md from the runs recorded in results/. A table stands between the lines
+`<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose the
+measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a table
+of one axis from scripts/bench_techniques. `--check` writes nothing and fails when a table is not what the results say."""
+
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLE = re.compile(r"(<!-- (table|techniques|grain) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+DEFAULTS = {"op": "nn", "layout": "strided", "threads": "1", "alpha": "1", "machine": "avx512-2core"}
+OURS = "tilewright"
+
+
+class Run:
+    """One results file: the command that repeats it and the best measurement of each (case, impl)."""
+
+    def __init__(self, path):
+        self.path = path.relative_to(ROOT)
+        self.command = ""
+        self.rows = []
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            if "command" in row:
+                self.command = row["command"]
+            elif not row.get("summary") and row.get("gflops") is not None:
+                self.rows.append(row)
+
+
+def same(value, wanted):
+    """True when a JSON value is what the table asks for: numbers compare as numbers."""
+    try:
+        return float(value) == float(wanted)
+    except (TypeError, ValueError):
+        return str(value) == wanted
+
+
+def select(runs, wanted, residency):
+    """For each size: our row and the fastest peer's, both of the newest run that has the case."""
+    chosen = {}
+    for run in runs:  # oldest first, so that newer runs replace
+        cases = {}
+        for row in run.rows:
+            if row.get("residency") == residency and all(same(row.get(k), v) for k, v in wanted.items()):
+                cases.setdefault((row["m"], row["n"], row["k"]), []).append(row)
+        for case, rows in cases.items():
+            ours = [r for r in rows if r["impl"] == OURS]
+            peers = [r for r in rows if not r["impl"].startswith(OURS)]
+            if ours and peers:
+                chosen[case] = (ours[0], max(peers, key=lambda r: r["gflops"]), run)
+    return chosen
+
+
+def size_name(case):
+    m, n, k = case
+    return str(n) if m == n == k else f"{m}x{n}x{k}"
+
+
+def size_order(case):
+    return (len(set(case)) > 1, case)
+
+
+def heading(residencies):
+    columns = ["n (or m x n x k)"]
+    for residency in residencies:
+        columns += [f"{residency}: tilewright", "best peer", "ratio", "share of the bound"]
+    return ["| " + " | ".join(columns) + " |", "|" + "--:|" * len(columns)]
+
+
+def body(found, residencies, sizes):
+    cases = sorted({case for rows in found.values() for case in rows}, key=size_order)
+    for case in cases:
+        if sizes and size_name(case) not in sizes:
+            continue
+        cells = [size_name(case)]
+        for residency in residencies:
+            if case not in found[residency]:
+                cells += [""] * 4
+                continue
+            ours, peer, _ = found[residency][case]
+            cells += [f"{ours['gflops']:.1f}", f"{peer['gflops']:.1f} ({peer['impl']})",
+                      f"{ours['gflops'] / peer['gflops']:.2f}", f"{ours['bound_share']:.2f}"]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def table(words):
+    wanted = DEFAULTS | dict(word.split("=", 1) for word in words.split())
+    family, machine = wanted.pop("family"), wanted.pop("machine")
+    residencies = wanted.pop("residency").split(",")
+    sizes = wanted.pop("sizes", "").split(",") if "sizes" in wanted else []
+    runs = [Run(path) for path in sorted((ROOT / "results" / machine).glob(f"{family}-*.jsonl"))]
+    found = {residency: select(runs, wanted, residency) for residency in residencies}
+    rows = list(body(found, residencies, sizes))
+    if not rows:
+        return "No run with these cases is recorded in results/.\n"
+    used = {entry[2].path: (entry[2], entry[0]) for rows_of in found.values() for entry in rows_of.values()}
+    lines = heading(residencies) + rows + ["", "GFLOP/s. Recorded in:"]
+    for path, (run, row) in sorted(used.items()):
+        lines.append(f"- [{path}]({{up}}{path}) on {row.get('device', 'an unnamed machine')}; repeat with `{run.command}`")
+    return "\n".join(lines) + "\n"
+
+
+def techniques(words):
+    """Time with each value of an axis over the time of the default config, both timed in turn in one run."""
+    wanted = {"machine": DEFAULTS["machine"]} | dict(word.split("=", 1) for word in words.split())
+    files = sorted((ROOT / "results" / wanted["machine"]).glob("techniques-*.jsonl"))
+    if not files:
+        return "No run of scripts/bench_techniques is recorded in results/.\n"
+    seconds, values, device = {}, [], ""
+    for line in files[-1].read_text().splitlines():
+        row = json.loads(line)
+        if row.get("axis") != wanted["axis"]:
+            continue
+        beta = "C += A B" if row["beta"] else "C = A B"
+        case = f"{size_name((row['m'], row['n'], row['k']))} {row['dtype']}, {row['residency']}, {beta}"
+        seconds.setdefault(case, {}).setdefault(json.dumps(row["value"]), {})[row["impl"]] = row["seconds"]
+        device = row["device"]
+        if json.dumps(row["value"]) not in values:
+            values.append(json.dumps(row["value"]))
+    lines = [f"| {wanted['axis']} = | " + " | ".join(v.strip('"') for v in values) + " |", "|--" + "|--:" * len(values) + "|"]
+    for case, found in seconds.items():
+        cells = []
+        for value in values:
+            times = found.get(value, {})
+            default = times.get(OURS + "_default")  # not timed twice where the value is the default's own
+            cells.append("" if OURS not in times else f"{times[OURS] / default:.2f}" if default else "default")
+        lines.append(f"| {case} | " + " | ".join(cells) + " |")
+    path = files[-1].relative_to(ROOT)
+    lines += ["", f"Time over the default's; one thread, {device}; [{path}]({{up}}{path}), repeat with `scripts/bench_techniques`."]
+    return "\n".join(lines) + "\n"
+
+
+def grain(words):
+    """Coarse against fine sharing of a batch among threads, from bench_grain."""
+    wanted = {"machine": DEFAULTS["machine"]} | dict(word.split("=", 1) for word in words.split())
+    files = sorted((ROOT / "results" / wanted["machine"]).glob("grain-*.jsonl"))
+    if not files:
+        return "No run of bench_grain is recorded in results/.\n"
+    rows = [json.loads(line) for line in files[-1].read_text().splitlines()]
+    command = next(row["command"] for row in rows if "command" in row)
+    rates = {}
+    for row in rows:
+        if "grain" in row:
+            rates.setdefault((row["n"], row["threads"]), {})[row["grain"]] = row["gflops"]
+    lines = ["| n | threads | coarse, GFLOP/s | fine, GFLOP/s | fine / coarse |", "|--:|--:|--:|--:|--:|"]
+    for (n, threads), both in rates.items():
+        coarse, fine = both["coarse"], both["fine"]
+        lines.append(f"| {n} | {threads} | {coarse:.1f} | {fine:.1f} | {fine / coarse:.2f} |")
+    path = files[-1].relative_to(ROOT)
+    lines += ["", f"f64, beta = 1, data in memory; [{path}]({{up}}{path}), repeat with `{command}`."]
+    return "\n".join(lines) + "\n"
+
+
+MAKERS = {"table": table, "techniques": techniques, "grain": grain}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail when a table is out of date")
+    check = parser.parse_args().check
+    stale = False
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text()
+        up = "" if page.parent == ROOT else "../"
+        fresh = TABLE.sub(lambda m: m[1] + MAKERS[m[2]](m[3]).replace("{up}", up) + m[5], text)
+        if fresh == text:
+            continue
+        stale = True
+        if check:
+            print(f"{page.relative_to(ROOT)}: a table is not what results/ says; run scripts/make_tables.py")
+        else:
+            page.write_text(fresh)
+            print(f"{page.relative_to(ROOT)}: written")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

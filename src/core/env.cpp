@@ -1,0 +1,48 @@
+// Reads the environment variables of the project into one value. It gives them no meaning: whoever uses a
+// variable validates it and names it in the error.
+#include "core/env.hpp"
+
+#include <cstdlib>
+
+namespace tilewright {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+}  // namespace
+
+Environment Environment::read() {
+  Environment environment;
+  environment.cpu = variable("TILEWRIGHT_CPU");
+  environment.wisdom = variable("TILEWRIGHT_WISDOM");
+  environment.notices = variable("TILEWRIGHT_NOTICES");
+  environment.share = variable("TILEWRIGHT_SHARE");
+  environment.cache = variable("TILEWRIGHT_CACHE");
+  environment.cblas = variable("TILEWRIGHT_CBLAS");
+  environment.nvrtc = variable("TILEWRIGHT_NVRTC");
+  environment.log = variable("TILEWRIGHT_LOG");
+  return environment;
+}
+
+const std::vector<EnvironmentVariable>& environment_variables() {
+  static const std::vector<EnvironmentVariable> variables = {
+      {"TILEWRIGHT_CPU", "",
+       "forces the CPU kernels: portable, avx2 or avx512; empty: the best the machine has"},
+      {"TILEWRIGHT_WISDOM", "",
+       "the user's wisdom, a database or, read-only, JSON lines, read before the shipped files; empty: "
+       "tilewright/wisdom.sqlite in $XDG_DATA_HOME or ~/.local/share"},
+      {"TILEWRIGHT_NOTICES", "on", "one notice for each problem without an exact record: on or off"},
+      {"TILEWRIGHT_SHARE", "", "folder that holds wisdom/; empty: beside the library"},
+      {"TILEWRIGHT_CACHE", "", "folder for measured ceilings; empty: $XDG_CACHE_HOME or ~/.cache"},
+      {"TILEWRIGHT_CBLAS", "",
+       "CBLAS library for matrices above the small sizes; empty: the first one found"},
+      {"TILEWRIGHT_NVRTC", "", "run-time compiler library for GPU kernels; empty: the first one found"},
+      {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},
+  };
+  return variables;
+}
+
+}  // namespace tilewright

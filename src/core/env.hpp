@@ -1,0 +1,32 @@
+// Every environment variable of the project, with its default and a sentence each. Read once, when a Context
+// is made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct Environment {
+  std::string
+      cpu;  // TILEWRIGHT_CPU: forces the CPU kernels: portable, avx2, avx512; "" = best the machine has
+  std::string
+      wisdom;  // TILEWRIGHT_WISDOM: the user's wisdom; "" = tilewright/wisdom.sqlite in $XDG_DATA_HOME
+  std::string notices;  // TILEWRIGHT_NOTICES: on (default), off: say when wisdom has no exact record
+  std::string share;    // TILEWRIGHT_SHARE: folder that holds wisdom/; "" = beside the library
+  std::string cache;    // TILEWRIGHT_CACHE: folder for measured ceilings; "" = $XDG_CACHE_HOME or ~/.cache
+  std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
+  std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
+  std::string log;    // TILEWRIGHT_LOG: off, warn (default), info, debug
+
+  static Environment read();
+};
+
+struct EnvironmentVariable {
+  const char* name;
+  const char* fallback;
+  const char* meaning;
+};
+const std::vector<EnvironmentVariable>& environment_variables();
+
+}  // namespace tilewright

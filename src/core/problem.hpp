@@ -1,0 +1,55 @@
+// The internal side of GemmProblem: its names, its field list, and the type-erased operands that a plan is
+// run with.
+#pragma once
+
+#include <utility>
+
+#include "core/fields.hpp"
+#include "tilewright/problem.hpp"
+
+namespace tilewright {
+
+template <>
+struct EnumNames<Scalar> {
+  static constexpr std::array value{std::pair{Scalar::zero, "zero"}, std::pair{Scalar::one, "one"},
+                                    std::pair{Scalar::general, "general"}};
+};
+
+template <>
+struct FieldList<GemmProblem> {
+  using P = GemmProblem;
+  static constexpr auto value = std::make_tuple(
+      field("dtype", &P::dtype), field("op_a", &P::op_a), field("op_b", &P::op_b), field("m", &P::m),
+      field("n", &P::n), field("k", &P::k), field("lda", &P::lda), field("ldb", &P::ldb),
+      field("ldc", &P::ldc), field("layout", &P::layout), field("block", &P::block),
+      field("stride_a", &P::stride_a), field("stride_b", &P::stride_b), field("stride_c", &P::stride_c),
+      field("batch_count", &P::batch_count), field("alpha", &P::alpha), field("beta", &P::beta),
+      field("residency", &P::residency), field("location", &P::location));
+};
+
+// The operands of one call of a fixed-size batch, types erased. For a pointer batch a, b and c are arrays of
+// pointers to matrices; otherwise they are the base addresses. alpha and beta point at values of the
+// problem's dtype; a scalar stride of 0 means one value for all problems, 1 a value per problem (alpha[p *
+// alpha_stride]).
+struct Operands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* alpha = nullptr;
+  const void* beta = nullptr;
+  std::int64_t alpha_stride = 0;
+  std::int64_t beta_stride = 0;
+};
+
+// "nn", "tc", ...
+std::string op_pair(const GemmProblem& problem);
+
+// True when the whole batch of operand X is one contiguous run of elements (packed columns, packed problems).
+bool contiguous_a(const GemmProblem& problem);
+bool contiguous_b(const GemmProblem& problem);
+bool contiguous_c(const GemmProblem& problem);
+
+// Bytes of the operands as they lie in memory (leading dimensions included); what residency is judged by.
+double footprint_bytes(const GemmProblem& problem);
+
+}  // namespace tilewright

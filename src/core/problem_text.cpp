@@ -1,0 +1,201 @@
+// The canonical text of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]..., written and read. It
+// checks the grammar only; a readable problem may still be one that no plan accepts.
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/problem.hpp"
+
+namespace tilewright {
+namespace {
+
+// The fields of the text that hold integers, in the order they are printed.
+struct IntegerKey {
+  const char* name;
+  std::int64_t GemmProblem::*member;
+};
+constexpr std::array integer_keys{
+    IntegerKey{"batch", &GemmProblem::batch_count}, IntegerKey{"block", &GemmProblem::block},
+    IntegerKey{"lda", &GemmProblem::lda},           IntegerKey{"ldb", &GemmProblem::ldb},
+    IntegerKey{"ldc", &GemmProblem::ldc},           IntegerKey{"stride_a", &GemmProblem::stride_a},
+    IntegerKey{"stride_b", &GemmProblem::stride_b}, IntegerKey{"stride_c", &GemmProblem::stride_c}};
+constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
+                               IntegerKey{"k", &GemmProblem::k}};
+
+// The problem with the same shapes whose leading dimensions, strides and block have their default values.
+GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
+  if (!keep_leading_dimensions) problem.lda = problem.ldb = problem.ldc = 0;
+  problem.stride_a = problem.stride_b = problem.stride_c = 0;
+  problem.block = 0;
+  return packed(problem);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), parts_(split(text, ':')) {}
+
+  GemmProblem parse() {
+    if (parts_.size() < 4) fail(text_, "has fewer than the four parts family:dtype:ops:m=..,n=..,k=..");
+    read_family(parts_[0]);
+    problem_.dtype = read_enum<DType>(parts_[1], "dtype");
+    read_ops(parts_[2]);
+    read_sizes(parts_[3]);
+    for (std::size_t i = 4; i < parts_.size(); ++i) read_part(parts_[i]);
+    return resolve();
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view part, const std::string& why) const {
+    throw Error(ErrorCode::invalid_argument, "problem",
+                fmt::format("problem '{}': the part '{}' {}", text_, part, why));
+  }
+
+  template <class E>
+  E read_enum(std::string_view part, const char* what) const {
+    std::string known;
+    for (const auto& [candidate, name] : EnumNames<E>::value) {
+      if (part == name) return candidate;
+      known += known.empty() ? name : std::string(", ") + name;
+    }
+    fail(part, fmt::format("is no {} (one of {})", what, known));
+  }
+
+  void read_family(std::string_view part) {
+    if (part != "gemm" && part != "gemm_batched") fail(part, "is no family (gemm, gemm_batched)");
+    problem_.layout = part == "gemm" ? Layout::single : Layout::strided;
+  }
+
+  void read_ops(std::string_view part) {
+    if (part.size() != 2) fail(part, "is not two of n, t, c");
+    problem_.op_a = read_enum<Op>(part.substr(0, 1), "op of A");
+    problem_.op_b = read_enum<Op>(part.substr(1, 1), "op of B");
+  }
+
+  // Integers may be written as 1e6.
+  std::int64_t read_integer(std::string_view part, std::string_view value) const {
+    std::int64_t integer = 0;
+    const char* end = value.data() + value.size();
+    if (auto [at, error] = std::from_chars(value.data(), end, integer); error == std::errc() && at == end)
+      return integer;
+    double real = 0;
+    const auto [at, error] = std::from_chars(value.data(), end, real);
+    if (error != std::errc() || at != end || real != std::floor(real) || std::abs(real) >= 9.2e18)
+      fail(part, "does not end in a 64-bit integer");
+    return static_cast<std::int64_t>(real);
+  }
+
+  void read_sizes(std::string_view part) {
+    std::array<bool, size_keys.size()> seen{};
+    for (std::string_view item : split(part, ',')) {
+      const std::size_t equals = item.find('=');
+      bool known = false;
+      for (std::size_t i = 0; i < size_keys.size(); ++i)
+        if (equals != std::string_view::npos && item.substr(0, equals) == size_keys[i].name) {
+          if (seen[i]) fail(item, "is given twice");
+          problem_.*(size_keys[i].member) = read_integer(item, item.substr(equals + 1));
+          seen[i] = known = true;
+        }
+      if (!known) fail(item, "is no size (m=, n=, k=)");
+    }
+    for (std::size_t i = 0; i < size_keys.size(); ++i)
+      if (!seen[i]) fail(part, fmt::format("lacks {}=", size_keys[i].name));
+  }
+
+  void read_part(std::string_view part) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) {
+      if (problem_.layout == Layout::single)
+        fail(part, "is a batch layout, which the family gemm does not have");
+      if (layout_seen_) fail(part, "is a second layout");
+      layout_seen_ = true;
+      problem_.layout = read_enum<Layout>(part, "layout");
+      if (problem_.layout == Layout::single) fail(part, "is no layout of gemm_batched");
+      return;
+    }
+    read_key(part, part.substr(0, equals), part.substr(equals + 1));
+  }
+
+  void read_key(std::string_view part, std::string_view key, std::string_view value) {
+    if (problem_.layout == Layout::single && (key == "batch" || key == "block" || key.starts_with("stride_")))
+      fail(part, "describes a batch, which the family gemm does not have");
+    for (std::size_t i = 0; i < integer_keys.size(); ++i)
+      if (key == integer_keys[i].name) {
+        if (integers_[i]) fail(part, "is given twice");
+        integers_[i] = read_integer(part, value);
+        return;
+      }
+    if (key == "alpha")
+      problem_.alpha = read_scalar(value);
+    else if (key == "beta")
+      problem_.beta = read_scalar(value);
+    else if (key == "residency")
+      problem_.residency = read_enum<Residency>(value, "residency");
+    else if (key == "location")
+      problem_.location = read_enum<Location>(value, "location");
+    else
+      fail(part,
+           "has an unknown key (batch, block, lda, ldb, ldc, stride_a, stride_b, stride_c, alpha, beta, "
+           "residency, location)");
+  }
+
+  Scalar read_scalar(std::string_view value) const {
+    if (value == "0") return Scalar::zero;
+    if (value == "1") return Scalar::one;
+    return read_enum<Scalar>(value, "scalar class");
+  }
+
+  // Leading dimensions first, then the strides and the block whose defaults depend on them.
+  GemmProblem resolve() {
+    GemmProblem given = problem_;
+    for (std::size_t i = 0; i < integer_keys.size(); ++i)
+      if (integers_[i]) given.*(integer_keys[i].member) = *integers_[i];
+    GemmProblem result = with_defaults(given, true);
+    for (std::size_t i = 0; i < integer_keys.size(); ++i)
+      if (integers_[i]) result.*(integer_keys[i].member) = *integers_[i];
+    return result;
+  }
+
+  std::string_view text_;
+  std::vector<std::string_view> parts_;
+  GemmProblem problem_;
+  bool layout_seen_ = false;
+  std::array<std::optional<std::int64_t>, integer_keys.size()> integers_;
+};
+
+}  // namespace
+
+std::string to_string(const GemmProblem& problem) {
+  const bool batched = problem.layout != Layout::single;
+  std::string text = fmt::format("{}:{}:{}:m={},n={},k={}", batched ? "gemm_batched" : "gemm",
+                                 to_string(problem.dtype), op_pair(problem), problem.m, problem.n, problem.k);
+  if (batched) text += fmt::format(":{}:batch={}", to_string(problem.layout), problem.batch_count);
+  const GemmProblem packed_ld = with_defaults(problem, false);
+  const GemmProblem packed_strides = with_defaults(problem, true);
+  for (const auto& [name, member] : integer_keys) {
+    if (member == &GemmProblem::batch_count) continue;
+    const bool leading =
+        member == &GemmProblem::lda || member == &GemmProblem::ldb || member == &GemmProblem::ldc;
+    const std::int64_t usual = (leading ? packed_ld : packed_strides).*member;
+    if (problem.*member != usual) text += fmt::format(":{}={}", name, problem.*member);
+  }
+  if (problem.alpha != Scalar::one) text += ":alpha=" + to_string(problem.alpha);
+  if (problem.beta != Scalar::zero) text += ":beta=" + to_string(problem.beta);
+  if (problem.residency != Residency::automatic) text += ":residency=" + to_string(problem.residency);
+  if (problem.location != Location::host) text += ":location=" + to_string(problem.location);
+  return text;
+}
+
+GemmProblem parse_problem(const std::string& text) { return Parser(text).parse(); }
+
+}  // namespace tilewright

@@ -1,0 +1,197 @@
+// The GPU as this project uses it: devices with their limits, streams, events, memory and loaded kernels,
+// each a move-only owner. The driver is opened when first asked for, so one binary serves machines with and
+// without one. No vendor header is needed to include this file; builds without GPU sources lack its functions
+// (TILEWRIGHT_HAS_GPU).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace tilewright {
+
+class GpuDriver;  // the functions of the driver; gpu_driver.hpp
+
+// What a config may ask of the device.
+struct GpuLimits {
+  std::string name;
+  std::string uuid;
+  std::string driver_version;
+  int compute_capability = 0;  // 90 for sm_90
+  int multiprocessors = 0;
+  int shared_bytes_per_block = 0;  // with the opt-in above 48 KiB
+  int shared_bytes_per_multiprocessor = 0;
+  int shared_bytes_reserved = 0;  // per block, by the system
+  int threads_per_block = 0;
+  int threads_per_multiprocessor = 0;
+  int registers_per_multiprocessor = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+// One device with its primary context, which other libraries in the process share.
+class Gpu {
+ public:
+  // Devices that can be used; 0 with the reason in `reason` where the driver is absent or fails.
+  static int count(std::string& reason);
+
+  // Asks without setting anything up on the device. Throws as the constructor does.
+  static GpuLimits limits_of(int device);
+
+  // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist.
+  explicit Gpu(int device = 0);
+  ~Gpu();
+  Gpu(Gpu&&) noexcept;
+  Gpu& operator=(Gpu&&) = delete;
+
+  int device() const { return device_; }
+  const GpuLimits& limits() const { return limits_; }
+  const GpuDriver& driver() const { return *driver_; }
+  CUctx_st* context() const { return context_; }
+
+  // Makes the context current on the calling thread for the lifetime of the result.
+  class Current {
+   public:
+    explicit Current(const Gpu& gpu);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const GpuDriver& driver_;
+  };
+
+  // Waits for everything on the device; for tests and programs that measure, never for calls.
+  void synchronize() const;
+
+ private:
+  std::shared_ptr<const GpuDriver> driver_;
+  int device_ = 0;
+  CUctx_st* context_ = nullptr;
+  GpuLimits limits_;
+};
+
+class GpuStream {
+ public:
+  explicit GpuStream(const Gpu& gpu);
+  ~GpuStream();
+  GpuStream(GpuStream&& other) noexcept : gpu_(other.gpu_), stream_(std::exchange(other.stream_, nullptr)) {}
+  GpuStream& operator=(GpuStream&&) = delete;
+  CUstream_st* get() const { return stream_; }
+  void synchronize() const;
+
+ private:
+  const Gpu* gpu_;
+  CUstream_st* stream_ = nullptr;
+};
+
+class GpuEvent {
+ public:
+  explicit GpuEvent(const Gpu& gpu);
+  ~GpuEvent();
+  GpuEvent(GpuEvent&& other) noexcept : gpu_(other.gpu_), event_(std::exchange(other.event_, nullptr)) {}
+  GpuEvent& operator=(GpuEvent&&) = delete;
+  void record(CUstream_st* stream);
+  void synchronize() const;
+  // Seconds from `start` to this event; both must have happened.
+  double seconds_since(const GpuEvent& start) const;
+
+ private:
+  const Gpu* gpu_;
+  CUevent_st* event_ = nullptr;
+};
+
+class GpuBuffer {
+ public:
+  GpuBuffer(const Gpu& gpu, std::size_t bytes);
+  ~GpuBuffer();
+  GpuBuffer(GpuBuffer&& other) noexcept
+      : gpu_(other.gpu_),
+        address_(std::exchange(other.address_, 0)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  GpuBuffer& operator=(GpuBuffer&&) = delete;
+  std::size_t bytes() const { return bytes_; }
+  template <class T>
+  T* as(std::size_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address_ + byte_offset));
+  }
+  // Both wait until the copy is done.
+  void write(const void* from, std::size_t bytes, std::size_t offset = 0);
+  void read(void* to, std::size_t bytes, std::size_t offset = 0) const;
+  void fill(unsigned char value, CUstream_st* stream);
+  // This buffer's bytes repeated from its first `bytes` until it is full.
+  void repeat(std::size_t bytes);
+
+ private:
+  const Gpu* gpu_;
+  unsigned long long address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// Host memory that the device reads and writes directly.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(const Gpu& gpu, std::size_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : gpu_(other.gpu_),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&&) = delete;
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const Gpu* gpu_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct GpuLaunch {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  unsigned shared_bytes = 0;
+};
+
+// A kernel of a loaded module. Owned by its module.
+class GpuFunction {
+ public:
+  int registers() const { return registers_; }
+  int local_bytes() const { return local_bytes_; }  // per thread; above 0 registers were spilled
+  int blocks_per_multiprocessor(int threads, int shared_bytes) const;
+  // Arguments are one struct passed by address. Never waits and never allocates.
+  void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const;
+
+ private:
+  friend class GpuModule;
+  const Gpu* gpu_ = nullptr;
+  CUfunc_st* function_ = nullptr;
+  int registers_ = 0;
+  int local_bytes_ = 0;
+};
+
+class GpuModule {
+ public:
+  GpuModule(const Gpu& gpu, std::span<const char> cubin);
+  ~GpuModule();
+  GpuModule(GpuModule&& other) noexcept : gpu_(other.gpu_), module_(std::exchange(other.module_, nullptr)) {}
+  GpuModule& operator=(GpuModule&&) = delete;
+  // `shared_bytes` is the most that a launch will ask for.
+  GpuFunction function(const std::string& name, int shared_bytes) const;
+
+ private:
+  const Gpu* gpu_;
+  CUmod_st* module_ = nullptr;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,52 @@
+// cuBLAS opened at run time: the peer of batched GEMM on the GPU. Its functions are declared here by their
+// published signatures, so that the vendor's header is not needed.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <string>
+
+#include "device/gpu.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+class GpuBlas {
+ public:
+  // Throws Error(unsupported) naming what was tried. The device's context must be current during all calls.
+  explicit GpuBlas(const std::string& path = {});
+  ~GpuBlas();
+  GpuBlas(const GpuBlas&) = delete;
+  GpuBlas& operator=(const GpuBlas&) = delete;
+
+  const std::string& version() const { return version_; }
+  void set_stream(CUstream_st* stream);
+
+  struct Batch {
+    DType dtype = DType::f64;
+    Op op_a = Op::none, op_b = Op::none;
+    int m = 0, n = 0, k = 0;
+    const void* alpha = nullptr;
+    const void* a = nullptr;
+    int lda = 0;
+    std::int64_t stride_a = 0;
+    const void* b = nullptr;
+    int ldb = 0;
+    std::int64_t stride_b = 0;
+    const void* beta = nullptr;
+    void* c = nullptr;
+    int ldc = 0;
+    std::int64_t stride_c = 0;
+    int count = 0;
+  };
+  void gemm_strided(const Batch& batch);
+
+ private:
+  void check(int status, const char* call) const;
+
+  void* library_ = nullptr;
+  void* handle_ = nullptr;
+  std::string version_;
+};
+
+}  // namespace tilewright

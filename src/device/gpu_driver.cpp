@@ -1,0 +1,94 @@
+// Opens libcuda and looks its functions up by the names of their current versions. A machine without a driver
+// gets an Error that says what was looked for.
+#include "device/gpu_driver.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class F>
+void look_up(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  if (function == nullptr)
+    throw Error(ErrorCode::unsupported, "driver",
+                fmt::format("the GPU driver is too old: libcuda.so.1 has no {}", name));
+}
+
+}  // namespace
+
+GpuDriver::GpuDriver() {
+  // Never closed: other libraries of the process may hold the same driver.
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw Error(ErrorCode::unsupported, "driver", fmt::format("no GPU driver was found ({})", dlerror()));
+  const auto find = [&](const char* name, auto& function) { look_up(library, name, function); };
+  find("cuInit", init);
+  find("cuDriverGetVersion", driver_version);
+  find("cuGetErrorName", error_name);
+  find("cuGetErrorString", error_text);
+  find("cuDeviceGetCount", device_count);
+  find("cuDeviceGet", device);
+  find("cuDeviceGetName", device_name);
+  find("cuDeviceGetUuid_v2", device_uuid);
+  find("cuDeviceGetAttribute", device_attribute);
+  find("cuDeviceTotalMem_v2", device_memory);
+  find("cuDevicePrimaryCtxRetain", context_retain);
+  find("cuDevicePrimaryCtxRelease_v2", context_release);
+  find("cuCtxPushCurrent_v2", context_push);
+  find("cuCtxPopCurrent_v2", context_pop);
+  find("cuCtxSynchronize", context_synchronize);
+  find("cuStreamCreate", stream_create);
+  find("cuStreamDestroy_v2", stream_destroy);
+  find("cuStreamSynchronize", stream_synchronize);
+  find("cuEventCreate", event_create);
+  find("cuEventDestroy_v2", event_destroy);
+  find("cuEventRecord", event_record);
+  find("cuEventSynchronize", event_synchronize);
+  find("cuEventElapsedTime", event_elapsed);
+  find("cuMemAlloc_v2", memory_allocate);
+  find("cuMemFree_v2", memory_free);
+  find("cuMemHostAlloc", host_allocate);
+  find("cuMemFreeHost", host_free);
+  find("cuMemcpyHtoD_v2", copy_to_device);
+  find("cuMemcpyDtoH_v2", copy_to_host);
+  find("cuMemcpyDtoD_v2", copy_on_device);
+  find("cuMemsetD8Async", fill_bytes);
+  find("cuModuleLoadData", module_load);
+  find("cuModuleUnload", module_unload);
+  find("cuModuleGetFunction", module_function);
+  find("cuFuncGetAttribute", function_attribute);
+  find("cuFuncSetAttribute", function_set_attribute);
+  find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
+  find("cuLaunchKernel", launch);
+}
+
+std::shared_ptr<const GpuDriver> GpuDriver::open() {
+  // One per process because the driver is one per process; a failure is not kept, the next call looks again.
+  static const std::shared_ptr<const GpuDriver> driver = [] {
+    std::shared_ptr<const GpuDriver> opened(new GpuDriver());
+    opened->check(opened->init(0), "cuInit");
+    return opened;
+  }();
+  return driver;
+}
+
+void GpuDriver::check(CUresult result, const char* call, const std::string& argument) const {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  const char* text = nullptr;
+  error_name(result, &name);
+  error_text(result, &text);
+  const ErrorCode code = result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory
+                         : result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_SUPPORTED
+                             ? ErrorCode::unsupported
+                             : ErrorCode::internal;
+  throw Error(code, "gpu",
+              fmt::format("{}({}) failed: {} ({})", call, argument, name == nullptr ? "unknown error" : name,
+                          text == nullptr ? "no text" : text));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,64 @@
+// The functions of the CUDA driver that this project calls, looked up in libcuda when first needed. Only
+// files of src/device include this header, for it includes the vendor's.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <string>
+
+namespace tilewright {
+
+class GpuDriver {
+ public:
+  // The process's driver, opened and initialised once. Throws Error(unsupported) with the reason where there
+  // is none.
+  static std::shared_ptr<const GpuDriver> open();
+
+  // Throws Error naming the call, its argument and what the driver says.
+  void check(CUresult result, const char* call, const std::string& argument = {}) const;
+
+  decltype(&cuInit) init = nullptr;
+  decltype(&cuDriverGetVersion) driver_version = nullptr;
+  decltype(&cuGetErrorName) error_name = nullptr;
+  decltype(&cuGetErrorString) error_text = nullptr;
+  decltype(&cuDeviceGetCount) device_count = nullptr;
+  decltype(&cuDeviceGet) device = nullptr;
+  decltype(&cuDeviceGetName) device_name = nullptr;
+  decltype(&cuDeviceGetUuid) device_uuid = nullptr;
+  decltype(&cuDeviceGetAttribute) device_attribute = nullptr;
+  decltype(&cuDeviceTotalMem) device_memory = nullptr;
+  decltype(&cuDevicePrimaryCtxRetain) context_retain = nullptr;
+  decltype(&cuDevicePrimaryCtxRelease) context_release = nullptr;
+  decltype(&cuCtxPushCurrent) context_push = nullptr;
+  decltype(&cuCtxPopCurrent) context_pop = nullptr;
+  decltype(&cuCtxSynchronize) context_synchronize = nullptr;
+  decltype(&cuStreamCreate) stream_create = nullptr;
+  decltype(&cuStreamDestroy) stream_destroy = nullptr;
+  decltype(&cuStreamSynchronize) stream_synchronize = nullptr;
+  decltype(&cuEventCreate) event_create = nullptr;
+  decltype(&cuEventDestroy) event_destroy = nullptr;
+  decltype(&cuEventRecord) event_record = nullptr;
+  decltype(&cuEventSynchronize) event_synchronize = nullptr;
+  decltype(&cuEventElapsedTime) event_elapsed = nullptr;
+  decltype(&cuMemAlloc) memory_allocate = nullptr;
+  decltype(&cuMemFree) memory_free = nullptr;
+  decltype(&cuMemHostAlloc) host_allocate = nullptr;
+  decltype(&cuMemFreeHost) host_free = nullptr;
+  decltype(&cuMemcpyHtoD) copy_to_device = nullptr;
+  decltype(&cuMemcpyDtoH) copy_to_host = nullptr;
+  decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
+  decltype(&cuMemsetD8Async) fill_bytes = nullptr;
+  decltype(&cuModuleLoadData) module_load = nullptr;
+  decltype(&cuModuleUnload) module_unload = nullptr;
+  decltype(&cuModuleGetFunction) module_function = nullptr;
+  decltype(&cuFuncGetAttribute) function_attribute = nullptr;
+  decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
+  decltype(&cuLaunchKernel) launch = nullptr;
+
+ private:
+  GpuDriver();
+};
+
+}  // namespace tilewright

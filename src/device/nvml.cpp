@@ -1,0 +1,63 @@
+// NVML's functions by their published signatures; its header is not in every toolkit.
+#include "device/nvml.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class F>
+F find(void* library, const char* name) {
+  return reinterpret_cast<F>(dlsym(library, name));
+}
+
+// A reading of type V through `name(device, arguments..., &value)`; absent when the function or the value is.
+template <class V, class... Arguments>
+std::optional<V> reading(void* library, void* device, const char* name, Arguments... arguments) {
+  const auto function = find<int (*)(void*, Arguments..., V*)>(library, name);
+  V value{};
+  if (function == nullptr || function(device, arguments..., &value) != 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Nvml::Nvml(const std::string& uuid) {
+  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr)
+    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML was not found ({})", dlerror()));
+  const auto initialise = find<int (*)()>(library_, "nvmlInit_v2");
+  const auto by_uuid = find<int (*)(const char*, void**)>(library_, "nvmlDeviceGetHandleByUUID");
+  if (initialise == nullptr || by_uuid == nullptr || initialise() != 0)
+    throw Error(ErrorCode::unsupported, "nvml", "NVML cannot be initialised");
+  if (by_uuid(uuid.c_str(), &device_) != 0)
+    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML does not know the device {}", uuid));
+  char version[96] = {};
+  const auto driver = find<int (*)(char*, unsigned)>(library_, "nvmlSystemGetDriverVersion");
+  if (driver != nullptr && driver(version, sizeof(version)) == 0) driver_version_ = version;
+}
+
+Nvml::~Nvml() {
+  if (const auto shut_down = find<int (*)()>(library_, "nvmlShutdown")) shut_down();
+}
+
+GpuReadings Nvml::read() const {
+  GpuReadings readings;
+  if (const auto mj = reading<unsigned long long>(library_, device_, "nvmlDeviceGetTotalEnergyConsumption"))
+    readings.energy_j = double(*mj) * 1e-3;
+  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetPowerUsage"))
+    readings.power_w = *mw * 1e-3;
+  // Clock kinds: 1 multiprocessors, 2 memory. Temperature sensor 0: the chip.
+  if (const auto mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 1))
+    readings.clock_mhz = static_cast<int>(*mhz);
+  if (const auto mhz = reading<unsigned>(library_, device_, "nvmlDeviceGetClockInfo", 2))
+    readings.memory_clock_mhz = static_cast<int>(*mhz);
+  if (const auto degrees = reading<unsigned>(library_, device_, "nvmlDeviceGetTemperature", 0))
+    readings.temperature_c = static_cast<int>(*degrees);
+  return readings;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,35 @@
+// What a GPU reports of itself through NVML, opened at run time: energy, power, clocks, temperature. A
+// reading that the device does not give is absent, never 0.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+struct GpuReadings {
+  std::optional<double> energy_j;  // since the driver was loaded; about ten updates per second
+  std::optional<double> power_w;
+  std::optional<int> clock_mhz;  // of the multiprocessors
+  std::optional<int> memory_clock_mhz;
+  std::optional<int> temperature_c;
+};
+
+class Nvml {
+ public:
+  // `uuid` as in GpuLimits. Throws Error(unsupported) with the reason where NVML or the device is missing.
+  explicit Nvml(const std::string& uuid);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  GpuReadings read() const;
+  const std::string& driver_version() const { return driver_version_; }
+
+ private:
+  void* library_ = nullptr;
+  void* device_ = nullptr;
+  std::string driver_version_;
+};
+
+}  // namespace tilewright

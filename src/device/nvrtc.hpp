@@ -1,0 +1,43 @@
+// Compiles device code at run time with NVRTC, opened when first needed; no GPU is required. What is compiled
+// and where the result is kept belongs to kernel/. No vendor header is needed to include this file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct NvrtcSource {
+  std::string text;
+  std::string name;                  // shown in messages
+  std::string expression;            // names the kernel, e.g. an instance of a template
+  std::vector<std::string> options;  // of the compiler, architecture included
+};
+
+struct NvrtcResult {
+  std::string cubin;
+  std::string function;  // the kernel's name inside the cubin
+  std::string log;       // with --ptxas-options=-v also registers and spills
+};
+
+class Nvrtc {
+ public:
+  // `path` names the library; "" takes the first found: by the loader's path, then in the toolkit's folders.
+  // Throws Error(unsupported) naming what was tried.
+  explicit Nvrtc(const std::string& path = {});
+
+  const std::string& version() const { return version_; }
+  const std::string& path() const { return path_; }
+
+  // Throws Error(internal) with the expression and the compiler's log.
+  NvrtcResult compile(const NvrtcSource& source) const;
+
+ private:
+  struct Functions;
+  std::shared_ptr<const Functions> functions_;
+  std::string version_;
+  std::string path_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,182 @@
+// The candidates of gemm in the order in which they are asked. Whether one serves a problem is decided here
+// and nowhere else; per-size choices are configs, hence data, and never an if in this file.
+#include "gemm/candidates.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "gemm/execute.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/reference.hpp"
+#include "gemm/scale.hpp"
+#include "kernel/jit_x86.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string on_device(const GemmProblem& p) {
+  return p.location == Location::device ? "the operands are in device memory" : "";
+}
+
+// scale: what is left of C = alpha A B + beta C when the product is not formed.
+
+std::string scale_declines(const PlanRequest& r) {
+  if (auto reason = on_device(r.problem); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch_count == 0 || p.alpha == Scalar::zero) return "";
+  return "there are products to form (k > 0 and alpha is not zero)";
+}
+
+void prepare_scale(const PlanRequest&, GemmPlan::Impl& plan) { plan.run_range = run_scale; }
+
+// gemm_small_cpu: generated or portable kernels for sizes up to the family's limit.
+
+std::string small_cpu_declines(const PlanRequest& r) {
+  if (auto reason = on_device(r.problem); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  const std::int64_t largest = std::max({p.m, p.n, p.k});
+  if (largest > gemm_small_cpu_limit)
+    return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
+  return "";
+}
+
+void bind_small_kernel(const PlanRequest& r, const ConfigChoice& choice, GemmPlan::Impl& plan) {
+  const GemmProblem& p = r.problem;
+  plan.kernel = r.context.kernels->get(p, choice.config);
+  plan.function = plan.kernel->function();
+  plan.kernels = r.context.kernels;
+  plan.match = choice.match;
+  plan.config_source = choice.source;
+  const std::int64_t size = size_bytes(p.dtype);
+  plan.arguments = {};
+  if (p.batch_count > 1) {  // no step is taken otherwise, and the strides may be anything
+    plan.arguments.stride_a = layout_a(p).step * size;
+    plan.arguments.stride_b = layout_b(p).step * size;
+    plan.arguments.stride_c = layout_c(p).step * size;
+  }
+  plan.arguments.self = plan.kernel.get();
+  plan.run_range = run_small_kernel;
+}
+
+// What the user can do about a config that was not measured for the problem, once for each such problem.
+void notice_match(const PlanRequest& r, const ConfigChoice& choice, GemmPlan::Impl& plan) {
+  if (!r.context.wisdom_notices || !r.options.config.empty() || choice.match == WisdomMatch::exact) return;
+  GemmProblem tuned = r.problem;  // what distinguishes exact records: not the batch count, strides or alpha
+  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
+  if (tuned.layout == Layout::interleaved) tuned.block = 1;
+  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
+  tuned.alpha = Scalar::one;
+  const std::string problem = to_string(packed(tuned));
+  const std::string used = choice.match == WisdomMatch::none
+                               ? "the default"
+                               : fmt::format("{} ({})", to_string(choice.match), choice.source);
+  plan.notices.push_back(
+      fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
+                  problem, used));
+  r.context.notice(plan.notices.back(), "wisdom " + problem);
+}
+
+void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
+  const ConfigChoice choice = choose_small_config(r);
+  notice_match(r, choice, plan);
+  try {
+    bind_small_kernel(r, choice, plan);
+  } catch (const Error& error) {
+    // A config that was asked for is run or refused; one that was chosen gives way to the portable kernel.
+    if (error.code() != ErrorCode::unsupported || !r.options.config.empty() ||
+        choice.config.isa == Isa::portable)
+      throw;
+    plan.notices.push_back(fmt::format("{} kernels declined ({}); portable ones serve instead",
+                                       to_string(choice.config.isa), error.what()));
+    r.context.notice(plan.notices.back());
+    bind_small_kernel(
+        r, {gemm_small_cpu_default(r.problem, Isa::portable), WisdomMatch::none, "rule of thumb"}, plan);
+  }
+}
+
+// The GPU candidates and the hybrid one have no runtime in this build; they keep their place in the order.
+
+std::string gpu_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+std::string hybrid_declines(const PlanRequest&) {
+  return "it needs a GPU candidate, and this build has no GPU runtime";
+}
+
+// cblas: large matrices, one call each.
+
+std::string cblas_declines(const PlanRequest& r) {
+  if (auto reason = on_device(r.problem); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (is_interleaved(p)) return "CBLAS knows no interleaved layout";
+  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
+  if (largest > std::numeric_limits<int>::max())
+    return fmt::format("{} does not fit the int that CBLAS counts with", largest);
+  const auto library = r.context.cblas();
+  return library->available() ? "" : library->error();
+}
+
+void prepare_cblas(const PlanRequest& r, GemmPlan::Impl& plan) {
+  plan.cblas = r.context.cblas();
+  plan.run_range = run_cblas;
+}
+
+// reference: plain loops, any host problem.
+
+std::string reference_declines(const PlanRequest& r) { return on_device(r.problem); }
+
+void prepare_reference(const PlanRequest&, GemmPlan::Impl& plan) { plan.run_range = run_reference; }
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const auto& text : texts) all += (all.empty() ? "" : "; ") + text;
+  return all;
+}
+
+ConfigChoice config_asked_for(const PlanRequest& r) {
+  const auto json = nlohmann::json::parse(r.options.config, nullptr, false);
+  if (json.is_discarded() || !json.is_object())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config = '{}' is not a JSON object", r.options.config));
+  Isa isa = r.context.isa;
+  if (auto it = json.find("isa"); it != json.end()) value_from_json(*it, "isa", isa);
+  if (isa != Isa::portable && !jit_available(isa))
+    throw Error(ErrorCode::unsupported, "config",
+                fmt::format("config: isa = {} cannot run here", to_string(isa)));
+  const auto config = from_json(json, gemm_small_cpu_default(r.problem, isa));
+  const auto reasons = gemm_small_cpu_space(r.problem, isa).explain(config);
+  if (!reasons.empty())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config {} is not legal for {}: {}", r.options.config, to_string(r.problem),
+                            joined(reasons)));
+  return {config, WisdomMatch::none, "asked for"};
+}
+
+}  // namespace
+
+ConfigChoice choose_small_config(const PlanRequest& r) {
+  if (!r.options.config.empty()) return config_asked_for(r);
+  if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
+    std::optional<Space<GemmSmallCpuConfig>> space;  // made for the first config that is offered
+    const auto legal = [&](const GemmSmallCpuConfig& config) {
+      if (!space) space = gemm_small_cpu_space(r.problem, r.context.isa);
+      return space->contains(config);
+    };
+    if (const auto hit = wisdom->find(r.problem, r.context.isa, legal))
+      return {hit->config, hit->match, hit->source};
+  }
+  return {gemm_small_cpu_default(r.problem, r.context.isa), WisdomMatch::none, "rule of thumb"};
+}
+
+const std::vector<Candidate>& gemm_candidates() {
+  static const std::vector<Candidate> candidates = {
+      {"scale", scale_declines, prepare_scale},
+      {"gemm_small_cpu", small_cpu_declines, prepare_small_cpu},
+      {"gemm_small", gpu_declines, nullptr},
+      {"gemm", gpu_declines, nullptr},
+      {"hybrid", hybrid_declines, nullptr},
+      {"cblas", cblas_declines, prepare_cblas},
+      {"reference", reference_declines, prepare_reference},
+  };
+  return candidates;
+}
+
+}  // namespace tilewright

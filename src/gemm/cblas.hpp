@@ -1,0 +1,75 @@
+// A CBLAS library opened at run time, for matrices above the small sizes. It is a well-kept routine behind
+// four function pointers; nothing here computes.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+class CblasLibrary {
+ public:
+  // Opens `path` when it is given, else the first of the usual libraries. Never throws: see error().
+  explicit CblasLibrary(const std::string& path);
+  ~CblasLibrary();
+  CblasLibrary(const CblasLibrary&) = delete;
+  CblasLibrary& operator=(const CblasLibrary&) = delete;
+
+  bool available() const { return handle_ != nullptr; }
+  const std::string& name() const { return name_; }
+  const std::string& error() const { return error_; }  // why none is available
+
+  // True when the library takes a thread count for the calling thread alone (MKL, OpenBLAS from 0.3.27).
+  bool has_local_threads() const { return set_local_threads_ != nullptr; }
+  // Sets that count (0: the library's own choice) and returns the one before; 0 where it cannot be set.
+  int set_local_threads(int threads) const;
+
+  // Sizes must fit an int.
+  template <class T>
+  void gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
+            std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) const;
+
+ private:
+  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
+                         double*, int);
+  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
+                         float*, int);
+  using Cgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
+                         const void*, void*, int);
+
+  bool open(const std::string& path);
+
+  void* handle_ = nullptr;
+  std::string name_;
+  std::string error_;
+  Sgemm sgemm_ = nullptr;
+  Dgemm dgemm_ = nullptr;
+  Cgemm cgemm_ = nullptr;
+  Cgemm zgemm_ = nullptr;
+  int (*set_local_threads_)(int) = nullptr;
+};
+
+// A thread count for the calling thread's CBLAS calls while it lives; 0 changes nothing.
+class LocalThreads {
+ public:
+  LocalThreads(const CblasLibrary& library, int threads)
+      : library_(library), set_(threads > 0 && library.has_local_threads()) {
+    if (set_) before_ = library_.set_local_threads(threads);
+  }
+  ~LocalThreads() {
+    if (set_) library_.set_local_threads(before_);
+  }
+  LocalThreads(const LocalThreads&) = delete;
+  LocalThreads& operator=(const LocalThreads&) = delete;
+
+ private:
+  const CblasLibrary& library_;
+  bool set_;
+  int before_ = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,162 @@
+// Makes a Context: reads the environment, chooses the CPU kernels, finds the wisdom files. Wisdom itself and
+// CBLAS are opened by their first user, so that a Context costs microseconds.
+#include <dlfcn.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "kernel/jit_x86.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+spdlog::level::level_enum log_level(const std::string& name) {
+  if (name.empty() || name == "warn") return spdlog::level::warn;
+  if (name == "off") return spdlog::level::off;
+  if (name == "info") return spdlog::level::info;
+  if (name == "debug") return spdlog::level::debug;
+  throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_LOG",
+              fmt::format("TILEWRIGHT_LOG = '{}' is not one of off, warn, info, debug", name));
+}
+
+// The folder of the shared library or program that this code is part of; empty when the system does not tell.
+fs::path own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&shipped_wisdom), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::error_code error;
+  fs::path file = fs::canonical(info.dli_fname, error);
+  if (error) file = fs::canonical("/proc/self/exe", error);
+  return error ? fs::path() : file.parent_path();
+}
+
+fs::path wisdom_folder(const Environment& environment) {
+  if (!environment.share.empty()) return fs::path(environment.share) / "wisdom";
+  std::error_code error;
+  const fs::path own = own_folder();
+  // Beside bin/ or lib/, or one level further up for lib/<multiarch triplet>/.
+  for (const char* up : {"..", "../.."}) {
+    const fs::path folder = own / up / "share" / "tilewright" / "wisdom";
+    if (!own.empty() && fs::is_directory(folder, error)) return folder.lexically_normal();
+  }
+  return {};
+}
+
+// Of what the user named. A database may be yet to be made; whether it is one is seen when it is opened.
+void require_readable(const std::string& file, const char* argument) {
+  std::error_code error;
+  if (!is_lines_file(file) && !fs::exists(file, error)) return;
+  if (!fs::is_regular_file(file, error) || !std::ifstream(file))
+    throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' is not a readable file", argument, file));
+}
+
+bool notices_wanted(const Environment& environment) {
+  const std::string& value = environment.notices;
+  if (!value.empty() && value != "on" && value != "off")
+    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_NOTICES",
+                fmt::format("TILEWRIGHT_NOTICES = '{}' is not one of on, off", value));
+  return value != "off" && environment.log != "off";
+}
+
+}  // namespace
+
+std::vector<std::string> shipped_wisdom(const Environment& environment) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(wisdom_folder(environment), error), end; !error && it != end;
+       it.increment(error))
+    if (it->path().extension() == ".jsonl") files.push_back(it->path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Isa choose_isa(const std::string& name) {
+  if (name.empty()) {
+    for (Isa isa : {Isa::avx512, Isa::avx2})
+      if (jit_available(isa)) return isa;
+    return Isa::portable;
+  }
+  const Isa isa = enum_from_string<Isa>(name, "cpu");
+  if (isa == Isa::portable || jit_available(isa)) return isa;
+  const CpuInfo& cpu = cpu_info();
+  const bool has_it = isa == Isa::avx512 ? cpu.avx512 : cpu.avx2_fma;
+  throw Error(
+      ErrorCode::invalid_argument, "cpu",
+      has_it
+          ? fmt::format("cpu = {} is not available: the operating system forbids generated code", name)
+          : fmt::format("cpu = {} is not available: {} or its operating system lacks it", name, cpu.model));
+}
+
+bool operator==(const GemmOptions& x, const GemmOptions& y) {
+  const auto fields = [](const GemmOptions& o) {
+    return std::tie(o.target, o.objective, o.math_mode, o.threads, o.checked, o.residency, o.candidate,
+                    o.config);
+  };
+  return fields(x) == fields(y);
+}
+
+std::shared_ptr<const GemmPlan::Impl> PlanCache::find(const GemmProblem& problem,
+                                                      const GemmOptions& options) const {
+  std::shared_lock lock(mutex_);
+  const auto it = plans_.find(KeyView(problem, options));
+  return it == plans_.end() ? nullptr : it->second;
+}
+
+void PlanCache::insert(const GemmProblem& problem, const GemmOptions& options,
+                       std::shared_ptr<const GemmPlan::Impl> plan) {
+  std::unique_lock lock(mutex_);
+  if (plans_.size() >= largest_count) plans_.clear();
+  plans_.insert_or_assign(Key{problem, options}, std::move(plan));
+}
+
+Context::Impl::Impl(const ContextOptions& options) : environment(Environment::read()) {
+  log_level(environment.log);
+  isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
+  const bool notices = notices_wanted(environment) && options.notices;
+  if (!options.use_wisdom) return;
+  wisdom_notices = notices;
+  const std::string file = options.wisdom.empty() ? user_wisdom_path(environment) : options.wisdom;
+  const bool named = !options.wisdom.empty() || !environment.wisdom.empty();
+  if (named) require_readable(file, options.wisdom.empty() ? "TILEWRIGHT_WISDOM" : "wisdom");
+  std::vector<WisdomFile> files;
+  if (!file.empty()) files.emplace_back(file, named);
+  for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped));
+  for (const WisdomFile& one : files) wisdom_files.push_back(one.path);
+  wisdom_ = std::make_unique<Wisdom>(std::move(files), cpu_info().model,
+                                     [this](const std::string& message) { notice(message); });
+}
+
+std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
+  std::lock_guard lock(mutex_);
+  if (cblas_ == nullptr) cblas_ = std::make_shared<CblasLibrary>(environment.cblas);
+  return cblas_;
+}
+
+void Context::Impl::notice(const std::string& message, const std::string& about) {
+  std::lock_guard lock(mutex_);
+  if (!noticed_.insert(about.empty() ? message : about).second) return;
+  notices_.push_back(message);
+  spdlog::logger logger("tilewright", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger.set_pattern("tilewright: %v");
+  logger.set_level(log_level(environment.log));
+  logger.warn(message);
+}
+
+std::vector<std::string> Context::Impl::notices() const {
+  std::lock_guard lock(mutex_);
+  return notices_;
+}
+
+Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Context::~Context() = default;
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+
+}  // namespace tilewright

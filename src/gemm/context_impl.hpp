@@ -1,0 +1,97 @@
+// What a Context keeps: the environment it was made in, the CPU kernels it may run, wisdom and CBLAS once
+// they are first needed, and its caches of kernels and plans. Everything here may be used by many threads at
+// once.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/env.hpp"
+#include "gemm/cblas.hpp"
+#include "gemm/kernel_cache.hpp"
+#include "tilewright/context.hpp"
+#include "tilewright/gemm.hpp"
+#include "wisdom/wisdom.hpp"
+
+namespace tilewright {
+
+bool operator==(const GemmOptions& x, const GemmOptions& y);
+
+// Plans already made, found again by the whole problem and the options. Bounded: a program that never repeats
+// a problem must not grow for ever, and a dropped plan is cheap to make again because its kernel stays
+// cached.
+class PlanCache {
+ public:
+  std::shared_ptr<const GemmPlan::Impl> find(const GemmProblem& problem, const GemmOptions& options) const;
+  void insert(const GemmProblem& problem, const GemmOptions& options,
+              std::shared_ptr<const GemmPlan::Impl> plan);
+
+ private:
+  static constexpr std::size_t largest_count = 4096;
+  struct Key {
+    GemmProblem problem;
+    GemmOptions options;
+  };
+  // What a lookup compares with, so that it copies nothing.
+  struct KeyView {
+    const GemmProblem& problem;
+    const GemmOptions& options;
+
+    KeyView(const GemmProblem& p, const GemmOptions& o) : problem(p), options(o) {}
+    KeyView(const Key& key) : problem(key.problem), options(key.options) {}
+  };
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(const KeyView& key) const { return hash_fields(key.problem); }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(const KeyView& x, const KeyView& y) const {
+      return x.problem == y.problem && x.options == y.options;
+    }
+  };
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<Key, std::shared_ptr<const GemmPlan::Impl>, KeyHash, KeyEqual> plans_;
+};
+
+struct Context::Impl {
+  explicit Impl(const ContextOptions& options);
+
+  // Null when the Context was told to use none.
+  const Wisdom* wisdom() const { return wisdom_.get(); }
+  std::shared_ptr<const CblasLibrary> cblas();
+
+  // Something the user should know though nothing failed; kept and logged once for each thing it is about,
+  // which is the message itself where nothing is named.
+  void notice(const std::string& message, const std::string& about = "");
+  std::vector<std::string> notices() const;
+
+  Environment environment;
+  Isa isa = Isa::portable;
+  std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
+  bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
+  std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
+  PlanCache plans;
+
+ private:
+  std::unique_ptr<Wisdom> wisdom_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const CblasLibrary> cblas_;
+  std::vector<std::string> notices_;
+  std::unordered_set<std::string> noticed_;
+};
+
+// The best kernels this process may run, or those that `name` asks for. Throws Error(invalid_argument) naming
+// the cpu.
+Isa choose_isa(const std::string& name);
+
+// The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.
+std::vector<std::string> shipped_wisdom(const Environment& environment);
+
+}  // namespace tilewright

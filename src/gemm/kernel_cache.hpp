@@ -1,0 +1,45 @@
+// The kernels one Context has generated, found again by what their code depends on. Safe for many threads; a
+// kernel lives as long as the cache or a plan holds it. Bounded: see largest_count.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "kernel/gemm_small_cpu.hpp"
+
+namespace tilewright {
+
+class KernelCache {
+ public:
+  // The kernel for the problem and config, generated at the first request. Throws what make_gemm_small_cpu
+  // throws.
+  std::shared_ptr<const SmallKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+
+  std::size_t size() const;
+
+ private:
+  // Each kernel keeps a mapping of its own, of which a process has 65530 by default. Plans hold what they
+  // use.
+  static constexpr std::size_t largest_count = 8192;
+  struct Key {
+    GemmProblem problem;  // reduced to the fields that enter the code
+    GemmSmallCpuConfig config;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return hash_fields(key.problem) * 31 + hash_fields(key.config);
+    }
+  };
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<Key, std::shared_ptr<const SmallKernel>, KeyHash> kernels_;
+};
+
+// The problem whose kernel also serves `problem`: residency and batch_count do not enter the code, strides
+// only by being packed, zero or neither.
+GemmProblem code_relevant(GemmProblem problem);
+
+}  // namespace tilewright

@@ -1,0 +1,160 @@
+// Makes plans: refuses what is not built, judges residency and threads, asks the candidates in order.
+#include "gemm/plan.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "device/cpu.hpp"
+#include "gemm/candidates.hpp"
+#include "gemm/validate.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
+constexpr double unknown_l2_share_bytes = 1 << 20;
+
+void refuse_unbuilt(const GemmOptions& options) {
+  const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
+    throw Error(ErrorCode::unsupported, argument,
+                fmt::format("{} = {} is refused: {}", argument, value, reason));
+  };
+  if (options.target == Target::gpu || options.target == Target::hybrid)
+    refuse("target", to_string(options.target), "this build has no GPU runtime");
+  if (options.objective != Objective::time)
+    refuse("objective", to_string(options.objective),
+           "no energy meter is read in this build, only time is known");
+  if (options.threads < 0)
+    throw Error(ErrorCode::invalid_argument, "threads",
+                fmt::format("threads = {} is negative", options.threads));
+  if (options.candidate.empty()) return;
+  std::string known;
+  for (const Candidate& candidate : gemm_candidates()) {
+    if (options.candidate == candidate.name) return;
+    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+  }
+  throw Error(ErrorCode::invalid_argument, "candidate",
+              fmt::format("candidate = '{}' is not one of {}", options.candidate, known));
+}
+
+void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
+  GemmProblem& p = plan.problem;
+  if (options.residency != Residency::automatic) p.residency = options.residency;
+  if (p.residency != Residency::automatic) {
+    plan.residency_reason = "as stated by the caller";
+    return;
+  }
+  const double footprint = footprint_bytes(p);
+  const int threads = options.threads > 0 ? options.threads : (omp_in_parallel() ? 1 : omp_get_max_threads());
+  const double l2 = cpu_info().l2_bytes > 0 ? double(cpu_info().l2_bytes) / 2 : unknown_l2_share_bytes;
+  if (footprint <= l1_footprint_bytes)
+    p.residency = Residency::l1;
+  else
+    p.residency = footprint <= l2 * threads ? Residency::l2 : Residency::cold;
+  plan.residency_reason = fmt::format("judged by {:.0f} KiB of operands", footprint / 1024);
+}
+
+bool is_sequential(const GemmProblem& p, const GemmOptions& options) {
+  if (options.threads == 1) return true;
+  return estimate_s(p) < parallel_worth_s(options);
+}
+
+// True when the candidate serves the problem; notes what it said either way.
+bool ask(const Candidate& candidate, const PlanRequest& request, GemmPlan::Impl& plan) {
+  const bool forced = !request.options.candidate.empty();
+  // scale is asked even when another is named: a plan of that other would have no product to form.
+  if (forced && request.options.candidate != candidate.name && std::string("scale") != candidate.name) {
+    plan.decisions.push_back({candidate.name, false, "another candidate was asked for"});
+    return false;
+  }
+  std::string reason = candidate.declines(request);
+  if (!reason.empty()) {
+    plan.decisions.push_back({candidate.name, false, reason});
+    return false;
+  }
+  if (!plan.candidate.empty()) {
+    plan.decisions.push_back({candidate.name, false, "could serve, but comes after " + plan.candidate});
+    return false;
+  }
+  try {
+    candidate.prepare(request, plan);
+  } catch (const Error& error) {
+    // Another candidate may serve the problem, but not the config that was asked for.
+    if (error.code() != ErrorCode::unsupported || !request.options.config.empty()) throw;
+    plan.decisions.push_back({candidate.name, false, error.what()});
+    return false;
+  }
+  plan.decisions.push_back({candidate.name, true, ""});
+  return true;
+}
+
+std::string all_reasons(const GemmPlan::Impl& plan) {
+  std::string text;
+  for (const Decision& decision : plan.decisions)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", decision.candidate, decision.reason);
+  return text;
+}
+
+}  // namespace
+
+double estimate_s(const GemmProblem& p) {
+  constexpr double flops_per_s = 50e9;  // f64; f32 has twice as many
+  constexpr double cold_bytes_per_s = 12e9, l2_bytes_per_s = 50e9, l1_bytes_per_s = 100e9;
+  constexpr double problem_s = 2e-9;  // of a problem so small that neither counts
+  const bool narrow = p.dtype == DType::f32 || p.dtype == DType::c64;
+  const double bandwidth = p.residency == Residency::l1   ? l1_bytes_per_s
+                           : p.residency == Residency::l2 ? l2_bytes_per_s
+                                                          : cold_bytes_per_s;
+  return std::max({flops(p) / (narrow ? 2 * flops_per_s : flops_per_s), bytes(p) / bandwidth,
+                   double(p.batch_count) * problem_s});
+}
+
+std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options) {
+  refuse_unbuilt(options);
+  if (problem.layout == Layout::grouped || problem.layout == Layout::variable)
+    throw Error(ErrorCode::unsupported, "layout",
+                fmt::format("layout = {} has no plan of its own: gemm_{} makes one for each shape it meets",
+                            to_string(problem.layout), to_string(problem.layout)));
+  validate(problem);
+  auto plan = std::make_shared<GemmPlan::Impl>();
+  plan->problem = problem;
+  plan->asked_residency = problem.residency;
+  plan->threads = options.threads;
+  resolve_residency(options, *plan);
+  plan->sequential = is_sequential(plan->problem, options);
+  const PlanRequest request{context, plan->problem, options};
+  for (const Candidate& candidate : gemm_candidates())
+    if (ask(candidate, request, *plan)) plan->candidate = candidate.name;
+  if (!options.config.empty() && plan->kernel == nullptr && !plan->candidate.empty() &&
+      plan->candidate != "scale")
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config was given but {} serves {}, which has none", plan->candidate,
+                            to_string(plan->problem)));
+  return plan;
+}
+
+std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options) {
+  if (auto plan = context.plans.find(problem, options)) return plan;
+  auto plan = make_plan(context, problem, options);
+  if (plan->candidate.empty())
+    throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
+                fmt::format("no candidate runs {}: {}", to_string(problem), all_reasons(*plan)));
+  context.plans.insert(problem, options, plan);
+  return plan;
+}
+
+GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options) {
+  return GemmPlan(find_plan(context.impl(), problem, options));
+}
+
+std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options) {
+  return explain_plan(*make_plan(context.impl(), problem, options));
+}
+
+const GemmProblem& GemmPlan::problem() const noexcept { return impl_->problem; }
+std::string GemmPlan::explain() const { return explain_plan(*impl_); }
+
+}  // namespace tilewright

@@ -1,0 +1,95 @@
+// Everything about pointer batches that needs a look at each pointer.
+#include "gemm/pointers.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/overlap.hpp"
+
+namespace tilewright {
+namespace {
+
+const void* const* pointers(const void* operand) { return static_cast<const void* const*>(operand); }
+
+template <class T>
+std::vector<BadProblem> find_nulls(const GemmProblem& p, const Operands& o) {
+  std::vector<BadProblem> bad;
+  const bool may_read_ab = p.k > 0 && p.alpha != Scalar::zero;
+  for (std::int64_t i = 0; i < p.batch_count; ++i) {
+    const bool a_null = may_read_ab && pointers(o.a)[i] == nullptr;
+    const bool b_null = may_read_ab && pointers(o.b)[i] == nullptr;
+    const bool c_null = pointers(o.c)[i] == nullptr;
+    if (!a_null && !b_null && !c_null) continue;
+    const bool reads_ab = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
+    if (a_null && reads_ab)
+      bad.push_back({i, {"a", blas_number::a, "a is null"}});
+    else if (b_null && reads_ab)
+      bad.push_back({i, {"b", blas_number::b, "b is null"}});
+    else if (c_null)
+      bad.push_back({i, {"c", blas_number::c, "c is null"}});
+  }
+  return bad;
+}
+
+void add_overlaps(const GemmProblem& p, const Operands& o, std::vector<BadProblem>& bad) {
+  const std::int64_t size = size_bytes(p.dtype);
+  std::vector<Extent> extents;
+  std::size_t next_bad = 0;
+  for (std::int64_t i = 0; i < p.batch_count; ++i) {
+    if (next_bad < bad.size() && bad[next_bad].index == i)
+      ++next_bad;
+    else
+      extents.push_back({static_cast<const char*>(pointers(o.c)[i]), p.m * size, p.ldc * size, p.n, i});
+  }
+  for (const Overlap& overlap : find_overlaps(extents))
+    bad.push_back({overlap.problem_index,
+                   {"c", blas_number::c, fmt::format("c overlaps that of problem {}", overlap.other_index)}});
+  std::sort(bad.begin(), bad.end(),
+            [](const BadProblem& x, const BadProblem& y) { return x.index < y.index; });
+}
+
+}  // namespace
+
+std::vector<BadProblem> find_bad_problems(const GemmProblem& p, const Operands& operands, bool checked) {
+  if (p.m == 0 || p.n == 0 || p.batch_count == 0) return {};
+  auto bad = dispatch(p.dtype, [&]<class T>() { return find_nulls<T>(p, operands); });
+  if (checked) add_overlaps(p, operands, bad);
+  return bad;
+}
+
+GoodProblems::GoodProblems(const GemmProblem& problem, const Operands& operands,
+                           const std::vector<BadProblem>& bad)
+    : problem_(problem), source_(operands) {
+  const std::int64_t size = size_bytes(problem.dtype);
+  const auto copy = [&](const void* values, std::int64_t stride, std::int64_t i, std::vector<char>& to) {
+    if (stride == 0) return;
+    const char* value = static_cast<const char*>(values) + i * size;
+    to.insert(to.end(), value, value + size);
+  };
+  const bool reads_ab = problem.k > 0 && problem.alpha != Scalar::zero;
+  std::size_t next_bad = 0;
+  for (std::int64_t i = 0; i < problem.batch_count; ++i) {
+    if (next_bad < bad.size() && bad[next_bad].index == i) {
+      ++next_bad;
+      continue;
+    }
+    if (reads_ab) a_.push_back(pointers(operands.a)[i]), b_.push_back(pointers(operands.b)[i]);
+    c_.push_back(pointers(operands.c)[i]);
+    copy(operands.alpha, operands.alpha_stride, i, alpha_);
+    copy(operands.beta, operands.beta_stride, i, beta_);
+  }
+  problem_.batch_count = std::int64_t(c_.size());
+}
+
+Operands GoodProblems::operands() const {
+  Operands o = source_;
+  o.a = a_.data();
+  o.b = b_.data();
+  o.c = const_cast<const void**>(c_.data());
+  if (o.alpha_stride != 0) o.alpha = alpha_.data();
+  if (o.beta_stride != 0) o.beta = beta_.data();
+  return o;
+}
+
+}  // namespace tilewright

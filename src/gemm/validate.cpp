@@ -1,0 +1,137 @@
+// The checks of a problem's fields in the order of the BLAS argument list, so that the first fault is the one
+// whose number an info code reports.
+#include "gemm/validate.hpp"
+
+#include <algorithm>
+
+#include "gemm/operand.hpp"
+
+namespace tilewright {
+namespace {
+
+struct NamedOperand {
+  const char* name;
+  const char* ld_name;
+  const char* stride_name;
+  int number;
+  int ld_number;
+  OperandLayout layout;
+  std::int64_t stride;
+};
+
+std::array<NamedOperand, 3> named_operands(const GemmProblem& p) {
+  // The steps are not used here and could overflow for unchecked sizes, so only rows, cols and ld are filled.
+  return {{{"A",
+            "lda",
+            "stride_a",
+            blas_number::a,
+            blas_number::lda,
+            {p.a_rows(), p.a_cols(), p.lda, 0},
+            p.stride_a},
+           {"B",
+            "ldb",
+            "stride_b",
+            blas_number::b,
+            blas_number::ldb,
+            {p.b_rows(), p.b_cols(), p.ldb, 0},
+            p.stride_b},
+           {"C", "ldc", "stride_c", blas_number::c, blas_number::ldc, {p.m, p.n, p.ldc, 0}, p.stride_c}}};
+}
+
+std::optional<Fault> negative(const char* argument, int number, std::int64_t value) {
+  if (value >= 0) return {};
+  return Fault{argument, number, fmt::format("{} = {} is negative", argument, value)};
+}
+
+std::optional<Fault> no_op(const char* argument, int number, Op op) {
+  if (op <= Op::conj_trans) return {};
+  return Fault{argument, number, fmt::format("{} = {} is none of n (0), t (1), c (2)", argument, int(op))};
+}
+
+using Wide = __int128;
+constexpr Wide largest_span = Wide(1)
+                              << 62;  // bytes; leaves room for the sum of a base address and an offset
+
+// Bytes from the first element of the operand to behind its last, in 128 bits because the fields are
+// unchecked. The comparisons against largest_span after each product keep it from wrapping.
+std::optional<Wide> span_bytes(const GemmProblem& p, const NamedOperand& x) {
+  Wide span = Wide(x.layout.ld) * x.layout.cols;
+  if (span > largest_span) return {};
+  if (is_interleaved(p)) {
+    const Wide blocks = (Wide(p.batch_count) + p.block - 1) / p.block;
+    if (span * p.block > largest_span) return {};
+    span *= Wide(p.block);
+    if (blocks > 0 && span > largest_span / blocks) return {};
+    span *= blocks;
+  } else if (p.layout == Layout::strided && p.batch_count > 0) {
+    span += Wide(p.batch_count - 1) * x.stride;
+  }
+  span *= Wide(size_bytes(p.dtype));
+  if (span > largest_span) return {};
+  return span;
+}
+
+std::optional<Fault> batch_fault(const GemmProblem& p) {
+  if (auto fault = negative("batch_count", 0, p.batch_count)) return fault;
+  if (p.layout == Layout::single && p.batch_count != 1)
+    return Fault{"batch_count", 0,
+                 fmt::format("batch_count = {} but a single problem is one", p.batch_count)};
+  if (is_interleaved(p) && p.block < 1 && p.batch_count > 0)
+    return Fault{"block", 0, fmt::format("block = {} but a block holds at least one problem", p.block)};
+  if (p.layout == Layout::interleaved && p.block != p.batch_count)
+    return Fault{"block", 0,
+                 fmt::format("block = {} but an interleaved batch is one block of all {} problems", p.block,
+                             p.batch_count)};
+  return {};
+}
+
+std::optional<Fault> stride_fault(const GemmProblem& p) {
+  if (p.layout != Layout::strided) return {};
+  for (const NamedOperand& x : named_operands(p))
+    if (auto fault = negative(x.stride_name, x.number, x.stride)) return fault;
+  const Wide extent = p.n > 0 && p.m > 0 ? Wide(p.ldc) * (p.n - 1) + p.m : 0;
+  // Bands of rows of one larger matrix, as in the heads of an attention layer: problems alternate within a
+  // column.
+  const bool row_bands = p.stride_c >= p.m && Wide(p.batch_count - 1) * p.stride_c + p.m <= p.ldc;
+  if (p.batch_count > 1 && p.stride_c < extent && !row_bands)
+    return Fault{
+        "stride_c", blas_number::c,
+        fmt::format("stride_c = {} is smaller than the {} elements that one C spans, so neighbouring "
+                    "problems would overlap",
+                    p.stride_c, std::int64_t(std::min(extent, largest_span)))};
+  return {};
+}
+
+}  // namespace
+
+std::optional<Fault> find_shape_fault(const GemmProblem& p) {
+  if (auto fault = no_op("op_a", blas_number::op_a, p.op_a)) return fault;
+  if (auto fault = no_op("op_b", blas_number::op_b, p.op_b)) return fault;
+  if (auto fault = negative("m", blas_number::m, p.m)) return fault;
+  if (auto fault = negative("n", blas_number::n, p.n)) return fault;
+  if (auto fault = negative("k", blas_number::k, p.k)) return fault;
+  for (const NamedOperand& x : named_operands(p))
+    if (x.layout.ld < x.layout.rows)
+      return Fault{x.ld_name, x.ld_number,
+                   fmt::format("{} = {} is smaller than the {} rows of {}", x.ld_name, x.layout.ld,
+                               x.layout.rows, x.name)};
+  return {};
+}
+
+std::optional<Fault> find_fault(const GemmProblem& p) {
+  if (auto fault = find_shape_fault(p)) return fault;
+  if (auto fault = batch_fault(p)) return fault;
+  if (auto fault = stride_fault(p)) return fault;
+  if (p.batch_count == 0) return {};
+  for (const NamedOperand& x : named_operands(p))
+    if (!span_bytes(p, x))
+      return Fault{x.name, x.number, fmt::format("{} spans more than 2^62 bytes of address space", x.name)};
+  return {};
+}
+
+void validate(const GemmProblem& problem) {
+  if (auto fault = find_fault(problem))
+    throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
+}
+
+}  // namespace tilewright

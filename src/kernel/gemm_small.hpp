@@ -1,0 +1,51 @@
+// Batched small GEMM on the GPU as the host sees it: the shape a problem compiles to, the space of configs,
+// what a config is predicted to cost, the rule-of-thumb config and the geometry of a launch. Compiling,
+// loading and launching are gpu_stencil.hpp's and the device's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "device/gpu.hpp"
+#include "kernel/gemm_small_config.hpp"
+#include "kernel/space.hpp"
+
+namespace tilewright {
+
+inline constexpr std::int64_t gemm_small_limit = 64;  // largest m, n, k of the family
+
+// What enters the code of a strided (or single) problem whose addresses are multiples of `align_bytes`.
+GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16);
+
+// The legal configs for `shape` on a device with `limits`.
+Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
+
+// What one multiprocessor spends on a problem when nothing else binds, in clock cycles: each figure is a
+// lower bound by one unit. Wavefronts of shared memory come from the bank conflicts of a warp's actual
+// addresses.
+struct GemmSmallCost {
+  double shared = 0;      // wavefronts of shared memory, copies in and out included
+  double issue = 0;       // instructions over four schedulers
+  double multiply = 0;    // multiply-adds over the pipe of the type
+  double cycles() const;  // the largest, with a share of the rest because overlap is never perfect
+};
+GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
+
+// Up to `count` configs worth measuring, the most promising first by predicted cost; all legal.
+std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
+                                                  const GpuLimits& limits, std::size_t count);
+
+// The config used when wisdom knows nothing near: always a point of the space.
+GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
+
+// The launch for `count` problems where `blocks_per_multiprocessor` blocks fit.
+GpuLaunch gemm_small_launch(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                            std::int64_t count, const GpuLimits& limits, int blocks_per_multiprocessor);
+
+// The instance of the stencil, and the condition that makes the device derive what the host derived.
+std::string gemm_small_expression(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
+std::string gemm_small_assertion(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
+
+}  // namespace tilewright

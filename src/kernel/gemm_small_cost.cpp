@@ -1,0 +1,107 @@
+// Predicts what a config of batched small GEMM on the GPU costs a multiprocessor, from the addresses that the
+// threads of one warp really touch (bank conflicts), and from counted instructions. It knows nothing of
+// latency: it ranks configs and explains them, and what is shipped is measured.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "kernel/gemm_small.hpp"
+
+namespace tilewright {
+namespace {
+
+// Wavefronts of one shared-memory instruction of a warp: different words of one bank follow one another,
+// equal words are read once.
+int wavefronts(const std::vector<int>& addresses, int bytes) {
+  std::map<int, std::set<int>> words_of_bank;
+  for (const int address : addresses)
+    for (int word = address / 4; word < (address + bytes) / 4; ++word) words_of_bank[word % 32].insert(word);
+  std::size_t most = 1;
+  for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
+  return static_cast<int>(most);
+}
+
+struct Warp {
+  const GemmSmallShape& s;
+  const GemmSmallConfig& c;
+  GemmSmallPacks packs;
+  int element_bytes;
+  int lanes;
+  double wavefront_count = 0;
+  double instruction_count = 0;
+
+  // One access of every lane; `element` gives its place from the lane's matrix and thread tile.
+  void access(int matrix_elements, int pack, double times,
+              const std::function<int(int tile_m, int tile_n)>& element) {
+    const int tiles_m = gemm_small_tiles_m(s, c), tiles = tiles_m * gemm_small_tiles_n(s, c);
+    std::vector<int> addresses;
+    for (int lane = 0; lane < lanes; ++lane)
+      addresses.push_back(
+          (lane / tiles * matrix_elements + element(lane % tiles % tiles_m, lane % tiles / tiles_m)) *
+          element_bytes);
+    wavefront_count += times * wavefronts(addresses, pack * element_bytes);
+    instruction_count += times;
+  }
+};
+
+void read_operands(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const GemmSmallPacks& packs = warp.packs;
+  const double steps = double(s.k) / packs.k_step;
+  const int tiles_m = gemm_small_tiles_m(s, c), tiles_n = gemm_small_tiles_n(s, c);
+  const bool keeps_a = s.step_a == GemmSmallStep::broadcast, keeps_b = s.step_b == GemmSmallStep::broadcast;
+  for (int i = 0; i < c.thread_m; i += packs.row)
+    for (int l = 0; l < packs.k_step; l += packs.k_a)
+      warp.access(keeps_a ? 0 : s.m * s.k, s.trans_a ? packs.k_a : packs.row, steps, [&](int tile_m, int) {
+        const int row = gemm_small_place(i, packs.row, tiles_m, tile_m);
+        return s.trans_a ? row * s.k + l : l * s.m + row;
+      });
+  for (int j = 0; j < c.thread_n; j += packs.column)
+    for (int l = 0; l < packs.k_step; l += packs.k_b)
+      warp.access(keeps_b ? 0 : s.k * s.n, s.trans_b ? packs.column : packs.k_b, steps, [&](int, int tile_n) {
+        const int column = gemm_small_column(c, j, packs.column, tiles_n, tile_n);
+        return s.trans_b ? l * s.n + column : column * s.k + l;
+      });
+}
+
+void move_results(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const double times = (s.reads_c ? 1 : 0) + (c.store == GemmSmallStore::direct ? 0 : 1);
+  for (int j = 0; j < c.thread_n; ++j)
+    for (int i = 0; i < c.thread_m; i += warp.packs.row)
+      warp.access(s.m * s.n, warp.packs.row, times, [&](int tile_m, int tile_n) {
+        return gemm_small_column(c, j, warp.packs.column, gemm_small_tiles_n(s, c), tile_n) * s.m +
+               gemm_small_place(i, warp.packs.row, gemm_small_tiles_m(s, c), tile_m);
+      });
+}
+
+}  // namespace
+
+double GemmSmallCost::cycles() const {
+  const double most = std::max({shared, issue, multiply});
+  return most + 0.3 * (shared + issue + multiply - most);
+}
+
+GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
+  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
+  read_operands(warp);
+  move_results(warp);
+  const double warps = double(tiles) / warp.lanes;  // per problem
+  const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  GemmSmallCost cost;
+  // Copies in and out pass through shared memory once, 128 bytes per wavefront.
+  const double moved = double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * bytes;
+  cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
+  cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
+  // The fixed part: finding the unit's place, and its loop.
+  cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
+  return cost;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,50 @@
+// Loads and launches kernels of batched small GEMM.
+#include "kernel/gpu_gemm_small.hpp"
+
+#include "core/dispatch.hpp"
+
+namespace tilewright {
+
+GemmSmallKernel::GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
+                                 const GemmSmallConfig& config, DType dtype)
+    : gpu_(&gpu),
+      shape_(shape),
+      config_(config),
+      dtype_(dtype),
+      shared_bytes_(gemm_small_memory(shape, config, static_cast<int>(size_bytes(dtype))).total_bytes),
+      module_(gpu, binary.code),
+      function_(module_.function(binary.function, shared_bytes_)) {
+  blocks_per_multiprocessor_ = function_.blocks_per_multiprocessor(config.threads, shared_bytes_);
+  if (blocks_per_multiprocessor_ == 0)
+    throw Error(ErrorCode::unsupported, "config",
+                fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
+}
+
+void GemmSmallKernel::launch(const GemmSmallOperands& o, CUstream_st* stream, unsigned blocks) const {
+  GpuLaunch launch =
+      gemm_small_launch(shape_, config_, dtype_, o.count, gpu_->limits(), blocks_per_multiprocessor_);
+  if (blocks > 0) launch.blocks = blocks;
+  dispatch(dtype_, [&]<class T>() {
+    GemmSmallArgs<T> args{static_cast<const T*>(o.a),
+                          static_cast<const T*>(o.b),
+                          static_cast<T*>(o.c),
+                          o.count,
+                          o.stride_a,
+                          o.stride_b,
+                          o.stride_c,
+                          o.lda,
+                          o.ldb,
+                          o.ldc,
+                          *static_cast<const T*>(o.alpha),
+                          o.beta == nullptr ? T(0) : *static_cast<const T*>(o.beta)};
+    function_.launch(launch, &args, stream);
+  });
+}
+
+JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,
+                             const GemmSmallConfig& config, DType dtype, int compute_capability) {
+  return compiler.compile({"kernel/gemm_small.cuh", gemm_small_expression(shape, config, dtype),
+                           gemm_small_assertion(shape, config, dtype), compute_capability});
+}
+
+}  // namespace tilewright

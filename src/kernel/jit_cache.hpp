@@ -1,0 +1,53 @@
+// Compiled kernels on disk, shared by all processes of a user. An entry is found by everything its code
+// depends on; it is written aside and then renamed, keeps its source beside it, and is rebuilt when anything
+// about it is wrong. It compiles nothing itself.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright {
+
+// What the code of a kernel depends on.
+struct JitKey {
+  std::string source;
+  std::vector<std::pair<std::string, std::string>> headers;  // name and text, all that the source reaches
+  std::vector<std::string> options;                          // architecture included
+  std::string compiler;                                      // name and version
+
+  // All of it as one text; equal texts mean equal code.
+  std::string text() const;
+};
+
+struct JitBinary {
+  std::string code;
+  std::string function;  // the kernel's name inside
+  std::string log;       // of the compiler
+};
+
+class JitCache {
+ public:
+  // "" keeps nothing: every request is built.
+  explicit JitCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // The kept binary, else what `build` returns, which is then kept. A folder that cannot be written costs the
+  // keeping and nothing else.
+  JitBinary get(const JitKey& key, const std::function<JitBinary()>& build) const;
+
+  // Where the entry of `key` lies.
+  std::filesystem::path entry(const JitKey& key) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// The texts of the headers that `source` includes in quotes, directly or not, looked for under `root`, in the
+// order in which they are met. Includes that do not lie there are left out: the compiler does not see them
+// either.
+std::vector<std::pair<std::string, std::string>> reachable_headers(const std::string& source,
+                                                                   const std::filesystem::path& root);
+
+}  // namespace tilewright

@@ -1,0 +1,75 @@
+// When converting a batch pays: pure functions of measured costs. Nothing is measured or converted here.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernel/layout.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string nanoseconds(double seconds) { return fmt::format("{:.3g} ns", seconds * 1e9); }
+
+bool is_interleaved(Layout layout) {
+  return layout == Layout::interleaved || layout == Layout::block_interleaved;
+}
+
+// Sizes are near when their ratios are.
+double distance(const LayoutCosts& costs, const GemmProblem& problem) {
+  const auto ratio = [](std::int64_t x, std::int64_t y) {
+    return std::abs(std::log2(double(x < 1 ? 1 : x)) - std::log2(double(y < 1 ? 1 : y)));
+  };
+  return ratio(costs.m, problem.m) + ratio(costs.n, problem.n) + ratio(costs.k, problem.k);
+}
+
+}  // namespace
+
+LayoutConfig layout_default(DType dtype) { return {.block = 64 / size_bytes(dtype)}; }
+
+std::int64_t recommended_block(DType dtype) { return layout_default(dtype).block; }
+
+// r uses cost in + r * interleaved + out converted and r * direct unconverted.
+std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs) {
+  const double gain = costs.direct_s - costs.interleaved_s;
+  const double price = costs.convert_in_s + costs.convert_out_s;
+  if (!(gain > 0) || !(price / gain < 1e15)) return std::nullopt;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(price / gain)));
+}
+
+const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem) {
+  const LayoutCosts* nearest = nullptr;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const LayoutCosts& costs : table) {
+    const bool fits = costs.dtype == problem.dtype && costs.from == problem.layout &&
+                      (problem.residency == Residency::automatic || costs.residency == problem.residency);
+    if (!fits || !(distance(costs, problem) < shortest)) continue;
+    nearest = &costs;
+    shortest = distance(costs, problem);
+  }
+  return nearest;
+}
+
+std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* costs) {
+  if (is_interleaved(problem.layout)) return "conversion: the data are interleaved already";
+  if (problem.layout != Layout::strided && problem.layout != Layout::pointer)
+    return "conversion: only strided and pointer batches can be interleaved";
+  if (costs == nullptr)
+    return fmt::format(
+        "conversion: no costs are recorded for {} batches of {}; 'tilewright bench layout' measures them",
+        to_string(problem.layout), to_string(problem.dtype));
+  const bool exact = costs->m == problem.m && costs->n == problem.n && costs->k == problem.k;
+  const std::string size =
+      exact ? "" : fmt::format(" (measured at m={},n={},k={})", costs->m, costs->n, costs->k);
+  const std::string kernels = fmt::format("the kernel takes {} per problem here and {} interleaved",
+                                          nanoseconds(costs->direct_s), nanoseconds(costs->interleaved_s));
+  const auto threshold = conversion_reuse_threshold(*costs);
+  if (!threshold) return fmt::format("conversion: never pays: {}{}", kernels, size);
+  return fmt::format(
+      "conversion: to blocks of {} pays if the data are reused at least {} time{}: {}, converting {} in and "
+      "{} out{}",
+      costs->block, *threshold, *threshold == 1 ? "" : "s", kernels, nanoseconds(costs->convert_in_s),
+      nanoseconds(costs->convert_out_s), size);
+}
+
+}  // namespace tilewright

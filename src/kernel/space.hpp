@@ -1,0 +1,242 @@
+// Space<Config>: the legal configs of a kernel family as axes (member + values, which may depend on the axes
+// declared before) and named constraints. A constraint is checked as soon as the axes it reads are bound, so
+// a refused branch is never walked; explain() names the constraints a config violates. It measures nothing
+// and keeps no points: who wants them all asks enumerate().
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "kernel/space_values.hpp"
+
+namespace tilewright {
+
+template <class Config>
+class Space {
+ public:
+  using Predicate = std::function<bool(const Config&)>;
+
+  // The same values wherever the other axes stand.
+  template <class M>
+  Space& axis(M Config::*member, std::vector<M> values) {
+    Axis axis;
+    axis.each = [member, values](Config& config, const Step& step) {
+      for (const M& value : values) {
+        config.*member = value;
+        if (!step()) return false;
+      }
+      return true;
+    };
+    axis.contains = [member, values](const Config& config) {
+      return std::find(values.begin(), values.end(), config.*member) != values.end();
+    };
+    return add(member, std::move(axis));
+  }
+
+  // A range that is the same everywhere: axis(&C::nr, range(1, 28)).
+  template <class M, class V>
+  Space& axis(M Config::*member, Range<V> values) {
+    return axis(member, [values](const Config&) { return values; });
+  }
+
+  // Values that depend on axes declared before: `values(config)` gives a container, a range(first, last,
+  // step), or a closure that returns the next value as an optional and nothing at the end (Anzt 2015, Fig.
+  // 3).
+  template <class M, class F>
+  requires std::invocable<const F&, const Config&> Space& axis(M Config::*member, F values) {
+    Axis axis;
+    axis.each = [member, values](Config& config, const Step& step) {
+      return for_each_value(values(std::as_const(config)), [&](const auto& value) {
+        config.*member = static_cast<M>(value);
+        return step();
+      });
+    };
+    axis.contains = [member, values](const Config& config) {
+      const auto differs = [&](const auto& value) { return !(static_cast<M>(value) == config.*member); };
+      return !for_each_value(values(config), differs);
+    };
+    return add(member, std::move(axis));
+  }
+
+  // Reads only axes declared before. Where members are named it reads only those, and is checked as early as
+  // the last of them is bound. Throws Error(invalid_argument) for a member that has no axis yet.
+  template <class... M>
+  Space& require(std::string reason, Predicate predicate, M Config::*... reads) {
+    std::size_t depth = sizeof...(reads) == 0 ? axes_.size() : 0;
+    ((depth = std::max(depth, position(member_name(reads), reason) + 1)), ...);
+    checks_.resize(std::max(checks_.size(), depth + 1));
+    checks_[depth].push_back(constraints_.size());
+    constraints_.push_back({std::move(reason), std::move(predicate), depth});
+    return *this;
+  }
+
+  // Reasons why `config` is not a point of the space; empty when it is one.
+  std::vector<std::string> explain(const Config& config) const {
+    std::vector<std::string> reasons;
+    for (const auto& axis : axes_)
+      if (!axis.contains(config)) reasons.push_back(axis.name + " has a value outside its axis");
+    if (!reasons.empty())
+      return reasons;  // the constraints are written for values of the axes and may divide by them
+    for (const auto& constraint : constraints_)
+      if (!constraint.accepts(config)) reasons.push_back(constraint.reason);
+    return reasons;
+  }
+  bool contains(const Config& config) const { return explain(config).empty(); }
+
+  // Hands every legal config to `visitor`, the last axis varying fastest, without storing any. A visitor that
+  // returns false ends the walk; then visit() returns false. Members without an axis keep their value in
+  // `base`. What each constraint cut is added to `removed` where one is given.
+  template <class F>
+  bool visit(F&& visitor, const Config& base = {}, std::vector<Removed>* removed = nullptr) const {
+    if (removed != nullptr) *removed = unremoved();
+    Config config = base;
+    Walk<std::remove_reference_t<F>> walk{*this, config, visitor, removed, {}};
+    walk.prepare();
+    return walk.from(0);
+  }
+
+  std::vector<Config> enumerate(const Config& base = {}) const {
+    std::vector<Config> configs;
+    visit([&](const Config& config) { configs.push_back(config); }, base);
+    return configs;
+  }
+
+  // `count` legal configs drawn at random, for spaces too large to enumerate; fewer when they are hard to
+  // hit.
+  template <class Random>
+  std::vector<Config> sample(std::size_t count, Random& random, const Config& base = {}) const {
+    std::vector<Config> configs;
+    for (std::size_t tries = 0; tries < count * 1000 && configs.size() < count; ++tries) {
+      Config config = base;
+      if (draw(config, random)) configs.push_back(config);
+    }
+    return configs;
+  }
+
+  // How many branches each constraint was asked about and how many it cut, in the order of declaration;
+  // to_text() prints them.
+  std::vector<Removed> rejections(const Config& base = {}) const {
+    std::vector<Removed> removed;
+    visit([](const Config&) {}, base, &removed);
+    return removed;
+  }
+
+  std::vector<std::string> axis_names() const {
+    std::vector<std::string> names;
+    for (const Axis& axis : axes_) names.push_back(axis.name);
+    return names;
+  }
+
+ private:
+  using Step = std::function<bool()>;
+  struct Axis {
+    std::string name;
+    // Sets the member to one value after the other and calls the step; false when the step wanted no more.
+    std::function<bool(Config&, const Step&)> each;
+    std::function<bool(const Config&)> contains;
+  };
+  struct Constraint {
+    std::string reason;
+    Predicate accepts;
+    std::size_t depth = 0;  // axes bound when it is checked
+  };
+
+  template <class F>
+  struct Walk {
+    const Space& space;
+    Config& config;
+    F& visitor;
+    std::vector<Removed>* removed;
+    std::vector<Step> steps;  // one per depth, made once and not at every node
+
+    void prepare() {
+      while (steps.size() < space.axes_.size())
+        steps.push_back([this, next = steps.size() + 1] { return from(next); });
+    }
+    bool from(std::size_t depth) {
+      if (space.refused(depth, config, removed)) return true;
+      if (depth < space.axes_.size()) return space.axes_[depth].each(config, steps[depth]);
+      if constexpr (std::is_void_v<std::invoke_result_t<F&, const Config&>>) {
+        visitor(std::as_const(config));
+        return true;
+      } else {
+        return visitor(std::as_const(config));
+      }
+    }
+  };
+
+  template <class M>
+  static std::string member_name(M Config::*member) {
+    std::string name;
+    for_each_field<Config>([&](const auto& f) {
+      if constexpr (std::is_same_v<decltype(f.member), M Config::*>)
+        if (f.member == member) name = std::string(f.name);
+    });
+    return name;
+  }
+
+  template <class M>
+  Space& add(M Config::*member, Axis axis) {
+    axis.name = member_name(member);
+    axes_.push_back(std::move(axis));
+    return *this;
+  }
+
+  std::size_t position(const std::string& name, const std::string& reason) const {
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if (axes_[i].name == name) return i;
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("the constraint '{}' reads {}, which has no axis before it", reason, name));
+  }
+
+  std::vector<Removed> unremoved() const {
+    std::vector<Removed> removed;
+    for (const Constraint& constraint : constraints_) {
+      const std::string after = constraint.depth == 0 ? "" : axes_[constraint.depth - 1].name;
+      removed.push_back({constraint.reason, after, 0, 0});
+    }
+    return removed;
+  }
+
+  // True when a constraint on exactly the first `depth` axes refuses `config`.
+  bool refused(std::size_t depth, const Config& config, std::vector<Removed>* removed = nullptr) const {
+    if (depth >= checks_.size()) return false;
+    for (const std::size_t i : checks_[depth]) {
+      const bool accepted = constraints_[i].accepts(config);
+      if (removed != nullptr) {
+        ++(*removed)[i].asked;
+        (*removed)[i].cut += accepted ? 0 : 1;
+      }
+      if (!accepted) return true;
+    }
+    return false;
+  }
+
+  // Draws one axis after the other; false when a value had no legal continuation.
+  template <class Random>
+  bool draw(Config& config, Random& random) const {
+    for (std::size_t depth = 0; depth <= axes_.size(); ++depth) {
+      if (refused(depth, config)) return false;
+      if (depth == axes_.size()) break;
+      Config probe = config;
+      std::size_t count = 0;
+      axes_[depth].each(probe, [&] { return ++count > 0; });
+      if (count == 0) return false;
+      auto chosen = static_cast<std::size_t>(random() % count);
+      axes_[depth].each(config, [&] { return chosen-- > 0; });
+    }
+    return true;
+  }
+
+  std::vector<Axis> axes_;
+  std::vector<Constraint> constraints_;
+  std::vector<std::vector<std::size_t>> checks_;  // by depth: the constraints that are due there
+};
+
+}  // namespace tilewright

@@ -1,0 +1,96 @@
+// Rounds, the drift test and the decision.
+#include "measure/contest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace tilewright {
+namespace {
+
+// Two looks at the incumbent within a round differ by its noise; beyond this many times the usual difference
+// the machine has changed. Small differences never count as drift.
+constexpr double drift_factor = 5;
+constexpr double least_drift = 0.03;
+constexpr double relative_width_floor = 1e-12;
+
+double middle(std::vector<double> values) { return values.empty() ? 0 : estimate(std::move(values)).centre; }
+
+class Contest {
+ public:
+  Contest(std::size_t contestants, const std::function<double(std::size_t)>& turn, const ContestRules& rules)
+      : turn_(turn), rules_(rules), ratios_(contestants), order_(contestants - 1), random_(rules.seed) {
+    std::iota(order_.begin(), order_.end(), 1);
+  }
+
+  Verdict run(const std::function<bool()>& more) {
+    // Discarded rounds are run again, but a machine that never rests must not keep us for ever.
+    while (verdict_.rounds < rules_.most_rounds && verdict_.discarded < 2 * rules_.most_rounds) {
+      if (!more()) break;
+      round();
+    }
+    decide();
+    return std::move(verdict_);
+  }
+
+ private:
+  void round() {
+    const double first = turn_(0);
+    std::shuffle(order_.begin(), order_.end(), random_);
+    std::vector<double> costs(ratios_.size());
+    for (const std::size_t i : order_) costs[i] = turn_(i);
+    const double last = turn_(0);
+    const double moved = std::fabs(std::log(last / first));
+    const bool drifted = moved > std::max(least_drift, drift_factor * middle(moves_));
+    moves_.push_back(moved);
+    if (drifted && verdict_.rounds > 0) {
+      ++verdict_.discarded;
+      return;
+    }
+    costs[0] = std::sqrt(first * last);
+    for (std::size_t i = 0; i < costs.size(); ++i) ratios_[i].push_back(costs[i] / costs[0]);
+    ++verdict_.rounds;
+  }
+
+  // The margin by which `ratio` would have to beat what it is compared with: the rule's, or its own spread.
+  double margin(const Estimate& ratio) const {
+    const double width = (ratio.high - ratio.low) / 2 / std::max(ratio.centre, relative_width_floor);
+    return std::max(rules_.tie, width);
+  }
+
+  void decide() {
+    verdict_.spread = middle(moves_);
+    verdict_.ratios.resize(ratios_.size());
+    if (verdict_.rounds == 0) return;
+    for (std::size_t i = 0; i < ratios_.size(); ++i) verdict_.ratios[i] = estimate(ratios_[i]);
+    const auto best = std::size_t(
+        std::min_element(verdict_.ratios.begin(), verdict_.ratios.end(),
+                         [](const Estimate& x, const Estimate& y) { return x.centre < y.centre; }) -
+        verdict_.ratios.begin());
+    const Estimate& ratio = verdict_.ratios[best];
+    if (best != 0 && ratio.high < 1 && ratio.centre < 1 - margin(ratio)) verdict_.winner = best;
+    const double winner = verdict_.ratios[verdict_.winner].centre;
+    for (std::size_t i = 0; i < ratios_.size(); ++i) {
+      const double apart = std::fabs(verdict_.ratios[i].centre / winner - 1);
+      if (i != verdict_.winner && apart <= margin(verdict_.ratios[i])) verdict_.ties.push_back(i);
+    }
+  }
+
+  const std::function<double(std::size_t)>& turn_;
+  const ContestRules& rules_;
+  std::vector<std::vector<double>> ratios_;
+  std::vector<std::size_t> order_;
+  std::mt19937_64 random_;
+  std::vector<double> moves_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict hold_contest(std::size_t contestants, const std::function<double(std::size_t)>& turn,
+                     const std::function<bool()>& more, const ContestRules& rules) {
+  return Contest(contestants, turn, rules).run(more);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,39 @@
+// Hardware counters of the calling thread through perf events, where the kernel and the machine offer them.
+// On many virtual machines they do not; then the reason is given and nothing is reported, never a zero.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct CounterReading {
+  std::string name;  // instructions, cycles, l1_read_misses
+  double value = 0;
+};
+
+class HardwareCounters {
+ public:
+  HardwareCounters();
+  ~HardwareCounters();
+  HardwareCounters(const HardwareCounters&) = delete;
+  HardwareCounters& operator=(const HardwareCounters&) = delete;
+
+  // "" when at least one counter works, else why none does.
+  const std::string& unavailable() const noexcept { return unavailable_; }
+
+  // What the working counters count while `work` runs.
+  std::vector<CounterReading> measure(const std::function<void()>& work) const;
+
+ private:
+  struct Counter {
+    std::string name;
+    int descriptor = -1;
+  };
+  std::vector<Counter> counters_;
+  std::string unavailable_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,28 @@
+// Robust summary of repeated measurements: the median and the interval that contains the true median with 95
+// % confidence, taken from order statistics. It assumes nothing about the distribution and never averages
+// outliers in.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tilewright {
+
+struct Estimate {
+  double centre = 0;  // median
+  double low = 0;     // 95 % interval of the median; the extremes when there are fewer than six samples
+  double high = 0;
+  std::int64_t samples = 0;
+};
+
+// Throws Error(invalid_argument) when `samples` is empty.
+Estimate estimate(std::vector<double> samples);
+
+// The 1-based rank r such that the r-th smallest and r-th largest of `count` samples enclose the median with
+// at least 95 % probability; 1 where no rank does.
+std::int64_t median_interval_rank(std::int64_t count);
+
+// The geometric mean; 0 for an empty list. Throws Error(invalid_argument) when a value is not positive.
+double geometric_mean(const std::vector<double>& values);
+
+}  // namespace tilewright

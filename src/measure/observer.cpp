@@ -1,0 +1,118 @@
+// The observers. Each reads its source at the moments it is told of and keeps differences or extremes.
+#include "measure/observer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "measure/clock.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+void TimeObserver::before() {
+  wall_begin_ = wall_seconds();
+  cpu_begin_ = thread_cpu_seconds();
+}
+void TimeObserver::after() {
+  cpu_s_ = thread_cpu_seconds() - cpu_begin_;
+  wall_s_ = wall_seconds() - wall_begin_;
+}
+void TimeObserver::report(nlohmann::json& metrics) const {
+  metrics["seconds"] = wall_s_;
+  metrics["cpu_seconds"] = cpu_s_;
+}
+
+EnergyObserver::EnergyObserver(EnergyMeter* meter, std::string why_none)
+    : meter_(meter), note_(meter == nullptr ? std::move(why_none) : "nothing was observed yet") {}
+
+void EnergyObserver::before() {
+  if (meter_ == nullptr) return;
+  begin_s_ = wall_seconds();
+  begin_j_ = meter_->joules();
+}
+void EnergyObserver::after() {
+  if (meter_ == nullptr) return;
+  joules_ = meter_->joules() - begin_j_;
+  seconds_ = wall_seconds() - begin_s_;
+  note_.clear();
+  if (seconds_ < meter_->shortest_s())
+    note_ = fmt::format("{:.3g} s are too short for {}, which wants {:.3g} s", seconds_, meter_->name(),
+                        meter_->shortest_s());
+  else if (!(joules_ > 0))
+    note_ = fmt::format("{} did not move in {:.3g} s", meter_->name(), seconds_);
+}
+double EnergyObserver::joules() const {
+  if (!note_.empty()) throw Error(ErrorCode::unsupported, "energy", "no energy was measured: " + note_);
+  return joules_;
+}
+void EnergyObserver::report(nlohmann::json& metrics) const {
+  metrics["energy_j"] = note_.empty() ? nlohmann::json(joules_) : nlohmann::json();
+  metrics["watts"] = note_.empty() ? nlohmann::json(joules_ / seconds_) : nlohmann::json();
+  if (!note_.empty()) metrics["energy_note"] = note_;
+}
+
+SysfsObserver::SysfsObserver(std::string key, std::string path, double scale)
+    : key_(std::move(key)), path_(std::move(path)), scale_(scale) {}
+
+void SysfsObserver::before() {
+  seen_ = false;
+  look();
+}
+void SysfsObserver::look() {
+  std::ifstream file(path_);
+  double value = 0;
+  if (!(file >> value)) return;
+  value *= scale_;
+  low_ = seen_ ? std::min(low_, value) : value;
+  high_ = seen_ ? std::max(high_, value) : value;
+  seen_ = true;
+}
+void SysfsObserver::report(nlohmann::json& metrics) const {
+  metrics[key_ + "_low"] = seen_ ? nlohmann::json(low_) : nlohmann::json();
+  metrics[key_ + "_high"] = seen_ ? nlohmann::json(high_) : nlohmann::json();
+  if (!seen_)
+    metrics[key_ + "_note"] =
+        path_.empty() ? "the operating system shows none" : fmt::format("'{}' cannot be read", path_);
+}
+
+std::unique_ptr<Observer> clock_observer(const std::string& sysfs) {
+  return std::make_unique<SysfsObserver>("clock_mhz",
+                                         sysfs + "/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", 1e-3);
+}
+
+std::unique_ptr<Observer> temperature_observer(const std::string& sysfs) {
+  std::string hottest;
+  double most = 0;
+  std::error_code error;
+  for (const auto& zone : std::filesystem::directory_iterator(sysfs + "/class/thermal", error)) {
+    std::ifstream file(zone.path() / "temp");
+    double value = 0;
+    if (!(file >> value) || (!hottest.empty() && value <= most)) continue;
+    hottest = (zone.path() / "temp").string();
+    most = value;
+  }
+  return std::make_unique<SysfsObserver>("temperature_c", hottest, 1e-3);
+}
+
+void AccuracyObserver::after() {
+  seen_ = check_.compare();
+  check_.finish();
+}
+void AccuracyObserver::report(nlohmann::json& metrics) const {
+  metrics["error"] = seen_.error;
+  metrics["error_bound"] = seen_.bound;
+}
+
+void observe(const std::vector<Observer*>& observers,
+             const std::function<void(const std::function<void()>& during)>& work) {
+  for (auto it = observers.rbegin(); it != observers.rend(); ++it) (*it)->before();
+  work([&] {
+    for (Observer* observer : observers) observer->during();
+  });
+  for (Observer* observer : observers) observer->after();
+}
+
+}  // namespace tilewright

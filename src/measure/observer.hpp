@@ -1,0 +1,96 @@
+// Observers watch a stretch of work: told before it, now and then during it and after it, each then reports
+// what it saw under its own keys. Time, energy, clock, temperature and accuracy are observers; which work is
+// observed, and what is made of the report, is the caller's business.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "device/energy_meter.hpp"
+#include "measure/accuracy.hpp"
+
+namespace tilewright {
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void before() {}
+  virtual void during() {}
+  virtual void after() {}
+  // Adds its keys. What could not be seen is null, with `<key>_note` saying why; never 0.
+  virtual void report(nlohmann::json& metrics) const = 0;
+};
+
+// `seconds` of wall time and `cpu_seconds` of the calling thread.
+class TimeObserver : public Observer {
+ public:
+  void before() override;
+  void after() override;
+  void report(nlohmann::json& metrics) const override;
+  double cpu_seconds() const { return cpu_s_; }
+
+ private:
+  double wall_begin_ = 0, cpu_begin_ = 0, wall_s_ = 0, cpu_s_ = 0;
+};
+
+// `energy_j` and `watts` of a meter; null when there is none, with its reason, or when the stretch was too
+// short for it.
+class EnergyObserver : public Observer {
+ public:
+  explicit EnergyObserver(EnergyMeter* meter, std::string why_none = "no energy meter");
+  void before() override;
+  void after() override;
+  void report(nlohmann::json& metrics) const override;
+  // Joules of the last stretch. Throws Error(unsupported) with the reason when there is no reading.
+  double joules() const;
+
+ private:
+  EnergyMeter* meter_;
+  std::string note_;
+  double begin_j_ = 0, begin_s_ = 0, joules_ = 0, seconds_ = 0;
+};
+
+// A number that the operating system shows in a file under /sys, read before, during and after: the smallest
+// and the largest are reported as `<key>_low` and `<key>_high`.
+class SysfsObserver : public Observer {
+ public:
+  SysfsObserver(std::string key, std::string path, double scale);
+  void before() override;
+  void during() override { look(); }
+  void after() override { look(); }
+  void report(nlohmann::json& metrics) const override;
+
+ private:
+  void look();
+  std::string key_, path_;
+  double scale_, low_ = 0, high_ = 0;
+  bool seen_ = false;
+};
+
+// The clock of the first CPU in MHz, and the hottest thermal zone's temperature in degrees Celsius.
+std::unique_ptr<Observer> clock_observer(const std::string& sysfs = "/sys");
+std::unique_ptr<Observer> temperature_observer(const std::string& sysfs = "/sys");
+
+// `error` and `error_bound` of what the stretch left in C.
+class AccuracyObserver : public Observer {
+ public:
+  explicit AccuracyObserver(const AccuracyCheck& check) : check_(check) {}
+  void before() override { check_.restore(); }
+  void after() override;
+  void report(nlohmann::json& metrics) const override;
+
+ private:
+  const AccuracyCheck& check_;
+  Accuracy seen_;
+};
+
+// Runs `work` once between before() and after() of all of them. The first named is told last before the work
+// and first after it, so a clock named first times nothing of the others. `work` is given what to call now
+// and then.
+void observe(const std::vector<Observer*>& observers,
+             const std::function<void(const std::function<void()>& during)>& work);
+
+}  // namespace tilewright

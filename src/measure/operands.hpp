@@ -1,0 +1,83 @@
+// The operands of a measured case: as many batches as its residency asks for, carved out of an arena, with
+// the arrays of pointers that pointer batches need. It knows where every element of every problem lies, and
+// computes nothing.
+#pragma once
+
+#include <vector>
+
+#include "core/problem.hpp"
+#include "measure/buffers.hpp"
+#include "measure/streaming.hpp"
+#include "tilewright/allocate.hpp"
+
+namespace tilewright {
+
+// In which order the pointers of a pointer batch visit the matrices in memory.
+enum class PointerOrder : std::uint8_t { sequential, random };
+template <>
+struct EnumNames<PointerOrder> {
+  static constexpr std::array value{std::pair{PointerOrder::sequential, "sequential"},
+                                    std::pair{PointerOrder::random, "random"}};
+};
+
+inline constexpr double cold_bytes = double(std::int64_t{1} << 30);  // operands of all batches of a cold case
+inline constexpr double l2_bytes = 512.0 * 1024;
+inline constexpr double l1_bytes = 24.0 * 1024;
+
+// How many problems like `problem` make one batch: what fits the cache (at least one), or some 32 MiB when
+// cold. Whole blocks for interleaved layouts.
+std::int64_t default_batch_count(GemmProblem problem, Residency residency);
+
+class OperandSet {
+ public:
+  // Bytes of A and B together, and of C, that a set takes from an arena.
+  struct Extent {
+    std::int64_t input_bytes = 0;
+    std::int64_t output_bytes = 0;
+  };
+  static Extent extent(const GemmProblem& problem, std::int64_t batches);
+
+  // Carves `batches` batches out of the arena, preparing it when it is too small; that would move it under
+  // other sets, so prepare it for all of them first. Sets of one arena share their bytes: the same A and B
+  // read in another layout.
+  OperandSet(Arena& arena, const GemmProblem& problem, std::int64_t batches, Data data = Data::uniform,
+             PointerOrder order = PointerOrder::sequential);
+  // Every operand of every batch in memory of its own, placed on NUMA nodes.
+  OperandSet(Placement placement, int threads, const GemmProblem& problem, std::int64_t batches,
+             Data data = Data::uniform, PointerOrder order = PointerOrder::sequential);
+
+  const GemmProblem& problem() const noexcept { return problem_; }
+  std::int64_t batches() const noexcept { return batches_; }
+
+  // Addresses of one batch, scalars left to the caller.
+  Operands batch(std::int64_t index) const;
+
+  // The streams that hold the bytes which `count` batches from `first` on must move; with placed memory count
+  // is 1.
+  StreamOperands streams(std::int64_t first, std::int64_t count) const;
+
+ private:
+  struct Matrix {
+    std::vector<std::byte*> starts;  // of each batch
+    std::vector<void*> pointers;     // pointer batches: of each problem of each batch
+  };
+  void carve(Matrix& matrix, std::byte* base, std::int64_t batch_bytes);
+  void place(Matrix& matrix, Placement placement, int threads, std::int64_t problem_bytes, Data data,
+             std::uint64_t seed);
+  void set_pointers(PointerOrder order);
+
+  GemmProblem problem_;
+  std::int64_t batches_;
+  Matrix a_, b_, c_;
+  std::vector<BatchBuffer> placed_;
+};
+
+// Batches needed so that together they hold at least 1 GiB (cold), or one per thread (l2, l1).
+std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads);
+
+// Bytes from the start of problem p's matrix to its element (i, j); for interleaved layouts, from the start
+// of the batch.
+std::int64_t element_offset(const GemmProblem& problem, std::int64_t ld, std::int64_t columns, std::int64_t p,
+                            std::int64_t i, std::int64_t j);
+
+}  // namespace tilewright

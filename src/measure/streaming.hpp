@@ -1,0 +1,42 @@
+// The memory ceiling of a case: loops that move exactly the bytes of A, B and C that the multiplication must
+// move, and compute next to nothing. They run on the case's own buffers, so they can be timed between the
+// implementations that are held against them. C keeps its contents when it is read and is zeroed when it is
+// only written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace tilewright {
+
+// How the streams are walked; what is best depends on the mix, so all that fit are tried and the best counts.
+enum class Stream : std::uint8_t { plain, prefetch, non_temporal, non_temporal_prefetch };
+template <>
+struct EnumNames<Stream> {
+  static constexpr std::array value{std::pair{Stream::plain, "plain"},
+                                    std::pair{Stream::prefetch, "prefetch"},
+                                    std::pair{Stream::non_temporal, "non_temporal"},
+                                    std::pair{Stream::non_temporal_prefetch, "non_temporal_prefetch"}};
+};
+
+// The streams of one pass. All three begin on a 64-byte line; bytes beyond the last whole line are left out.
+struct StreamOperands {
+  const void* a = nullptr;
+  std::int64_t a_bytes = 0;
+  const void* b = nullptr;
+  std::int64_t b_bytes = 0;
+  void* c = nullptr;
+  std::int64_t c_bytes = 0;
+  bool read_c = false;  // C is read and written (beta != 0), or only written
+};
+
+// The kinds worth trying: non-temporal stores only where C is not read.
+std::vector<Stream> stream_kinds(bool read_c);
+
+// One pass over the operands, each thread walking a contiguous part of every stream; A, B and C advance
+// together in proportion to their sizes, as they do in a batch of small multiplications.
+void stream(const StreamOperands& operands, Stream kind, int threads);
+
+}  // namespace tilewright

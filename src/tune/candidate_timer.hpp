@@ -1,0 +1,48 @@
+// Times kernels of one problem over the operands of its residency: the same batch again and again when hot,
+// the next batches of a ring larger than any cache when cold. One turn of one kernel at a time; which kernel
+// takes its turn when, and what follows from the times, is up to the caller.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "kernel/gemm_small_cpu.hpp"
+#include "measure/buffers.hpp"
+#include "measure/operands.hpp"
+#include "tune/kernel_call.hpp"
+
+namespace tilewright {
+
+// The batch that tuning times for this problem: what the residency asks for, in small pieces when cold.
+GemmProblem timed_problem(GemmProblem problem);
+
+// Makes room for this problem's operands and fills it, which may take a second where the element type
+// changes; what follows in the same arena then costs no more.
+void prepare_operands(const GemmProblem& problem, Arena& arena);
+
+class CandidateTimer {
+ public:
+  // `problem` as timed_problem() gives it. The arena must outlive the timer.
+  CandidateTimer(const GemmProblem& problem, Arena& arena);
+
+  struct Turn {
+    double seconds = 0;   // per problem, CPU time of the calling thread
+    double problems = 0;  // that were timed
+  };
+  // About `turn_s` of this kernel, after a warm-up where data is hot.
+  Turn time(const SmallKernel& kernel, double turn_s);
+
+ private:
+  double loop(const SmallKernel& kernel, std::int64_t loops) const;
+  Turn time_cold(const SmallKernel& kernel, double turn_s);
+
+  KernelCall call_;
+  std::int64_t count_;
+  bool hot_;
+  OperandSet set_;
+  std::vector<Operands> batches_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,33 @@
+// The numerics gate: no candidate is timed before it has passed. Its kernel for the problem at hand is
+// checked over batches between guards, and then the same config on neighbouring shapes with padded columns,
+// because wisdom lends configs to neighbours. It measures nothing but errors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tune/candidate_check.hpp"
+
+namespace tilewright {
+
+class Gate {
+ public:
+  // Prepares data and reference results once for all candidates of `problem`.
+  Gate(const GemmProblem& problem, Isa isa);
+
+  // "" when the config is right everywhere it is legal, else where and what is wrong. `kernel` is its kernel
+  // for the problem itself.
+  std::string run(const SmallKernel& kernel) const;
+
+ private:
+  struct Neighbour {
+    GemmProblem problem;
+    Space<GemmSmallCpuConfig> space;
+    std::unique_ptr<CandidateCheck> check;
+  };
+  CandidateCheck own_;
+  std::vector<Neighbour> neighbours_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,40 @@
+// A kernel with everything it is called with except addresses: strides in bytes and scalars, from the
+// problem. Only the tuner calls kernels this directly; everybody else goes through a plan.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+
+#include "core/problem.hpp"
+#include "kernel/gemm_small_cpu.hpp"
+
+namespace tilewright {
+
+// The values that stand for a class of alpha or beta: general ones are neither 0 nor 1.
+std::complex<double> representative(Scalar kind);
+
+class KernelCall {
+ public:
+  explicit KernelCall(const GemmProblem& problem);
+
+  // Runs the first `count` problems of the batch on the calling thread.
+  void run(const SmallKernel& kernel, const Operands& operands, std::int64_t count) const {
+    SmallKernelArgs args = args_;
+    args.a = operands.a;
+    args.b = operands.b;
+    args.c = operands.c;
+    args.count = count;
+    args.alpha = alpha_.data();
+    args.beta = beta_.data();
+    args.self = &kernel;
+    kernel.function()(&args);
+  }
+
+ private:
+  SmallKernelArgs args_;
+  alignas(16) std::array<std::byte, 16> alpha_{};
+  alignas(16) std::array<std::byte, 16> beta_{};
+};
+
+}  // namespace tilewright

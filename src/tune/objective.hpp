@@ -1,0 +1,57 @@
+// What tuning minimises: time, energy, their product, a weighted sum of both, or the least energy among the
+// fast. It scores measurements that were taken; it takes none, and where energy is asked for and was not
+// measured it says so instead of counting it as zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/fields.hpp"
+
+namespace tilewright {
+
+// What one candidate cost, per problem of the batch.
+struct Metrics {
+  double seconds = 0;
+  std::optional<double> joules;
+};
+
+enum class Goal : std::uint8_t { time, energy, edp, alpha, energy_within };
+template <>
+struct EnumNames<Goal> {
+  static constexpr std::array value{std::pair{Goal::time, "time"}, std::pair{Goal::energy, "energy"},
+                                    std::pair{Goal::edp, "edp"}, std::pair{Goal::alpha, "alpha"},
+                                    std::pair{Goal::energy_within, "energy_within"}};
+};
+
+class TuneObjective {
+ public:
+  TuneObjective() = default;
+  // "time", "energy", "edp", "alpha=0.7" (1 = time alone, 0 = energy alone), "energy_within=5%" (of the
+  // fastest). Throws Error(invalid_argument) naming the text.
+  static TuneObjective parse(const std::string& text);
+
+  Goal goal() const noexcept { return goal_; }
+  bool needs_energy() const noexcept;
+  std::string text() const;  // what parse() reads back
+
+  // Lower is better. `reference` is the candidate that values are normalised by (the default config): alpha
+  // weighs t / t_ref against e / e_ref. For energy_within it is the fastest known so far. Throws
+  // Error(unsupported) when energy is needed and missing.
+  double cost(const Metrics& metrics, const Metrics& reference) const;
+
+  // The best of `all`, with `reference` for what is normalised; the first of equals. energy_within takes the
+  // fastest of `all` instead. Throws Error(invalid_argument) when there are none.
+  std::size_t best(std::span<const Metrics> all, const Metrics& reference) const;
+
+ private:
+  double joules(const Metrics& metrics) const;
+
+  Goal goal_ = Goal::time;
+  double number_ = 0;  // alpha, or the share by which energy_within may be slower
+};
+
+}  // namespace tilewright

@@ -1,0 +1,61 @@
+// The log of a tuning run: one JSON line per measured turn of a candidate, per candidate that failed its
+// check, and per problem that is done, each flushed as it is written. A run that was killed at any moment
+// goes on from it: what was measured is taken from the log and not measured again. Replay reads it, too.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "tune/objective.hpp"
+
+namespace tilewright {
+
+class SweepLog {
+ public:
+  SweepLog() = default;  // keeps nothing
+  // `run` says what was asked for (strategy, objective, device, source hash, ...). With `resume` an existing
+  // log is read back; one of another run is refused with Error(invalid_argument) naming the difference. A
+  // last line that was cut off is dropped. Without `resume` the log starts anew and the old one is kept as
+  // `path`.before. One run at a time writes a log: Error(io) for the second.
+  SweepLog(const std::string& path, const nlohmann::json& run, bool resume);
+
+  // The next turn of this candidate at this stage that an earlier run measured and nobody took yet.
+  std::optional<Metrics> take(const std::string& problem, const std::string& stage,
+                              const std::string& config);
+  // Why an earlier run found the candidate wrong; "" when it did not.
+  std::string failure(const std::string& problem, const std::string& config) const;
+  // The result of a problem that is done; null when it is not.
+  nlohmann::json result(const std::string& problem) const;
+
+  // Throws Error(io) when the line cannot be written.
+  void add_base(const std::string& problem, const nlohmann::json& base);
+  void add_turn(const std::string& problem, const std::string& stage, const nlohmann::json& config,
+                const Metrics& metrics);
+  void add_failure(const std::string& problem, const nlohmann::json& config, const std::string& reason);
+  void add_result(const std::string& problem, const nlohmann::json& result);
+
+  std::int64_t kept() const noexcept { return kept_; }  // turns read from an earlier run
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  void read(const nlohmann::json& run);
+  void take_in(const nlohmann::json& line, const nlohmann::json& run, int number);
+  void write(const nlohmann::json& line);
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::map<std::string, std::deque<Metrics>> turns_;
+  std::map<std::string, std::string> failures_;
+  std::map<std::string, nlohmann::json> results_;
+  std::int64_t kept_ = 0;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,26 @@
+// Where the measured ceilings of this machine are kept between runs: one JSON line per device and thread
+// count in a file of the cache folder. What is measured, and how, belongs to measure/ceilings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/ceilings.hpp"
+#include "core/env.hpp"
+
+namespace tilewright {
+
+// $TILEWRIGHT_CACHE/ceilings.jsonl, or tilewright/ceilings.jsonl in $XDG_CACHE_HOME or ~/.cache.
+std::string ceilings_path(const Environment& environment);
+
+// The newest ceilings of this device and thread count; empty when there are none. A line that cannot be read
+// is passed over: this is a cache, and measuring again repairs it.
+std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
+                                      std::int64_t threads);
+
+// Replaces the line of the same device and thread count, by writing a new file and renaming it over the old
+// one, so that readers see either. Makes the folder when needed. Throws Error(io) naming the path.
+void save_ceilings(const std::string& path, const Ceilings& ceilings);
+
+}  // namespace tilewright

@@ -1,0 +1,26 @@
+// What wisdom has to know of the kernel families that this build has: whose source hash is current, which
+// configs are well-formed, and for which architecture a config's code is made. A family is added here and
+// nowhere else in wisdom; records of families this build lacks are kept, but never looked up.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tilewright {
+
+bool is_known_family(const std::string& family);
+
+// The hash of the sources that make the family's kernels; "" for a family this build lacks.
+std::string current_source_hash(const std::string& family);
+
+// Throws Error naming the field that the family's config does not have or that has the wrong type.
+void check_config(const std::string& family, const nlohmann::json& config);
+
+// What a config's code runs on besides the device it was measured on: the instruction set on CPUs. Devices
+// of one architecture are a family of devices: what was learned on one is tried on another.
+std::string architecture_of(const std::string& family, const nlohmann::json& config);
+
+// Bytes of the architecture's vectors: shapes with other tails run other code.
+std::int64_t vector_bytes(const std::string& architecture);
+
+}  // namespace tilewright

@@ -1,0 +1,178 @@
+// Keys, cells and distances.
+#include "wisdom/key.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+// Ranking penalties in the unit of shape_distance. A different tail changes the code more than a step in
+// size.
+constexpr double tail_penalty = 0.25;
+// l1 for l2, beta one for general, strided for pointer, another block.
+constexpr double relaxed_penalty = 0.4;
+constexpr double preference_penalty = 0.001;  // decides only between records that are otherwise equal
+constexpr double other_maker_penalty = 0.1;
+
+// The numbers below are kept in files: an enum that is renumbered needs another schema version.
+static_assert(int(Layout::single) == 0 && int(Layout::strided) == 1 && int(Layout::pointer) == 2 &&
+              int(Layout::interleaved) == 3 && int(Layout::block_interleaved) == 4);
+static_assert(int(Scalar::zero) == 0 && int(Scalar::one) == 1 && int(Scalar::general) == 2);
+static_assert(int(Residency::automatic) == 0 && int(Residency::cold) == 1 && int(Residency::l2) == 2 &&
+              int(Residency::l1) == 3);
+
+bool is_interleaved(Layout layout) {
+  return layout == Layout::interleaved || layout == Layout::block_interleaved;
+}
+
+double log_ratio(std::int64_t x, std::int64_t y) {
+  if (x == y) return 0;
+  if (x <= 0 || y <= 0) return std::numeric_limits<double>::infinity();
+  return std::fabs(std::log(static_cast<double>(x) / static_cast<double>(y)));
+}
+
+// Rows beyond the last whole vector; interleaved kernels have none, their vectors lie along the problems.
+std::int64_t tail_rows(const GemmProblem& problem, std::int64_t bytes) {
+  if (is_interleaved(problem.layout)) return 0;
+  return problem.m % (bytes / size_bytes(problem.dtype));
+}
+
+double coordinate(std::int64_t size) {
+  return std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / cell_width;
+}
+
+// Bits of x at every third place; ln of 64-bit sizes over cell_width needs ten of them.
+std::int64_t spread_bits(std::int64_t x) {
+  std::int64_t spread = 0;
+  for (int bit = 0; bit < 10; ++bit) spread |= (x >> bit & 1) << (3 * bit);
+  return spread;
+}
+
+// Orders the heap of cells: the nearest on top and, of equally near ones, the wider first.
+bool farther(const ShapeCell& x, const ShapeCell& y) {
+  return x.distance != y.distance ? x.distance > y.distance : x.level < y.level;
+}
+
+std::int64_t z_order(std::int64_t x, std::int64_t y, std::int64_t z) {
+  return spread_bits(x) | spread_bits(y) << 1 | spread_bits(z) << 2;
+}
+
+}  // namespace
+
+std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", family, architecture, to_string(p.dtype), op_pair(p), p.m,
+                  p.n, p.k, to_string(p.layout), to_string(p.beta), to_string(p.residency));
+  if (p.layout == Layout::block_interleaved) key += fmt::format(" {}", p.block);
+  return key;
+}
+
+std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
+  return fmt::format("{} {} {} {} {} {} {}", family, architecture, to_string(p.dtype), op_pair(p),
+                     is_interleaved(p.layout) ? "interleaved" : "apart",
+                     p.beta == Scalar::zero ? "writes" : "updates",
+                     p.residency == Residency::l1 ? "l2" : to_string(p.residency));
+}
+
+std::string variant_key(const GemmProblem& problem) {
+  GemmProblem one = problem;
+  one.batch_count = 1;
+  if (one.layout == Layout::interleaved) one.block = 1;
+  GemmProblem usual = one;
+  usual.lda = usual.ldb = usual.ldc = usual.stride_a = usual.stride_b = usual.stride_c = 0;
+  usual.alpha = Scalar::one;
+  usual.location = Location::host;
+  return one == packed(usual) ? "" : to_string(one);
+}
+
+std::int64_t packed_traits(const GemmProblem& p) {
+  return std::int64_t(p.layout) | std::int64_t(p.alpha) << 8 | std::int64_t(p.beta) << 16 |
+         std::int64_t(p.residency) << 24;
+}
+
+void unpack_traits(std::int64_t traits, GemmProblem& p) {
+  p.layout = Layout(traits & 0xff);
+  p.alpha = Scalar(traits >> 8 & 0xff);
+  p.beta = Scalar(traits >> 16 & 0xff);
+  p.residency = Residency(traits >> 24 & 0xff);
+}
+
+bool is_exact(const GemmProblem& x, const GemmProblem& y) {
+  return x.m == y.m && x.n == y.n && x.k == y.k && x.layout == y.layout && x.beta == y.beta &&
+         x.residency == y.residency && (x.layout != Layout::block_interleaved || x.block == y.block);
+}
+
+double shape_distance(const GemmProblem& x, const GemmProblem& y) {
+  return log_ratio(x.m, y.m) + log_ratio(x.n, y.n) + log_ratio(x.k, y.k);
+}
+
+double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture) {
+  const std::int64_t bytes = vector_bytes(architecture);
+  double sum = 0;
+  if (tail_rows(wanted, bytes) != tail_rows(known, bytes)) sum += tail_penalty;
+  if (wanted.residency != known.residency) sum += relaxed_penalty;
+  if (wanted.beta != known.beta) sum += relaxed_penalty;
+  if (wanted.layout != known.layout) sum += relaxed_penalty;
+  if (wanted.layout == Layout::block_interleaved && wanted.block != known.block) sum += relaxed_penalty;
+  if (wanted.alpha != known.alpha) sum += preference_penalty;
+  return sum;
+}
+
+double maker_penalty(const std::string& wanted, const std::string& known) {
+  return wanted.substr(0, wanted.find(' ')) == known.substr(0, known.find(' ')) ? 0 : other_maker_penalty;
+}
+
+std::int64_t cell_number(const GemmProblem& p) {
+  return z_order(std::int64_t(coordinate(p.m)), std::int64_t(coordinate(p.n)), std::int64_t(coordinate(p.k)));
+}
+
+std::int64_t ShapeCell::first() const {
+  return z_order(index[0] << level, index[1] << level, index[2] << level);
+}
+
+CellsByDistance::CellsByDistance(const GemmProblem& p)
+    : at_{coordinate(p.m), coordinate(p.n), coordinate(p.k)} {
+  // Two widths of the widest level hold everything within the radius along each axis.
+  constexpr int widest = cell_levels - 1;
+  const double reach = std::ldexp(0.5, widest);
+  std::array<std::int64_t, 3> low{}, high{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    low[axis] = std::int64_t(std::max(0.0, at_[axis] - reach)) >> widest;
+    high[axis] = std::int64_t(at_[axis] + reach) >> widest;
+  }
+  for (std::int64_t x = low[0]; x <= high[0]; ++x)
+    for (std::int64_t y = low[1]; y <= high[1]; ++y)
+      for (std::int64_t z = low[2]; z <= high[2]; ++z) add({x, y, z}, widest);
+}
+
+std::optional<ShapeCell> CellsByDistance::next(double limit) {
+  if (heap_.empty() || heap_.front().distance > limit) return std::nullopt;
+  std::pop_heap(heap_.begin(), heap_.end(), farther);
+  const ShapeCell nearest = heap_.back();
+  heap_.pop_back();
+  return nearest;
+}
+
+void CellsByDistance::split(const ShapeCell& cell) {
+  for (std::int64_t part = 0; part < 8; ++part)
+    add({2 * cell.index[0] + (part & 1), 2 * cell.index[1] + (part >> 1 & 1),
+         2 * cell.index[2] + (part >> 2)},
+        cell.level - 1);
+}
+
+void CellsByDistance::add(const std::array<std::int64_t, 3>& index, int level) {
+  ShapeCell cell{index, level, 0};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double low = std::ldexp(double(index[axis]), level);
+    const double high = std::ldexp(double(index[axis] + 1), level);
+    cell.distance += std::max({0.0, low - at_[axis], at_[axis] - high}) * cell_width;
+  }
+  heap_.push_back(cell);
+  std::push_heap(heap_.begin(), heap_.end(), farther);
+}
+
+}  // namespace tilewright

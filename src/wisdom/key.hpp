@@ -1,0 +1,88 @@
+// What records are found by: the keys that an exact match compares, the keys that a neighbour must share, and
+// how far apart two shapes are. All of it is computed from problem, family and architecture, and kept beside
+// each record in the store, so a change here is a new schema version.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+
+namespace tilewright {
+
+// Everything a lookup compares with.
+struct WisdomQuery {
+  std::string family;
+  std::string architecture;
+  GemmProblem problem;  // with a residency other than automatic, or nothing matches
+  std::string objective = "time";
+  std::string device;
+};
+
+// dtype, ops, m, n, k, layout (and block), beta class, residency, family and architecture.
+std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
+
+// What a neighbour must share: a kernel of the same kind, in caches or not, that reads C or does not.
+std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
+
+// What an exact match passes over and yet makes another record: leading dimensions, strides, alpha, location.
+// "" for the usual ones; the batch count is never part of it.
+std::string variant_key(const GemmProblem& problem);
+
+// The fields that ranking needs beyond the shape, in one number.
+std::int64_t packed_traits(const GemmProblem& problem);
+void unpack_traits(std::int64_t traits, GemmProblem& problem);
+
+// Whether two problems that share a kind_key share their exact_key.
+bool is_exact(const GemmProblem& x, const GemmProblem& y);
+
+// |ln m/m'| + |ln n/n'| + |ln k/k'|.
+double shape_distance(const GemmProblem& x, const GemmProblem& y);
+
+// The largest distance at which a neighbour's config is worth trying: a factor of two in one size alone.
+// Farther off, the rule-of-thumb config knows more about the problem than the neighbour does.
+inline constexpr double shape_radius = 0.7;
+
+// Added to the distance when ranking, for what differs between two problems of one kind.
+double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture);
+
+// Likewise for a device of another maker, whose caches and ports differ more than those of a sibling.
+double maker_penalty(const std::string& wanted, const std::string& known);
+
+// Shapes lie in cells: cubes of (ln m, ln n, ln k), numbered along a Z-order curve, so that the eight cells
+// of a level that make one of the next level are one range of numbers.
+inline constexpr int cell_levels = 6;
+inline constexpr double cell_width = 2 * shape_radius / (1 << (cell_levels - 1));  // of level 0
+std::int64_t cell_number(const GemmProblem& problem);
+
+struct ShapeCell {
+  std::array<std::int64_t, 3> index{};  // in widths of its level
+  int level = 0;
+  double distance = 0;  // of its nearest corner from the problem
+
+  // The numbers of the cells of level 0 in it.
+  std::int64_t first() const;
+  std::int64_t last() const { return first() + (std::int64_t(1) << (3 * level)) - 1; }
+};
+
+// Hands out the cells around a problem, the nearest first, beginning with the widest ones, which reach as far
+// as shape_radius.
+class CellsByDistance {
+ public:
+  explicit CellsByDistance(const GemmProblem& problem);
+  // The nearest cell that has not been handed out; nullopt when none is nearer than `limit`.
+  std::optional<ShapeCell> next(double limit);
+  // Has the eight cells within this one handed out as well.
+  void split(const ShapeCell& cell);
+
+ private:
+  void add(const std::array<std::int64_t, 3>& index, int level);
+
+  std::array<double, 3> at_;  // the problem's place, in widths of level 0
+  std::vector<ShapeCell> heap_;
+};
+
+}  // namespace tilewright

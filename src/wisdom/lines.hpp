@@ -1,0 +1,31 @@
+// A file of JSON lines as a source of wisdom: what is shipped, and what others hand out. Read-only. The first
+// lookup scans it once for problem and architecture; the JSON of a line is parsed when the line is wanted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wisdom/source.hpp"
+
+namespace tilewright {
+
+class WisdomLines : public WisdomSource {
+ public:
+  // Nothing is read before it is needed. A missing file has no lines; a malformed line throws Error(io) with
+  // file and line. Lines are believed whatever their source hash: they are defaults, and a config that the
+  // kernels no longer have is passed over by whoever asked.
+  explicit WisdomLines(std::string path);
+  ~WisdomLines() override;
+
+  const std::string& path() const override;
+  std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
+  WisdomConfig fetch(std::int64_t record) override;
+  void each(const std::function<void(const WisdomRecord&)>& visit) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,134 @@
+// Records read from and written to JSON, and the order in which they are believed.
+#include "wisdom/record.hpp"
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "core/problem.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+using nlohmann::json;
+
+std::string required_text(const json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_string())
+    throw Error(ErrorCode::invalid_argument, key, fmt::format("'{}' is missing or no text", key));
+  return it->get<std::string>();
+}
+
+// Removes the key, so that what is left at last is what no member holds.
+template <class T>
+void take(json& object, const char* key, T& value) {
+  const auto it = object.find(key);
+  if (it == object.end()) return;
+  if (!it->is_null()) value_from_json(*it, key, value);
+  object.erase(key);
+}
+
+template <class T>
+void take(json& object, const char* key, std::optional<T>& value) {
+  T taken{};
+  if (const auto it = object.find(key); it == object.end() || it->is_null()) {
+    object.erase(key);
+    return;
+  }
+  take(object, key, taken);
+  value = taken;
+}
+
+bool is_gemm_problem(const std::string& text) {
+  try {
+    (void)parse_problem(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// log2 of the uncertainty of the centre; infinite where spread or samples are not known.
+double uncertainty(const WisdomRecord& record) {
+  const double spread = record.seconds_high - record.seconds_low;
+  if (record.samples < 1 || !(record.seconds > 0) || !(spread > 0))
+    return std::numeric_limits<double>::infinity();
+  return std::round(std::log2(spread / record.seconds / std::sqrt(double(record.samples))));
+}
+
+}  // namespace
+
+std::optional<WisdomRecord> parse_record(const std::string& line) {
+  json object;
+  try {
+    object = json::parse(line);
+  } catch (const json::exception& error) {
+    throw Error(ErrorCode::invalid_argument, "record", error.what());
+  }
+  if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
+  if (object.contains("command") || object.contains("summary")) return std::nullopt;
+  WisdomRecord record;
+  record.family = required_text(object, "family");
+  record.problem = required_text(object, "problem");
+  if (!is_known_family(record.family) && !is_gemm_problem(record.problem)) return std::nullopt;
+  (void)parse_problem(record.problem);
+  const auto config = object.find("config");
+  if (config == object.end() || !config->is_object())
+    throw Error(ErrorCode::invalid_argument, "config", "'config' is missing or no object");
+  record.config = *config;
+  check_config(record.family, record.config);
+  record.device = required_text(object, "device");
+  for (const char* key : {"family", "problem", "config", "device"}) object.erase(key);
+  take(object, "driver", record.driver);
+  take(object, "source_hash", record.source_hash);
+  take(object, "compiler", record.compiler);
+  take(object, "objective", record.objective);
+  take(object, "seconds", record.seconds);
+  take(object, "seconds_low", record.seconds_low);
+  take(object, "seconds_high", record.seconds_high);
+  take(object, "samples", record.samples);
+  take(object, "default_seconds", record.default_seconds);
+  take(object, "candidates", record.candidates);
+  take(object, "verdict", record.verdict);
+  take(object, "reason", record.reason);
+  take(object, "time", record.time);
+  record.extra = std::move(object);
+  record.text = line;
+  return record;
+}
+
+json to_json(const WisdomRecord& record) {
+  json object = record.extra.is_object() ? record.extra : json::object();
+  object["family"] = record.family;
+  object["problem"] = record.problem;
+  object["config"] = record.config;
+  object["device"] = record.device;
+  if (!record.driver.empty()) object["driver"] = record.driver;
+  object["source_hash"] = record.source_hash;
+  object["compiler"] = record.compiler;
+  object["objective"] = record.objective;
+  object["seconds"] = record.seconds;
+  object["seconds_low"] = record.seconds_low;
+  object["seconds_high"] = record.seconds_high;
+  object["samples"] = record.samples;
+  object["default_seconds"] = record.default_seconds ? json(*record.default_seconds) : json();
+  object["candidates"] = record.candidates ? json(*record.candidates) : json();
+  object["verdict"] = record.verdict;
+  if (!record.reason.empty()) object["reason"] = record.reason;
+  object["time"] = record.time;
+  return object;
+}
+
+bool is_stale(const WisdomRecord& record) {
+  return !is_known_family(record.family) || record.source_hash != current_source_hash(record.family);
+}
+
+bool is_better(const WisdomRecord& x, const WisdomRecord& y) {
+  const auto rank = [](const WisdomRecord& r) {
+    return std::tuple(r.passed(), !is_stale(r), -uncertainty(r), std::string_view(r.time));
+  };
+  return rank(x) > rank(y);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,52 @@
+// One record of wisdom: which config was measured best for which problem, where, with what and how surely,
+// and its form as a JSON line. It knows nothing of files; configs are JSON objects, whatever the family.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+struct WisdomRecord {
+  std::string family;
+  std::string problem;    // canonical text, as it was measured
+  nlohmann::json config;  // fields by name
+  std::string device;     // e.g. the CPU's model name
+  std::string driver;     // "" where there is none
+  std::string source_hash;
+  std::string compiler;
+  std::string objective = "time";
+  double seconds = 0;  // robust centre per problem
+  double seconds_low = 0;
+  double seconds_high = 0;
+  std::int64_t samples = 0;
+  std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
+  std::optional<std::int64_t> candidates;
+  std::string verdict = "passed";  // of the numerics gate; any other is kept as a warning and never looked up
+  std::string reason;              // of a verdict that is not "passed"
+  std::string time;                // ISO 8601, UTC
+  nlohmann::json extra;            // keys of the line that have no member here, kept as they came
+  std::string text;                // the JSON line
+  std::string source;              // "file:line" or "file#record", for people
+  bool dropped = false;            // from lookups, by a source that believes only records of current kernels
+
+  bool passed() const { return verdict == "passed"; }
+};
+
+// The record that a line stands for; nullopt for the header or summary of a recorded run and for families
+// this build does not know whose problems it cannot read. Throws Error naming the key that is wrong.
+std::optional<WisdomRecord> parse_record(const std::string& line);
+
+nlohmann::json to_json(const WisdomRecord& record);
+
+// True when the kernels of the record's family have changed since, or are not known here: what was measured
+// then says nothing about the kernels of now.
+bool is_stale(const WisdomRecord& record);
+
+// Whether x is better measured than y, two records of the same identity: a passed verdict first, then the
+// current source hash, then the smaller uncertainty (relative spread over the square root of the samples, in
+// powers of two, so that the order is a total one), then the newer date.
+bool is_better(const WisdomRecord& x, const WisdomRecord& y);
+
+}  // namespace tilewright

@@ -1,0 +1,27 @@
+// The layout of a wisdom database: how a file is recognised as one, made, and brought up from an older
+// version. The records themselves are read and written by store.hpp.
+#pragma once
+
+#include <functional>
+
+#include "wisdom/record.hpp"
+#include "wisdom/sqlite.hpp"
+
+namespace tilewright {
+
+inline constexpr std::int64_t wisdom_application_id = 0x54777773;  // "Twws", in the header of the file
+// 1: records without driver, default time, candidates, reason and keys. 2: with them.
+inline constexpr std::int64_t wisdom_schema_version = 2;
+
+// What a file that SQLite could open is.
+enum class SchemaState : std::uint8_t { empty, older, current };
+
+// To be asked within a transaction, or what another process is making may look like a foreign file half-way.
+// Throws Error(io) with the reason where it is another program's database or was made by a newer version.
+SchemaState schema_state(sqlite::Connection& connection);
+
+// Makes the tables, or moves the records of an older version through `keep`, within one transaction. Several
+// processes may try at once.
+void upgrade_schema(sqlite::Connection& connection, const std::function<void(const WisdomRecord&)>& keep);
+
+}  // namespace tilewright

@@ -1,0 +1,46 @@
+// The user's wisdom: a SQLite database that many processes may read and write at once. One record is kept per
+// identity (family, architecture, problem without its batch count, objective, device); configs that failed
+// the gate are kept beside it. It knows configs only as JSON text.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wisdom/source.hpp"
+#include "wisdom/sqlite.hpp"
+
+namespace tilewright {
+
+// What two records must share for only one of them to be kept.
+std::string identity_of(const WisdomRecord& record);
+
+class WisdomStore : public WisdomSource {
+ public:
+  // Mode::write makes the file and its folder when they are missing, and both modes bring an older schema up
+  // to date. Throws Error(io) with the reason for what is no wisdom database; nothing is written to it.
+  WisdomStore(std::string path, sqlite::Mode mode);
+  ~WisdomStore() override;
+
+  // Each in a transaction of its own, which is on the disk when the call returns.
+  void put(const WisdomRecord& record);    // replaces the record of the same identity
+  bool merge(const WisdomRecord& record);  // unless that is better measured; true when it was kept
+
+  // All puts and merges within `work`, or none of them.
+  void at_once(const std::function<void()>& work);
+
+  const std::string& path() const override;
+  std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
+  WisdomConfig fetch(std::int64_t record) override;
+  void done() noexcept override;
+  void each(const std::function<void(const WisdomRecord&)>& visit) override;
+
+  std::int64_t count();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright

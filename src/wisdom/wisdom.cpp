@@ -1,0 +1,196 @@
+// Asks the sources stage by stage and ranks their answers.
+#include "wisdom/wisdom.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "wisdom/lines.hpp"
+#include "wisdom/store.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t hit_limit = 8;
+constexpr const char* small_cpu = "gemm_small_cpu";
+
+struct Ranked {
+  WisdomFinding finding;
+  std::size_t source;
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+WisdomMatch match_of(WisdomStage stage) {
+  return stage == WisdomStage::exact        ? WisdomMatch::exact
+         : stage == WisdomStage::near_shape ? WisdomMatch::near_shape
+                                            : WisdomMatch::near_device;
+}
+
+}  // namespace
+
+struct Wisdom::Impl {
+  std::vector<WisdomFile> files;
+  std::string device;
+  std::function<void(const std::string&)> report;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
+  std::vector<bool> given_up;
+
+  // Calls `use` with the source of the file; a file that was not named is given up when that throws.
+  template <class Use>
+  void with_source(std::size_t i, Use&& use) {
+    if (given_up[i]) return;
+    try {
+      if (sources[i] == nullptr) sources[i] = open_wisdom(files[i].path);
+      use(*sources[i]);
+    } catch (const Error& error) {
+      if (files[i].named || error.code() != ErrorCode::io) throw;
+      given_up[i] = true;
+      if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
+    }
+  }
+
+  // The answers of sources first ... last - 1, best first: of equal ones the first file wins and, within it,
+  // what was written last.
+  std::vector<Ranked> rank(const WisdomQuery& query, WisdomStage stage, std::size_t first, std::size_t last) {
+    std::vector<Ranked> ranked;
+    for (std::size_t i = first; i < last; ++i)
+      with_source(i, [&](WisdomSource& source) {
+        for (const WisdomFinding& finding : source.find(query, stage)) ranked.push_back({finding, i});
+      });
+    std::sort(ranked.begin(), ranked.end(), [](const Ranked& x, const Ranked& y) {
+      if (x.finding.score != y.finding.score) return x.finding.score < y.finding.score;
+      if (x.source != y.source) return x.source < y.source;
+      return x.finding.record > y.finding.record;
+    });
+    return ranked;
+  }
+};
+
+Wisdom::Wisdom(std::vector<WisdomFile> files, std::string device,
+               std::function<void(const std::string&)> report)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->files = std::move(files);
+  impl_->device = std::move(device);
+  impl_->report = std::move(report);
+  impl_->sources.resize(impl_->files.size());
+  impl_->given_up.resize(impl_->files.size());
+}
+Wisdom::~Wisdom() = default;
+
+namespace {
+
+// Whatever way a lookup ends, its sources are told.
+struct Ending {
+  const std::vector<std::unique_ptr<WisdomSource>>& sources;
+  ~Ending() {
+    for (const auto& source : sources)
+      if (source != nullptr) source->done();
+  }
+};
+
+}  // namespace
+
+bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
+  std::lock_guard lock(impl_->mutex);
+  const Ending ending{impl_->sources};
+  std::vector<nlohmann::json> offered;
+  const auto offer_all = [&](WisdomStage stage, std::size_t first, std::size_t last) {
+    for (const Ranked& one : impl_->rank(query, stage, first, last)) {
+      if (offered.size() == hit_limit) return false;
+      bool taken = false;
+      impl_->with_source(one.source, [&](WisdomSource& source) {
+        WisdomConfig record = source.fetch(one.finding.record);
+        if (std::find(offered.begin(), offered.end(), record.config) != offered.end()) return;
+        taken = take({record.config, match_of(stage), record.source});
+        offered.push_back(std::move(record.config));
+      });
+      if (taken) return true;
+    }
+    return false;
+  };
+  const std::size_t count = impl_->files.size();
+  // One file after the other: what the user's own records answer opens no other file.
+  for (std::size_t i = 0; i < count; ++i)
+    if (offer_all(WisdomStage::exact, i, i + 1)) return true;
+  for (const WisdomStage stage :
+       {WisdomStage::near_shape, WisdomStage::exact_elsewhere, WisdomStage::near_elsewhere})
+    if (offered.size() < hit_limit && offer_all(stage, 0, count)) return true;
+  return false;
+}
+
+namespace {
+
+std::optional<WisdomHit> typed(const WisdomAnswer& answer) {
+  try {
+    return WisdomHit{from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source};
+  } catch (const Error&) {
+    return std::nullopt;  // a config of other fields than this build's
+  }
+}
+
+}  // namespace
+
+std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa) const {
+  std::vector<WisdomHit> hits;
+  offer({small_cpu, to_string(isa), problem, "time", impl_->device}, [&](const WisdomAnswer& answer) {
+    if (auto hit = typed(answer)) hits.push_back(std::move(*hit));
+    return false;
+  });
+  return hits;
+}
+
+std::optional<WisdomHit> Wisdom::find(const GemmProblem& problem, Isa isa,
+                                      const std::function<bool(const GemmSmallCpuConfig&)>& accepts) const {
+  std::optional<WisdomHit> found;
+  offer({small_cpu, to_string(isa), problem, "time", impl_->device}, [&](const WisdomAnswer& answer) {
+    auto hit = typed(answer);
+    if (!hit || !accepts(hit->config)) return false;
+    found = std::move(hit);
+    return true;
+  });
+  return found;
+}
+
+std::vector<WisdomRecord> Wisdom::records() const {
+  std::lock_guard lock(impl_->mutex);
+  std::vector<WisdomRecord> all;
+  for (std::size_t i = 0; i < impl_->files.size(); ++i)
+    impl_->with_source(i, [&](WisdomSource& source) {
+      source.each([&](const WisdomRecord& record) { all.push_back(record); });
+    });
+  return all;
+}
+
+std::string user_wisdom_path(const Environment& environment) {
+  if (!environment.wisdom.empty()) return environment.wisdom;
+  fs::path folder = variable("XDG_DATA_HOME");
+  if (folder.empty() && !variable("HOME").empty()) folder = fs::path(variable("HOME")) / ".local" / "share";
+  return folder.empty() ? "" : (folder / "tilewright" / "wisdom.sqlite").string();
+}
+
+bool is_lines_file(const std::string& path) {
+  const std::string extension = fs::path(path).extension().string();
+  const bool by_name = extension == ".jsonl" || extension == ".json";
+  std::ifstream file(path, std::ios::binary);
+  std::string start(16, '\0');
+  if (!file.read(start.data(), std::streamsize(start.size())) && file.gcount() == 0) return by_name;
+  if (start.starts_with("SQLite format 3")) return false;
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return by_name || (first != std::string::npos && start[first] == '{');
+}
+
+std::unique_ptr<WisdomSource> open_wisdom(const std::string& path) {
+  if (is_lines_file(path)) return std::make_unique<WisdomLines>(path);
+  return std::make_unique<WisdomStore>(path, sqlite::Mode::read);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,91 @@
+// Wisdom: which config was measured best for which problem. It asks its files in turn, the user's database
+// before the shipped JSON lines, and says how well what it found fits. Nothing is opened before the first
+// lookup, and no shipped file while the user's own records answer. Files are written by store.hpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/env.hpp"
+#include "core/problem.hpp"
+#include "kernel/gemm_small_cpu_config.hpp"
+#include "wisdom/source.hpp"
+
+namespace tilewright {
+
+// How well a record fits the problem that asked.
+enum class WisdomMatch : std::uint8_t { exact, near_shape, near_device, none };  // none prints as "default"
+template <>
+struct EnumNames<WisdomMatch> {
+  static constexpr std::array value{
+      std::pair{WisdomMatch::exact, "exact"}, std::pair{WisdomMatch::near_shape, "near_shape"},
+      std::pair{WisdomMatch::near_device, "near_device"}, std::pair{WisdomMatch::none, "default"}};
+};
+
+// A found config of any family, and the same as the struct of batched small GEMM on the CPU.
+struct WisdomAnswer {
+  nlohmann::json config;
+  WisdomMatch match = WisdomMatch::none;
+  std::string source;  // "file:line" or "file#record"
+};
+struct WisdomHit {
+  GemmSmallCpuConfig config;
+  WisdomMatch match = WisdomMatch::none;
+  std::string source;
+};
+
+struct WisdomFile {
+  std::string path;
+  // Whether trouble with the file is thrown, or reported and the file done without: a program that never
+  // named it should not fail because of it.
+  bool named = true;
+
+  WisdomFile(std::string file, bool is_named = true) : path(std::move(file)), named(is_named) {}
+};
+
+class Wisdom {
+ public:
+  // The files in the order in which they are believed; a missing one is no error. `report` is told of files
+  // that were not named and cannot be used.
+  Wisdom(std::vector<WisdomFile> files, std::string device,
+         std::function<void(const std::string&)> report = {});
+  ~Wisdom();
+
+  // Offers at most eight distinct configs, best first, until one is taken; false when none was. In this
+  // order:
+  //   exact: same dtype, ops, m, n, k, layout (and block), beta class and residency, recorded on this device;
+  //     strides, batch_count and leading dimensions may differ.
+  //   near_shape: nearest m, n, k with the rest equal, or where l1 stands for l2, beta one for general, or a
+  //     strided batch for a single problem or a pointer batch (and the reverse of each).
+  //   near_device: both of these from records of another device with the same architecture.
+  // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used.
+  using Take = std::function<bool(const WisdomAnswer& answer)>;
+  bool offer(const WisdomQuery& query, const Take& take) const;
+
+  // The same for batched small GEMM on the CPU: all of the offered, or the first that `accepts`.
+  std::vector<WisdomHit> lookup(const GemmProblem& problem, Isa isa) const;
+  std::optional<WisdomHit> find(const GemmProblem& problem, Isa isa,
+                                const std::function<bool(const GemmSmallCpuConfig&)>& accepts) const;
+
+  // Everything the files hold, the failed and the stale too.
+  std::vector<WisdomRecord> records() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The user's file: TILEWRIGHT_WISDOM, else tilewright/wisdom.sqlite in $XDG_DATA_HOME or ~/.local/share; ""
+// where there is no such folder.
+std::string user_wisdom_path(const Environment& environment);
+
+// Whether a file is read as JSON lines (by its content, or by its name while it does not exist) and not as a
+// database.
+bool is_lines_file(const std::string& path);
+
+// The file as a source to read from, whichever of the two it is.
+std::unique_ptr<WisdomSource> open_wisdom(const std::string& path);
+
+}  // namespace tilewright

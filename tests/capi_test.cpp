@@ -1,0 +1,216 @@
+// The C interface: every function once on good arguments, and statuses with messages on bad ones.
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tilewright/tilewright.h"
+
+namespace {
+
+bool contains(const char* text, const std::string& part) {
+  return std::string(text).find(part) != std::string::npos;
+}
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(tilewright_create(nullptr, nullptr, &context), TILEWRIGHT_OK); }
+  void TearDown() override { tilewright_destroy(context); }
+
+  tilewright_context* context = nullptr;
+  const double one = 1, zero = 0, two = 2;
+  const std::vector<double> a{1, 3, 2, 4}, b{5, 7, 6, 8}, product{19, 43, 22, 50};  // [1 2; 3 4] [5 6; 7 8]
+};
+
+TEST_F(CApi, Gemm) {
+  std::vector<double> c(4, 1);
+  ASSERT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,
+                            a.data(), 2, b.data(), 2, &zero, c.data(), 2, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(c, product);
+  ASSERT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_TRANS, TILEWRIGHT_NONE, 2, 2, 2, &two,
+                            a.data(), 2, b.data(), 2, &one, c.data(), 2, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(c, (std::vector<double>{19 + 52, 43 + 76, 22 + 60, 50 + 88}));
+  using Complex = std::complex<float>;
+  const Complex x(1, 2), y(3, 4), i(0, 1);
+  Complex z;
+  const Complex nothing;
+  ASSERT_EQ(tilewright_gemm(context, TILEWRIGHT_C64, TILEWRIGHT_CONJ_TRANS, TILEWRIGHT_NONE, 1, 1, 1, &i, &x,
+                            1, &y, 1, &nothing, &z, 1, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(z, i * std::conj(x) * y);
+}
+
+TEST_F(CApi, StridedWithBroadcast) {
+  std::vector<double> bb(b);
+  bb.insert(bb.end(), {1, 0, 0, 1});
+  std::vector<double> c(8);
+  ASSERT_EQ(tilewright_gemm_strided_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2,
+                                            2, &one, a.data(), 2, 0, bb.data(), 2, 4, &zero, c.data(), 2, 4,
+                                            2, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(c, (std::vector<double>{19, 43, 22, 50, 1, 3, 2, 4}));
+}
+
+TEST_F(CApi, Pointers) {
+  std::vector<double> c(8, -1);
+  const void* as[] = {a.data(), nullptr, b.data()};
+  const void* bs[] = {b.data(), b.data(), a.data()};
+  void* cs[] = {c.data(), c.data() + 4, c.data() + 4};
+  int info[3] = {9, 9, 9};
+  const auto call = [&](tilewright_info_mode mode, int* codes) {
+    return tilewright_gemm_pointer_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2,
+                                           &one, as, 2, bs, 2, &zero, cs, 2, 3, nullptr, mode, codes);
+  };
+  EXPECT_EQ(call(TILEWRIGHT_INFO_ALL, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_STREQ(tilewright_last_error(context), "problem 1: a is null");
+  EXPECT_EQ(c, std::vector<double>(8, -1));
+  ASSERT_EQ(call(TILEWRIGHT_INFO_ALL, info), TILEWRIGHT_OK);
+  EXPECT_EQ(info[0], 0);
+  EXPECT_EQ(info[1], -7);
+  EXPECT_EQ(info[2], 0);
+  EXPECT_EQ(c, (std::vector<double>{19, 43, 22, 50, 23, 31, 34, 46}));
+}
+
+TEST_F(CApi, Interleaved) {
+  const std::vector<double> ai{1, 2, 3, 4, 5, 6},
+      bi{10, 10, 10, 10, 10, 10};  // six 1 x 1 problems in blocks of four
+  std::vector<double> a8(ai), b8(bi), c(8, 1);
+  a8.resize(8), b8.resize(8);
+  ASSERT_EQ(tilewright_gemm_interleaved_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 1,
+                                                1, 1, &one, a8.data(), 1, b8.data(), 1, &one, c.data(), 1, 4,
+                                                6, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK);
+  c.resize(6);
+  EXPECT_EQ(c, (std::vector<double>{11, 21, 31, 41, 51, 61}));
+}
+
+TEST_F(CApi, GroupedAndVariable) {
+  std::vector<double> c(9, -1);
+  const void* as[] = {a.data(), b.data(), a.data()};
+  const void* bs[] = {b.data(), a.data(), a.data()};
+  void* cs[] = {c.data(), c.data() + 4, c.data() + 8};
+  const tilewright_op ops[] = {TILEWRIGHT_NONE, TILEWRIGHT_NONE, TILEWRIGHT_NONE};
+  const int64_t group_size[] = {2, 1};
+  const int64_t n[] = {2, 1}, ld[] = {2, 1};
+  const double alpha[] = {1, 2, 2}, beta[] = {0, 1, 1};
+  ASSERT_EQ(
+      tilewright_gemm_grouped_batched(context, TILEWRIGHT_F64, ops, ops, n, n, n, alpha, as, ld, bs, ld, beta,
+                                      cs, ld, 2, group_size, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+      TILEWRIGHT_OK)
+      << tilewright_last_error(context);
+  EXPECT_EQ(c, (std::vector<double>{19, 43, 22, 50, 23, 31, 34, 46, 1}));
+
+  const int64_t nv[] = {2, -1, 1}, ldv[] = {2, 2, 1};
+  int info[3];
+  ASSERT_EQ(tilewright_gemm_variable_batched(context, TILEWRIGHT_F64, ops, ops, nv, nv, nv, alpha, as, ldv,
+                                             bs, ldv, beta, cs, ldv, 3, nullptr, TILEWRIGHT_INFO_ALL, info),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(info[0], 0);
+  EXPECT_EQ(info[1], -3);
+  EXPECT_EQ(info[2], 0);
+  EXPECT_EQ(c[8], 3);
+  EXPECT_EQ(
+      tilewright_gemm_variable_batched(context, TILEWRIGHT_F64, ops, ops, nv, nv, nullptr, alpha, as, ldv, bs,
+                                       ldv, beta, cs, ldv, 3, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+      TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "array k is null"));
+  EXPECT_EQ(tilewright_gemm_grouped_batched(context, TILEWRIGHT_F64, ops, ops, n, n, n, alpha, as, ld, bs, ld,
+                                            beta, cs, ld, 2, nullptr, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_INVALID_ARGUMENT);
+}
+
+TEST_F(CApi, Plans) {
+  tilewright_plan* plan = nullptr;
+  ASSERT_EQ(tilewright_plan_create(context, "gemm:f64:nn:m=2,n=2,k=2", nullptr, &plan), TILEWRIGHT_OK);
+  EXPECT_TRUE(contains(tilewright_plan_explain(plan), "gemm_small_cpu"));
+  std::vector<double> c(4);
+  EXPECT_EQ(tilewright_plan_run(plan, &one, a.data(), b.data(), &zero, c.data()), TILEWRIGHT_OK);
+  EXPECT_EQ(c, product);
+  EXPECT_EQ(tilewright_plan_run(plan, &two, a.data(), b.data(), &zero, c.data()),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_plan_last_error(plan), "alpha"));
+  EXPECT_EQ(tilewright_plan_run(plan, nullptr, a.data(), b.data(), &zero, c.data()),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  tilewright_plan_destroy(plan);
+  EXPECT_EQ(tilewright_plan_create(context, "gemm:f64:xx:m=2,n=2,k=2", nullptr, &plan),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "'x'"));
+
+  ASSERT_EQ(
+      tilewright_plan_create(context, "gemm_batched:f64:nn:m=2,n=2,k=2:pointer:batch=1", nullptr, &plan),
+      TILEWRIGHT_OK);
+  const void* as[] = {a.data()};
+  const void* bs[] = {b.data()};
+  void* cs[] = {c.data()};
+  c.assign(4, 0);
+  EXPECT_EQ(tilewright_plan_run(plan, &one, as, bs, &zero, cs), TILEWRIGHT_OK);
+  EXPECT_EQ(c, product);
+  tilewright_plan_destroy(plan);
+}
+
+TEST_F(CApi, BadArgumentsGiveAStatusAndAMessage) {
+  std::vector<double> c(4, -1);
+  const auto call = [&](int dtype, int op, int64_t lda, const tilewright_options* options) {
+    return tilewright_gemm(context, tilewright_dtype(dtype), tilewright_op(op), TILEWRIGHT_NONE, 2, 2, 2,
+                           &one, a.data(), lda, b.data(), 2, &zero, c.data(), 2, options);
+  };
+  EXPECT_STREQ(tilewright_last_error(context), "");
+  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 1, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_STREQ(tilewright_last_error(context), "lda = 1 is smaller than the 2 rows of A");
+  EXPECT_EQ(call(17, 0, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "dtype = 17"));
+  EXPECT_EQ(call(TILEWRIGHT_F64, 5, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "op_a"));
+  tilewright_options options = {};
+  options.target = TILEWRIGHT_TARGET_GPU;
+  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_UNSUPPORTED);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "GPU"));
+  options = {};
+  options.config = "{\"isa\": \"portable\"}";
+  options.threads = 1;
+  EXPECT_EQ(c, std::vector<double>(4, -1));
+  EXPECT_EQ(call(TILEWRIGHT_F64, 0, 2, &options), TILEWRIGHT_OK);
+  EXPECT_EQ(c, product);
+}
+
+TEST_F(CApi, MessagesBelongToTheirThread) {
+  const auto fail = [&](int64_t m) {
+    return tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, m, 2, 2, &one, a.data(),
+                           2, b.data(), 2, &zero, nullptr, 2, nullptr);
+  };
+  EXPECT_EQ(fail(-1), TILEWRIGHT_INVALID_ARGUMENT);
+  std::thread other([&] {
+    EXPECT_STREQ(tilewright_last_error(context), "");
+    EXPECT_EQ(fail(-2), TILEWRIGHT_INVALID_ARGUMENT);
+    EXPECT_TRUE(contains(tilewright_last_error(context), "m = -2"));
+  });
+  other.join();
+  EXPECT_TRUE(contains(tilewright_last_error(context), "m = -1"));
+}
+
+TEST(CApiContext, FailuresKeepTheirMessage) {
+  tilewright_context* context = nullptr;
+  EXPECT_EQ(tilewright_create("vax", nullptr, &context), TILEWRIGHT_INVALID_ARGUMENT);
+  ASSERT_NE(context, nullptr);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "'vax'"));
+  const double x = 1;
+  double c = 5;
+  EXPECT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 1, 1, 1, &x, &x, 1, &x,
+                            1, &x, &c, 1, nullptr),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(c, 5);
+  tilewright_destroy(context);
+  EXPECT_EQ(tilewright_create(nullptr, "/nowhere/wisdom.jsonl", &context), TILEWRIGHT_IO);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "/nowhere/wisdom.jsonl"));
+  tilewright_destroy(context);
+  EXPECT_EQ(tilewright_create(nullptr, nullptr, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  tilewright_destroy(nullptr);
+  EXPECT_STRNE(tilewright_version(), "");
+}
+
+}  // namespace

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Drives `tilewright tune` as users do: budgets kept, a run killed and resumed with nothing lost or repeated, Ctrl-C that
+keeps what is done, restrictions of the search, records checked again, and what is refused. Takes the tool's path; further
+arguments go to unittest. How good a winner is no test can say."""
+
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = None
+PROBLEM = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:beta=one:residency=l1"
+
+
+class Tune(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.sweep = self.folder / "sweep.jsonl"
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def command(self, *arguments):
+        return [TOOL, "tune", *map(str, arguments), "--sweep", str(self.sweep)]
+
+    def tune(self, *arguments, code=0, **environment):
+        result = subprocess.run(self.command(*arguments), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                env={**os.environ, **environment}, timeout=300)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def lines(self, path):
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def start(self, *arguments):
+        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def await_turns(self, count):
+        end = time.time() + 60
+        while time.time() < end:
+            if self.sweep.exists() and self.sweep.read_text().count('"stage"') >= count:
+                return
+            time.sleep(0.02)
+        self.fail(f"fewer than {count} turns in a minute")
+
+    def test_budget_holds_for_all_problems_together(self):
+        begin = time.time()
+        self.tune("--sizes", "2:9", "--beta", "1", "--residency", "l1", "--budget", "4s", "--json", "-")
+        self.assertLess(time.time() - begin, 4 * 1.05 + 0.5)  # starting the program included
+
+    def test_killed_and_resumed(self):
+        job = ("--sizes", "4:7", "--beta", "1", "--residency", "l1", "--budget", "4s")
+        process = self.start(*job)
+        self.await_turns(150)
+        process.kill()
+        process.communicate()
+        before = self.sweep.read_bytes()
+        before = before[:before.rfind(b"\n") + 1]
+        result = self.tune(*job, "--resume", "--json", self.folder / "wisdom.jsonl")
+        self.assertIn("measured turns are kept", result.stdout)
+        self.assertTrue(self.sweep.read_bytes().startswith(before), "what was measured is lost")
+        screened = collections.Counter((line["problem"], json.dumps(line["config"])) for line in self.lines(self.sweep)
+                                       if line.get("stage") == "screen")
+        self.assertEqual(max(screened.values()), 1, "something was measured again")
+        self.assertEqual(len(self.lines(self.folder / "wisdom.jsonl")), 4)
+        again = self.tune(*job, "--resume", "--json", self.folder / "again.jsonl")
+        self.assertEqual(self.lines(self.folder / "wisdom.jsonl"), self.lines(self.folder / "again.jsonl"), again.stderr)
+
+    def test_interrupted(self):
+        process = self.start("--sizes", "4:12", "--beta", "1", "--residency", "l1", "--budget", "60s")
+        self.await_turns(50)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("interrupted", errors)
+        self.assertIn("--resume", errors)
+
+    def test_another_runs_log_is_not_resumed(self):
+        self.tune(PROBLEM, "--budget", "0.3s")
+        result = self.tune(PROBLEM, "--budget", "0.3s", "--resume", "--strategy", "random", code=2)
+        self.assertIn("strategy", result.stderr)
+
+    def test_strategies_and_restrictions(self):
+        for strategy in ("random", "local", "model"):
+            self.tune(PROBLEM, "--budget", "0.5s", "--strategy", strategy, "--json", self.folder / "w.jsonl")
+            self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["verdict"], "passed")
+        self.tune(PROBLEM, "--budget", "0.5s", "--where", "k_sets<=1", "--space", "whole")
+        for line in self.lines(self.sweep):
+            self.assertLessEqual(line.get("config", {}).get("k_sets", 1), 1)
+
+    def test_refusals(self):
+        for arguments, says in (
+            (("--objective", "energy"), "meter"),
+            (("--objective", "joules"), "'joules'"),
+            (("--strategy", "annealing"), "'annealing'"),
+            (("--where", "nr"), "'nr'"),
+            (("--where", "tail>=mask"), "tail"),
+            (("--where", "no_such>=1"), "no_such"),
+            (("--where", "nr>=99"), "--where"),
+            (("--set", "nr"), "'nr'"),
+            (("--budget", "soon"), "'soon'"),
+            (("--space", "half"), "'half'"),
+        ):
+            if arguments[1] == "energy" and pathlib.Path("/sys/class/powercap").exists():
+                continue
+            result = self.tune(PROBLEM, *arguments, code=2)
+            self.assertIn(says, result.stderr)
+            self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+    def test_check_measures_records_again(self):
+        wisdom = self.folder / "wisdom.jsonl"
+        self.tune(PROBLEM, "--budget", "1s", "--json", wisdom)
+        result = self.tune(PROBLEM, "--check", "--budget", "1s", "--json", "-", TILEWRIGHT_WISDOM=str(wisdom),
+                           TILEWRIGHT_SHARE=str(self.folder))
+        self.assertIn("1 of 1 records hold", result.stderr)
+        record = self.lines(wisdom)[0]
+        record["regret"] = 9  # it promises too much
+        wisdom.write_text(json.dumps(record) + "\n")
+        result = self.tune("--check", "--budget", "1s", code=1, TILEWRIGHT_WISDOM=str(wisdom),
+                           TILEWRIGHT_SHARE=str(self.folder))
+        self.assertIn("regress", result.stderr)
+
+
+if __name__ == "__main__":
+    TOOL = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,87 @@
+// Uses every part of the C++ surface that needs the library, so that a symbol missing from its export map
+// fails to link. It checks a few numbers, that errors arrive across the library's boundary, and is not a test
+// of the arithmetic.
+#include <complex>
+#include <cstdio>
+#include <tilewright/allocate.hpp>
+#include <tilewright/gemm.hpp>
+#include <vector>
+
+namespace tw = tilewright;
+
+template <class T>
+bool multiplies(tw::Context& context) {
+  const std::int64_t n = 4, count = 10;
+  std::vector<T> a(n * n * count, T(1)), b(n * n * count, T(2)), c(n * n * count, T(-1));
+  const auto batch = [&](std::vector<T>& x) { return tw::StridedBatch<T>{x.data(), n, n, n, n * n, count}; };
+  std::vector<T*> pointers_a, pointers_b, pointers_c;
+  for (std::int64_t p = 0; p < count; ++p) {
+    pointers_a.push_back(a.data() + p * n * n);
+    pointers_b.push_back(b.data() + p * n * n);
+    pointers_c.push_back(c.data() + p * n * n);
+  }
+  const auto scattered = [&](std::vector<T*>& x) { return tw::PointerBatch<T>{x.data(), n, n, n, count}; };
+  const auto matrix = [&](std::vector<T>& x) { return tw::MatrixView<T>{x.data(), n, n, n}; };
+  const auto interleaved = [&](std::vector<T>& x) {
+    return tw::InterleavedBatch<T>{x.data(), n, n, n, count, count};
+  };
+  const auto none = tw::Op::none;
+  bool right = true;
+  const auto all = [&](double value) {
+    for (const T& x : c) right = right && x == T(value);
+  };
+
+  tw::gemm_batched(context, none, none, T(1), batch(a), batch(b), T(0), batch(c));
+  all(8);
+  tw::gemm_batched(context, none, none, T(1), scattered(pointers_a), scattered(pointers_b), T(1),
+                   scattered(pointers_c));
+  all(16);
+  tw::gemm_batched(context, none, none, T(1), interleaved(a), interleaved(b), T(0), interleaved(c));
+  all(8);
+  tw::gemm(context, none, tw::Op::trans, T(2), matrix(a), matrix(b), T(0), matrix(c));
+  right = right && c[0] == T(16);
+
+  std::vector<const T*> constant_a(pointers_a.begin(), pointers_a.end());
+  std::vector<const T*> constant_b(pointers_b.begin(), pointers_b.end());
+  const tw::GemmGroup<T> group{
+      none, none, n, n, n, T(1), constant_a.data(), n, constant_b.data(), n, T(0), pointers_c.data(),
+      n,    count};
+  tw::gemm_grouped<T>(context, {&group, 1});
+  all(8);
+  const tw::GemmItem<T> item{none, none, n, n, n, T(1), a.data(), n, b.data(), n, T(1), c.data(), n};
+  tw::gemm_variable<T>(context, {&item, 1});
+  right = right && c[0] == T(16);
+
+  tw::GemmProblem problem;
+  problem.dtype = tw::dtype_of<T>;
+  problem.m = problem.n = problem.k = n;
+  problem.layout = tw::Layout::strided;
+  problem.batch_count = count;
+  const tw::GemmPlan plan = tw::plan(context, tw::packed(problem));
+  plan.run<T>(T(1), a.data(), b.data(), T(0), c.data());
+  all(8);
+  return right && !plan.explain().empty() && plan.problem().n == n &&
+         tw::parse_problem(tw::to_string(plan.problem())) == plan.problem() && tw::flops(problem) > 0 &&
+         tw::bytes(problem) > 0 && !tw::explain(context, plan.problem()).empty();
+}
+
+int main() {
+  const tw::BatchBuffer buffer = tw::allocate_batch(64, 100, tw::Placement::first_touch);
+  if (buffer.bytes() < 6400) return 1;
+  tw::Context first;
+  tw::Context context = std::move(first);
+  if (!multiplies<float>(context) || !multiplies<double>(context) ||
+      !multiplies<std::complex<float>>(context) || !multiplies<std::complex<double>>(context)) {
+    std::puts("wrong result");
+    return 1;
+  }
+  try {
+    tw::gemm<double>(context, tw::Op::none, tw::Op::none, 1, {nullptr, 2, 2, 2}, {nullptr, 2, 2, 2}, 0,
+                     {nullptr, 2, 2, 2});
+  } catch (const tw::Error& error) {
+    std::printf("ok; a bad call says: %s\n", error.what());
+    return 0;
+  }
+  std::puts("null matrices were not refused");
+  return 1;
+}

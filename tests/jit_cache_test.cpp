@@ -1,0 +1,119 @@
+// The cache of compiled kernels: hits, keys, damaged entries, folders that cannot be written, many processes
+// at once. What is "compiled" here is text; no compiler is needed.
+#include "kernel/jit_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JitCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("jit_cache_test_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  JitBinary get(const JitCache& cache, const JitKey& key) {
+    return cache.get(key, [&] {
+      ++builds_;
+      return JitBinary{"code of " + key.source, "function", "log"};
+    });
+  }
+
+  fs::path folder_;
+  int builds_ = 0;
+  JitKey key_{"source", {{"a.hpp", "text"}}, {"-arch=sm_90"}, "nvrtc 13.0"};
+};
+
+TEST_F(JitCacheTest, SecondRequestIsKept) {
+  const JitCache cache(folder_);
+  EXPECT_EQ(get(cache, key_).code, "code of source");
+  EXPECT_EQ(get(cache, key_).code, "code of source");
+  EXPECT_EQ(get(cache, key_).function, "function");
+  EXPECT_EQ(builds_, 1);
+  EXPECT_TRUE(fs::exists(cache.entry(key_) / "kernel.cu"));
+}
+
+TEST_F(JitCacheTest, EveryPartOfTheKeyCounts) {
+  const JitCache cache(folder_);
+  get(cache, key_);
+  for (auto change :
+       {+[](JitKey& key) { key.source += " "; }, +[](JitKey& key) { key.headers[0].second = "other"; },
+        +[](JitKey& key) { key.options.push_back("-G"); },
+        +[](JitKey& key) { key.compiler = "nvrtc 13.1"; }}) {
+    JitKey other = key_;
+    change(other);
+    const int before = builds_;
+    get(cache, other);
+    EXPECT_EQ(builds_, before + 1);
+  }
+}
+
+TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
+  const JitCache cache(folder_);
+  for (const char* name : {"kernel.cubin", "seal", "key", "kernel.log"}) {
+    get(cache, key_);
+    const int before = builds_;
+    std::ofstream(cache.entry(key_) / name) << "garbage";
+    EXPECT_EQ(get(cache, key_).code, "code of source") << name;
+    EXPECT_EQ(builds_, before + 1) << name;
+    get(cache, key_);
+    EXPECT_EQ(builds_, before + 1) << name << " was not repaired";
+    fs::remove(cache.entry(key_) / name);
+    EXPECT_EQ(get(cache, key_).code, "code of source") << name;
+    EXPECT_EQ(builds_, before + 2) << name;
+  }
+}
+
+TEST_F(JitCacheTest, WithoutAFolderOrWithABadOneItStillBuilds) {
+  EXPECT_EQ(get(JitCache(""), key_).code, "code of source");
+  EXPECT_EQ(get(JitCache("/proc/no/such/folder"), key_).code, "code of source");
+  EXPECT_EQ(builds_, 2);
+}
+
+TEST_F(JitCacheTest, SixteenProcessesAtOnce) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 16; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      const JitCache cache(folder_);
+      for (int round = 0; round < 20; ++round) {
+        JitKey key = key_;
+        key.source = "source " + std::to_string(round);
+        right = right && get(cache, key).code == "code of " + key.source;
+      }
+      _exit(right ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const auto& entry : fs::directory_iterator(folder_))
+    EXPECT_NE(entry.path().filename().string()[0], '.');
+}
+
+TEST_F(JitCacheTest, HeadersAreFollowed) {
+  fs::create_directories(folder_ / "kernel");
+  std::ofstream(folder_ / "kernel" / "a.cuh") << "#include \"kernel/b.cuh\"\n#include <vector>\n";
+  std::ofstream(folder_ / "kernel" / "b.cuh")
+      << "#include \"kernel/a.cuh\"\n  #  include \"host/only.hpp\"\n";
+  const auto headers = reachable_headers("#include \"kernel/a.cuh\"\n", folder_);
+  ASSERT_EQ(headers.size(), 2u);
+  EXPECT_EQ(headers[0].first, "kernel/a.cuh");
+  EXPECT_EQ(headers[1].first, "kernel/b.cuh");
+}
+
+}  // namespace
+}  // namespace tilewright

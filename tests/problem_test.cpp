@@ -1,0 +1,161 @@
+// GemmProblem: its canonical text in both directions, its work and bytes, and its place in memory.
+#include "core/problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/env.hpp"
+#include "device/cpu.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_problem(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error.argument(), "problem");
+    return error.what();
+  }
+  ADD_FAILURE() << "'" << text << "' was accepted";
+  return {};
+}
+
+TEST(ProblemText, CanonicalExamples) {
+  for (const char* text :
+       {"gemm:f64:nn:m=4096,n=4096,k=4096", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000",
+        "gemm_batched:c128:tc:m=5,n=13,k=23:pointer:batch=7:lda=30:alpha=general:beta=one",
+        "gemm_batched:f32:nt:m=4,n=4,k=4:block_interleaved:batch=100:block=16:residency=l2",
+        "gemm_batched:f32:nn:m=4,n=4,k=4:interleaved:batch=100",
+        "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=9:stride_a=0:beta=general",
+        "gemm:f64:nn:m=2,n=2,k=2:location=device"})
+    EXPECT_EQ(to_string(parse_problem(text)), text);
+}
+
+TEST(ProblemText, FillsPackedValues) {
+  const GemmProblem p = parse_problem("gemm_batched:f64:tn:m=8,n=6,k=5:strided:batch=1e6:ldc=10");
+  EXPECT_EQ(p.batch_count, 1000000);
+  EXPECT_EQ(p.lda, 5);
+  EXPECT_EQ(p.ldb, 5);
+  EXPECT_EQ(p.ldc, 10);
+  EXPECT_EQ(p.stride_a, 40);
+  EXPECT_EQ(p.stride_b, 30);
+  EXPECT_EQ(p.stride_c, 60);
+}
+
+TEST(ProblemText, PartsInAnyOrder) {
+  EXPECT_EQ(parse_problem("gemm_batched:f64:nn:k=3,m=1,n=2:beta=1:batch=5:lda=7:pointer"),
+            parse_problem("gemm_batched:f64:nn:m=1,n=2,k=3:pointer:lda=7:batch=5:beta=one"));
+}
+
+TEST(ProblemText, RoundTripOfRandomProblems) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto up_to = [&](int last) { return std::uniform_int_distribution<int>(0, last)(random); };
+  for (int i = 0; i < 2000; ++i) {
+    GemmProblem p;
+    p.dtype = DType(up_to(3));
+    p.op_a = Op(up_to(2));
+    p.op_b = Op(up_to(2));
+    p.m = up_to(9), p.n = up_to(9), p.k = up_to(9);
+    p.layout = Layout(up_to(6));
+    if (p.layout != Layout::single) p.batch_count = up_to(20);
+    if (p.layout == Layout::block_interleaved) p.block = 1 + up_to(15);
+    p = packed(p);
+    if (up_to(1)) p.lda += up_to(3), p.ldb += up_to(3), p.ldc += up_to(3);
+    if (p.layout == Layout::strided) p.stride_a = up_to(2) * 100, p.stride_c += up_to(5);
+    p.alpha = Scalar(up_to(2));
+    p.beta = Scalar(up_to(2));
+    p.residency = Residency(up_to(3));
+    p.location = Location(up_to(1));
+    EXPECT_EQ(parse_problem(to_string(p)), p) << to_string(p);
+  }
+}
+
+TEST(ProblemText, NamesTheBadPart) {
+  const auto names = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(error_of(text).find(part), std::string::npos) << error_of(text);
+  };
+  names("gem:f64:nn:m=1,n=1,k=1", "'gem'");
+  names("gemm:f16:nn:m=1,n=1,k=1", "'f16'");
+  names("gemm:f64:nx:m=1,n=1,k=1", "'x'");
+  names("gemm:f64:nn:m=1,n=1", "k=");
+  names("gemm:f64:nn:m=1,n=1,k=1,k=2", "'k=2'");
+  names("gemm:f64:nn:m=1.5,n=1,k=1", "'m=1.5'");
+  names("gemm:f64:nn:m=1,n=1,k=99999999999999999999", "'k=99999999999999999999'");
+  names("gemm:f64:nn:m=1,n=1,k=1:strided", "'strided'");
+  names("gemm:f64:nn:m=1,n=1,k=1:batch=2", "'batch=2'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:stridden:batch=2", "'stridden'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=x", "'batch=x'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:beta=2", "'2'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:colour=red", "'colour=red'");
+  names("gemm:f64:nn", "four parts");
+}
+
+TEST(Problem, FlopsAndBytes) {
+  GemmProblem p = parse_problem("gemm_batched:f64:nn:m=2,n=3,k=4:strided:batch=10");
+  EXPECT_EQ(flops(p), 480);
+  EXPECT_EQ(bytes(p), 10 * 8 * (8 + 12 + 6));
+  p.beta = Scalar::one;
+  EXPECT_EQ(bytes(p), 10 * 8 * (8 + 12 + 12));
+  p.stride_a = 0;
+  EXPECT_EQ(bytes(p), 8 * 8 + 10 * 8 * (12 + 12));
+  p.dtype = DType::c64;
+  EXPECT_EQ(flops(p), 1920);
+  p.alpha = Scalar::zero;
+  EXPECT_EQ(flops(p), 0);
+  EXPECT_EQ(bytes(p), 10 * 8 * 12);
+  p.batch_count = 0;
+  EXPECT_EQ(bytes(p), 0);
+}
+
+TEST(Problem, WorkOfHugeProblemsDoesNotWrap) {
+  const GemmProblem p = parse_problem("gemm_batched:f64:nn:m=64,n=64,k=64:strided:batch=1e14");
+  EXPECT_DOUBLE_EQ(flops(p), 2.0 * 64 * 64 * 64 * 1e14);
+  EXPECT_NO_THROW(parse_problem("gemm_batched:f64:nn:m=9e18,n=9e18,k=9e18:strided:batch=9e18"));
+}
+
+TEST(Problem, ContiguousAndFootprint) {
+  GemmProblem p = parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=10");
+  EXPECT_TRUE(contiguous_a(p) && contiguous_b(p) && contiguous_c(p));
+  EXPECT_EQ(footprint_bytes(p), 3 * 10 * 128);
+  p.stride_a = 20;
+  EXPECT_FALSE(contiguous_a(p));
+  EXPECT_EQ(footprint_bytes(p), (9 * 20 + 16) * 8 + 2 * 10 * 128);
+  p.stride_a = 0;
+  EXPECT_FALSE(contiguous_a(p));
+  EXPECT_EQ(footprint_bytes(p), 128 + 2 * 10 * 128);
+  EXPECT_FALSE(contiguous_c(parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=10:ldc=5")));
+  EXPECT_FALSE(contiguous_c(parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:pointer:batch=10")));
+  const GemmProblem blocks =
+      parse_problem("gemm_batched:f64:nn:m=2,n=2,k=2:block_interleaved:batch=9:block=8");
+  EXPECT_TRUE(contiguous_a(blocks));
+  EXPECT_EQ(footprint_bytes(blocks), 3 * 16 * 4 * 8);
+}
+
+TEST(Environment, ListsEveryVariableOnce) {
+  ASSERT_EQ(environment_variables().size(), 8u);
+  for (const auto& variable : environment_variables())
+    EXPECT_EQ(std::string(variable.name).rfind("TILEWRIGHT_", 0), 0u);
+}
+
+TEST(Cpu, TellsTheTruth) {
+  const CpuInfo& cpu = cpu_info();
+  EXPECT_FALSE(cpu.model.empty());
+  EXPECT_GE(cpu.cores, 1);
+  EXPECT_GE(cpu.numa_nodes, 1);
+  if (cpu.avx512) {
+    EXPECT_TRUE(cpu.avx2_fma);
+  }
+#if defined(__x86_64__)
+  EXPECT_EQ(cpu.avx2_fma, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(cpu.avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"));
+#endif
+}
+
+}  // namespace
+}  // namespace tilewright

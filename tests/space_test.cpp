@@ -1,0 +1,130 @@
+// Declared spaces: axes fixed, ranged, dependent and made by closures; constraints checked as early as their
+// axes allow; the lazy walk, its counts, and what explain() says. Kernels' own spaces are tested with them.
+#include "kernel/space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tilewright {
+namespace {
+
+struct Point {
+  int x = 0, y = 0, z = 0;
+  bool flag = false;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+}  // namespace
+
+template <>
+struct FieldList<Point> {
+  static constexpr auto value = std::make_tuple(field("x", &Point::x), field("y", &Point::y),
+                                                field("z", &Point::z), field("flag", &Point::flag));
+};
+
+namespace {
+
+// y runs from x to 6 in steps of x; z over the divisors of y.
+Space<Point> dependent() {
+  Space<Point> space;
+  space.axis(&Point::x, range(1, 3)).axis(&Point::y, [](const Point& p) { return range(p.x, 6, p.x); });
+  space.axis(&Point::z, [](const Point& p) {
+    std::vector<int> divisors;
+    for (int d = 1; d <= p.y; ++d)
+      if (p.y % d == 0) divisors.push_back(d);
+    return divisors;
+  });
+  return space;
+}
+
+TEST(Space, DependentAxesFollowTheOnesBefore) {
+  const auto points = dependent().enumerate();
+  std::size_t expected = 0;
+  for (int x = 1; x <= 3; ++x)
+    for (int y = x; y <= 6; y += x)
+      for (int z = 1; z <= y; ++z)
+        if (y % z == 0) {
+          ASSERT_LT(expected, points.size());
+          EXPECT_EQ(points[expected++], (Point{x, y, z}));
+        }
+  EXPECT_EQ(points.size(), expected);
+}
+
+TEST(Space, ClosuresGiveValuesUntilTheyAreSpent) {
+  Space<Point> space;
+  space.axis(&Point::x, {2, 3}).axis(&Point::y, [](const Point& p) {
+    return [power = 1, base = p.x]() mutable -> std::optional<int> {
+      power *= base;
+      return power <= 30 ? std::optional(power) : std::nullopt;
+    };
+  });
+  const std::vector<Point> expected = {{2, 2}, {2, 4}, {2, 8}, {2, 16}, {3, 3}, {3, 9}, {3, 27}};
+  EXPECT_EQ(space.enumerate(), expected);
+  EXPECT_TRUE(space.contains({3, 27}));
+  EXPECT_FALSE(space.contains({3, 8}));
+}
+
+TEST(Space, RangesCountDownAndRefuseToStandStill) {
+  Space<Point> space;
+  space.axis(&Point::x, range(5, 1, -2));
+  EXPECT_EQ(space.enumerate(), (std::vector<Point>{{5}, {3}, {1}}));
+  EXPECT_THROW(range(1, 2, 0), Error);
+}
+
+TEST(Space, AConstraintIsCheckedWhenItsAxesAreBound) {
+  auto space = dependent();
+  int asked = 0;
+  space.require(
+      "x is odd",
+      [&](const Point& p) {
+        ++asked;
+        return p.x % 2 == 1;
+      },
+      &Point::x);
+  space.require("z < y", [](const Point& p) { return p.z < p.y; });
+  for (const Point& p : space.enumerate()) EXPECT_TRUE(p.x % 2 == 1 && p.z < p.y);
+  EXPECT_EQ(asked, 3) << "once per value of x, not per point";
+  const auto removed = space.rejections();
+  ASSERT_EQ(removed.size(), 2u);
+  EXPECT_EQ(removed[0].after, "x");
+  EXPECT_EQ(removed[0].asked, 3u);
+  EXPECT_EQ(removed[0].cut, 1u);
+  EXPECT_EQ(removed[1].after, "z");
+  EXPECT_EQ(removed[1].cut, 8u);  // z = y once for each of y = 1..6 of x = 1 and y = 3, 6 of x = 3
+  EXPECT_NE(to_text(removed).find("after x: x is odd"), std::string::npos) << to_text(removed);
+}
+
+TEST(Space, AConstraintOnAnAxisToComeIsRefused) {
+  Space<Point> space;
+  space.axis(&Point::x, {1});
+  const auto any = [](const Point&) { return true; };
+  EXPECT_THROW(space.require("early", any, &Point::y), Error);
+}
+
+TEST(Space, TheWalkIsLazyAndStops) {
+  Space<Point> space;
+  space.axis(&Point::x, range(1, 1000000)).axis(&Point::y, range(1, 1000000));
+  int seen = 0;
+  EXPECT_FALSE(space.visit([&](const Point&) { return ++seen < 10; }));
+  EXPECT_EQ(seen, 10);
+}
+
+TEST(Space, ExplainNamesEveryReason) {
+  auto space = dependent();
+  space.require("x + z is even", [](const Point& p) { return (p.x + p.z) % 2 == 0; });
+  EXPECT_TRUE(space.explain({2, 4, 2}).empty());
+  EXPECT_EQ(space.explain({2, 5, 1}), (std::vector<std::string>{"y has a value outside its axis"}));
+}
+
+TEST(Space, SamplesAreLegalAndMembersWithoutAxisKeepTheirBase) {
+  auto space = dependent();
+  space.require("z > 1", [](const Point& p) { return p.z > 1; });
+  std::mt19937_64 random(7);
+  const auto points = space.sample(50, random, {.flag = true});
+  ASSERT_EQ(points.size(), 50u);
+  for (const Point& p : points) EXPECT_TRUE(space.contains(p) && p.flag);
+}
+
+}  // namespace
+}  // namespace tilewright

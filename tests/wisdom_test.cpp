@@ -1,0 +1,266 @@
+// Wisdom: reading of JSON lines, exact and near lookups, their order, and what a malformed line says, and the
+// same lookups over a database (the database itself is wisdom_store_test's). The
+// devices and records are fictional; whether shipped records are any good is a matter of bench, not of this
+// test.
+#include "wisdom/wisdom.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+namespace tilewright {
+namespace {
+
+class WisdomTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("tilewright_wisdom_test_" + std::to_string(getpid()) + "_" +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::vector<std::string>& lines) {
+    const auto path = folder_ / name;
+    std::ofstream stream(path);
+    for (const auto& line : lines) stream << line << '\n';
+    return path.string();
+  }
+
+  // A record whose nr tells the test which one was found.
+  static std::string line(const std::string& problem, int nr, const std::string& device = "Abacus 1",
+                          Isa isa = Isa::avx512) {
+    GemmSmallCpuConfig config;
+    config.isa = isa;
+    config.nr = nr;
+    return nlohmann::json{{"family", "gemm_small_cpu"},
+                          {"problem", problem},
+                          {"config", to_json(config)},
+                          {"device", device},
+                          {"seconds", 1e-6}}
+        .dump();
+  }
+
+  static GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k) {
+    GemmProblem p;
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.layout = Layout::strided;
+    p.batch_count = 1000;
+    p.residency = Residency::cold;
+    return packed(p);
+  }
+  static std::string text(const GemmProblem& p) { return to_string(p); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(WisdomTest, NothingIsReadBeforeTheFirstLookup) {
+  const auto file = write("a.jsonl", {"this is no JSON"});
+  const Wisdom wisdom({file}, "Abacus 1");
+  EXPECT_THROW(wisdom.lookup(problem(8, 8, 8), Isa::avx512), Error);
+}
+
+TEST_F(WisdomTest, MissingFileIsEmpty) {
+  const Wisdom wisdom({(folder_ / "absent.jsonl").string()}, "Abacus 1");
+  EXPECT_TRUE(wisdom.lookup(problem(8, 8, 8), Isa::avx512).empty());
+  EXPECT_TRUE(wisdom.records().empty());
+}
+
+TEST_F(WisdomTest, ExactIgnoresBatchCountAndLeadingDimensions) {
+  const auto file = write("a.jsonl", {"", line(text(problem(8, 8, 8)), 7)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  auto asked = problem(8, 8, 8);
+  asked.batch_count = 77;
+  asked.lda = 20;
+  asked.stride_a = 160;
+  const auto hits = wisdom.lookup(asked, Isa::avx512);
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].match, WisdomMatch::exact);
+  EXPECT_EQ(hits[0].config.nr, 7);
+  EXPECT_EQ(hits[0].source, file + ":2");
+}
+
+TEST_F(WisdomTest, KindMustAgree) {
+  const auto file = write("a.jsonl", {line(text(problem(8, 8, 8)), 1)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto found = [&](const GemmProblem& p, Isa isa = Isa::avx512) {
+    return !wisdom.lookup(p, isa).empty();
+  };
+  EXPECT_TRUE(found(problem(8, 8, 8)));
+  EXPECT_FALSE(found(problem(8, 8, 8), Isa::avx2));
+  auto p = problem(8, 8, 8);
+  p.dtype = DType::f32;
+  EXPECT_FALSE(found(p));
+  p = problem(8, 8, 8);
+  p.op_b = Op::trans;
+  EXPECT_FALSE(found(p));
+  p = problem(8, 8, 8);
+  p.beta = Scalar::one;
+  EXPECT_FALSE(found(p));
+  p = problem(8, 8, 8);
+  p.residency = Residency::l2;
+  EXPECT_FALSE(found(p));
+  p = problem(8, 8, 8);
+  p.layout = Layout::block_interleaved;
+  p.block = 8;
+  EXPECT_FALSE(found(p));
+}
+
+TEST_F(WisdomTest, NearestShapePrefersTheSameTail) {
+  // 22 leaves 6 rows beyond whole vectors of 8 doubles, as 14 does; 16 and 20 leave 0 and 4.
+  const auto file = write("a.jsonl", {line(text(problem(16, 8, 8)), 1), line(text(problem(20, 8, 8)), 2),
+                                      line(text(problem(14, 8, 8)), 3), line(text(problem(60, 8, 8)), 4)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto hits = wisdom.lookup(problem(22, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 3u);  // 60 is outside the radius
+  EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
+  EXPECT_EQ(hits[0].config.nr, 2);  // ln(22/20) + tail penalty < ln(22/14)
+  EXPECT_EQ(hits[1].config.nr, 3);  // ln(22/14) without penalty < ln(22/16) with it
+  EXPECT_EQ(hits[2].config.nr, 1);
+}
+
+TEST_F(WisdomTest, OrderIsExactThenNearShapeThenOtherDevices) {
+  const auto file = write(
+      "a.jsonl", {line(text(problem(9, 9, 9)), 1, "Babbage 2"), line(text(problem(8, 8, 8)), 2, "Babbage 2"),
+                  line(text(problem(9, 9, 9)), 3), line(text(problem(8, 8, 8)), 4)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 4u);
+  EXPECT_EQ(hits[0].config.nr, 4);
+  EXPECT_EQ(hits[0].match, WisdomMatch::exact);
+  EXPECT_EQ(hits[1].config.nr, 3);
+  EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
+  EXPECT_EQ(hits[2].config.nr, 2);  // another device: the same shape before a near one
+  EXPECT_EQ(hits[2].match, WisdomMatch::near_device);
+  EXPECT_EQ(hits[3].config.nr, 1);
+  EXPECT_EQ(hits[3].match, WisdomMatch::near_device);
+}
+
+TEST_F(WisdomTest, CachesAndBetaStandInForEachOther) {
+  auto l2 = problem(8, 8, 8);
+  l2.residency = Residency::l2;
+  l2.beta = Scalar::one;
+  const auto file = write("a.jsonl", {line(text(l2), 5)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  auto asked = l2;
+  asked.residency = Residency::l1;
+  auto hits = wisdom.lookup(asked, Isa::avx512);
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
+  asked = l2;
+  asked.beta = Scalar::general;
+  hits = wisdom.lookup(asked, Isa::avx512);
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
+}
+
+TEST_F(WisdomTest, EqualBlockIsExactAndAnotherBlockIsNear) {
+  auto p = problem(4, 4, 4);
+  p.layout = Layout::block_interleaved;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  p.block = 8;
+  auto other = p;
+  other.block = 16;
+  const auto file = write("a.jsonl", {line(text(other), 16), line(text(p), 8)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto hits = wisdom.lookup(p, Isa::avx512);
+  ASSERT_EQ(hits.size(), 2u);
+  EXPECT_EQ(hits[0].match, WisdomMatch::exact);
+  EXPECT_EQ(hits[0].config.nr, 8);
+  EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
+}
+
+TEST_F(WisdomTest, FirstFileAndLaterLineWin) {
+  const auto p = text(problem(8, 8, 8));
+  const auto first = write("first.jsonl", {line(p, 1), line(p, 2)});
+  const auto second = write("second.jsonl", {line(p, 3)});
+  const Wisdom wisdom({first, second}, "Abacus 1");
+  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 3u);
+  EXPECT_EQ(hits[0].config.nr, 2);
+  EXPECT_EQ(hits[1].config.nr, 1);
+  EXPECT_EQ(hits[2].config.nr, 3);
+}
+
+TEST_F(WisdomTest, EqualConfigsAreReturnedOnceAndAtMostEight) {
+  std::vector<std::string> lines;
+  for (int nr = 1; nr <= 20; ++nr) {
+    lines.push_back(line(text(problem(8, 8, 8)), nr));
+    lines.push_back(line(text(problem(8, 8, 8)), nr));
+  }
+  const Wisdom wisdom({write("a.jsonl", lines)}, "Abacus 1");
+  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 8u);
+  for (std::size_t i = 0; i < hits.size(); ++i) EXPECT_EQ(hits[i].config.nr, 20 - static_cast<int>(i));
+}
+
+TEST_F(WisdomTest, OtherFamiliesAndRunHeadersAreSkipped) {
+  const auto file =
+      write("a.jsonl", {R"({"command": "tilewright tune"})", R"({"family": "gemm", "problem": "x"})",
+                        R"({"summary": true, "family": "gemm_small_cpu"})", line(text(problem(8, 8, 8)), 1)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  ASSERT_EQ(wisdom.records().size(), 1u);
+  EXPECT_EQ(wisdom.records()[0].device, "Abacus 1");
+  EXPECT_EQ(wisdom.records()[0].seconds, 1e-6);
+  EXPECT_EQ(wisdom.records()[0].text, line(text(problem(8, 8, 8)), 1));
+  EXPECT_EQ(wisdom.lookup(problem(8, 8, 8), Isa::avx512).size(), 1u);
+}
+
+TEST_F(WisdomTest, WrongConfigsAreSkipped) {
+  auto failed = nlohmann::json::parse(line(text(problem(8, 8, 8)), 1));
+  failed["verdict"] = "failed";
+  auto passed = nlohmann::json::parse(line(text(problem(8, 8, 8)), 2));
+  passed["verdict"] = "passed";
+  const Wisdom wisdom({write("a.jsonl", {failed.dump(), passed.dump()})}, "Abacus 1");
+  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].config.nr, 2);
+  EXPECT_EQ(wisdom.records().size(), 2u);  // a list shows the warning too
+}
+
+TEST_F(WisdomTest, MalformedLinesAreNamed) {
+  const std::vector<std::string> bad = {
+      "{",
+      "[]",
+      R"({"problem": "gemm:f64:nn:m=8,n=8,k=8"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f65:nn:m=8,n=8,k=8", "config": {}, "device": "x"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "device": "x"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {"no": 1}, "device": "x"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {"nr": "x"}, "device": "x"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}, "device": "x", "seconds": "1"})"};
+  for (const auto& text_of_line : bad) {
+    const auto file = write("bad.jsonl", {line(text(problem(8, 8, 8)), 1), text_of_line});
+    const Wisdom wisdom({file}, "Abacus 1");
+    for (int attempt = 0; attempt < 2; ++attempt) {  // a failed read is not taken for an empty file later
+      try {
+        (void)wisdom.records();
+        ADD_FAILURE() << "accepted " << text_of_line;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::io);
+        EXPECT_NE(std::string(error.what()).find(file + ":2"), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
+TEST_F(WisdomTest, LookupIsQuickAmongThousands) {
+  std::vector<std::string> lines;
+  for (int n = 2; n <= 33; ++n)
+    for (int k = 2; k <= 33; ++k) lines.push_back(line(text(problem(n, n, k)), 1 + n % 8));
+  const Wisdom wisdom({write("a.jsonl", lines)}, "Abacus 1");
+  (void)wisdom.records();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) (void)wisdom.lookup(problem(20, 20, 20), Isa::avx512);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_LT(seconds / 100, 0.05);  // generous: sanitizers and busy machines
+}
+
+}  // namespace
+}  // namespace tilewright
