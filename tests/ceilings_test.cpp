@@ -6,13 +6,13 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <vector>
 
 #include "measure/buffers.hpp"
 #include "measure/compute_peak.hpp"
 #include "measure/streaming.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -21,16 +21,8 @@ namespace fs = std::filesystem;
 
 class CeilingsFile : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              (std::string("ceilings_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    path_ = (folder_ / "deep" / "ceilings.jsonl").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
-  std::string path_;
+  TempFolder folder_;
+  std::string path_ = folder_ / "deep/ceilings.jsonl";
 };
 
 Ceilings sample(const std::string& device, std::int64_t threads, double update) {
@@ -66,8 +58,7 @@ TEST_F(CeilingsFile, DamagedLinesAreDropped) {
 }
 
 TEST_F(CeilingsFile, AnImpossibleFolderIsAnError) {
-  fs::create_directories(folder_);
-  std::ofstream(folder_ / "deep") << "a file where the folder should be";
+  folder_.write("deep", "a file where the folder should be");
   EXPECT_THROW(save_ceilings(path_, sample("x", 1, 10)), Error);
 }
 

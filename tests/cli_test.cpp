@@ -2,9 +2,7 @@
 // copies, that verification finds a wrong element, bounds, and the log. What users see is tested by
 // cli/cli_test.py.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -13,6 +11,7 @@
 #include "gemm_pieces.hpp"
 #include "gemm_verify.hpp"
 #include "record_log.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -215,14 +214,14 @@ TEST(Pieces, CoverTheWholeOnce) {
 }
 
 TEST(RecordLog, MergesAndNamesABadLine) {
-  const auto path = std::filesystem::temp_directory_path() / ("tilewright_log_" + std::to_string(getpid()));
-  std::filesystem::remove(path);
+  const TempFolder folder;
+  const std::string path = folder / "log.jsonl";
   auto p = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10");
   p.residency = Residency::l1;
-  record_run(path.string(), p, 1);
-  record_run(path.string(), p, 2);
+  record_run(path, p, 1);
+  record_run(path, p, 2);
   p.residency = Residency::cold;
-  record_run(path.string(), p, 4);
+  record_run(path, p, 4);
   std::ifstream stream(path);
   std::string line;
   std::getline(stream, line);
@@ -233,13 +232,12 @@ TEST(RecordLog, MergesAndNamesABadLine) {
   EXPECT_NE(line.find(R"("residency":"cold")"), std::string::npos);
   std::ofstream(path, std::ios::app) << "nonsense\n";
   try {
-    record_run(path.string(), p, 1);
+    record_run(path, p, 1);
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_NE(std::string(error.what()).find("line 3"), std::string::npos) << error.what();
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "measure/observer.hpp"
+#include "support/temp_folder.hpp"
 #include "tune/sweep_log.hpp"
 
 namespace tilewright {
@@ -127,16 +128,10 @@ TEST(Observers, EnergyIsADifferenceOrAReason) {
 
 class Folder : public testing::Test {
  protected:
-  Folder() : path_(std::filesystem::path(testing::TempDir()) / "contest_test") {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() override { std::filesystem::remove_all(path_); }
-  void put(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-  std::filesystem::path path_;
+  void put(const std::string& name, const std::string& text) { folder_.write(name, text); }
+
+  TempFolder folder_;
+  std::filesystem::path path_ = folder_.path();
 };
 
 TEST_F(Folder, RaplAddsPackagesAndSurvivesWrapping) {

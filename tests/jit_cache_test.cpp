@@ -8,6 +8,8 @@
 
 #include <fstream>
 
+#include "support/temp_folder.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -15,12 +17,6 @@ namespace fs = std::filesystem;
 
 class JitCacheTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("jit_cache_test_" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   JitBinary get(const JitCache& cache, const JitKey& key) {
     return cache.get(key, [&] {
       ++builds_;
@@ -28,13 +24,13 @@ class JitCacheTest : public testing::Test {
     });
   }
 
-  fs::path folder_;
+  TempFolder folder_;
   int builds_ = 0;
   JitKey key_{"source", {{"a.hpp", "text"}}, {"-arch=sm_90"}, "nvrtc 13.0"};
 };
 
 TEST_F(JitCacheTest, SecondRequestIsKept) {
-  const JitCache cache(folder_);
+  const JitCache cache(folder_.path());
   EXPECT_EQ(get(cache, key_).code, "code of source");
   EXPECT_EQ(get(cache, key_).code, "code of source");
   EXPECT_EQ(get(cache, key_).function, "function");
@@ -43,7 +39,7 @@ TEST_F(JitCacheTest, SecondRequestIsKept) {
 }
 
 TEST_F(JitCacheTest, EveryPartOfTheKeyCounts) {
-  const JitCache cache(folder_);
+  const JitCache cache(folder_.path());
   get(cache, key_);
   for (auto change :
        {+[](JitKey& key) { key.source += " "; }, +[](JitKey& key) { key.headers[0].second = "other"; },
@@ -58,7 +54,7 @@ TEST_F(JitCacheTest, EveryPartOfTheKeyCounts) {
 }
 
 TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
-  const JitCache cache(folder_);
+  const JitCache cache(folder_.path());
   for (const char* name : {"kernel.cubin", "seal", "key", "kernel.log"}) {
     get(cache, key_);
     const int before = builds_;
@@ -85,7 +81,7 @@ TEST_F(JitCacheTest, SixteenProcessesAtOnce) {
     const pid_t child = fork();
     if (child == 0) {
       bool right = true;
-      const JitCache cache(folder_);
+      const JitCache cache(folder_.path());
       for (int round = 0; round < 20; ++round) {
         JitKey key = key_;
         key.source = "source " + std::to_string(round);
@@ -100,16 +96,14 @@ TEST_F(JitCacheTest, SixteenProcessesAtOnce) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  for (const auto& entry : fs::directory_iterator(folder_))
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
     EXPECT_NE(entry.path().filename().string()[0], '.');
 }
 
 TEST_F(JitCacheTest, HeadersAreFollowed) {
-  fs::create_directories(folder_ / "kernel");
-  std::ofstream(folder_ / "kernel" / "a.cuh") << "#include \"kernel/b.cuh\"\n#include <vector>\n";
-  std::ofstream(folder_ / "kernel" / "b.cuh")
-      << "#include \"kernel/a.cuh\"\n  #  include \"host/only.hpp\"\n";
-  const auto headers = reachable_headers("#include \"kernel/a.cuh\"\n", folder_);
+  folder_.write("kernel/a.cuh", "#include \"kernel/b.cuh\"\n#include <vector>\n");
+  folder_.write("kernel/b.cuh", "#include \"kernel/a.cuh\"\n  #  include \"host/only.hpp\"\n");
+  const auto headers = reachable_headers("#include \"kernel/a.cuh\"\n", folder_.path());
   ASSERT_EQ(headers.size(), 2u);
   EXPECT_EQ(headers[0].first, "kernel/a.cuh");
   EXPECT_EQ(headers[1].first, "kernel/b.cuh");

@@ -11,13 +11,13 @@
 #include <array>
 #include <complex>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <vector>
 
 #include "gemm/layout_costs.hpp"
 #include "support/pages.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -320,8 +320,8 @@ TEST(LayoutCost, RecordsSurviveJson) {
 }
 
 TEST(LayoutCost, IsKeptPerDeviceAndCase) {
-  const std::string path = ::testing::TempDir() + "layout_costs_test/layout_costs.jsonl";
-  std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+  const TempFolder folder;
+  const std::string path = folder / "new/layout_costs.jsonl";
   LayoutCosts costs{.m = 3, .n = 3, .k = 3, .block = 8, .convert_in_s = 1e-9, .direct_s = 3e-9};
   EXPECT_TRUE(load_layout_costs(path, "this").empty());
   save_layout_costs(path, "this", {costs});

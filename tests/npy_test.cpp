@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temp_folder.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -16,24 +18,14 @@ namespace fs = std::filesystem;
 
 class NpyTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("tilewright_npy_test_" + std::to_string(getpid()) + "_" +
-                                           ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string write(const std::string& bytes) {
-    const auto path = (folder_ / "A.npy").string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
+  std::string write(const std::string& bytes) { return folder_.write("A.npy", bytes); }
   static std::string read(const fs::path& path) {
     std::ifstream stream(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   std::size_t file_count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
 
   static std::string file_bytes(const std::string& dictionary, std::size_t data_bytes, char version = 1) {
@@ -59,7 +51,7 @@ class NpyTest : public ::testing::Test {
     return "accepted";
   }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 bool contains(const std::string& text, const std::string& part) {
@@ -142,9 +134,9 @@ TEST_F(NpyTest, EveryTruncationOfAHeaderIsRefused) {
 }
 
 TEST_F(NpyTest, RefusesMissingFilesAndFolders) {
-  EXPECT_THROW(NpyInput((folder_ / "absent.npy").string(), "B"), Error);
+  EXPECT_THROW(NpyInput(folder_ / "absent.npy", "B"), Error);
   try {
-    NpyInput(folder_.string(), "B");
+    NpyInput(folder_.path().string(), "B");
     FAIL();
   } catch (const Error& error) {
     EXPECT_TRUE(contains(error.what(), "is a folder"));
@@ -152,7 +144,7 @@ TEST_F(NpyTest, RefusesMissingFilesAndFolders) {
 }
 
 TEST_F(NpyTest, OutputAppearsOnCommitAndReadsBack) {
-  const auto path = (folder_ / "C.npy").string();
+  const auto path = folder_ / "C.npy";
   const std::vector<std::int64_t> shape = {1000, 3, 2};
   {
     NpyOutput output(path, DType::f64, false, shape);
@@ -171,7 +163,7 @@ TEST_F(NpyTest, OutputAppearsOnCommitAndReadsBack) {
 }
 
 TEST_F(NpyTest, AbandonedOutputLeavesTheOldFile) {
-  const auto path = (folder_ / "C.npy").string();
+  const auto path = folder_ / "C.npy";
   std::ofstream(path) << "old";
   { NpyOutput output(path, DType::f32, true, {4, 4}); }
   EXPECT_EQ(read(path), "old");
@@ -193,8 +185,8 @@ TEST_F(NpyTest, OutputThatCannotBeIsRefused) {
     }
     return ErrorCode::ok;
   };
-  EXPECT_EQ(code((folder_ / "absent" / "C.npy").string()), ErrorCode::invalid_argument);
-  EXPECT_EQ(code(folder_.string()), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(folder_ / "absent/C.npy"), ErrorCode::invalid_argument);
+  EXPECT_EQ(code(folder_.path().string()), ErrorCode::invalid_argument);
   EXPECT_EQ(code("/dev/null"), ErrorCode::invalid_argument);
 }
 

@@ -7,7 +7,6 @@
 
 #include <complex>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "core/dispatch.hpp"
@@ -16,6 +15,7 @@
 #include "gemm/placement.hpp"
 #include "kernel/jit_x86.hpp"
 #include "operands.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -209,18 +209,12 @@ TEST(Wisdom, NoticesCanBeSilenced) {
 
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() /
-              ("tilewright_plan_test_" + std::to_string(std::random_device{}()) + ".jsonl")) {
-    std::ofstream(path_) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
+  explicit TemporaryFile(const std::string& text) { folder_.write("wisdom.jsonl", text); }
+  std::string path() const { return folder_ / "wisdom.jsonl"; }
 
  private:
-  std::filesystem::path path_;
+  TempFolder folder_;
 };
-
 TEST(Config, WisdomIsUsedAndNamed) {
   const GemmProblem p =
       parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000:beta=one:residency=cold");

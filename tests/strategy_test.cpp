@@ -8,6 +8,7 @@
 #include <set>
 
 #include "measure/estimate.hpp"
+#include "support/temp_folder.hpp"
 #include "tune/replay.hpp"
 
 namespace tilewright {
@@ -134,11 +135,9 @@ TEST(Strategies, AnUnknownNameIsRefusedWithTheKnownOnes) {
 
 class ReplayFile : public testing::Test {
  protected:
-  std::string write(const std::string& text) {
-    const std::string path = testing::TempDir() + "strategy_test_sweep.jsonl";
-    std::ofstream(path) << text;
-    return path;
-  }
+  std::string write(const std::string& text) { return folder_.write("sweep.jsonl", text); }
+
+  TempFolder folder_;
 };
 
 TEST_F(ReplayFile, SamplesOfAConfigAreOnePointWithTheirMedian) {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "cases.hpp"
 #include "kernel/jit_x86.hpp"
+#include "support/temp_folder.hpp"
 #include "tune/candidate_check.hpp"
 #include "tune/gate.hpp"
 #include "tune/tuner.hpp"
@@ -114,11 +114,9 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
   for (const char* key : {"family", "problem", "config", "device", "source_hash", "compiler", "objective",
                           "seconds", "seconds_low", "seconds_high", "samples", "verdict", "time"})
     EXPECT_TRUE(record.contains(key)) << key;
-  const auto path = std::filesystem::path(testing::TempDir()) / "tune_test_wisdom.jsonl";
-  std::ofstream(path) << record.dump() << '\n';
-  const Wisdom wisdom({path.string()}, record["device"]);
+  const TempFolder folder;
+  const Wisdom wisdom({folder.write("wisdom.jsonl", record.dump() + "\n")}, record["device"]);
   const auto hits = wisdom.lookup(problem, options.isa);
-  std::filesystem::remove(path);
   ASSERT_FALSE(hits.empty());
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
   EXPECT_EQ(hits[0].config, result.config);

@@ -11,21 +11,14 @@
 #include "core/build_info.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_small_cpu_config.hpp"
+#include "support/temp_folder.hpp"
 #include "wisdom/record.hpp"
 
 namespace tilewright {
 
 class WisdomFolder : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("tilewright_wisdom_" + std::to_string(getpid()) + "_" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   static GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k) {
     GemmProblem p;
@@ -57,12 +50,7 @@ class WisdomFolder : public ::testing::Test {
     return r;
   }
 
-  static std::string bytes_of(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
-
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 }  // namespace tilewright

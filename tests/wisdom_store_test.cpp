@@ -448,7 +448,7 @@ TEST_F(WisdomStoreTest, AMissingDatabaseIsEmptyUntilItIsMade) {
 TEST_F(WisdomStoreTest, FilesThatMayNotBeWrittenAreRead) {
   WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
   ASSERT_EQ(chmod(file().c_str(), 0444), 0);
-  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
   const int status = status_of(child([&] {
     if (geteuid() == 0 && setuid(65534) != 0) throw std::runtime_error("setuid");
     if (found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)) != std::vector<int>{1})
@@ -463,7 +463,7 @@ TEST_F(WisdomStoreTest, FilesThatMayNotBeWrittenAreRead) {
       if (!refused) throw std::runtime_error(target + " was written");
     }
   }));
-  chmod(folder_.c_str(), 0755);
+  chmod(folder_.path().c_str(), 0755);
   EXPECT_EQ(status, 0);
 }
 

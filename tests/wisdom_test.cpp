@@ -5,30 +5,22 @@
 #include "wisdom/wisdom.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
+
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
 
 class WisdomTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("tilewright_wisdom_test_" + std::to_string(getpid()) + "_" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::vector<std::string>& lines) {
-    const auto path = folder_ / name;
+    const std::string path = folder_ / name;
     std::ofstream stream(path);
     for (const auto& line : lines) stream << line << '\n';
-    return path.string();
+    return path;
   }
 
   // A record whose nr tells the test which one was found.
@@ -57,7 +49,7 @@ class WisdomTest : public ::testing::Test {
   }
   static std::string text(const GemmProblem& p) { return to_string(p); }
 
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(WisdomTest, NothingIsReadBeforeTheFirstLookup) {
@@ -67,7 +59,7 @@ TEST_F(WisdomTest, NothingIsReadBeforeTheFirstLookup) {
 }
 
 TEST_F(WisdomTest, MissingFileIsEmpty) {
-  const Wisdom wisdom({(folder_ / "absent.jsonl").string()}, "Abacus 1");
+  const Wisdom wisdom({folder_ / "absent.jsonl"}, "Abacus 1");
   EXPECT_TRUE(wisdom.lookup(problem(8, 8, 8), Isa::avx512).empty());
   EXPECT_TRUE(wisdom.records().empty());
 }
