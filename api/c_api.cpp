@@ -48,7 +48,7 @@ E to_enum(const char* argument, int value, int last) {
 }
 DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
 // A value that is no op stays none, so that the library's own checks report it like any other bad argument.
-Op to_op(int value) { return static_cast<Op>(value < 0 || value > TILEWRIGHT_CONJ_TRANS ? 255 : value); }
+Op to_op(int value) { return static_cast<Op>(value < 0 || value > 255 ? 255 : value); }
 
 GemmOptions to_options(const tilewright_options* options) {
   GemmOptions result;

@@ -3,6 +3,7 @@
 // bench_run and bench_report.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "bench_families.hpp"
@@ -70,7 +71,30 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
   for (const auto& object : summary.objects()) json.write(object);
 }
 
-void run_bench(const BenchFlags& flags) {
+// Flags that a family does not read: giving one is refused, since it would promise what is not measured.
+const std::map<std::string, std::vector<std::string>>& flags_without_use() {
+  static const std::map<std::string, std::vector<std::string>> table = {
+      {"overhead",
+       {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
+        "--counters", "--peers", "--record"}},
+      {"layout", {"--numa", "--counters", "--record", "--candidate", "--config"}},
+      {"transfer",
+       {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
+        "--threads", "--candidate", "--config", "--counters", "--peers", "--record"}}};
+  return table;
+}
+
+void refuse_flags_without_use(const CLI::App& verb, const std::string& family) {
+  const auto at = flags_without_use().find(family);
+  if (at == flags_without_use().end()) return;
+  for (const std::string& name : at->second)
+    if (verb.get_option(name)->count() > 0)
+      throw Error(ErrorCode::invalid_argument, name,
+                  fmt::format("{}: 'bench {}' has no use for it", name, family));
+}
+
+void run_bench(const CLI::App& verb, const BenchFlags& flags) {
+  refuse_flags_without_use(verb, flags.family);
   const BenchPlan plan = plan_bench(flags);
   if (flags.family == "overhead") return bench_overhead(flags, plan);
   if (flags.family == "layout") return bench_layout(flags, plan);
@@ -132,7 +156,7 @@ void add_bench(CLI::App& app) {
       "its own.\n"
       "Example: tilewright bench --dtype f64 --sizes 2:16,5x13x23 --beta 0,1 --residency cold,l2,l1 --json "
       "run.jsonl");
-  verb->callback([flags] { run_bench(*flags); });
+  verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }
 
 }  // namespace tilewright::cli

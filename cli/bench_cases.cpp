@@ -97,14 +97,14 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   problem.m = shape.size.m;
   problem.n = shape.size.n;
   problem.k = shape.size.k;
-  const std::int64_t pad = parse_counts("--pad-ld", flags.pad_ld, 0).front();
+  const std::int64_t pad = parse_count("--pad-ld", flags.pad_ld, 0);
   problem.lda = problem.a_rows() + pad;
   problem.ldb = problem.b_rows() + pad;
   problem.ldc = problem.m + pad;
   const bool pointers = shape.layout == Layout::grouped || shape.layout == Layout::variable;
   problem.layout = pointers ? Layout::pointer : shape.layout;
   problem.block = shape.block;
-  problem.alpha = scalar_class(parse_numbers("--alpha", flags.alpha).front());
+  problem.alpha = scalar_class(parse_number("--alpha", flags.alpha));
   problem.beta = scalar_class(shape.beta);
   problem.residency = shape.residency;
   const std::int64_t fits = default_batch_count(problem, shape.residency);
@@ -147,14 +147,14 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   refuse_what_is_not_built(flags);
   BenchPlan plan;
   choose_peers(flags, plan);
-  plan.repetitions = static_cast<int>(parse_counts("--repetitions", flags.repetitions, 1).front());
+  plan.repetitions = static_cast<int>(parse_count("--repetitions", flags.repetitions, 1));
   const auto batches =
       flags.batch.empty() ? std::vector<std::int64_t>{0} : parse_counts("--batch", flags.batch, 1);
   const auto orders = parse_names<PointerOrder>("--pointer-order", flags.pointer_order);
   const auto data = parse_names<Data>("--data", flags.data);
   BenchCase one;
   one.family = flags.family;
-  one.alpha = parse_numbers("--alpha", flags.alpha).front();
+  one.alpha = parse_number("--alpha", flags.alpha);
   one.target = flags.target;
   one.options.candidate = flags.candidate;
   one.options.config = flags.config;

@@ -13,23 +13,23 @@ namespace {
   throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, item, what));
 }
 
-double number(const std::string& flag, const std::string& item) {
+}  // namespace
+
+double parse_number(const std::string& flag, const std::string& text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-  if (error != std::errc() || end != item.data() + item.size() || !std::isfinite(value))
-    refuse(flag, item, "not a number");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    refuse(flag, text, "not a number");
   return value;
 }
 
 // Whole numbers may be written 1e6.
-std::int64_t count(const std::string& flag, const std::string& item, std::int64_t least) {
-  const double value = number(flag, item);
-  if (value != std::floor(value) || std::abs(value) > 9e15) refuse(flag, item, "not a whole number");
-  if (value < double(least)) refuse(flag, item, fmt::format("must be at least {}", least));
+std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least) {
+  const double value = parse_number(flag, text);
+  if (value != std::floor(value) || std::abs(value) > 9e15) refuse(flag, text, "not a whole number");
+  if (value < double(least)) refuse(flag, text, fmt::format("must be at least {}", least));
   return static_cast<std::int64_t>(value);
 }
-
-}  // namespace
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> items;
@@ -47,9 +47,9 @@ std::vector<std::int64_t> parse_counts(const std::string& flag, const std::strin
   for (const std::string& item : split(text, ',')) {
     const std::vector<std::string> parts = split(item, ':');
     if (parts.size() > 3) refuse(flag, item, "a range is first:last or first:last:step");
-    const std::int64_t first = count(flag, parts[0], least);
-    const std::int64_t last = parts.size() > 1 ? count(flag, parts[1], least) : first;
-    const std::int64_t step = parts.size() > 2 ? count(flag, parts[2], 1) : 1;
+    const std::int64_t first = parse_count(flag, parts[0], least);
+    const std::int64_t last = parts.size() > 1 ? parse_count(flag, parts[1], least) : first;
+    const std::int64_t step = parts.size() > 2 ? parse_count(flag, parts[2], 1) : 1;
     if (last < first) refuse(flag, item, "the range is empty");
     if ((last - first) / step > 1000000) refuse(flag, item, "more than a million values");
     for (std::int64_t value = first; value <= last; value += step) values.push_back(value);
@@ -66,14 +66,15 @@ std::vector<Size> parse_sizes(const std::string& flag, const std::string& text) 
     }
     const std::vector<std::string> parts = split(item, 'x');
     if (parts.size() != 3) refuse(flag, item, "a rectangular size is written MxNxK");
-    sizes.push_back({count(flag, parts[0], 1), count(flag, parts[1], 1), count(flag, parts[2], 1)});
+    sizes.push_back(
+        {parse_count(flag, parts[0], 1), parse_count(flag, parts[1], 1), parse_count(flag, parts[2], 1)});
   }
   return sizes;
 }
 
 std::vector<double> parse_numbers(const std::string& flag, const std::string& text) {
   std::vector<double> values;
-  for (const std::string& item : split(text, ',')) values.push_back(number(flag, item));
+  for (const std::string& item : split(text, ',')) values.push_back(parse_number(flag, item));
   return values;
 }
 

@@ -24,6 +24,9 @@ std::vector<std::int64_t> parse_counts(const std::string& flag, const std::strin
 // "2:4,5x13x23" -> squares and rectangles.
 std::vector<Size> parse_sizes(const std::string& flag, const std::string& text);
 std::vector<double> parse_numbers(const std::string& flag, const std::string& text);
+// Flags that take one value refuse a list.
+std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least);
+double parse_number(const std::string& flag, const std::string& text);
 
 template <class E>
 std::vector<E> parse_names(const std::string& flag, const std::string& text) {

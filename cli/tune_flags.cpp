@@ -52,7 +52,7 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
 
 std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
   if (layout != Layout::block_interleaved) return 0;
-  if (!flags.block.empty()) return parse_counts("--block", flags.block, 1).front();
+  if (!flags.block.empty()) return parse_count("--block", flags.block, 1);
   return dtype == DType::f32 || dtype == DType::c64 ? 16 : 8;  // one 64-byte vector of each real component
 }
 

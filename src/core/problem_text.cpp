@@ -23,6 +23,13 @@ constexpr std::array integer_keys{
 constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
                                IntegerKey{"k", &GemmProblem::k}};
 
+// Blocks are of interleaved batches, strides of strided ones; the other keys are everyone's.
+bool has_meaning(const IntegerKey& key, Layout layout) {
+  const std::string_view name = key.name;
+  if (name == "block") return layout == Layout::interleaved || layout == Layout::block_interleaved;
+  return layout == Layout::strided || !name.starts_with("stride_");
+}
+
 // The problem with the same shapes whose leading dimensions, strides and block have their default values.
 GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   if (!keep_leading_dimensions) problem.lda = problem.ldb = problem.ldc = 0;
@@ -158,8 +165,12 @@ class Parser {
   // Leading dimensions first, then the strides and the block whose defaults depend on them.
   GemmProblem resolve() {
     GemmProblem given = problem_;
-    for (std::size_t i = 0; i < integer_keys.size(); ++i)
-      if (integers_[i]) given.*(integer_keys[i].member) = *integers_[i];
+    for (std::size_t i = 0; i < integer_keys.size(); ++i) {
+      if (!integers_[i]) continue;
+      if (!has_meaning(integer_keys[i], problem_.layout))
+        fail(integer_keys[i].name, fmt::format("means nothing to the layout {}", to_string(problem_.layout)));
+      given.*(integer_keys[i].member) = *integers_[i];
+    }
     GemmProblem result = with_defaults(given, true);
     for (std::size_t i = 0; i < integer_keys.size(); ++i)
       if (integers_[i]) result.*(integer_keys[i].member) = *integers_[i];
@@ -182,8 +193,9 @@ std::string to_string(const GemmProblem& problem) {
   if (batched) text += fmt::format(":{}:batch={}", to_string(problem.layout), problem.batch_count);
   const GemmProblem packed_ld = with_defaults(problem, false);
   const GemmProblem packed_strides = with_defaults(problem, true);
-  for (const auto& [name, member] : integer_keys) {
-    if (member == &GemmProblem::batch_count) continue;
+  for (const IntegerKey& key : integer_keys) {
+    const auto& [name, member] = key;
+    if (member == &GemmProblem::batch_count || !has_meaning(key, problem.layout)) continue;
     const bool leading =
         member == &GemmProblem::lda || member == &GemmProblem::ldb || member == &GemmProblem::ldc;
     const std::int64_t usual = (leading ? packed_ld : packed_strides).*member;

@@ -20,9 +20,10 @@ VERBS = ("gemm", "bench", "tune", "explain", "info", "wisdom", "analyze", "calib
 
 
 def run(*arguments, **environment):
-    with tempfile.TemporaryDirectory() as data:  # the user's own wisdom must not decide what a test sees
+    with tempfile.TemporaryDirectory() as data:  # the user's own files must not decide what a test sees
         return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "XDG_DATA_HOME": data, "TILEWRIGHT_NOTICES": "off", **environment},
+                              env={**os.environ, "XDG_DATA_HOME": data, "XDG_CACHE_HOME": data,
+                                   "TILEWRIGHT_NOTICES": "off", **environment},
                               timeout=300)
 
 
@@ -292,6 +293,13 @@ class WrongUse(Case):
         self.refused(*job, "--nonsense", says=("--nonsense",))
         self.refused("gemm", self.a, self.b, says=("output",))
         self.refused("gemm", says=("A",))
+
+    def test_bench_refuses_what_a_family_does_not_read(self):
+        self.refused("bench", "transfer", "--counters", says=("--counters", "transfer"))
+        self.refused("bench", "layout", "--config", "{}", says=("--config", "layout"))
+        self.refused("bench", "overhead", "--threads", "2", says=("--threads", "overhead"))
+        self.refused("bench", "--alpha", "1,2", says=("--alpha", "1,2"))
+        self.refused("bench", "--repetitions", "3:5", says=("--repetitions", "3:5"))
 
     def test_failed_jobs(self):
         self.refused("gemm", self.a, self.b, "-o", "/dev/null", says=("/dev/null",))

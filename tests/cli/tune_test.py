@@ -23,6 +23,9 @@ class Tune(unittest.TestCase):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
         self.sweep = self.folder / "sweep.jsonl"
+        # Neither the user's wisdom nor their caches take part.
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "data"),
+                            "XDG_CACHE_HOME": str(self.folder / "cache")}
 
     def tearDown(self):
         self.temporary.cleanup()
@@ -32,7 +35,7 @@ class Tune(unittest.TestCase):
 
     def tune(self, *arguments, code=0, **environment):
         result = subprocess.run(self.command(*arguments), capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                env={**os.environ, **environment}, timeout=300)
+                                env={**self.environment, **environment}, timeout=300)
         self.assertEqual(result.returncode, code, result.stderr)
         return result
 
@@ -40,7 +43,8 @@ class Tune(unittest.TestCase):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
     def start(self, *arguments):
-        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.environment)
 
     def await_turns(self, count):
         end = time.time() + 60
@@ -91,7 +95,9 @@ class Tune(unittest.TestCase):
         for strategy in ("random", "local", "model"):
             self.tune(PROBLEM, "--budget", "0.5s", "--strategy", strategy, "--json", self.folder / "w.jsonl")
             self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["verdict"], "passed")
-        self.tune(PROBLEM, "--budget", "0.5s", "--where", "k_sets<=1", "--space", "whole")
+        # What wisdom knows takes part whatever is restricted: here it knows nothing yet.
+        self.tune(PROBLEM, "--budget", "0.5s", "--where", "k_sets<=1", "--space", "whole",
+                  TILEWRIGHT_WISDOM=str(self.folder / "empty.sqlite"))
         for line in self.lines(self.sweep):
             self.assertLessEqual(line.get("config", {}).get("k_sets", 1), 1)
 
