@@ -6,8 +6,10 @@ execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=
 if(GIT_FAILED)
   set(COMMIT "unknown")
 endif()
-# What a generated kernel depends on: its config, its generators and the code buffer.
+# What a generated kernel depends on: its config, its generators and the code buffer; not the files *_space.cpp, which say
+# only which config is taken.
 file(GLOB SOURCES ${SOURCE_DIR}/src/kernel/gemm_small_cpu*.?pp ${SOURCE_DIR}/src/kernel/jit_x86*.?pp)
+list(FILTER SOURCES EXCLUDE REGEX "_space\\.cpp$")
 list(SORT SOURCES)
 set(HASHES "")
 foreach(SOURCE ${SOURCES})

@@ -13,6 +13,8 @@ Space<GemmSmallCpuConfig> columns_space(const GemmProblem& problem, Isa isa);
 Space<GemmSmallCpuConfig> columns_search(const GemmProblem& problem, Isa isa);
 GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa);
 std::shared_ptr<const SmallKernel> make_columns(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+// Byte offsets inside a matrix are 32-bit displacements in columns kernels.
+bool within_displacement(const GemmProblem& problem);
 
 Space<GemmSmallCpuConfig> interleaved_space(const GemmProblem& problem, Isa isa);
 Space<GemmSmallCpuConfig> interleaved_search(const GemmProblem& problem, Isa isa);
