@@ -22,6 +22,8 @@
 namespace tilewright::bench {
 namespace {
 
+constexpr int device_alignment = 128;  // of the buffers that operands lie in, guards included
+
 struct Flags {
   std::vector<DType> dtypes = {DType::f64, DType::f32};
   int first = 2, last = 32;
@@ -233,7 +235,7 @@ class Bench {
   }
 
   std::vector<Trial> candidates(const GemmProblem& p, const std::vector<GemmSmallConfig>& shortlist) {
-    const GemmSmallShape shape = gemm_small_shape(p, p.lda % 2 ? int(size_bytes(p.dtype)) : 16);
+    const GemmSmallShape shape = gemm_small_shape(p, device_alignment);
     std::vector<Trial> trials;
     const auto configs =
         shortlist.empty() ? gemm_small_promising(shape, p.dtype, gpu_.limits(), flags_.configs) : shortlist;
@@ -266,8 +268,7 @@ class Bench {
     for (const DType dtype : flags_.dtypes)
       for (int i = 0; i < flags_.repetitions; ++i) {
         const GemmProblem p = any_problem(dtype, random);
-        const auto space = gemm_small_space(gemm_small_shape(p, p.lda % 2 ? int(size_bytes(dtype)) : 16),
-                                            dtype, gpu_.limits());
+        const auto space = gemm_small_space(gemm_small_shape(p, device_alignment), dtype, gpu_.limits());
         auto configs = space.sample(flags_.configs, random);
         for (auto& config : configs) config.k_unroll = config.k_unroll == 0 ? 4 : config.k_unroll;
         const std::size_t asked = configs.size();

@@ -35,12 +35,6 @@ std::vector<int> up_to(int size, std::initializer_list<int> values) {
   return result;
 }
 
-// Registers that a thread needs at least: its sums, one step's operands, addresses.
-int registers_needed(const GemmSmallConfig& c, DType dtype) {
-  const int words = static_cast<int>(size_bytes(dtype)) / 4;
-  return (c.thread_m * c.thread_n + c.thread_m + c.thread_n) * words + 24;
-}
-
 // Share of a block's threads that have work, over the rounds that a tile takes.
 double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   const int units = gemm_small_units(s, c);
@@ -49,25 +43,6 @@ double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
 // Share of the computed elements that are elements of C.
 double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
-}
-
-// Warps that a multiprocessor holds of this config; they hide each other's latency.
-double resident_warps(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
-                      const GpuLimits& limits) {
-  const int shared = gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes;
-  const int blocks =
-      std::min({limits.shared_bytes_per_multiprocessor / (shared + limits.shared_bytes_reserved),
-                limits.registers_per_multiprocessor / (registers_needed(c, dtype) * c.threads),
-                limits.threads_per_multiprocessor / c.threads, 32});
-  return double(std::max(1, blocks)) * c.threads / 32;
-}
-
-// Whether tiles of all operands begin and end at multiples of `piece` bytes.
-bool tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
-  const auto fits = [&](GemmSmallStep step, int elements) {
-    return step == GemmSmallStep::broadcast || elements * c.matrices_per_block * element_bytes % piece == 0;
-  };
-  return fits(s.step_a, s.m * s.k) && fits(s.step_b, s.k * s.n) && fits(s.step_c, s.m * s.n);
 }
 
 // The axes that change the code of a block and not what it does.
@@ -85,7 +60,8 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
     return c.blocks_per_sm * c.threads <= limits.threads_per_multiprocessor &&
            c.blocks_per_sm * (gemm_small_memory(s, c, bytes).total_bytes + limits.shared_bytes_reserved) <=
                limits.shared_bytes_per_multiprocessor &&
-           c.blocks_per_sm * c.threads * registers_needed(c, dtype) <= limits.registers_per_multiprocessor;
+           c.blocks_per_sm * c.threads * gemm_small_registers(c, dtype) <=
+               limits.registers_per_multiprocessor;
   });
 }
 
@@ -99,16 +75,23 @@ void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, cons
   space.require("asynchronous copies need compute capability 8.0", [=](const C& c) {
     return c.load != GemmSmallLoad::async || limits.compute_capability >= 80;
   });
-  space.require("bulk copies need packed or broadcast operands at multiples of 16 bytes",
-                [=](const C& c) { return c.load != GemmSmallLoad::bulk || (packed && s.align_bytes >= 16); });
+  space.require("bulk copies need packed or broadcast operands",
+                [=](const C& c) { return c.load != GemmSmallLoad::bulk || packed; });
   space.axis(&C::store, {GemmSmallStore::bulk, GemmSmallStore::shared, GemmSmallStore::direct});
-  space.require(
-      "bulk stores need compute capability 9.0 and a packed C at multiples of 16 bytes", [=](const C& c) {
-        return c.store != GemmSmallStore::bulk ||
-               (limits.compute_capability >= 90 && s.align_bytes >= 16 && s.step_c == GemmSmallStep::packed);
-      });
+  space.require("bulk stores need compute capability 9.0 and a packed C", [=](const C& c) {
+    return c.store != GemmSmallStore::bulk ||
+           (limits.compute_capability >= 90 && s.step_c == GemmSmallStep::packed);
+  });
   space.require("operands that are read directly need no staged store", [](const C& c) {
     return c.load != GemmSmallLoad::direct || c.store == GemmSmallStore::direct;
+  });
+  space.axis(&C::shift_bytes, {128, 32, 16});
+  space.require("only bulk copies shift tiles", [](const C& c) {
+    return c.shift_bytes == 16 || c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
+  });
+  space.axis(&C::refill, {GemmSmallRefill::spare, GemmSmallRefill::at_once, GemmSmallRefill::late});
+  space.require("only bulk stores are waited for before stages are loaded again", [](const C& c) {
+    return c.refill == GemmSmallRefill::late || c.store == GemmSmallStore::bulk;
   });
 }
 
@@ -148,17 +131,18 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.axis(&C::matrices_per_block,
              {1,  2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  32,   40,   48,
               64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048});
-  space.require(
-      "asynchronous copies of packs begin at multiples of 16 bytes in every stage", [=](const C& c) {
-        return c.load != GemmSmallLoad::async || c.store != GemmSmallStore::bulk || tiles_of(16, s, c, bytes);
-      });
+  space.require("asynchronous copies of packs begin at multiples of 16 bytes in every stage",
+                [=](const C& c) {
+                  return c.load != GemmSmallLoad::async || c.store != GemmSmallStore::bulk ||
+                         gemm_small_tiles_of(16, s, c, bytes);
+                });
   space.axis(&C::stages, {1, 2, 3, 4, 6});
   space.require("without a load path through shared memory there is one stage",
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
   space.axis(&C::thread_m, up_to(s.m, {1, 2, 3, 4, 6, 8, 16}));
   space.axis(&C::thread_n, up_to(s.n, {1, 2, 3, 4, 6, 8, 16}));
   space.require("thread tiles fit the registers of a thread",
-                [=](const C& c) { return registers_needed(c, dtype) <= 255; });
+                [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {
     return gemm_small_memory(s, c, bytes).total_bytes <= limits.shared_bytes_per_block;
   });
@@ -168,7 +152,7 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.require("no warp of a block is without work",
                 [=](const C& c) { return c.threads == 32 || gemm_small_units(s, c) > c.threads - 32; });
   space.require("the registers of a block exist on the device", [=](const C& c) {
-    return registers_needed(c, dtype) * c.threads <= limits.registers_per_multiprocessor;
+    return gemm_small_registers(c, dtype) * c.threads <= limits.registers_per_multiprocessor;
   });
   add_code_axes(space, s, dtype, limits);
   return space;
@@ -188,7 +172,7 @@ bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, 
   for (const int count : counts) {
     GemmSmallConfig trial = c;
     trial.matrices_per_block = count;
-    if (whole_sectors && !tiles_of(sector_bytes, s, trial, element_bytes)) continue;
+    if (whole_sectors && !gemm_small_tiles_of(sector_bytes, s, trial, element_bytes)) continue;
     if (c.matrices_per_block != 0 && count * largest > stage_bytes) break;
     c.matrices_per_block = count;
   }
@@ -217,28 +201,31 @@ class Shortlist {
   // The fastest way in and out that the device and the shape allow.
   GemmSmallConfig base() const {
     GemmSmallConfig c;
+    c.shift_bytes = 128;
     if (fill_block(c, s_, static_cast<int>(size_bytes(dtype_)), 8192, 128, false) && space_.contains(c))
       return c;
+    c.shift_bytes = 16;
     c.load = limits_.compute_capability >= 80 ? GemmSmallLoad::async : GemmSmallLoad::direct;
     c.store = GemmSmallStore::direct;
     return c;
   }
 
-  void consider(GemmSmallConfig c, int stages, int stage_bytes, int most_threads, double penalty) {
-    c.stages = stages;
+  void consider(GemmSmallConfig c, GemmSmallRefill refill, int stages, int stage_bytes, int most_threads) {
+    c.stages = c.load == GemmSmallLoad::direct ? 1 : stages;
+    if (c.store == GemmSmallStore::bulk) c.refill = refill;
     for (const bool whole_sectors : {true, false})
       if (fill_block(c, s_, static_cast<int>(size_bytes(dtype_)), stage_bytes, most_threads, whole_sectors))
-        rank(c, penalty);
+        rank(c);
   }
 
   // Few of each thread tile, so that a short list still holds different ones.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
-                     [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
+                     [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
     constexpr int most_per_tile = 4;
     std::map<std::pair<int, int>, int> taken;
     std::vector<GemmSmallConfig> configs;
-    for (const auto& [cost, config] : ranked_)
+    for (const auto& [forecast, config] : ranked_)
       if (configs.size() < count && ++taken[{config.thread_m, config.thread_n}] <= most_per_tile)
         configs.push_back(config);
     return configs;
@@ -246,20 +233,15 @@ class Shortlist {
 
  private:
   struct Ranked {
-    double cost;
+    double forecast;
     GemmSmallConfig config;
   };
 
-  void rank(const GemmSmallConfig& c, double penalty) {
+  void rank(const GemmSmallConfig& c) {
     if (busy_share(s_, c) < 0.6 || !space_.contains(c)) return;
     for (const auto& other : ranked_)
       if (other.config == c) return;
-    const double latency = 1 + 4 / resident_warps(s_, c, dtype_, limits_);
-    const double idle = std::min(1.0, 0.25 + busy_share(s_, c));
-    // Measured: odd sizes from 13 on lose 5 to 10 % where tiles share sectors.
-    const bool whole = tiles_of(sector_bytes, s_, c, static_cast<int>(size_bytes(dtype_)));
-    const double cost = gemm_small_cost(s_, c, dtype_).cycles() * latency / idle;
-    ranked_.push_back({cost * penalty * (whole ? 1 : 1.08), c});
+    ranked_.push_back({gemm_small_forecast(s_, c, dtype_, limits_), c});
   }
 
   const GemmSmallShape& s_;
@@ -281,21 +263,19 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
       GemmSmallConfig c = base;
       c.thread_m = thread_m;
       c.thread_n = thread_n;
-      if (useful_share(s, c) < 0.6 || registers_needed(c, dtype) > 168) continue;
+      if (useful_share(s, c) < 0.6 || gemm_small_registers(c, dtype) > 168) continue;
       c.k_unroll = s.k * thread_m * thread_n * (bytes > 8 ? 4 : 1) > 2048 ? 8 : 0;
       GemmSmallConfig together = c;
       together.columns_together = true;
       if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
         c.columns_together = true;
-      // Blocks that did well on the first device this was tuned on; the order among them is by small
-      // penalties.
-      const int direct = c.load == GemmSmallLoad::direct;
-      list.consider(c, direct ? 1 : 2, 8192, 128, 1.0);
-      list.consider(c, direct ? 1 : 2, 8192, 256, 1.02);
-      list.consider(c, direct ? 1 : 2, 16384, 256, 1.04);
-      list.consider(c, direct ? 1 : 3, 8192, 128, 1.01);
-      list.consider(c, direct ? 1 : 3, 16384, 256, 1.03);
-      list.consider(c, direct ? 1 : 4, 4096, 64, 1.03);
+      for (const GemmSmallRefill refill :
+           {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once})
+        for (const auto& [stages, stage_bytes, threads] :
+             {std::array{2, 8192, 128}, std::array{2, 8192, 256}, std::array{2, 16384, 256},
+              std::array{3, 8192, 128}, std::array{3, 16384, 256}, std::array{4, 4096, 64},
+              std::array{2, 32768, 512}})
+          list.consider(c, refill, stages, stage_bytes, threads);
     }
   return list.best(count);
 }

@@ -33,7 +33,20 @@ struct GemmSmallCost {
 };
 GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype);
 
-// Up to `count` configs worth measuring, the most promising first by predicted cost; all legal.
+// Registers that a thread needs at least, blocks that a multiprocessor is expected to hold, and whether the
+// tiles of all operands are whole pieces.
+int gemm_small_registers(const GemmSmallConfig& config, DType dtype);
+int gemm_small_blocks(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                      const GpuLimits& limits);
+bool gemm_small_tiles_of(int piece_bytes, const GemmSmallShape& shape, const GemmSmallConfig& config,
+                         int element_bytes);
+
+// The share of the memory bound that is expected: from the cost, the bytes of a tile, and how many of them
+// are on their way while a block computes.
+double gemm_small_forecast(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                           const GpuLimits& limits);
+
+// Up to `count` configs worth measuring, the most promising first by forecast; all legal.
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
                                                   const GpuLimits& limits, std::size_t count);
 

@@ -20,6 +20,11 @@ enum class GemmSmallStore : unsigned char { direct, shared, bulk };
 // problems; strided: leading dimension and stride are known at run time only.
 enum class GemmSmallStep : unsigned char { packed, broadcast, strided };
 
+// When the stages that a tile has used are loaded again, where C leaves by bulk copies. late: one tile later,
+// when its store has surely been read; at_once: right away, after waiting for the store; spare: A and B right
+// away and C into one stage more than the others have.
+enum class GemmSmallRefill : unsigned char { late, at_once, spare };
+
 // What is computed, as far as it enters the code.
 struct GemmSmallShape {
   int m = 1;
@@ -33,7 +38,7 @@ struct GemmSmallShape {
   GemmSmallStep step_a = GemmSmallStep::packed;
   GemmSmallStep step_b = GemmSmallStep::packed;
   GemmSmallStep step_c = GemmSmallStep::packed;
-  int align_bytes = 16;  // the addresses of packed operands are multiples of this (element size to 16)
+  int align_bytes = 16;  // the addresses of packed operands are multiples of this (element size to 128)
 
   friend constexpr bool operator==(const GemmSmallShape&, const GemmSmallShape&) = default;
 };
@@ -51,6 +56,8 @@ struct GemmSmallConfig {
   bool persistent = true;  // as many blocks as fit the device, each walking over tiles; else a block per tile
   int blocks_per_sm = 0;   // registers are limited so that this many blocks fit; 0 = the compiler's choice
   bool columns_together = false;  // a thread's columns are neighbours; else the threads take columns in turn
+  GemmSmallRefill refill = GemmSmallRefill::late;
+  int shift_bytes = 16;  // bulk copies: tiles lie in their stage as in memory, within pieces of so many bytes
 
   friend constexpr bool operator==(const GemmSmallConfig&, const GemmSmallConfig&) = default;
 };
@@ -94,9 +101,10 @@ constexpr int gemm_small_pack(int a, int b, int most) {
 }
 
 constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
-  // Global memory is read in packs only where the host vouches for the alignment, shared memory always.
+  // What lies as it does in memory is read in packs only where the host vouches for the alignment there.
   const bool direct = c.load == GemmSmallLoad::direct;
-  const int bytes = direct ? s.align_bytes : 16;
+  const bool as_in_memory = direct || c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
+  const int bytes = as_in_memory && s.align_bytes < 16 ? s.align_bytes : 16;
   const int most = bytes > element_bytes ? bytes / element_bytes : 1;
   const bool packs_a = !direct || s.step_a == GemmSmallStep::packed;
   const bool packs_b = !direct || s.step_b == GemmSmallStep::packed;
@@ -119,11 +127,13 @@ constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, i
   return c.columns_together ? tile * c.thread_n + j : gemm_small_place(j, pack, tiles, tile);
 }
 
-// Bulk copies move whole pieces of 16 bytes. Where tiles do not begin at one, they lie shifted in their
-// stage.
-constexpr bool gemm_small_shifts(GemmSmallConfig c, int elements, int element_bytes) {
+// Bulk copies move whole pieces of 16 bytes and are fastest where both ends lie alike within a line of 128.
+// Tiles that may begin elsewhere lie shifted in their stage.
+constexpr bool gemm_small_shifts(GemmSmallShape s, GemmSmallConfig c, int elements, int element_bytes) {
   const bool bulk = c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
-  return bulk && c.matrices_per_block * elements * element_bytes % 16 != 0;
+  const bool alike =
+      s.align_bytes >= c.shift_bytes && c.matrices_per_block * elements * element_bytes % c.shift_bytes == 0;
+  return bulk && !alike;
 }
 
 // Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
@@ -141,9 +151,15 @@ struct GemmSmallMemory {
 
 constexpr int gemm_small_aligned(int bytes) { return ceil_div(bytes, 128) * 128; }
 // Of one stage of an operand with `elements` per matrix.
-constexpr int gemm_small_stage_bytes(GemmSmallConfig c, int elements, int element_bytes) {
-  const int shift = gemm_small_shifts(c, elements, element_bytes) ? 16 : 0;
+constexpr int gemm_small_stage_bytes(GemmSmallShape s, GemmSmallConfig c, int elements, int element_bytes) {
+  const int shift = gemm_small_shifts(s, c, elements, element_bytes) ? c.shift_bytes : 0;
   return gemm_small_aligned(c.matrices_per_block * elements * element_bytes + shift);
+}
+// Stages of C. A C that is only written needs at most three: one is computed, one leaves, and the threads
+// learn one tile later that a third has left.
+constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
+  if (c.refill != GemmSmallRefill::spare) return c.stages;
+  return s.reads_c || c.stages < 2 ? c.stages + 1 : 3;
 }
 
 constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
@@ -151,15 +167,15 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   if (c.load != GemmSmallLoad::direct) {
     const int a = s.m * s.k, b = s.k * s.n;
     memory.a_bytes = s.step_a == GemmSmallStep::broadcast ? gemm_small_aligned(a * element_bytes)
-                                                          : gemm_small_stage_bytes(c, a, element_bytes);
+                                                          : gemm_small_stage_bytes(s, c, a, element_bytes);
     memory.b_bytes = s.step_b == GemmSmallStep::broadcast ? gemm_small_aligned(b * element_bytes)
-                                                          : gemm_small_stage_bytes(c, b, element_bytes);
+                                                          : gemm_small_stage_bytes(s, c, b, element_bytes);
   }
   const bool holds_c = c.store != GemmSmallStore::direct || (s.reads_c && c.load != GemmSmallLoad::direct);
-  if (holds_c) memory.c_bytes = gemm_small_stage_bytes(c, s.m * s.n, element_bytes);
+  if (holds_c) memory.c_bytes = gemm_small_stage_bytes(s, c, s.m * s.n, element_bytes);
   const int a_count = s.step_a == GemmSmallStep::broadcast ? 1 : c.stages;
   const int b_count = s.step_b == GemmSmallStep::broadcast ? 1 : c.stages;
-  memory.a_offset = memory.c_bytes * c.stages;
+  memory.a_offset = memory.c_bytes * gemm_small_stages_c(s, c);
   memory.b_offset = memory.a_offset + memory.a_bytes * a_count;
   const int rows_beyond = gemm_small_tiles_m(s, c) * c.thread_m - s.m;
   const int columns_beyond = gemm_small_tiles_n(s, c) * c.thread_n - s.n;
@@ -192,6 +208,13 @@ struct EnumNames<GemmSmallStep> {
 };
 
 template <>
+struct EnumNames<GemmSmallRefill> {
+  static constexpr std::array value{std::pair{GemmSmallRefill::late, "late"},
+                                    std::pair{GemmSmallRefill::at_once, "at_once"},
+                                    std::pair{GemmSmallRefill::spare, "spare"}};
+};
+
+template <>
 struct FieldList<GemmSmallShape> {
   using S = GemmSmallShape;
   static constexpr auto value =
@@ -208,7 +231,8 @@ struct FieldList<GemmSmallConfig> {
       field("thread_m", &C::thread_m), field("thread_n", &C::thread_n), field("k_unroll", &C::k_unroll),
       field("load", &C::load), field("store", &C::store), field("stages", &C::stages),
       field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
-      field("columns_together", &C::columns_together));
+      field("columns_together", &C::columns_together), field("refill", &C::refill),
+      field("shift_bytes", &C::shift_bytes));
 };
 #endif
 

@@ -2,6 +2,7 @@
 // threads of one warp really touch (bank conflicts), and from counted instructions. It knows nothing of
 // latency: it ranks configs and explains them, and what is shipped is measured.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -10,6 +11,8 @@
 
 namespace tilewright {
 namespace {
+
+constexpr int sector_bytes = 32;
 
 // Wavefronts of one shared-memory instruction of a warp: different words of one bank follow one another,
 // equal words are read once.
@@ -102,6 +105,60 @@ GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c,
   // The fixed part: finding the unit's place, and its loop.
   cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
   return cost;
+}
+
+int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
+  const int words = static_cast<int>(size_bytes(dtype)) / 4;
+  return (c.thread_m * c.thread_n + c.thread_m + c.thread_n) * words + 24;
+}
+
+int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                      const GpuLimits& limits) {
+  const int shared = gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes;
+  return std::max(
+      1, std::min({limits.shared_bytes_per_multiprocessor / (shared + limits.shared_bytes_reserved),
+                   limits.registers_per_multiprocessor / (gemm_small_registers(c, dtype) * c.threads),
+                   limits.threads_per_multiprocessor / c.threads, 32}));
+}
+
+bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  const auto fits = [&](GemmSmallStep step, int elements) {
+    return step == GemmSmallStep::broadcast || elements * c.matrices_per_block * element_bytes % piece == 0;
+  };
+  return fits(s.step_a, s.m * s.k) && fits(s.step_b, s.k * s.n) && fits(s.step_c, s.m * s.n);
+}
+
+double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                           const GpuLimits& limits) {
+  // Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
+  // having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
+  constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
+  const double moved = double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * bytes;
+  const double memory = c.matrices_per_block * moved / bandwidth;
+  const GemmSmallCost cost = gemm_small_cost(s, c, dtype);
+  const double busy = double(rounds) * c.threads / units;
+  const double computing = c.matrices_per_block * cost.cycles() * busy;
+  // One warp alone issues an instruction every two cycles or so.
+  const double warps = c.threads / 32.0;
+  const double alone = c.matrices_per_block * cost.issue * 4 * busy / warps * 2;
+  const double one_turn = std::max(computing, alone) + turn;
+  const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
+  const int ahead = std::max(0, c.stages - (late ? 2 : 1));
+  const double period = std::max(one_turn, (latency + one_turn) / (ahead + 1));
+  const double waiting = period / gemm_small_blocks(s, c, dtype, limits);
+  constexpr double sharpness = 4;  // of the passage from one limit to another
+  const double all =
+      std::pow(std::pow(memory, sharpness) + std::pow(computing, sharpness) + std::pow(waiting, sharpness),
+               1 / sharpness);
+  // Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
+  // and 2 % where they split lines; tiles that share sectors lose 3 %.
+  const bool alike = c.load != GemmSmallLoad::bulk || c.shift_bytes >= 128;
+  const bool sectors = gemm_small_tiles_of(sector_bytes, s, c, bytes),
+             lines = gemm_small_tiles_of(128, s, c, bytes);
+  const double split = sectors ? (alike || lines ? 1 : 0.98) : (alike ? 0.97 : 0.9);
+  return memory / all * split;
 }
 
 }  // namespace tilewright

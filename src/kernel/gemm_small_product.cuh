@@ -118,8 +118,9 @@ struct GemmSmallProduct {
     const long long to_ld = to_shared ? S.m : global_ld;
     constexpr bool in_packs = (from_shared || !S.reads_c || S.step_c == GemmSmallStep::packed) &&
                               (to_shared || S.step_c == GemmSmallStep::packed);
-    constexpr int aligned = S.align_bytes > int(sizeof(T)) ? S.align_bytes / int(sizeof(T)) : 1;
-    constexpr int most = to_shared && (from_shared || !S.reads_c) ? 16 / int(sizeof(T)) : aligned;
+    constexpr bool all_shared = to_shared && (from_shared || !S.reads_c);
+    constexpr int bytes = all_shared || S.align_bytes > 16 ? 16 : S.align_bytes;
+    constexpr int most = bytes > int(sizeof(T)) ? bytes / int(sizeof(T)) : 1;
     constexpr int pack = in_packs ? gemm_small_pack(row_pack, row_pack, most) : 1;
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j) {
