@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_small.hpp"
@@ -55,6 +59,60 @@ TEST(GemmSmall, ShapeKeepsWhatEntersTheCode) {
   EXPECT_EQ(shape.step_b, GemmSmallStep::broadcast);
   EXPECT_EQ(shape.step_c, GemmSmallStep::strided);
   EXPECT_THROW(gemm_small_shape(strided(DType::f64, 65, 2, 2)), Error);
+}
+
+TEST(GemmSmall, ShapesOfOtherLayouts) {
+  GemmProblem p = strided(DType::f64, 5, 4, 3);
+  p.layout = Layout::pointer;
+  p.lda = 6;
+  const GemmSmallShape pointer = gemm_small_shape(p);
+  EXPECT_EQ(pointer.step_a, GemmSmallStep::pointer);
+  EXPECT_EQ(pointer.lda, 0);
+  EXPECT_EQ(pointer.ldb, 3);
+  p.layout = Layout::block_interleaved;
+  p.block = 8;
+  EXPECT_EQ(gemm_small_shape(p).interleave, 8);
+  EXPECT_EQ(gemm_small_shape(p).lda, 6);
+  p.block = 96;
+  EXPECT_EQ(gemm_small_shape(p).step_c, GemmSmallStep::interleaved);
+  EXPECT_EQ(gemm_small_shape(p).interleave, 32);
+  p.layout = Layout::variable;
+  p.block = 0;
+  EXPECT_TRUE(gemm_small_shape(p).sizes_vary);
+  p = strided(DType::f64, 5, 4, 3);
+  p.alpha = Scalar::zero;
+  EXPECT_EQ(gemm_small_shape(p).k, 0);
+  EXPECT_EQ(gemm_small_shape(p, 16, true).k, 3);
+}
+
+TEST(GemmSmall, PlacesCoverMatricesOnce) {
+  // Rows and columns of the thread tiles, and elements of interleaved problems, are permutations.
+  for (const int tiles : {1, 3, 4})
+    for (const int pack : {1, 2, 4}) {
+      std::set<int> seen;
+      for (int tile = 0; tile < tiles; ++tile)
+        for (int i = 0; i < 2 * pack; ++i) seen.insert(gemm_small_place(i, pack, tiles, tile));
+      EXPECT_EQ(seen.size(), std::size_t(tiles * 2 * pack));
+      EXPECT_EQ(*seen.rbegin(), tiles * 2 * pack - 1);
+    }
+  for (const int lanes : {1, 3, 4}) {
+    std::set<int> places, units;
+    for (int q = 0; q < 12; ++q)
+      for (int e = 0; e < 5; ++e) places.insert(gemm_small_position(q, e, lanes, 5));
+    EXPECT_EQ(places.size(), 60u);
+    EXPECT_EQ(*places.rbegin(), 59);
+    for (int unit = 0; unit < 60; ++unit) {
+      const GemmSmallUnit u = gemm_small_unit(unit, lanes, 5);
+      units.insert(u.q * 5 + u.tile);
+    }
+    EXPECT_EQ(units.size(), 60u);
+  }
+}
+
+TEST(GemmSmall, FewProblemsGetManyBlocks) {
+  const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
+  EXPECT_GT(gemm_small_default(shape, DType::f64, fictional(90)).matrices_per_block, 4);
+  EXPECT_LE(gemm_small_default(shape, DType::f64, fictional(90), 100).matrices_per_block, 1);
 }
 
 TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
@@ -117,6 +175,26 @@ TEST(GemmSmall, CostSeesBankConflicts) {
 
 std::string kernel_sources() { return TILEWRIGHT_TEST_SHARE; }
 
+// A problem of each layout, with what makes it special.
+GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
+  const auto size = [&] { return 1 + static_cast<int>(random() % 9); };
+  GemmProblem p = strided(dtype, size(), size(), size());
+  p.op_a = static_cast<Op>(random() % 3);
+  p.op_b = static_cast<Op>(random() % 3);
+  p.beta = static_cast<Scalar>(random() % 3);
+  p.lda = p.ldb = p.stride_a = p.stride_b = 0;
+  p = packed(p);
+  if (which == 1) p.lda += 40;
+  if (which == 2) p.stride_b = 0;
+  if (which == 3) p.layout = Layout::pointer;
+  if (which == 4) p.layout = Layout::variable;
+  if (which == 5 || which == 6) p.layout = Layout::block_interleaved;
+  if (which == 5) p.block = 4;
+  if (which == 6) p.block = 128;
+  return p;
+}
+constexpr int layouts = 7;
+
 TEST(GemmSmall, EveryKindOfInstanceCompiles) {
   std::unique_ptr<StencilCompiler> compiler;
   try {
@@ -125,27 +203,50 @@ TEST(GemmSmall, EveryKindOfInstanceCompiles) {
     GTEST_SKIP() << error.what();
   }
   std::mt19937 random(5);
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+  int turn = 0;
   for (const int capability : {90, 80, 75})
-    for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
-      for (int i = 0; i < 3; ++i) {
-        GemmProblem p = strided(dtype, 1 + int(random() % 9), 1 + int(random() % 9), 1 + int(random() % 9));
-        p.op_a = static_cast<Op>(random() % 3);
-        p.op_b = static_cast<Op>(random() % 3);
-        p.beta = static_cast<Scalar>(random() % 3);
-        p.lda = p.ldb = p.stride_a = p.stride_b = 0;
-        p = packed(p);
-        if (i == 1) p.lda += 1;
-        if (i == 2) p.stride_b = 0;
-        const GemmSmallShape shape = gemm_small_shape(p);
-        const auto limits = fictional(capability);
-        auto configs = gemm_small_space(shape, dtype, limits).sample(2, random);
-        configs.push_back(gemm_small_default(shape, dtype, limits));
-        for (const auto& config : configs) {
-          const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
-          EXPECT_FALSE(binary.code.empty());
-          EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
-        }
+    for (int layout = 0; layout < layouts; ++layout) {
+      const DType dtype = dtypes[turn++ % 4];
+      const GemmProblem p = of_layout(layout, dtype, random);
+      const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0);
+      const auto limits = fictional(capability);
+      auto configs = gemm_small_space(shape, dtype, limits).sample(1, random);
+      configs.push_back(gemm_small_default(shape, dtype, limits));
+      for (const auto& config : configs) {
+        const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+        EXPECT_FALSE(binary.code.empty());
+        EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
       }
+    }
+}
+
+// A sample of the shipped configs; all of them with TILEWRIGHT_SHIPPED_STRIDE=1.
+TEST(GemmSmall, ShippedConfigsDoNotSpill) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const char* asked = std::getenv("TILEWRIGHT_SHIPPED_STRIDE");
+  const int stride = asked == nullptr ? 24 : std::max(1, std::atoi(asked));
+  std::ifstream file(TILEWRIGHT_TEST_WISDOM "/h200.jsonl");
+  ASSERT_TRUE(file.good());
+  int number = 0, compiled = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.at("family") != "gemm_small" || number++ % stride != 0) continue;
+    const GemmProblem p = packed(parse_problem(record.at("problem")));
+    const GemmSmallShape shape = gemm_small_shape(p);
+    const auto config = from_json<GemmSmallConfig>(record.at("config"));
+    for (const auto& reason : gemm_small_space(shape, p.dtype, fictional(90)).explain(config))
+      ADD_FAILURE() << to_string(p) << ": " << reason;
+    const JitBinary binary = compile_gemm_small(*compiler, shape, config, p.dtype, 90);
+    EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0) << to_string(p) << " " << describe(config);
+    ++compiled;
+  }
+  EXPECT_GT(compiled, 0);
 }
 
 TEST(GemmSmall, CompileErrorsNameTheConfig) {

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "device/gpu.hpp"
 #include "tilewright/types.hpp"
@@ -40,9 +41,14 @@ class GpuBlas {
     int count = 0;
   };
   void gemm_strided(const Batch& batch);
+  // a, b and c are arrays of addresses on the device; strides are not read.
+  void gemm_pointers(const Batch& batch);
+  // Groups of pointer batches, one after the other in the arrays of the first; a, b, c and scalars of the
+  // others are not read. Real types only.
+  void gemm_grouped(const std::vector<Batch>& groups);
 
  private:
-  void check(int status, const char* call) const;
+  void check(int status, const std::string& call) const;
 
   void* library_ = nullptr;
   void* handle_ = nullptr;

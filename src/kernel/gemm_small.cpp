@@ -1,10 +1,10 @@
-// The space of batched small GEMM on the GPU with the reasons of its constraints, the choice of what to try
-// first, and the geometry of a launch.
+// The shape of a problem of batched small GEMM on the GPU, the space of its configs with the reasons of its
+// constraints, and the geometry of a launch. What is tried first is gemm_small_promising.cpp's.
 #include "kernel/gemm_small.hpp"
 
 #include <algorithm>
-#include <map>
 
+#include "core/dispatch.hpp"
 #include "kernel/gpu_stencil.hpp"
 
 namespace tilewright {
@@ -24,34 +24,13 @@ const char* device_type(DType dtype) {
   return "";
 }
 
-constexpr int sector_bytes = 32;
-
-std::vector<int> up_to(int size, std::initializer_list<int> values) {
-  std::vector<int> result;
-  for (const int value : values)
-    if (value < size) result.push_back(value);
-  result.push_back(size);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-// Share of a block's threads that have work, over the rounds that a tile takes.
-double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
-  const int units = gemm_small_units(s, c);
-  return double(units) / (ceil_div(units, c.threads) * c.threads);
-}
-// Share of the computed elements that are elements of C.
-double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
-  return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
-}
-
 // The axes that change the code of a block and not what it does.
 void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
                    const GpuLimits& limits) {
   using C = GemmSmallConfig;
   const int bytes = static_cast<int>(size_bytes(dtype));
   space.axis(&C::columns_together, {false, true});
-  space.axis(&C::k_unroll, up_to(s.k, {0, 4, 8, 16}));
+  space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles",
                 [](const C& c) { return c.persistent || c.stages == 1; });
@@ -65,29 +44,47 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
   });
 }
 
+// Whether every operand's matrices can be copied whole.
+bool all_contiguous(const GemmSmallShape& s) {
+  const auto whole = [](const GemmSmallOperand& o) {
+    return o.contiguous || o.step == GemmSmallStep::broadcast;
+  };
+  return !s.sizes_vary && whole(gemm_small_a(s, 1)) && whole(gemm_small_b(s, 1)) && whole(gemm_small_c(s, 1));
+}
+
 void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, const GpuLimits& limits) {
   using C = GemmSmallConfig;
-  const bool packed = s.step_a != GemmSmallStep::strided && s.step_b != GemmSmallStep::strided &&
-                      s.step_c != GemmSmallStep::strided;
+  const bool contiguous = all_contiguous(s);
   space.axis(&C::load, {GemmSmallLoad::bulk, GemmSmallLoad::async, GemmSmallLoad::direct});
   space.require("bulk copies need compute capability 9.0",
                 [=](const C& c) { return c.load != GemmSmallLoad::bulk || limits.compute_capability >= 90; });
   space.require("asynchronous copies need compute capability 8.0", [=](const C& c) {
     return c.load != GemmSmallLoad::async || limits.compute_capability >= 80;
   });
-  space.require("bulk copies need packed or broadcast operands",
-                [=](const C& c) { return c.load != GemmSmallLoad::bulk || packed; });
-  space.axis(&C::store, {GemmSmallStore::bulk, GemmSmallStore::shared, GemmSmallStore::direct});
-  space.require("bulk stores need compute capability 9.0 and a packed C", [=](const C& c) {
-    return c.store != GemmSmallStore::bulk ||
-           (limits.compute_capability >= 90 && s.step_c == GemmSmallStep::packed);
+  space.require("bulk copies need contiguous matrices of sizes known at compile time",
+                [=](const C& c) { return c.load != GemmSmallLoad::bulk || contiguous; });
+  space.axis(&C::c_direct, {false, true});
+  space.require("C is read on its own only where it is read and A and B are staged",
+                [=](const C& c) { return !c.c_direct || (s.reads_c && c.load != GemmSmallLoad::direct); });
+  space.axis(&C::shift_bytes, {128, 32, 16});
+  const bool has_packed = gemm_small_has(s, GemmSmallStep::packed);
+  space.require("only staged tiles of packed operands are shifted", [=](const C& c) {
+    return c.shift_bytes == 16 || (has_packed && c.load != GemmSmallLoad::direct);
   });
+}
+
+void add_store_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, const GpuLimits& limits) {
+  using C = GemmSmallConfig;
+  const GemmSmallOperand result = gemm_small_c(s, 1);
+  const bool whole = result.contiguous && result.ld == s.m && !s.sizes_vary;
+  space.axis(&C::store, {GemmSmallStore::bulk, GemmSmallStore::shared, GemmSmallStore::direct});
+  space.require("bulk stores need compute capability 9.0 and a C without gaps", [=](const C& c) {
+    return c.store != GemmSmallStore::bulk || (limits.compute_capability >= 90 && whole);
+  });
+  space.require("matrices of varying sizes are stored from registers",
+                [=](const C& c) { return c.store == GemmSmallStore::direct || !s.sizes_vary; });
   space.require("operands that are read directly need no staged store", [](const C& c) {
     return c.load != GemmSmallLoad::direct || c.store == GemmSmallStore::direct;
-  });
-  space.axis(&C::shift_bytes, {128, 32, 16});
-  space.require("only bulk copies shift tiles", [](const C& c) {
-    return c.shift_bytes == 16 || c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
   });
   space.axis(&C::refill, {GemmSmallRefill::spare, GemmSmallRefill::at_once, GemmSmallRefill::late});
   space.require("only bulk stores are waited for before stages are loaded again", [](const C& c) {
@@ -95,9 +92,48 @@ void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, cons
   });
 }
 
+// Gaps between columns below this are loaded with the columns: they lie in sectors that are touched anyway.
+constexpr std::int64_t gap_limit_bytes = 64;
+// Blocks of an interleaved batch up to this are tiles or parts of them; larger ones are cut.
+constexpr std::int64_t packed_block_limit = 64;
+
+// How the matrices of one operand lie, and their leading dimension where it enters the code.
+struct Lie {
+  GemmSmallStep step;
+  std::int64_t ld;
+};
+
+Lie lie_of(const GemmProblem& p, std::int64_t stride, std::int64_t ld, std::int64_t rows,
+           std::int64_t columns) {
+  switch (p.layout) {
+    case Layout::interleaved:
+    case Layout::block_interleaved:
+      return p.block <= packed_block_limit ? Lie{GemmSmallStep::packed, ld}
+                                           : Lie{GemmSmallStep::interleaved, 0};
+    case Layout::pointer:
+    case Layout::grouped:
+      return {GemmSmallStep::pointer, ld == rows ? ld : 0};
+    case Layout::variable:
+      return {GemmSmallStep::pointer, 0};
+    case Layout::single:
+    case Layout::strided:
+      break;
+  }
+  if (p.batch_count > 1 && stride == 0) return {GemmSmallStep::broadcast, 0};
+  const bool narrow = (ld - rows) * static_cast<std::int64_t>(size_bytes(p.dtype)) < gap_limit_bytes;
+  const bool packed = narrow && (p.batch_count == 1 || stride == ld * columns);
+  return packed ? Lie{GemmSmallStep::packed, ld} : Lie{GemmSmallStep::strided, 0};
+}
+
+int interleave_of(const GemmProblem& p) {
+  if (p.layout != Layout::interleaved && p.layout != Layout::block_interleaved) return 1;
+  if (p.block <= packed_block_limit) return static_cast<int>(p.block);
+  return p.block >= p.batch_count ? 0 : static_cast<int>(std::min<std::int64_t>(p.block & -p.block, 1024));
+}
+
 }  // namespace
 
-GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes) {
+GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scalars_vary) {
   if (std::max({p.m, p.n, p.k}) > gemm_small_limit)
     throw Error(ErrorCode::unsupported, "m",
                 fmt::format("m = {}, n = {}, k = {}: a size is above the limit of {}", p.m, p.n, p.k,
@@ -105,22 +141,43 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes) {
   GemmSmallShape s;
   s.m = static_cast<int>(p.m);
   s.n = static_cast<int>(p.n);
-  s.k = static_cast<int>(p.k);
+  const bool scales_only = p.alpha == Scalar::zero && !scalars_vary && p.layout != Layout::variable;
+  s.k = scales_only ? 0 : static_cast<int>(p.k);
   s.trans_a = p.op_a != Op::none;
   s.trans_b = p.op_b != Op::none;
   s.conj_a = p.op_a == Op::conj_trans && is_complex(p.dtype);
   s.conj_b = p.op_b == Op::conj_trans && is_complex(p.dtype);
-  s.reads_c = p.beta != Scalar::zero;
-  const auto step = [&](std::int64_t stride, std::int64_t ld, std::int64_t rows, std::int64_t cols) {
-    if (p.batch_count > 1 && stride == 0) return GemmSmallStep::broadcast;
-    const bool packed = ld == rows && (p.batch_count == 1 || stride == rows * cols);
-    return packed ? GemmSmallStep::packed : GemmSmallStep::strided;
+  s.reads_c = p.beta != Scalar::zero || scalars_vary;
+  const auto take = [](const Lie& lie, GemmSmallStep& step, int& ld) {
+    step = lie.step;
+    ld = static_cast<int>(lie.ld);
   };
-  s.step_a = step(p.stride_a, p.lda, p.a_rows(), p.a_cols());
-  s.step_b = step(p.stride_b, p.ldb, p.b_rows(), p.b_cols());
-  s.step_c = step(p.stride_c, p.ldc, p.m, p.n);
+  take(lie_of(p, p.stride_a, p.lda, p.a_rows(), p.a_cols()), s.step_a, s.lda);
+  take(lie_of(p, p.stride_b, p.ldb, p.b_rows(), p.b_cols()), s.step_b, s.ldb);
+  take(lie_of(p, p.stride_c, p.ldc, p.m, p.n), s.step_c, s.ldc);
+  s.interleave = interleave_of(p);
+  s.scalars_vary = scalars_vary;
+  s.sizes_vary = p.layout == Layout::variable;
   s.align_bytes = align_bytes;
   return s;
+}
+
+std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values) {
+  std::vector<int> result;
+  for (const int value : values)
+    if (value < size) result.push_back(value);
+  result.push_back(size);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
+  std::vector<int> counts = {1,  2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  32,   40,   48,
+                             64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048};
+  const bool cut = gemm_small_has(s, GemmSmallStep::interleaved);
+  if (s.interleave > 1 && !cut)
+    for (int& count : counts) count *= s.interleave;
+  return counts;
 }
 
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
@@ -128,19 +185,19 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   const int bytes = static_cast<int>(size_bytes(dtype));
   Space<C> space;
   add_load_rules(space, s, limits);
-  space.axis(&C::matrices_per_block,
-             {1,  2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  32,   40,   48,
-              64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048});
-  space.require("asynchronous copies of packs begin at multiples of 16 bytes in every stage",
-                [=](const C& c) {
-                  return c.load != GemmSmallLoad::async || c.store != GemmSmallStore::bulk ||
-                         gemm_small_tiles_of(16, s, c, bytes);
-                });
+  add_store_rules(space, s, limits);
+  space.axis(&C::matrices_per_block, gemm_small_tile_counts(s));
+  space.require("tiles divide the blocks of an interleaved batch", [=](const C& c) {
+    const bool cut = gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
+    return !cut || s.interleave % c.matrices_per_block == 0;
+  });
   space.axis(&C::stages, {1, 2, 3, 4, 6});
   space.require("without a load path through shared memory there is one stage",
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
-  space.axis(&C::thread_m, up_to(s.m, {1, 2, 3, 4, 6, 8, 16}));
-  space.axis(&C::thread_n, up_to(s.n, {1, 2, 3, 4, 6, 8, 16}));
+  space.require("a single stage cannot be loaded before its store has been read",
+                [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
+  space.axis(&C::thread_m, gemm_small_up_to(s.m, {1, 2, 3, 4, 6, 8, 16}));
+  space.axis(&C::thread_n, gemm_small_up_to(s.n, {1, 2, 3, 4, 6, 8, 16}));
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {
@@ -149,147 +206,15 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.axis(&C::threads, {32, 64, 96, 128, 160, 192, 256, 384, 512, 1024});
   space.require("a block has at most the threads of the device",
                 [=](const C& c) { return c.threads <= limits.threads_per_block; });
-  space.require("no warp of a block is without work",
-                [=](const C& c) { return c.threads == 32 || gemm_small_units(s, c) > c.threads - 32; });
+  space.require("no warp of a block is without work", [=](const C& c) {
+    const int warps = s.sizes_vary ? c.matrices_per_block : ceil_div(gemm_small_units(s, c), 32);
+    return c.threads <= 32 * std::max(1, warps);
+  });
   space.require("the registers of a block exist on the device", [=](const C& c) {
     return gemm_small_registers(c, dtype) * c.threads <= limits.registers_per_multiprocessor;
   });
   add_code_axes(space, s, dtype, limits);
   return space;
-}
-
-namespace {
-
-// Fills a config's block: as many problems as give each stage about `stage_bytes` of A, then threads for one
-// or few rounds. Tiles of whole sectors keep two blocks from writing into one sector. False where nothing
-// legal comes out.
-bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, int stage_bytes,
-                int most_threads, bool whole_sectors) {
-  static constexpr int counts[] = {1,  2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  32,   40,   48,
-                                   64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048};
-  const int largest = std::max({s.m * s.k, s.k * s.n, s.m * s.n}) * element_bytes;
-  c.matrices_per_block = 0;
-  for (const int count : counts) {
-    GemmSmallConfig trial = c;
-    trial.matrices_per_block = count;
-    if (whole_sectors && !gemm_small_tiles_of(sector_bytes, s, trial, element_bytes)) continue;
-    if (c.matrices_per_block != 0 && count * largest > stage_bytes) break;
-    c.matrices_per_block = count;
-  }
-  double best = 0;
-  for (const int threads : {32, 64, 96, 128, 160, 192, 256, 384, 512}) {
-    if (threads > most_threads) break;
-    GemmSmallConfig trial = c;
-    trial.threads = threads;
-    if (threads > 32 && gemm_small_units(s, trial) <= threads - 32) break;
-    // More threads hide more latency: a larger block wins unless it idles much more.
-    const double worth = busy_share(s, trial) * (0.9 + 0.1 * threads / most_threads);
-    if (worth > best) {
-      best = worth;
-      c.threads = threads;
-    }
-  }
-  return best > 0;
-}
-
-// Configs ordered by predicted cost.
-class Shortlist {
- public:
-  Shortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits)
-      : s_(shape), dtype_(dtype), limits_(limits), space_(gemm_small_space(shape, dtype, limits)) {}
-
-  // The fastest way in and out that the device and the shape allow.
-  GemmSmallConfig base() const {
-    GemmSmallConfig c;
-    c.shift_bytes = 128;
-    if (fill_block(c, s_, static_cast<int>(size_bytes(dtype_)), 8192, 128, false) && space_.contains(c))
-      return c;
-    c.shift_bytes = 16;
-    c.load = limits_.compute_capability >= 80 ? GemmSmallLoad::async : GemmSmallLoad::direct;
-    c.store = GemmSmallStore::direct;
-    return c;
-  }
-
-  void consider(GemmSmallConfig c, GemmSmallRefill refill, int stages, int stage_bytes, int most_threads) {
-    c.stages = c.load == GemmSmallLoad::direct ? 1 : stages;
-    if (c.store == GemmSmallStore::bulk) c.refill = refill;
-    for (const bool whole_sectors : {true, false})
-      if (fill_block(c, s_, static_cast<int>(size_bytes(dtype_)), stage_bytes, most_threads, whole_sectors))
-        rank(c);
-  }
-
-  // Few of each thread tile, so that a short list still holds different ones.
-  std::vector<GemmSmallConfig> best(std::size_t count) {
-    std::stable_sort(ranked_.begin(), ranked_.end(),
-                     [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    constexpr int most_per_tile = 4;
-    std::map<std::pair<int, int>, int> taken;
-    std::vector<GemmSmallConfig> configs;
-    for (const auto& [forecast, config] : ranked_)
-      if (configs.size() < count && ++taken[{config.thread_m, config.thread_n}] <= most_per_tile)
-        configs.push_back(config);
-    return configs;
-  }
-
- private:
-  struct Ranked {
-    double forecast;
-    GemmSmallConfig config;
-  };
-
-  void rank(const GemmSmallConfig& c) {
-    if (busy_share(s_, c) < 0.6 || !space_.contains(c)) return;
-    for (const auto& other : ranked_)
-      if (other.config == c) return;
-    ranked_.push_back({gemm_small_forecast(s_, c, dtype_, limits_), c});
-  }
-
-  const GemmSmallShape& s_;
-  DType dtype_;
-  const GpuLimits& limits_;
-  Space<GemmSmallConfig> space_;
-  std::vector<Ranked> ranked_;
-};
-
-}  // namespace
-
-std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType dtype,
-                                                  const GpuLimits& limits, std::size_t count) {
-  const int bytes = static_cast<int>(size_bytes(dtype));
-  Shortlist list(s, dtype, limits);
-  const GemmSmallConfig base = list.base();
-  for (const int thread_m : up_to(s.m, {1, 2, 3, 4, 6, 8}))
-    for (const int thread_n : up_to(s.n, {1, 2, 3, 4, 6, 8, 16})) {
-      GemmSmallConfig c = base;
-      c.thread_m = thread_m;
-      c.thread_n = thread_n;
-      if (useful_share(s, c) < 0.6 || gemm_small_registers(c, dtype) > 168) continue;
-      c.k_unroll = s.k * thread_m * thread_n * (bytes > 8 ? 4 : 1) > 2048 ? 8 : 0;
-      GemmSmallConfig together = c;
-      together.columns_together = true;
-      if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
-        c.columns_together = true;
-      for (const GemmSmallRefill refill :
-           {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once})
-        for (const auto& [stages, stage_bytes, threads] :
-             {std::array{2, 8192, 128}, std::array{2, 8192, 256}, std::array{2, 16384, 256},
-              std::array{3, 8192, 128}, std::array{3, 16384, 256}, std::array{4, 4096, 64},
-              std::array{2, 32768, 512}})
-          list.consider(c, refill, stages, stage_bytes, threads);
-    }
-  return list.best(count);
-}
-
-GemmSmallConfig gemm_small_default(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
-  const auto promising = gemm_small_promising(s, dtype, limits, 1);
-  if (!promising.empty()) return promising.front();
-  GemmSmallConfig c;  // legal everywhere: one matrix per block, read where it lies
-  c.threads = 32;
-  c.load = GemmSmallLoad::direct;
-  c.store = GemmSmallStore::direct;
-  c.stages = 1;
-  c.persistent = false;
-  return c;
 }
 
 GpuLaunch gemm_small_launch(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
@@ -312,10 +237,13 @@ std::string gemm_small_expression(const GemmSmallShape& s, const GemmSmallConfig
 }
 
 std::string gemm_small_assertion(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  return fmt::format("tilewright::gemm_small_memory({}, {}, sizeof({})).total_bytes == {}",
-                     designated("tilewright::GemmSmallShape", s),
-                     designated("tilewright::GemmSmallConfig", c), device_type(dtype),
-                     gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes);
+  const auto args_bytes = dispatch(dtype, []<class T>() { return sizeof(GemmSmallArgs<T>); });
+  return fmt::format(
+      "tilewright::gemm_small_memory({0}, {1}, sizeof({2})).total_bytes == {3} && "
+      "sizeof(tilewright::GemmSmallArgs<{2}>) == {4}",
+      designated("tilewright::GemmSmallShape", s), designated("tilewright::GemmSmallConfig", c),
+      device_type(dtype), gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes,
+      args_bytes);
 }
 
 }  // namespace tilewright

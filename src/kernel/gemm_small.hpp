@@ -16,8 +16,14 @@ namespace tilewright {
 
 inline constexpr std::int64_t gemm_small_limit = 64;  // largest m, n, k of the family
 
-// What enters the code of a strided (or single) problem whose addresses are multiples of `align_bytes`.
-GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16);
+// What enters the code of a problem whose packed operands' addresses are multiples of `align_bytes`. Of a
+// variable batch m, n and k are the largest. `scalars_vary`: each problem has its alpha and beta.
+GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16, bool scalars_vary = false);
+
+// `values` below `size`, and `size`.
+std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values);
+// Problems per tile that are worth trying.
+std::vector<int> gemm_small_tile_counts(const GemmSmallShape& shape);
 
 // The legal configs for `shape` on a device with `limits`.
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
@@ -44,14 +50,17 @@ bool gemm_small_tiles_of(int piece_bytes, const GemmSmallShape& shape, const Gem
 // The share of the memory bound that is expected: from the cost, the bytes of a tile, and how many of them
 // are on their way while a block computes.
 double gemm_small_forecast(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
-                           const GpuLimits& limits);
+                           const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count = 0);
 
 // Up to `count` configs worth measuring, the most promising first by forecast; all legal.
+// `problem_count` 0 stands for many.
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
-                                                  const GpuLimits& limits, std::size_t count);
+                                                  const GpuLimits& limits, std::size_t count,
+                                                  std::int64_t problem_count = 0);
 
 // The config used when wisdom knows nothing near: always a point of the space.
-GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits);
+GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits,
+                                   std::int64_t problem_count = 0);
 
 // The launch for `count` problems where `blocks_per_multiprocessor` blocks fit.
 GpuLaunch gemm_small_launch(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,

@@ -10,16 +10,17 @@
 namespace tilewright {
 
 // How operands reach the multiplication. direct: each thread reads them from global memory (through the
-// read-only path, Masliah 2016); async: element-wise asynchronous copies into shared memory, any strides;
-// bulk: one bulk copy per operand and tile, for packed batches.
+// read-only path, Masliah 2016); async: asynchronous copies into shared memory by all threads, any layout;
+// bulk: one bulk copy per operand and tile, or per matrix of a pointer batch.
 enum class GemmSmallLoad : unsigned char { direct, async, bulk };
 // How C leaves. direct: from registers; shared: through shared memory, written by all threads in order; bulk:
-// through shared memory and one bulk copy per tile.
+// through shared memory and bulk copies.
 enum class GemmSmallStore : unsigned char { direct, shared, bulk };
-// How one operand's matrices follow each other. packed: no gap anywhere; broadcast: one matrix for all
-// problems; strided: leading dimension and stride are known at run time only.
-enum class GemmSmallStep : unsigned char { packed, broadcast, strided };
-
+// How one operand's matrices lie. packed: at one distance, with no gap but the rows below a matrix, all known
+// at compile time; broadcast: one matrix for all problems; strided: leading dimension and distance are known
+// at run time only; pointer: an array of addresses; interleaved: equal elements of more problems than a tile
+// holds are neighbours (Dongarra 2017; smaller blocks of them are packed).
+enum class GemmSmallStep : unsigned char { packed, broadcast, strided, pointer, interleaved };
 // When the stages that a tile has used are loaded again, where C leaves by bulk copies. late: one tile later,
 // when its store has surely been read; at_once: right away, after waiting for the store; spare: A and B right
 // away and C into one stage more than the others have.
@@ -29,7 +30,7 @@ enum class GemmSmallRefill : unsigned char { late, at_once, spare };
 struct GemmSmallShape {
   int m = 1;
   int n = 1;
-  int k = 1;
+  int k = 1;  // 0 where alpha is zero
   bool trans_a = false;
   bool trans_b = false;
   bool conj_a = false;
@@ -38,7 +39,15 @@ struct GemmSmallShape {
   GemmSmallStep step_a = GemmSmallStep::packed;
   GemmSmallStep step_b = GemmSmallStep::packed;
   GemmSmallStep step_c = GemmSmallStep::packed;
-  int align_bytes = 16;  // the addresses of packed operands are multiples of this (element size to 128)
+  int lda = 0;  // 0 = the rows where packed, known at run time only where strided or by pointer
+  int ldb = 0;
+  int ldc = 0;
+  // Equal elements of so many problems are neighbours in packed operands. Of interleaved ones: tiles hold a
+  // divisor of this, so that none lies in two blocks; 0 = there is one block.
+  int interleave = 1;
+  bool scalars_vary = false;  // alpha and beta of their own for each problem
+  bool sizes_vary = false;    // likewise sizes and leading dimensions, of pointers; m, n, k are the largest
+  int align_bytes = 16;       // the addresses of packed operands are multiples of this (element size to 128)
 
   friend constexpr bool operator==(const GemmSmallShape&, const GemmSmallShape&) = default;
 };
@@ -57,14 +66,17 @@ struct GemmSmallConfig {
   int blocks_per_sm = 0;   // registers are limited so that this many blocks fit; 0 = the compiler's choice
   bool columns_together = false;  // a thread's columns are neighbours; else the threads take columns in turn
   GemmSmallRefill refill = GemmSmallRefill::late;
-  int shift_bytes = 16;  // bulk copies: tiles lie in their stage as in memory, within pieces of so many bytes
+  int shift_bytes = 16;   // tiles of packed operands lie in their stage as in memory, within so many bytes
+  bool c_direct = false;  // the old C is read by the threads that update it, not with A and B
 
   friend constexpr bool operator==(const GemmSmallConfig&, const GemmSmallConfig&) = default;
 };
 
-// What a launch passes. Strides and leading dimensions count elements and are read for strided operands only.
+// What a launch passes. The operands of pointer batches are addresses of arrays of addresses. Strides and
+// leading dimensions count elements; an interleaved operand's stride is the number of problems in its blocks.
+// What the shape does not ask for is not read.
 template <class T>
-struct GemmSmallArgs {
+struct alignas(16) GemmSmallArgs {
   const T* a;
   const T* b;
   T* c;
@@ -72,15 +84,86 @@ struct GemmSmallArgs {
   long long stride_a, stride_b, stride_c;
   long long lda, ldb, ldc;
   T alpha, beta;
+  const T* alphas;  // one per problem
+  const T* betas;
+  // Of varying sizes: one per problem, or per group where the groups' first problems are given.
+  const long long* sizes_m;
+  const long long* sizes_n;
+  const long long* sizes_k;
+  const long long* sizes_lda;
+  const long long* sizes_ldb;
+  const long long* sizes_ldc;
+  const long long* group_firsts;
+  long long group_count;  // 0 = sizes per problem
+  int above;              // problems without a size above this are left to another launch
+  bool last;              // no other launch takes problems that are too large for this one
+  int* info;              // codes of bad problems of pointer batches; may be null
+  long long info_step;    // 1 = a code per problem, 0 = one for all
 };
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
+constexpr int gemm_small_rounded(int bytes, int piece) { return ceil_div(bytes, piece) * piece; }
+
+// One operand as its matrices lie in shared memory.
+struct GemmSmallOperand {
+  GemmSmallStep step = GemmSmallStep::packed;
+  int rows = 0;  // as stored
+  int columns = 0;
+  int ld = 0;
+  int elements = 0;         // from one matrix to the next
+  bool contiguous = false;  // its matrices are contiguous in global memory
+};
+
+constexpr GemmSmallOperand gemm_small_operand(GemmSmallStep step, int rows, int columns, int ld,
+                                              int element_bytes) {
+  const bool packed = step == GemmSmallStep::packed;
+  GemmSmallOperand o{step, rows, columns, rows, rows * columns, packed};
+  if (packed && ld > 0) {
+    o.ld = ld;
+    o.elements = ld * columns;
+  }
+  if (step == GemmSmallStep::pointer) {  // each matrix begins at a piece of 16 bytes
+    o.contiguous = ld == rows;
+    o.elements = gemm_small_rounded(o.elements * element_bytes, 16) / element_bytes;
+  }
+  return o;
+}
+constexpr GemmSmallOperand gemm_small_a(GemmSmallShape s, int element_bytes) {
+  return gemm_small_operand(s.step_a, s.trans_a ? s.k : s.m, s.trans_a ? s.m : s.k, s.lda, element_bytes);
+}
+constexpr GemmSmallOperand gemm_small_b(GemmSmallShape s, int element_bytes) {
+  return gemm_small_operand(s.step_b, s.trans_b ? s.n : s.k, s.trans_b ? s.k : s.n, s.ldb, element_bytes);
+}
+constexpr GemmSmallOperand gemm_small_c(GemmSmallShape s, int element_bytes) {
+  return gemm_small_operand(s.step_c, s.m, s.n, s.ldc, element_bytes);
+}
+
+constexpr bool gemm_small_has(GemmSmallShape s, GemmSmallStep step) {
+  return s.step_a == step || s.step_b == step || s.step_c == step;
+}
+// Problems whose equal elements are neighbours in shared memory.
+constexpr int gemm_small_lanes(GemmSmallShape s, GemmSmallConfig c) {
+  return gemm_small_has(s, GemmSmallStep::interleaved) ? c.matrices_per_block : s.interleave;
+}
+// Where element `at` of problem q of a tile lies.
+constexpr int gemm_small_position(int q, int at, int lanes, int elements) {
+  return (q / lanes * elements + at) * lanes + q % lanes;
+}
 
 // Thread tiles of one matrix.
 constexpr int gemm_small_tiles_m(GemmSmallShape s, GemmSmallConfig c) { return ceil_div(s.m, c.thread_m); }
 constexpr int gemm_small_tiles_n(GemmSmallShape s, GemmSmallConfig c) { return ceil_div(s.n, c.thread_n); }
 constexpr int gemm_small_units(GemmSmallShape s, GemmSmallConfig c) {
   return c.matrices_per_block * gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
+}
+// The problem of a tile and the thread tile that unit number `unit` computes.
+struct GemmSmallUnit {
+  int q = 0;
+  int tile = 0;
+};
+constexpr GemmSmallUnit gemm_small_unit(int unit, int lanes, int tiles) {
+  const int rest = unit % (lanes * tiles);
+  return {unit / (lanes * tiles) * lanes + rest % lanes, rest / lanes};
 }
 
 // Elements that lie side by side in memory, belong to one thread and are moved by one instruction: rows of A
@@ -93,26 +176,31 @@ struct GemmSmallPacks {
   int k_step = 1;  // values of k handled together
 };
 
-// The largest power of two up to 16 bytes of elements that divides both counts.
-constexpr int gemm_small_pack(int a, int b, int most) {
+// The largest power of two up to `most` that divides all three.
+constexpr int gemm_small_pack(int a, int b, int c, int most) {
   int count = most;
-  while (a % count != 0 || b % count != 0) count /= 2;
+  while (a % count != 0 || b % count != 0 || c % count != 0) count /= 2;
   return count;
+}
+constexpr int gemm_small_pack_limit(int bytes, int element_bytes) {
+  const int most = bytes < 16 ? bytes : 16;
+  return most > element_bytes ? most / element_bytes : 1;
 }
 
 constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
+  GemmSmallPacks packs;
+  if (gemm_small_lanes(s, c) > 1 || s.sizes_vary || s.k == 0) return packs;
   // What lies as it does in memory is read in packs only where the host vouches for the alignment there.
   const bool direct = c.load == GemmSmallLoad::direct;
-  const bool as_in_memory = direct || c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
-  const int bytes = as_in_memory && s.align_bytes < 16 ? s.align_bytes : 16;
-  const int most = bytes > element_bytes ? bytes / element_bytes : 1;
-  const bool packs_a = !direct || s.step_a == GemmSmallStep::packed;
-  const bool packs_b = !direct || s.step_b == GemmSmallStep::packed;
-  GemmSmallPacks packs;
-  if (packs_a && !s.trans_a) packs.row = gemm_small_pack(s.m, c.thread_m, most);
-  if (packs_b && s.trans_b) packs.column = gemm_small_pack(s.n, c.thread_n, most);
-  if (packs_a && s.trans_a) packs.k_a = gemm_small_pack(s.k, s.k, most);
-  if (packs_b && !s.trans_b) packs.k_b = gemm_small_pack(s.k, s.k, most);
+  const auto limit = [&](GemmSmallStep step) {
+    const bool packed = step == GemmSmallStep::packed;
+    return direct && !packed ? 1 : gemm_small_pack_limit(packed ? s.align_bytes : 16, element_bytes);
+  };
+  const GemmSmallOperand a = gemm_small_a(s, element_bytes), b = gemm_small_b(s, element_bytes);
+  if (!s.trans_a) packs.row = gemm_small_pack(s.m, c.thread_m, a.ld, limit(s.step_a));
+  if (s.trans_b) packs.column = gemm_small_pack(s.n, c.thread_n, b.ld, limit(s.step_b));
+  if (s.trans_a) packs.k_a = gemm_small_pack(s.k, s.k, a.ld, limit(s.step_a));
+  if (!s.trans_b) packs.k_b = gemm_small_pack(s.k, s.k, b.ld, limit(s.step_b));
   packs.k_step = packs.k_a > packs.k_b ? packs.k_a : packs.k_b;
   return packs;
 }
@@ -127,18 +215,33 @@ constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, i
   return c.columns_together ? tile * c.thread_n + j : gemm_small_place(j, pack, tiles, tile);
 }
 
-// Bulk copies move whole pieces of 16 bytes and are fastest where both ends lie alike within a line of 128.
-// Tiles that may begin elsewhere lie shifted in their stage.
-constexpr bool gemm_small_shifts(GemmSmallShape s, GemmSmallConfig c, int elements, int element_bytes) {
-  const bool bulk = c.load == GemmSmallLoad::bulk || c.store == GemmSmallStore::bulk;
-  const bool alike =
-      s.align_bytes >= c.shift_bytes && c.matrices_per_block * elements * element_bytes % c.shift_bytes == 0;
-  return bulk && !alike;
+// Copies of packed operands move whole pieces of 16 bytes, and bulk copies are fastest where both ends lie
+// alike within a line of 128. Tiles that may begin elsewhere lie shifted in their stage.
+constexpr bool gemm_small_shifts(GemmSmallShape s, GemmSmallConfig c, GemmSmallOperand o, int element_bytes) {
+  const bool alike = s.align_bytes >= c.shift_bytes &&
+                     c.matrices_per_block * o.elements * element_bytes % c.shift_bytes == 0;
+  return o.step == GemmSmallStep::packed && c.load != GemmSmallLoad::direct && !alike;
+}
+
+// Whether C comes into shared memory with A and B.
+constexpr bool gemm_small_loads_c(GemmSmallShape s, GemmSmallConfig c) {
+  return s.reads_c && c.load != GemmSmallLoad::direct && !c.c_direct;
+}
+// Stages of C. A C that is only written needs at most three: one is computed, one leaves, and the threads
+// learn one tile later that a third has left.
+constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
+  if (c.refill != GemmSmallRefill::spare) return c.stages;
+  return gemm_small_loads_c(s, c) || c.stages < 2 ? c.stages + 1 : 3;
+}
+// What is kept of each problem of a tile until its C has left, where it does not follow from its number.
+constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
+  return s.sizes_vary ? 48 : 24;
 }
 
 // Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
-// operands that are broadcast, barriers. Thread tiles that stick out of a matrix read past it, hence the
-// slack before the barriers.
+// operands that are broadcast, barriers, entries. Thread tiles that stick out of a matrix read past it, hence
+// the slack before the barriers.
 struct GemmSmallMemory {
   int c_bytes = 0;  // of one stage; 0 = this operand has no ring
   int a_bytes = 0;
@@ -146,44 +249,40 @@ struct GemmSmallMemory {
   int a_offset = 0;
   int b_offset = 0;
   int barrier_offset = 0;
+  int entry_offset = 0;
   int total_bytes = 0;
 };
 
-constexpr int gemm_small_aligned(int bytes) { return ceil_div(bytes, 128) * 128; }
-// Of one stage of an operand with `elements` per matrix.
-constexpr int gemm_small_stage_bytes(GemmSmallShape s, GemmSmallConfig c, int elements, int element_bytes) {
-  const int shift = gemm_small_shifts(s, c, elements, element_bytes) ? c.shift_bytes : 0;
-  return gemm_small_aligned(c.matrices_per_block * elements * element_bytes + shift);
-}
-// Stages of C. A C that is only written needs at most three: one is computed, one leaves, and the threads
-// learn one tile later that a third has left.
-constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
-  if (c.refill != GemmSmallRefill::spare) return c.stages;
-  return s.reads_c || c.stages < 2 ? c.stages + 1 : 3;
+// Of one stage of an operand.
+constexpr int gemm_small_stage_bytes(GemmSmallShape s, GemmSmallConfig c, GemmSmallOperand o,
+                                     int element_bytes) {
+  const int matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
+  const int shift = gemm_small_shifts(s, c, o, element_bytes) ? c.shift_bytes : 0;
+  return gemm_small_rounded(matrices * o.elements * element_bytes + shift, 128);
 }
 
 constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   GemmSmallMemory memory;
-  if (c.load != GemmSmallLoad::direct) {
-    const int a = s.m * s.k, b = s.k * s.n;
-    memory.a_bytes = s.step_a == GemmSmallStep::broadcast ? gemm_small_aligned(a * element_bytes)
-                                                          : gemm_small_stage_bytes(s, c, a, element_bytes);
-    memory.b_bytes = s.step_b == GemmSmallStep::broadcast ? gemm_small_aligned(b * element_bytes)
-                                                          : gemm_small_stage_bytes(s, c, b, element_bytes);
-  }
-  const bool holds_c = c.store != GemmSmallStore::direct || (s.reads_c && c.load != GemmSmallLoad::direct);
-  if (holds_c) memory.c_bytes = gemm_small_stage_bytes(s, c, s.m * s.n, element_bytes);
-  const int a_count = s.step_a == GemmSmallStep::broadcast ? 1 : c.stages;
-  const int b_count = s.step_b == GemmSmallStep::broadcast ? 1 : c.stages;
+  const bool staged = c.load != GemmSmallLoad::direct;
+  const GemmSmallOperand a = gemm_small_a(s, element_bytes), b = gemm_small_b(s, element_bytes);
+  if (staged) memory.a_bytes = gemm_small_stage_bytes(s, c, a, element_bytes);
+  if (staged) memory.b_bytes = gemm_small_stage_bytes(s, c, b, element_bytes);
+  if (c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c))
+    memory.c_bytes = gemm_small_stage_bytes(s, c, gemm_small_c(s, element_bytes), element_bytes);
+  const int a_count = a.step == GemmSmallStep::broadcast ? 1 : c.stages;
+  const int b_count = b.step == GemmSmallStep::broadcast ? 1 : c.stages;
   memory.a_offset = memory.c_bytes * gemm_small_stages_c(s, c);
   memory.b_offset = memory.a_offset + memory.a_bytes * a_count;
-  const int rows_beyond = gemm_small_tiles_m(s, c) * c.thread_m - s.m;
-  const int columns_beyond = gemm_small_tiles_n(s, c) * c.thread_n - s.n;
-  const int most = s.k > s.n ? (s.k > s.m ? s.k : s.m) : (s.n > s.m ? s.n : s.m);
-  const int slack = (rows_beyond + columns_beyond) * most * element_bytes;
+  // Varying sizes stick out by as much as a thread tile holds.
+  const int rows_beyond = s.sizes_vary ? c.thread_m : gemm_small_tiles_m(s, c) * c.thread_m - s.m;
+  const int columns_beyond = s.sizes_vary ? c.thread_n : gemm_small_tiles_n(s, c) * c.thread_n - s.n;
+  const int slack = (rows_beyond * (s.trans_a ? a.ld : 1) + columns_beyond * (s.trans_b ? 1 : b.ld)) *
+                    gemm_small_lanes(s, c) * element_bytes;
   memory.barrier_offset =
-      gemm_small_aligned(memory.b_offset + memory.b_bytes * b_count + (memory.a_bytes > 0 ? slack : 0));
-  memory.total_bytes = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
+      gemm_small_rounded(memory.b_offset + memory.b_bytes * b_count + (staged ? slack : 0), 128);
+  memory.entry_offset = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
+  memory.total_bytes =
+      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * (c.stages + 1);
   return memory;
 }
 
@@ -202,11 +301,11 @@ struct EnumNames<GemmSmallStore> {
 };
 template <>
 struct EnumNames<GemmSmallStep> {
-  static constexpr std::array value{std::pair{GemmSmallStep::packed, "packed"},
-                                    std::pair{GemmSmallStep::broadcast, "broadcast"},
-                                    std::pair{GemmSmallStep::strided, "strided"}};
+  static constexpr std::array value{
+      std::pair{GemmSmallStep::packed, "packed"}, std::pair{GemmSmallStep::broadcast, "broadcast"},
+      std::pair{GemmSmallStep::strided, "strided"}, std::pair{GemmSmallStep::pointer, "pointer"},
+      std::pair{GemmSmallStep::interleaved, "interleaved"}};
 };
-
 template <>
 struct EnumNames<GemmSmallRefill> {
   static constexpr std::array value{std::pair{GemmSmallRefill::late, "late"},
@@ -217,11 +316,13 @@ struct EnumNames<GemmSmallRefill> {
 template <>
 struct FieldList<GemmSmallShape> {
   using S = GemmSmallShape;
-  static constexpr auto value =
-      std::make_tuple(field("m", &S::m), field("n", &S::n), field("k", &S::k), field("trans_a", &S::trans_a),
-                      field("trans_b", &S::trans_b), field("conj_a", &S::conj_a), field("conj_b", &S::conj_b),
-                      field("reads_c", &S::reads_c), field("step_a", &S::step_a), field("step_b", &S::step_b),
-                      field("step_c", &S::step_c), field("align_bytes", &S::align_bytes));
+  static constexpr auto value = std::make_tuple(
+      field("m", &S::m), field("n", &S::n), field("k", &S::k), field("trans_a", &S::trans_a),
+      field("trans_b", &S::trans_b), field("conj_a", &S::conj_a), field("conj_b", &S::conj_b),
+      field("reads_c", &S::reads_c), field("step_a", &S::step_a), field("step_b", &S::step_b),
+      field("step_c", &S::step_c), field("lda", &S::lda), field("ldb", &S::ldb), field("ldc", &S::ldc),
+      field("interleave", &S::interleave), field("scalars_vary", &S::scalars_vary),
+      field("sizes_vary", &S::sizes_vary), field("align_bytes", &S::align_bytes));
 };
 template <>
 struct FieldList<GemmSmallConfig> {
@@ -232,7 +333,7 @@ struct FieldList<GemmSmallConfig> {
       field("load", &C::load), field("store", &C::store), field("stages", &C::stages),
       field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
       field("columns_together", &C::columns_together), field("refill", &C::refill),
-      field("shift_bytes", &C::shift_bytes));
+      field("shift_bytes", &C::shift_bytes), field("c_direct", &C::c_direct));
 };
 #endif
 

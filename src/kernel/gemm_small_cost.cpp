@@ -25,24 +25,29 @@ int wavefronts(const std::vector<int>& addresses, int bytes) {
   return static_cast<int>(most);
 }
 
+// Where the lanes of a warp reach: element (i, j) of an operand's matrix lies at j * ld + i.
 struct Warp {
   const GemmSmallShape& s;
   const GemmSmallConfig& c;
   GemmSmallPacks packs;
   int element_bytes;
-  int lanes;
+  int width;  // threads of the warp that work
   double wavefront_count = 0;
   double instruction_count = 0;
 
-  // One access of every lane; `element` gives its place from the lane's matrix and thread tile.
-  void access(int matrix_elements, int pack, double times,
+  // One access of every lane; `element` gives its place from the lane's thread tile.
+  void access(const GemmSmallOperand& o, int pack, double times,
               const std::function<int(int tile_m, int tile_n)>& element) {
     const int tiles_m = gemm_small_tiles_m(s, c), tiles = tiles_m * gemm_small_tiles_n(s, c);
+    const bool shared_by_all = o.step == GemmSmallStep::broadcast;
+    const int lanes = shared_by_all ? 1 : gemm_small_lanes(s, c);
     std::vector<int> addresses;
-    for (int lane = 0; lane < lanes; ++lane)
-      addresses.push_back(
-          (lane / tiles * matrix_elements + element(lane % tiles % tiles_m, lane % tiles / tiles_m)) *
-          element_bytes);
+    for (int lane = 0; lane < width; ++lane) {
+      const GemmSmallUnit unit = gemm_small_unit(lane, gemm_small_lanes(s, c), tiles);
+      const int at = element(unit.tile % tiles_m, unit.tile / tiles_m);
+      addresses.push_back(gemm_small_position(shared_by_all ? 0 : unit.q, at, lanes, o.elements) *
+                          element_bytes);
+    }
     wavefront_count += times * wavefronts(addresses, pack * element_bytes);
     instruction_count += times;
   }
@@ -52,33 +57,39 @@ void read_operands(Warp& warp) {
   const GemmSmallShape& s = warp.s;
   const GemmSmallConfig& c = warp.c;
   const GemmSmallPacks& packs = warp.packs;
+  const GemmSmallOperand a = gemm_small_a(s, warp.element_bytes), b = gemm_small_b(s, warp.element_bytes);
   const double steps = double(s.k) / packs.k_step;
   const int tiles_m = gemm_small_tiles_m(s, c), tiles_n = gemm_small_tiles_n(s, c);
-  const bool keeps_a = s.step_a == GemmSmallStep::broadcast, keeps_b = s.step_b == GemmSmallStep::broadcast;
   for (int i = 0; i < c.thread_m; i += packs.row)
     for (int l = 0; l < packs.k_step; l += packs.k_a)
-      warp.access(keeps_a ? 0 : s.m * s.k, s.trans_a ? packs.k_a : packs.row, steps, [&](int tile_m, int) {
+      warp.access(a, s.trans_a ? packs.k_a : packs.row, steps, [&](int tile_m, int) {
         const int row = gemm_small_place(i, packs.row, tiles_m, tile_m);
-        return s.trans_a ? row * s.k + l : l * s.m + row;
+        return s.trans_a ? row * a.ld + l : l * a.ld + row;
       });
   for (int j = 0; j < c.thread_n; j += packs.column)
     for (int l = 0; l < packs.k_step; l += packs.k_b)
-      warp.access(keeps_b ? 0 : s.k * s.n, s.trans_b ? packs.column : packs.k_b, steps, [&](int, int tile_n) {
+      warp.access(b, s.trans_b ? packs.column : packs.k_b, steps, [&](int, int tile_n) {
         const int column = gemm_small_column(c, j, packs.column, tiles_n, tile_n);
-        return s.trans_b ? l * s.n + column : column * s.k + l;
+        return s.trans_b ? l * b.ld + column : column * b.ld + l;
       });
 }
 
 void move_results(Warp& warp) {
   const GemmSmallShape& s = warp.s;
   const GemmSmallConfig& c = warp.c;
+  const GemmSmallOperand o = gemm_small_c(s, warp.element_bytes);
   const double times = (s.reads_c ? 1 : 0) + (c.store == GemmSmallStore::direct ? 0 : 1);
   for (int j = 0; j < c.thread_n; ++j)
     for (int i = 0; i < c.thread_m; i += warp.packs.row)
-      warp.access(s.m * s.n, warp.packs.row, times, [&](int tile_m, int tile_n) {
-        return gemm_small_column(c, j, warp.packs.column, gemm_small_tiles_n(s, c), tile_n) * s.m +
+      warp.access(o, warp.packs.row, times, [&](int tile_m, int tile_n) {
+        return gemm_small_column(c, j, warp.packs.column, gemm_small_tiles_n(s, c), tile_n) * o.ld +
                gemm_small_place(i, warp.packs.row, gemm_small_tiles_m(s, c), tile_m);
       });
+}
+
+// Bytes of a problem's operands that a launch moves.
+double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+  return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
 }
 
 }  // namespace
@@ -94,12 +105,12 @@ GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c,
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
   read_operands(warp);
   move_results(warp);
-  const double warps = double(tiles) / warp.lanes;  // per problem
+  const double warps = double(tiles) / warp.width;  // per problem
   const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
   const bool wide = dtype == DType::f64 || dtype == DType::c128;
   GemmSmallCost cost;
   // Copies in and out pass through shared memory once, 128 bytes per wavefront.
-  const double moved = double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * bytes;
+  const double moved = moved_bytes(s, bytes);
   cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
   cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
   // The fixed part: finding the unit's place, and its loop.
@@ -122,43 +133,76 @@ int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType d
 }
 
 bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
-  const auto fits = [&](GemmSmallStep step, int elements) {
-    return step == GemmSmallStep::broadcast || elements * c.matrices_per_block * element_bytes % piece == 0;
+  const auto fits = [&](const GemmSmallOperand& o) {
+    return o.step != GemmSmallStep::packed || o.elements * c.matrices_per_block * element_bytes % piece == 0;
   };
-  return fits(s.step_a, s.m * s.k) && fits(s.step_b, s.k * s.n) && fits(s.step_c, s.m * s.n);
+  return fits(gemm_small_a(s, element_bytes)) && fits(gemm_small_b(s, element_bytes)) &&
+         fits(gemm_small_c(s, element_bytes));
 }
 
-double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
-                           const GpuLimits& limits) {
-  // Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
-  // having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
-  constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
-  const int bytes = static_cast<int>(size_bytes(dtype));
+namespace {
+
+// Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
+// having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
+constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
+
+// What a turn of a block costs, in cycles: on a multiprocessor that has other blocks, and on its own.
+struct Turn {
+  double computing = 0;
+  double alone = 0;
+};
+
+Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
   const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
-  const double moved = double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * bytes;
-  const double memory = c.matrices_per_block * moved / bandwidth;
-  const GemmSmallCost cost = gemm_small_cost(s, c, dtype);
   const double busy = double(rounds) * c.threads / units;
-  const double computing = c.matrices_per_block * cost.cycles() * busy;
   // One warp alone issues an instruction every two cycles or so.
   const double warps = c.threads / 32.0;
-  const double alone = c.matrices_per_block * cost.issue * 4 * busy / warps * 2;
-  const double one_turn = std::max(computing, alone) + turn;
-  const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
-  const int ahead = std::max(0, c.stages - (late ? 2 : 1));
-  const double period = std::max(one_turn, (latency + one_turn) / (ahead + 1));
-  const double waiting = period / gemm_small_blocks(s, c, dtype, limits);
-  constexpr double sharpness = 4;  // of the passage from one limit to another
-  const double all =
-      std::pow(std::pow(memory, sharpness) + std::pow(computing, sharpness) + std::pow(waiting, sharpness),
-               1 / sharpness);
-  // Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
-  // and 2 % where they split lines; tiles that share sectors lose 3 %.
+  double waits = 0;
+  if (gemm_small_has(s, GemmSmallStep::pointer)) waits += latency / 2;  // for the addresses
+  if (s.reads_c && c.c_direct) waits += latency / 2;
+  if (c.load == GemmSmallLoad::direct) waits += latency;
+  return {c.matrices_per_block * cost.cycles() * busy,
+          c.matrices_per_block * cost.issue * 4 * busy / warps * 2 + turn + waits};
+}
+
+// Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
+// and 2 % where they split lines; tiles that share sectors lose 3 %.
+double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
   const bool alike = c.load != GemmSmallLoad::bulk || c.shift_bytes >= 128;
-  const bool sectors = gemm_small_tiles_of(sector_bytes, s, c, bytes),
-             lines = gemm_small_tiles_of(128, s, c, bytes);
-  const double split = sectors ? (alike || lines ? 1 : 0.98) : (alike ? 0.97 : 0.9);
-  return memory / all * split;
+  if (gemm_small_tiles_of(sector_bytes, s, c, element_bytes))
+    return alike || gemm_small_tiles_of(128, s, c, element_bytes) ? 1 : 0.98;
+  return alike ? 0.97 : 0.9;
+}
+
+// Tiles on their way while a block computes.
+int tiles_ahead(const GemmSmallConfig& c) {
+  const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
+  return std::max(0, c.stages - (late ? 2 : 1));
+}
+
+}  // namespace
+
+double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                           const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
+  const Turn one = cost_of_turn(s, c, cost);
+  const int blocks = gemm_small_blocks(s, c, dtype, limits);
+  if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {
+    // One wave of blocks, each with one turn: nothing overlaps within a block.
+    const double tiles = std::ceil(double(count) / c.matrices_per_block / limits.multiprocessors);
+    return memory * std::min(double(count), double(limits.multiprocessors)) / c.matrices_per_block /
+           (latency + one.alone + tiles * (memory + one.computing));
+  }
+  const double turn_cycles = std::max(one.computing, one.alone);
+  const double period = std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
+  const double waiting = period / blocks;
+  constexpr double sharpness = 4;  // of the passage from one limit to another
+  const double all = std::pow(
+      std::pow(memory, sharpness) + std::pow(one.computing, sharpness) + std::pow(waiting, sharpness),
+      1 / sharpness);
+  const double unsteady = tiles_ahead(c) == 0 ? 0.98 : 1;  // then only other blocks keep the memory busy
+  return memory / all * share_left_by_splits(s, c, bytes) * unsteady;
 }
 
 }  // namespace tilewright

@@ -34,6 +34,12 @@ __device__ __forceinline__ void barrier_arrive_expect(unsigned long long* barrie
                "r"(bytes)
                : "memory");
 }
+// Adds to the bytes that the barrier's present phase waits for; it ends no sooner than its last arrival.
+__device__ __forceinline__ void barrier_expect(unsigned long long* barrier, unsigned bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
 __device__ __forceinline__ void barrier_wait(unsigned long long* barrier, unsigned parity) {
   unsigned done = 0;
   while (done == 0)
@@ -69,6 +75,11 @@ __device__ __forceinline__ void bulk_store_wait_read() {
 // Orders this thread's ordinary accesses to shared memory before later ones of the copy engine.
 __device__ __forceinline__ void copy_engine_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Brings a line near that will be read soon.
+__device__ __forceinline__ void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
 }  // namespace tilewright

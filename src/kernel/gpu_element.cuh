@@ -22,6 +22,14 @@ __device__ __forceinline__ void multiply_add(Complex<R>& sum, Complex<R> a, Comp
   multiply_add(sum.im, a.re, b.im);
   multiply_add(sum.im, a.im, b.re);
 }
+template <class R>
+__device__ __forceinline__ bool is_zero(R value) {
+  return value == 0;
+}
+template <class R>
+__device__ __forceinline__ bool is_zero(Complex<R> value) {
+  return value.re == 0 && value.im == 0;
+}
 template <bool Conjugate, class T>
 __device__ __forceinline__ T conjugate_if(T value) {
   return value;

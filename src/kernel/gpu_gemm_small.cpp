@@ -4,6 +4,26 @@
 #include "core/dispatch.hpp"
 
 namespace tilewright {
+namespace {
+
+static_assert(sizeof(long long) == sizeof(std::int64_t));
+
+template <class T>
+void set_sizes(GemmSmallArgs<T>& args, const GemmSmallSizeArrays& sizes) {
+  const auto device = [](const std::int64_t* array) { return reinterpret_cast<const long long*>(array); };
+  args.sizes_m = device(sizes.m);
+  args.sizes_n = device(sizes.n);
+  args.sizes_k = device(sizes.k);
+  args.sizes_lda = device(sizes.lda);
+  args.sizes_ldb = device(sizes.ldb);
+  args.sizes_ldc = device(sizes.ldc);
+  args.group_firsts = device(sizes.firsts);
+  args.group_count = sizes.group_count;
+  args.above = sizes.above;
+  args.last = sizes.last;
+}
+
+}  // namespace
 
 GemmSmallKernel::GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
                                  const GemmSmallConfig& config, DType dtype)
@@ -25,18 +45,24 @@ void GemmSmallKernel::launch(const GemmSmallOperands& o, CUstream_st* stream, un
       gemm_small_launch(shape_, config_, dtype_, o.count, gpu_->limits(), blocks_per_multiprocessor_);
   if (blocks > 0) launch.blocks = blocks;
   dispatch(dtype_, [&]<class T>() {
-    GemmSmallArgs<T> args{static_cast<const T*>(o.a),
-                          static_cast<const T*>(o.b),
-                          static_cast<T*>(o.c),
-                          o.count,
-                          o.stride_a,
-                          o.stride_b,
-                          o.stride_c,
-                          o.lda,
-                          o.ldb,
-                          o.ldc,
-                          *static_cast<const T*>(o.alpha),
-                          o.beta == nullptr ? T(0) : *static_cast<const T*>(o.beta)};
+    GemmSmallArgs<T> args = {};
+    args.a = static_cast<const T*>(o.a);
+    args.b = static_cast<const T*>(o.b);
+    args.c = static_cast<T*>(o.c);
+    args.count = o.count;
+    args.stride_a = o.stride_a;
+    args.stride_b = o.stride_b;
+    args.stride_c = o.stride_c;
+    args.lda = o.lda;
+    args.ldb = o.ldb;
+    args.ldc = o.ldc;
+    if (o.alpha != nullptr) args.alpha = *static_cast<const T*>(o.alpha);
+    if (o.beta != nullptr) args.beta = *static_cast<const T*>(o.beta);
+    args.alphas = static_cast<const T*>(o.alphas);
+    args.betas = static_cast<const T*>(o.betas);
+    set_sizes(args, o.sizes);
+    args.info = o.info;
+    args.info_step = o.info_step;
     function_.launch(launch, &args, stream);
   });
 }

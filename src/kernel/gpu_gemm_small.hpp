@@ -7,16 +7,38 @@
 
 namespace tilewright {
 
-// Addresses on the device; strides and leading dimensions in elements, read for strided operands only.
+// Sizes of problems of a variable batch, or of groups: problem firsts[g] is the first of group g.
+struct GemmSmallSizeArrays {
+  const std::int64_t* m = nullptr;
+  const std::int64_t* n = nullptr;
+  const std::int64_t* k = nullptr;
+  const std::int64_t* lda = nullptr;
+  const std::int64_t* ldb = nullptr;
+  const std::int64_t* ldc = nullptr;
+  const std::int64_t* firsts = nullptr;
+  std::int64_t group_count = 0;  // 0 = sizes per problem
+  int above = 0;                 // problems without a size above this belong to another launch
+  bool last = true;              // problems that are too large for this launch belong to no other
+};
+
+// Addresses on the device, of arrays of addresses for pointer batches; strides and leading dimensions in
+// elements, read for operands that are strided, broadcast or have gaps in a pointer batch. The stride of an
+// interleaved operand is the number of problems in its blocks.
 struct GemmSmallOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
-  const void* alpha = nullptr;  // host addresses of values of the kernel's type
+  const void* alpha = nullptr;  // host addresses of values of the kernel's type, unless scalars vary
   const void* beta = nullptr;
   std::int64_t count = 0;
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
+  // The following lie on the device.
+  const void* alphas = nullptr;  // one per problem, where scalars vary
+  const void* betas = nullptr;
+  GemmSmallSizeArrays sizes;
+  int* info = nullptr;  // set to zero by the caller; receives the codes of bad problems of pointer batches
+  std::int64_t info_step = 1;  // 0: one code for all
 };
 
 class GemmSmallKernel {

@@ -1,0 +1,220 @@
+// What is tried first of the space of batched small GEMM on the GPU: ways in and out that the shape allows,
+// crossed with thread tiles and with blocks that did well on the first device this was tuned on, in the order
+// of the forecast.
+#include <algorithm>
+#include <map>
+
+#include "kernel/gemm_small.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int sector_bytes = 32;
+
+// Share of a block's threads that have work, over the rounds that a tile takes.
+double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  if (s.sizes_vary) return 1;  // a warp for each problem, whatever its size
+  const int units = gemm_small_units(s, c);
+  return double(units) / (ceil_div(units, c.threads) * c.threads);
+}
+// Share of the computed elements that are elements of C.
+double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
+}
+
+// How a block is filled: problems for about `stage_bytes` of the largest operand, threads for few rounds.
+struct Filling {
+  int stages;
+  int stage_bytes;
+  int most_threads;
+};
+
+// As many problems as the filling says, then the threads. Tiles of whole sectors keep two blocks from writing
+// into one sector. False where nothing legal comes out.
+bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, const Filling& filling,
+                bool whole_sectors) {
+  const int largest =
+      std::max({gemm_small_a(s, element_bytes).elements, gemm_small_b(s, element_bytes).elements,
+                gemm_small_c(s, element_bytes).elements}) *
+      element_bytes;
+  c.matrices_per_block = 0;
+  for (const int count : gemm_small_tile_counts(s)) {
+    GemmSmallConfig trial = c;
+    trial.matrices_per_block = count;
+    if (whole_sectors && !gemm_small_tiles_of(sector_bytes, s, trial, element_bytes)) continue;
+    if (c.matrices_per_block != 0 && count * largest > filling.stage_bytes) break;
+    c.matrices_per_block = count;
+  }
+  double best = 0;
+  for (const int threads : {32, 64, 96, 128, 160, 192, 256, 384, 512}) {
+    if (threads > filling.most_threads) break;
+    GemmSmallConfig trial = c;
+    trial.threads = threads;
+    const int warps = s.sizes_vary ? c.matrices_per_block : ceil_div(gemm_small_units(s, trial), 32);
+    if (threads > 32 * std::max(1, warps)) break;
+    // More threads hide more latency: a larger block wins unless it idles much more.
+    const double worth = busy_share(s, trial) * (0.9 + 0.1 * threads / filling.most_threads);
+    if (worth > best) {
+      best = worth;
+      c.threads = threads;
+    }
+  }
+  return best > 0;
+}
+
+// A way in and out, and what it is worth before anything is known of the block.
+struct Way {
+  GemmSmallLoad load;
+  GemmSmallStore store;
+  bool c_direct;
+  double worth;
+};
+constexpr Way ways[] = {{GemmSmallLoad::bulk, GemmSmallStore::bulk, false, 1},
+                        {GemmSmallLoad::bulk, GemmSmallStore::direct, true, 0.96},
+                        {GemmSmallLoad::bulk, GemmSmallStore::shared, false, 0.95},
+                        {GemmSmallLoad::bulk, GemmSmallStore::direct, false, 0.94},
+                        {GemmSmallLoad::async, GemmSmallStore::bulk, false, 0.95},
+                        {GemmSmallLoad::async, GemmSmallStore::shared, false, 0.93},
+                        {GemmSmallLoad::async, GemmSmallStore::direct, false, 0.92},
+                        {GemmSmallLoad::async, GemmSmallStore::direct, true, 0.92},
+                        {GemmSmallLoad::direct, GemmSmallStore::direct, false, 0.8}};
+
+constexpr Filling fillings[] = {{2, 8192, 128},  {2, 8192, 256}, {2, 16384, 256}, {3, 8192, 128},
+                                {3, 16384, 256}, {4, 4096, 64},  {2, 32768, 512}, {1, 8192, 128},
+                                {1, 4096, 32},   {2, 4096, 32},  {3, 4096, 64},   {1, 1, 256}};
+
+// Steps of the k loop that are unrolled: all where that is little code, else equal parts of about eight,
+// which the device's compiler handles in a second.
+int unrolled(int k, int multiply_adds) {
+  constexpr int little = 1024, part = 8;
+  if (k * multiply_adds <= little || k == 0) return 0;
+  return ceil_div(k, ceil_div(k, part));
+}
+
+class Shortlist {
+ public:
+  Shortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits, std::int64_t problem_count)
+      : s_(shape),
+        dtype_(dtype),
+        limits_(limits),
+        problem_count_(problem_count),
+        space_(gemm_small_space(shape, dtype, limits)),
+        element_bytes_(static_cast<int>(size_bytes(dtype))) {}
+
+  // All blocks and ways of one thread tile.
+  void consider(GemmSmallConfig c) {
+    for (const Way& way : ways) {
+      c.load = way.load;
+      c.store = way.store;
+      c.c_direct = way.c_direct;
+      const bool shifts = c.load != GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::packed);
+      c.shift_bytes = shifts ? 128 : 16;
+      const bool direct = c.load == GemmSmallLoad::direct;
+      if (!allowed(c)) continue;
+      const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
+      for (const auto refill : {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once}) {
+        if (c.store != GemmSmallStore::bulk && refill != GemmSmallRefill::late) continue;
+        c.refill = refill;
+        for (const Filling& filling : fillings) {
+          if (direct && filling.stages > 2) continue;
+          c.stages = direct ? 1 : filling.stages;
+          c.persistent = c.stages > 1 || problem_count_ == 0;
+          for (const bool whole_sectors : {true, false})
+            if (fill_block(c, s_, element_bytes_, filling, whole_sectors)) rank(c, cost, way.worth);
+        }
+      }
+    }
+  }
+
+  // Few of each thread tile and of each ring, so that a short list still holds different ones.
+  std::vector<GemmSmallConfig> best(std::size_t count) {
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
+    constexpr int most_per_tile = 4;
+    const std::size_t most_per_ring = std::max<std::size_t>(2, count / 4);
+    std::map<std::pair<int, int>, int> of_tile;
+    std::map<std::pair<int, GemmSmallRefill>, std::size_t> of_ring;
+    std::vector<GemmSmallConfig> configs;
+    for (const auto& [forecast, config] : ranked_) {
+      if (configs.size() == count) break;
+      int& tiles = of_tile[{config.thread_m, config.thread_n}];
+      std::size_t& rings = of_ring[{config.stages, config.refill}];
+      if (tiles == most_per_tile || rings == most_per_ring || !space_.contains(config) ||
+          std::find(configs.begin(), configs.end(), config) != configs.end())
+        continue;
+      configs.push_back(config);
+      ++tiles;
+      ++rings;
+    }
+    return configs;
+  }
+
+ private:
+  struct Ranked {
+    double forecast;
+    GemmSmallConfig config;
+  };
+
+  // Whether the shape and the device know this way at all, tried with the smallest block.
+  bool allowed(GemmSmallConfig c) const {
+    c.matrices_per_block = gemm_small_tile_counts(s_).front();
+    c.threads = 32;
+    c.stages = 1;
+    c.refill = GemmSmallRefill::late;
+    return space_.contains(c);
+  }
+
+  void rank(const GemmSmallConfig& c, const GemmSmallCost& cost, double worth) {
+    if (busy_share(s_, c) < 0.6 && problem_count_ == 0) return;
+    if (gemm_small_memory(s_, c, element_bytes_).total_bytes > limits_.shared_bytes_per_block) return;
+    ranked_.push_back({worth * gemm_small_forecast(s_, c, dtype_, limits_, cost, problem_count_), c});
+  }
+
+  const GemmSmallShape& s_;
+  DType dtype_;
+  const GpuLimits& limits_;
+  std::int64_t problem_count_;
+  Space<GemmSmallConfig> space_;
+  int element_bytes_;
+  std::vector<Ranked> ranked_;
+};
+
+}  // namespace
+
+std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType dtype,
+                                                  const GpuLimits& limits, std::size_t count,
+                                                  std::int64_t problem_count) {
+  const bool complex = is_complex(dtype);
+  Shortlist list(s, dtype, limits, problem_count);
+  for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 6, 8}))
+    for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 6, 8, 16})) {
+      GemmSmallConfig c;
+      c.matrices_per_block = 32;  // any count for which a warp is full
+      c.thread_m = thread_m;
+      c.thread_n = thread_n;
+      if (useful_share(s, c) < 0.6 || gemm_small_registers(c, dtype) > 168) continue;
+      c.k_unroll = unrolled(s.k, thread_m * thread_n * (complex ? 4 : 1));
+      GemmSmallConfig together = c;
+      together.columns_together = true;
+      if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
+        c.columns_together = true;
+      list.consider(c);
+    }
+  return list.best(count);
+}
+
+GemmSmallConfig gemm_small_default(const GemmSmallShape& s, DType dtype, const GpuLimits& limits,
+                                   std::int64_t problem_count) {
+  const auto promising = gemm_small_promising(s, dtype, limits, 1, problem_count);
+  if (!promising.empty()) return promising.front();
+  GemmSmallConfig c;  // legal everywhere: one matrix per block, read where it lies
+  c.matrices_per_block = gemm_small_tile_counts(s).front();
+  c.threads = 32;
+  c.load = GemmSmallLoad::direct;
+  c.store = GemmSmallStore::direct;
+  c.stages = 1;
+  c.persistent = false;
+  return c;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,393 @@
+// The stencil of batched small GEMM, run on the host thread by thread: every layout, way in, way out and
+// refill against plain loops, with copies that arrive at once and as late as they may.
+#include "emulation/gemm_small.hpp"
+
+namespace tilewright::emulation {
+namespace {
+
+using L = GemmSmallLoad;
+using O = GemmSmallStore;
+using R = GemmSmallRefill;
+using Step = GemmSmallStep;
+using bench::SmallCase;
+
+SmallCase problem_of(DType dtype, Layout layout, int m, int n, int k, int gap = 0) {
+  SmallCase one;
+  GemmProblem& p = one.problem;
+  p.dtype = dtype;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.layout = layout;
+  p.batch_count = 100000;
+  p.alpha = p.beta = Scalar::general;
+  p.location = Location::device;
+  p = packed(p);
+  p.lda += gap;
+  p.ldb += gap;
+  p.ldc += gap;
+  p.stride_a = p.lda * p.a_cols();
+  p.stride_b = p.ldb * p.b_cols();
+  p.stride_c = p.ldc * p.n;
+  if (layout != Layout::strided) p.stride_a = p.stride_b = p.stride_c = 0;
+  return one;
+}
+SmallCase with_ops(SmallCase one, Op a, Op b) {
+  GemmProblem& p = one.problem;
+  p.op_a = a;
+  p.op_b = b;
+  p.lda = p.ldb = p.ldc = p.stride_a = p.stride_b = p.stride_c = 0;
+  p = packed(p);
+  return one;
+}
+
+TEST(GemmSmallEmulation, PackedTilesOfWholeLines) {
+  expect_right<double,
+               GemmSmallShape{.m = 4, .n = 8, .k = 4, .lda = 4, .ldb = 4, .ldc = 4, .align_bytes = 128},
+               GemmSmallConfig{.matrices_per_block = 4, .threads = 32, .thread_m = 2, .thread_n = 4}>(
+      problem_of(DType::f64, Layout::strided, 4, 8, 4));
+}
+
+TEST(GemmSmallEmulation, PackedTilesThatLieShifted) {
+  SmallCase one = problem_of(DType::f32, Layout::strided, 5, 3, 7);
+  one.shift = 3;
+  constexpr GemmSmallShape shape{.m = 5, .n = 3, .k = 7, .lda = 5, .ldb = 7, .ldc = 5, .align_bytes = 4};
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 6,
+                               .threads = 64,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .stages = 3,
+                               .refill = R::spare,
+                               .shift_bytes = 128}>(one);
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 5,
+                               .thread_n = 1,
+                               .refill = R::at_once,
+                               .shift_bytes = 32}>(one);
+  expect_right<float, shape,
+               GemmSmallConfig{
+                   .matrices_per_block = 1, .threads = 32, .load = L::async, .store = O::bulk, .stages = 2}>(
+      one);
+  one.problem.beta = Scalar::zero;
+  constexpr GemmSmallShape writes{
+      .m = 5, .n = 3, .k = 7, .reads_c = false, .lda = 5, .ldb = 7, .ldc = 5, .align_bytes = 4};
+  expect_right<float, writes,
+               GemmSmallConfig{.matrices_per_block = 2,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 1,
+                               .stages = 4,
+                               .refill = R::spare,
+                               .shift_bytes = 128}>(one);
+  expect_right<
+      float, writes,
+      GemmSmallConfig{
+          .matrices_per_block = 2, .threads = 32, .load = L::async, .stages = 2, .refill = R::at_once}>(one);
+}
+
+TEST(GemmSmallEmulation, OperationsOfComplexMatrices) {
+  expect_right<std::complex<float>,
+               GemmSmallShape{.m = 4,
+                              .n = 6,
+                              .k = 5,
+                              .trans_a = true,
+                              .conj_a = true,
+                              .lda = 5,
+                              .ldb = 5,
+                              .ldc = 4,
+                              .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 10,
+                               .threads = 64,
+                               .thread_m = 2,
+                               .thread_n = 3,
+                               .k_unroll = 4,
+                               .store = O::shared,
+                               .shift_bytes = 128}>(
+      with_ops(problem_of(DType::c64, Layout::strided, 4, 6, 5), Op::conj_trans, Op::none));
+  expect_right<std::complex<double>,
+               GemmSmallShape{
+                   .m = 3, .n = 4, .k = 2, .trans_b = true, .lda = 3, .ldb = 4, .ldc = 3, .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::direct,
+                               .columns_together = true,
+                               .c_direct = true}>(
+      with_ops(problem_of(DType::c128, Layout::strided, 3, 4, 2), Op::none, Op::trans));
+}
+
+TEST(GemmSmallEmulation, ReadDirectly) {
+  expect_right<double,
+               GemmSmallShape{.m = 6, .n = 4, .k = 8, .lda = 6, .ldb = 8, .ldc = 6, .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 4,
+                               .thread_n = 3,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1,
+                               .persistent = false}>(problem_of(DType::f64, Layout::strided, 6, 4, 8));
+}
+
+TEST(GemmSmallEmulation, GapsBelowMatrices) {
+  constexpr GemmSmallShape narrow{.m = 5, .n = 4, .k = 3, .lda = 7, .ldb = 5, .ldc = 7, .align_bytes = 16};
+  const SmallCase one = problem_of(DType::f64, Layout::strided, 5, 4, 3, 2);
+  expect_right<double, narrow,
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .store = O::shared,
+                               .shift_bytes = 128}>(one);
+  expect_right<double, narrow,
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::direct}>(one);
+  constexpr GemmSmallShape wide{.m = 4,
+                                .n = 4,
+                                .k = 4,
+                                .step_a = Step::strided,
+                                .step_b = Step::strided,
+                                .step_c = Step::strided,
+                                .align_bytes = 16};
+  expect_right<double, wide,
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::shared,
+                               .stages = 3}>(problem_of(DType::f64, Layout::strided, 4, 4, 4, 9));
+}
+
+TEST(GemmSmallEmulation, BroadcastOperands) {
+  SmallCase one = problem_of(DType::f64, Layout::strided, 4, 5, 3);
+  one.problem.stride_b = 0;
+  expect_right<double,
+               GemmSmallShape{
+                   .m = 4, .n = 5, .k = 3, .step_b = Step::broadcast, .lda = 4, .ldc = 4, .align_bytes = 128},
+               GemmSmallConfig{.matrices_per_block = 4, .threads = 32, .thread_m = 2, .thread_n = 3}>(one);
+}
+
+TEST(GemmSmallEmulation, AlphaZeroAndAlphaPerProblem) {
+  SmallCase one = problem_of(DType::f32, Layout::strided, 4, 4, 4);
+  one.problem.alpha = Scalar::zero;
+  expect_right<float, GemmSmallShape{.m = 4, .n = 4, .k = 0, .lda = 4, .ldb = 4, .ldc = 4, .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 4, .threads = 32, .thread_m = 2, .thread_n = 2}>(one);
+  one.problem.alpha = Scalar::general;
+  one.scalars_vary = true;
+  expect_right<
+      float,
+      GemmSmallShape{
+          .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4, .scalars_vary = true, .align_bytes = 16},
+      GemmSmallConfig{
+          .matrices_per_block = 4, .threads = 32, .thread_m = 2, .thread_n = 2, .shift_bytes = 128}>(one);
+}
+
+TEST(GemmSmallEmulation, PointersToContiguousMatrices) {
+  SmallCase one = problem_of(DType::f32, Layout::pointer, 5, 4, 6);
+  one.faults = true;
+  constexpr GemmSmallShape shape{.m = 5,
+                                 .n = 4,
+                                 .k = 6,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .lda = 5,
+                                 .ldb = 6,
+                                 .ldc = 5,
+                                 .align_bytes = 4};
+  constexpr GemmSmallConfig bulk{.matrices_per_block = 6, .threads = 64, .thread_m = 2, .thread_n = 2};
+  constexpr GemmSmallConfig spare{
+      .matrices_per_block = 40, .threads = 64, .thread_m = 5, .thread_n = 2, .refill = R::spare};
+  constexpr GemmSmallConfig async{.matrices_per_block = 6,
+                                  .threads = 64,
+                                  .thread_m = 2,
+                                  .thread_n = 2,
+                                  .load = L::async,
+                                  .store = O::shared,
+                                  .stages = 3};
+  constexpr GemmSmallConfig direct{.matrices_per_block = 5,
+                                   .threads = 32,
+                                   .thread_m = 3,
+                                   .thread_n = 2,
+                                   .load = L::direct,
+                                   .store = O::direct,
+                                   .stages = 1,
+                                   .persistent = false};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<float, shape, bulk>(one);
+    expect_right<float, shape, spare>(one);
+    expect_right<float, shape, async>(one);
+    expect_right<float, shape, direct>(one);
+  }
+}
+
+TEST(GemmSmallEmulation, PointersToMatricesWithGaps) {
+  SmallCase one = problem_of(DType::f64, Layout::pointer, 4, 3, 6, 1);
+  one.scalars_vary = one.faults = true;
+  expect_right<double,
+               GemmSmallShape{.m = 4,
+                              .n = 3,
+                              .k = 6,
+                              .step_a = Step::pointer,
+                              .step_b = Step::pointer,
+                              .step_c = Step::pointer,
+                              .scalars_vary = true,
+                              .align_bytes = 8},
+               GemmSmallConfig{.matrices_per_block = 5,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::direct}>(one);
+}
+
+TEST(GemmSmallEmulation, VaryingSizes) {
+  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
+  one.smallest = 0;
+  one.faults = one.gaps = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  constexpr GemmSmallShape shape{.m = 9,
+                                 .n = 8,
+                                 .k = 7,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .sizes_vary = true,
+                                 .align_bytes = 8};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 3,
+                                 .threads = 64,
+                                 .thread_m = 4,
+                                 .thread_n = 2,
+                                 .k_unroll = 4,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 2}>(one);
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 1,
+                                 .threads = 32,
+                                 .thread_m = 2,
+                                 .thread_n = 3,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 1,
+                                 .c_direct = true}>(one);
+  }
+  one.gaps = false;
+  constexpr GemmSmallShape transposed{.m = 9,
+                                      .n = 8,
+                                      .k = 7,
+                                      .trans_a = true,
+                                      .trans_b = true,
+                                      .step_a = Step::pointer,
+                                      .step_b = Step::pointer,
+                                      .step_c = Step::pointer,
+                                      .sizes_vary = true,
+                                      .align_bytes = 8};
+  one.problem.op_a = one.problem.op_b = Op::trans;
+  expect_right<double, transposed,
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 3,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1}>(one);
+}
+
+TEST(GemmSmallEmulation, BlocksOfInterleavedMatrices) {
+  SmallCase one = problem_of(DType::f64, Layout::block_interleaved, 3, 4, 5);
+  one.problem.block = 4;
+  constexpr GemmSmallShape shape{
+      .m = 3, .n = 4, .k = 5, .lda = 3, .ldb = 5, .ldc = 3, .interleave = 4, .align_bytes = 128};
+  expect_right<double, shape,
+               GemmSmallConfig{.matrices_per_block = 12,
+                               .threads = 64,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .refill = R::spare,
+                               .shift_bytes = 128}>(one);
+  expect_right<double, shape,
+               GemmSmallConfig{.matrices_per_block = 4,
+                               .threads = 32,
+                               .thread_m = 3,
+                               .thread_n = 2,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1,
+                               .persistent = false}>(one);
+  SmallCase gaps = problem_of(DType::f32, Layout::block_interleaved, 3, 4, 5, 1);
+  gaps.problem.block = 3;
+  expect_right<float,
+               GemmSmallShape{
+                   .m = 3, .n = 4, .k = 5, .lda = 4, .ldb = 6, .ldc = 4, .interleave = 3, .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 6,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::shared}>(gaps);
+}
+
+TEST(GemmSmallEmulation, LargeBlocksOfInterleavedMatrices) {
+  SmallCase one = problem_of(DType::f32, Layout::block_interleaved, 3, 2, 4, 1);
+  one.problem.block = 72;
+  constexpr GemmSmallShape shape{.m = 3,
+                                 .n = 2,
+                                 .k = 4,
+                                 .step_a = Step::interleaved,
+                                 .step_b = Step::interleaved,
+                                 .step_c = Step::interleaved,
+                                 .interleave = 8,
+                                 .align_bytes = 16};
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 8,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::direct}>(one);
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 4, .threads = 32, .load = L::async, .store = O::shared}>(
+      one);
+  SmallCase whole = problem_of(DType::f64, Layout::interleaved, 3, 2, 4);
+  whole.problem.block = whole.problem.batch_count = 1001;
+  constexpr GemmSmallShape of_all{.m = 3,
+                                  .n = 2,
+                                  .k = 4,
+                                  .step_a = Step::interleaved,
+                                  .step_b = Step::interleaved,
+                                  .step_c = Step::interleaved,
+                                  .interleave = 0,
+                                  .align_bytes = 16};
+  expect_right<double, of_all,
+               GemmSmallConfig{.matrices_per_block = 40,
+                               .threads = 64,
+                               .thread_m = 3,
+                               .load = L::async,
+                               .store = O::direct,
+                               .stages = 3}>(whole);
+  expect_right<double, of_all,
+               GemmSmallConfig{.matrices_per_block = 40,
+                               .threads = 64,
+                               .thread_m = 3,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1}>(whole);
+}
+
+}  // namespace
+}  // namespace tilewright::emulation
