@@ -22,12 +22,13 @@ class GpuBlas {
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
 
+  // One shape for all problems; alpha and beta are host addresses.
   struct Batch {
     DType dtype = DType::f64;
     Op op_a = Op::none, op_b = Op::none;
     int m = 0, n = 0, k = 0;
     const void* alpha = nullptr;
-    const void* a = nullptr;
+    const void* a = nullptr;  // pointer and grouped: device arrays of pointers
     int lda = 0;
     std::int64_t stride_a = 0;
     const void* b = nullptr;
@@ -40,9 +41,15 @@ class GpuBlas {
     int count = 0;
   };
   void gemm_strided(const Batch& batch);
+  void gemm_pointer(const Batch& batch);
+  // The batch as one group. Throws Error(unsupported) for complex types, which cuBLAS has no function for,
+  // and where the library is older than that function.
+  void gemm_grouped(const Batch& batch);
 
  private:
   void check(int status, const char* call) const;
+  template <class F>
+  F find(const char* name) const;
 
   void* library_ = nullptr;
   void* handle_ = nullptr;

@@ -10,20 +10,6 @@
 namespace tilewright {
 namespace {
 
-const char* device_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::c64:
-      return "tilewright::Complex<float>";
-    case DType::c128:
-      return "tilewright::Complex<double>";
-  }
-  return "";
-}
-
 constexpr int sector_bytes = 32;
 
 std::vector<int> up_to(int size, std::initializer_list<int> values) {

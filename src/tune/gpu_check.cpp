@@ -1,5 +1,5 @@
 // The host side of the check: operands, plain loops, comparison.
-#include "gemm_small_check.hpp"
+#include "tune/gpu_check.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "core/dispatch.hpp"
 
-namespace tilewright::bench {
+namespace tilewright {
 namespace {
 
 constexpr std::size_t guard_bytes = 256;
@@ -91,14 +91,14 @@ double compare(const GemmProblem& p, std::int64_t count, const Batch<T>& in, con
 
 }  // namespace
 
-SmallChecker::SmallChecker(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), problem_(problem) {}
+GpuCheck::GpuCheck(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), problem_(problem) {}
 
-CheckResult SmallChecker::check(const GemmSmallKernel& kernel) {
+GpuCheckResult GpuCheck::check(const GemmSmallKernel& kernel) {
   return dispatch(problem_.dtype, [&]<class T>() { return check_typed<T>(kernel); });
 }
 
 template <class T>
-CheckResult SmallChecker::check_typed(const GemmSmallKernel& kernel) {
+GpuCheckResult GpuCheck::check_typed(const GemmSmallKernel& kernel) {
   constexpr unsigned blocks = 3;
   const GemmProblem& p = problem_;
   const auto& c = kernel.config();
@@ -135,7 +135,7 @@ CheckResult SmallChecker::check_typed(const GemmSmallKernel& kernel) {
   buffer.read(before.data(), guard_bytes);
   buffer.read(out.data(), c_bytes, guard_bytes);
   buffer.read(after.data(), guard_bytes, guard_bytes + c_bytes);
-  CheckResult result;
+  GpuCheckResult result;
   result.error = compare(p, count, in, out, result.fault);
   if (before != guard || after != guard) result.fault = "bytes outside C were written";
   for (std::int64_t q = 0; q + 1 < count && result.fault.empty();
@@ -149,4 +149,4 @@ CheckResult SmallChecker::check_typed(const GemmSmallKernel& kernel) {
   return result;
 }
 
-}  // namespace tilewright::bench
+}  // namespace tilewright
