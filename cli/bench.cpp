@@ -102,13 +102,11 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
 
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
-  static const std::vector<std::string> of_gpus = {"--configs", "--megabytes", "--device", "--check-only"};
   static const std::map<std::string, std::vector<std::string>> table = {
       {"gemm_small", {"--block", "--numa", "--data", "--threads", "--counters"}},
-      {"gemm_small_cpu", of_gpus},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
-        "--counters", "--peers", "--record", "--configs", "--megabytes", "--device", "--check-only"}},
+        "--counters", "--peers", "--record"}},
       {"layout", {"--numa", "--counters", "--record", "--candidate", "--config"}},
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
@@ -117,12 +115,15 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
 }
 
 void refuse_flags_without_use(const CLI::App& verb, const std::string& family) {
-  const auto at = flags_without_use().find(family);
-  if (at == flags_without_use().end()) return;
-  for (const std::string& name : at->second)
+  const auto refuse = [&](const std::string& name) {
     if (verb.get_option(name)->count() > 0)
       throw Error(ErrorCode::invalid_argument, name,
                   fmt::format("{}: 'bench {}' has no use for it", name, family));
+  };
+  if (const auto at = flags_without_use().find(family); at != flags_without_use().end())
+    for (const std::string& name : at->second) refuse(name);
+  if (family != "gemm_small")
+    for (const char* name : {"--configs", "--megabytes", "--device", "--check-only"}) refuse(name);
 }
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {

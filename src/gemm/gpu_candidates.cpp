@@ -185,26 +185,30 @@ GpuChoice gpu_config_asked_for(const PlanRequest& r, const GemmSmallShape& shape
   return {config, WisdomMatch::none, "asked for"};
 }
 
-// In the order in which they are tried: what wisdom offers, then the rule of thumb.
-std::vector<GpuChoice> gpu_choices(const PlanRequest& r, const GemmSmallShape& shape,
-                                   const GpuLimits& limits) {
-  if (!r.options.config.empty()) return {gpu_config_asked_for(r, shape, limits)};
-  std::vector<GpuChoice> choices;
+// Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
+// wisdom offers and, at last, the rule of thumb.
+template <class Take>
+void offer_configs(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits, Take&& take) {
+  if (!r.options.config.empty()) {
+    take(gpu_config_asked_for(r, shape, limits));
+    return;
+  }
   if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
     const auto space = gemm_small_space(shape, r.problem.dtype, limits);
     const auto offer = [&](const WisdomAnswer& answer) {
       try {
         const auto config = from_json<GemmSmallConfig>(answer.config);
-        if (space.contains(config)) choices.push_back({config, answer.match, answer.source});
-      } catch (const Error&) {
-        // A config of other fields than this build's.
+        return space.contains(config) && take({config, answer.match, answer.source});
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        return false;  // a config of other fields than this build's
       }
-      return !choices.empty() && r.may_compile;
     };
-    wisdom->offer({"gemm_small", architecture_of_all("gemm_small"), r.problem, "time", limits.name}, offer);
+    if (wisdom->offer({"gemm_small", architecture_of_all("gemm_small"), r.problem, "time", limits.name},
+                      offer))
+      return;
   }
-  choices.push_back({gemm_small_default(shape, r.problem.dtype, limits), WisdomMatch::none, "rule of thumb"});
-  return choices;
+  take({gemm_small_default(shape, r.problem.dtype, limits), WisdomMatch::none, "rule of thumb"});
 }
 
 }  // namespace
@@ -225,19 +229,20 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
   auto machine = r.context.gpus->open(r.options.device);
   const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r));
   std::string declined;
-  for (const GpuChoice& choice : gpu_choices(r, shape, machine->gpu().limits())) {
+  offer_configs(r, shape, machine->gpu().limits(), [&](const GpuChoice& choice) {
     try {
       plan.gpu = std::make_shared<const SmallRunner>(r, machine, choice.config);
-      plan.match = choice.match;
-      plan.config_source = choice.source;
-      notice_match(r, choice.match, choice.source, plan);
-      return;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (declined.empty()) declined = error.what();
+      return false;
     }
-  }
-  throw Error(ErrorCode::unsupported, "config", declined);
+    plan.match = choice.match;
+    plan.config_source = choice.source;
+    notice_match(r, choice.match, choice.source, plan);
+    return true;
+  });
+  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
 }
 
 std::string gpu_scale_declines(const PlanRequest& r) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "device/gpu.hpp"
 #include "kernel/gpu_stencil.hpp"
 
 namespace tilewright {

@@ -5,6 +5,8 @@
 #include "fake_cuda.hpp"
 
 #include <cuda.h>
+// The name under which every driver has it.
+#undef cuEventElapsedTime
 
 #include <cstring>
 #include <deque>
