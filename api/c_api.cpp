@@ -60,7 +60,24 @@ GemmOptions to_options(const tilewright_options* options) {
   result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
   if (options->candidate != nullptr) result.candidate = options->candidate;
   if (options->config != nullptr) result.config = options->config;
+  result.device = options->device;
+  result.stream = options->stream;
+  result.align_bytes = options->align_bytes;
   return result;
+}
+
+// f.operator()<T, location>() for the element type and for where the options say the operands lie.
+template <class F>
+void dispatch_at(int dtype, const tilewright_options* options, F&& f) {
+  const auto location = options == nullptr
+                            ? Location::host
+                            : to_enum<Location>("location", options->location, TILEWRIGHT_DEVICE);
+  dispatch(to_dtype(dtype), [&]<class T>() {
+    if (location == Location::device)
+      f.template operator()<T, Location::device>();
+    else
+      f.template operator()<T, Location::host>();
+  });
 }
 
 BatchInfo to_info(int mode, int* codes) {
@@ -200,7 +217,10 @@ std::vector<GemmGroup<T>> to_groups(const GroupArrays& x) {
 tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupArrays& arrays,
                              const tilewright_options* options, int info_mode, int* info) noexcept {
   return with_context(handle, [&](Context& context) {
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
+      if (L == Location::device)
+        throw Error(ErrorCode::unsupported, "location",
+                    "location = device: grouped and variable batches run on the host only so far");
       const auto groups = to_groups<T>(arrays);
       gemm_grouped<T>(context, groups, to_options(options), to_info(info_mode, info));
     });
@@ -212,13 +232,23 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
 extern "C" {
 
 tilewright_status tilewright_create(const char* cpu, const char* wisdom, tilewright_context** context) {
+  tilewright_context_options options{};
+  options.cpu = cpu;
+  options.wisdom = wisdom;
+  return tilewright_create_with(&options, context);
+}
+
+tilewright_status tilewright_create_with(const tilewright_context_options* given,
+                                         tilewright_context** context) {
   if (context == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
   *context = new (std::nothrow) tilewright_context;
   if (*context == nullptr) return TILEWRIGHT_OUT_OF_MEMORY;
   return guarded((*context)->errors, [&] {
     ContextOptions options;
-    if (cpu != nullptr) options.cpu = cpu;
-    if (wisdom != nullptr) options.wisdom = wisdom;
+    if (given != nullptr && given->cpu != nullptr) options.cpu = given->cpu;
+    if (given != nullptr && given->wisdom != nullptr) options.wisdom = given->wisdom;
+    options.use_wisdom = given == nullptr || given->no_wisdom == 0;
+    options.no_jit = given != nullptr && given->no_jit != 0;
     (*context)->context = std::make_unique<Context>(options);
   });
 }
@@ -236,12 +266,13 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
                                   const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
                                   void* c, int64_t ldc, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
-      gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha),
-              {static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda},
-              {static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb}, value_of<T>("beta", beta),
-              {static_cast<T*>(c), m, n, ldc}, to_options(options));
+      const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};
+      const MatrixView<const T, L> vb{static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb};
+      const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
+      gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+              to_options(options));
     });
   });
 }
@@ -252,13 +283,13 @@ tilewright_status tilewright_gemm_strided_batched(
     int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
     int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
-      const StridedBatch<const T> va{
+      const StridedBatch<const T, L> va{
           static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, stride_a, batch_count};
-      const StridedBatch<const T> vb{
+      const StridedBatch<const T, L> vb{
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, stride_b, batch_count};
-      const StridedBatch<T> vc{static_cast<T*>(c), m, n, ldc, stride_c, batch_count};
+      const StridedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, stride_c, batch_count};
       gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
                       to_options(options), to_info(info_mode, info));
     });
@@ -273,13 +304,13 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                                   int64_t batch_count, const tilewright_options* options,
                                                   tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
-      const PointerBatch<const T> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
-                                     batch_count};
-      const PointerBatch<const T> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
-                                     batch_count};
-      const PointerBatch<T> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
+      const PointerBatch<const T, L> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
+                                        batch_count};
+      const PointerBatch<const T, L> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
+                                        batch_count};
+      const PointerBatch<T, L> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
       gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
                       to_options(options), to_info(info_mode, info));
     });
@@ -294,13 +325,13 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       int64_t batch_count, const tilewright_options* options,
                                                       tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
-      const InterleavedBatch<const T> va{
+      const InterleavedBatch<const T, L> va{
           static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, block, batch_count};
-      const InterleavedBatch<const T> vb{
+      const InterleavedBatch<const T, L> vb{
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, block, batch_count};
-      const InterleavedBatch<T> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
+      const InterleavedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
       gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
                       to_options(options), to_info(info_mode, info));
     });
@@ -331,6 +362,21 @@ tilewright_status tilewright_gemm_variable_batched(
                     info_mode, info);
 }
 
+tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
+                                     int64_t problem_count, const tilewright_options* options) {
+  return with_context(context, [&](Context& ctx) {
+    if (problem_count < 0)
+      refuse("problem_count", fmt::format("problem_count = {} is negative", problem_count));
+    if (problems == nullptr && problem_count > 0) refuse("problems", "the array problems is null");
+    std::vector<GemmProblem> parsed;
+    for (int64_t i = 0; i < problem_count; ++i) {
+      if (problems[i] == nullptr) refuse("problems", fmt::format("problems[{}] is null", i));
+      parsed.push_back(parse_problem(problems[i]));
+    }
+    prepare(ctx, parsed, to_options(options));
+  });
+}
+
 tilewright_status tilewright_plan_create(tilewright_context* context, const char* problem,
                                          const tilewright_options* options, tilewright_plan** plan) {
   if (plan != nullptr) *plan = nullptr;
@@ -347,6 +393,11 @@ void tilewright_plan_destroy(tilewright_plan* plan) { delete plan; }
 
 tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* alpha, const void* a,
                                       const void* b, const void* beta, void* c) {
+  return tilewright_plan_run_on(plan, alpha, a, b, beta, c, nullptr);
+}
+
+tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void* alpha, const void* a,
+                                         const void* b, const void* beta, void* c, void* stream) {
   if (plan == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
   return guarded(plan->errors, [&] {
     const GemmProblem& p = plan->plan.problem();
@@ -354,9 +405,10 @@ tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* a
       const BatchScalar<T> x(value_of<T>("alpha", alpha)), y(value_of<T>("beta", beta));
       if (p.layout == Layout::pointer)
         plan->plan.run<T>(x, static_cast<const T* const*>(a), static_cast<const T* const*>(b), y,
-                          static_cast<T* const*>(c));
+                          static_cast<T* const*>(c), stream);
       else
-        plan->plan.run<T>(x, static_cast<const T*>(a), static_cast<const T*>(b), y, static_cast<T*>(c));
+        plan->plan.run<T>(x, static_cast<const T*>(a), static_cast<const T*>(b), y, static_cast<T*>(c),
+                          stream);
     });
   });
 }

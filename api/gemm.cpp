@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "gemm/execute.hpp"
+#include "gemm/gpu_operands.hpp"
 #include "gemm/groups.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
@@ -12,8 +13,8 @@
 namespace tilewright {
 namespace {
 
-template <class T>
-std::int64_t count_of(const MatrixView<T>&) {
+template <class T, Location L>
+std::int64_t count_of(const MatrixView<T, L>&) {
   return 1;
 }
 template <class View>
@@ -22,27 +23,27 @@ std::int64_t count_of(const View& view) {
 }
 
 // The fields of the problem that only one kind of view has.
-template <class T>
-void describe_layout(GemmProblem& p, const MatrixView<const T>&, const MatrixView<const T>&,
-                     const MatrixView<T>&) {
+template <class T, Location L>
+void describe_layout(GemmProblem& p, const MatrixView<const T, L>&, const MatrixView<const T, L>&,
+                     const MatrixView<T, L>&) {
   p.layout = Layout::single;
 }
-template <class T>
-void describe_layout(GemmProblem& p, const StridedBatch<const T>& a, const StridedBatch<const T>& b,
-                     const StridedBatch<T>& c) {
+template <class T, Location L>
+void describe_layout(GemmProblem& p, const StridedBatch<const T, L>& a, const StridedBatch<const T, L>& b,
+                     const StridedBatch<T, L>& c) {
   p.layout = Layout::strided;
   p.stride_a = a.stride;
   p.stride_b = b.stride;
   p.stride_c = c.stride;
 }
-template <class T>
-void describe_layout(GemmProblem& p, const PointerBatch<const T>&, const PointerBatch<const T>&,
-                     const PointerBatch<T>&) {
+template <class T, Location L>
+void describe_layout(GemmProblem& p, const PointerBatch<const T, L>&, const PointerBatch<const T, L>&,
+                     const PointerBatch<T, L>&) {
   p.layout = Layout::pointer;
 }
-template <class T>
-void describe_layout(GemmProblem& p, const InterleavedBatch<const T>& a, const InterleavedBatch<const T>& b,
-                     const InterleavedBatch<T>& c) {
+template <class T, Location L>
+void describe_layout(GemmProblem& p, const InterleavedBatch<const T, L>& a,
+                     const InterleavedBatch<const T, L>& b, const InterleavedBatch<T, L>& c) {
   if (a.block != c.block || b.block != c.block)
     throw Error(ErrorCode::invalid_argument, "block",
                 fmt::format("the blocks of a, b and c differ: {}, {}, {}", a.block, b.block, c.block));
@@ -57,6 +58,11 @@ Scalar class_of(const BatchScalar<T>& scalar) {
   return scalar.value == T(1) ? Scalar::one : Scalar::general;
 }
 
+template <class View>
+struct LocationOf;
+template <template <class, Location> class View, class T, Location L>
+struct LocationOf<View<T, L>> : std::integral_constant<Location, L> {};
+
 // One call on a fixed-size batch. Input is the view of const T that A and B have, Output the view of T that C
 // has.
 template <class T, class Input, class Output>
@@ -67,6 +73,7 @@ class FixedCall {
       : alpha_(alpha), beta_(beta), a_(a), b_(b), c_(c) {
     GemmProblem& p = problem_;
     p.dtype = dtype_of<T>;
+    p.location = location;
     p.op_a = op_a;
     p.op_b = op_b;
     p.m = c.rows;
@@ -82,16 +89,20 @@ class FixedCall {
       throw Error(ErrorCode::invalid_argument, "count",
                   fmt::format("the counts of a, b and c differ: {}, {}, {}", count_of(a), count_of(b),
                               p.batch_count));
-    describe_layout<T>(p, a, b, c);
+    describe_layout(p, a, b, c);
   }
 
   void run(Context& context, const GemmOptions& options, const BatchInfo& info) const {
+    if (location == Location::host && options.stream != nullptr)
+      throw Error(ErrorCode::invalid_argument, "stream",
+                  fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
     const auto fault = find_view_fault();
     if (fault &&
         fault->blas_number == 0)  // a bad count or block is no argument of the BLAS routine: no code tells it
       throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
     InfoReport report(info, problem_.batch_count, 1);
     if (fault) return report.group(0, problem_.batch_count, 0, *fault);
+    if constexpr (location == Location::device) return run_on_device(context, options);
     if (problem_.layout == Layout::pointer) {
       const auto bad = find_bad_problems(problem_, operands(), options.checked);
       for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
@@ -104,6 +115,18 @@ class FixedCall {
   }
 
  private:
+  static constexpr Location location = LocationOf<Output>::value;
+
+  // The pointers of a pointer batch are in device memory too, so they are not looked at here.
+  void run_on_device(Context& context, const GemmOptions& options) const {
+    Operands o = operands();
+    o.stream = options.stream;
+    GemmOptions with_alignment = options;
+    if (problem_.layout != Layout::pointer)
+      with_alignment.align_bytes = common_alignment(problem_.dtype, o.a, o.b, o.c);
+    execute(*find_plan(context.impl(), problem_, with_alignment), o);
+  }
+
   bool writes() const { return problem_.m > 0 && problem_.n > 0 && problem_.batch_count > 0; }
   // Whether a null base address of A or B matters. The zeros among per-problem alphas are not looked at here.
   bool reads_ab() const { return writes() && problem_.k > 0 && problem_.alpha != Scalar::zero; }
@@ -180,28 +203,28 @@ void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<con
           Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options) {
   run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
-
 template <class T>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
-                  StridedBatch<T> c, const GemmOptions& options, BatchInfo info) {
-  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, Location::device>> a,
+          Same<MatrixView<const T, Location::device>> b, Same<T> beta, MatrixView<T, Location::device> c,
+          const GemmOptions& options) {
+  run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 
-template <class T>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<PointerBatch<const T>> a, Same<PointerBatch<const T>> b, Same<BatchScalar<T>> beta,
-                  PointerBatch<T> c, const GemmOptions& options, BatchInfo info) {
-  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
-}
-
-template <class T>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<InterleavedBatch<const T>> a, Same<InterleavedBatch<const T>> b,
-                  Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options,
-                  BatchInfo info) {
-  run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);
-}
+// gemm_batched has the same body for every kind of batch, on the host and on a GPU.
+#define TILEWRIGHT_BATCHED(Batch, L)                                                                 \
+  template <class T>                                                                                 \
+  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,                  \
+                    Same<Batch<const T, L>> a, Same<Batch<const T, L>> b, Same<BatchScalar<T>> beta, \
+                    Batch<T, L> c, const GemmOptions& options, BatchInfo info) {                     \
+    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                          \
+  }
+TILEWRIGHT_BATCHED(StridedBatch, Location::host)
+TILEWRIGHT_BATCHED(PointerBatch, Location::host)
+TILEWRIGHT_BATCHED(InterleavedBatch, Location::host)
+TILEWRIGHT_BATCHED(StridedBatch, Location::device)
+TILEWRIGHT_BATCHED(PointerBatch, Location::device)
+TILEWRIGHT_BATCHED(InterleavedBatch, Location::device)
+#undef TILEWRIGHT_BATCHED
 
 template <class T>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
@@ -216,19 +239,22 @@ void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const G
   run_groups<T>(context.impl(), groups, options, info);
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                        \
-  template void gemm(Context&, Op, Op, Same<T>, Same<MatrixView<const T>>, Same<MatrixView<const T>>,    \
-                     Same<T>, MatrixView<T>, const GemmOptions&);                                        \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<StridedBatch<const T>>,        \
-                             Same<StridedBatch<const T>>, Same<BatchScalar<T>>, StridedBatch<T>,         \
-                             const GemmOptions&, BatchInfo);                                             \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<PointerBatch<const T>>,        \
-                             Same<PointerBatch<const T>>, Same<BatchScalar<T>>, PointerBatch<T>,         \
-                             const GemmOptions&, BatchInfo);                                             \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<InterleavedBatch<const T>>,    \
-                             Same<InterleavedBatch<const T>>, Same<BatchScalar<T>>, InterleavedBatch<T>, \
-                             const GemmOptions&, BatchInfo);                                             \
-  template void gemm_grouped(Context&, std::span<const GemmGroup<T>>, const GemmOptions&, BatchInfo);    \
+#define TILEWRIGHT_INSTANTIATE_AT(T, L)                                                                     \
+  template void gemm(Context&, Op, Op, Same<T>, Same<MatrixView<const T, L>>, Same<MatrixView<const T, L>>, \
+                     Same<T>, MatrixView<T, L>, const GemmOptions&);                                        \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<StridedBatch<const T, L>>,        \
+                             Same<StridedBatch<const T, L>>, Same<BatchScalar<T>>, StridedBatch<T, L>,      \
+                             const GemmOptions&, BatchInfo);                                                \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<PointerBatch<const T, L>>,        \
+                             Same<PointerBatch<const T, L>>, Same<BatchScalar<T>>, PointerBatch<T, L>,      \
+                             const GemmOptions&, BatchInfo);                                                \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<InterleavedBatch<const T, L>>,    \
+                             Same<InterleavedBatch<const T, L>>, Same<BatchScalar<T>>,                      \
+                             InterleavedBatch<T, L>, const GemmOptions&, BatchInfo);
+#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::host)                                                        \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::device)                                                      \
+  template void gemm_grouped(Context&, std::span<const GemmGroup<T>>, const GemmOptions&, BatchInfo); \
   template void gemm_variable(Context&, std::span<const GemmItem<T>>, const GemmOptions&, BatchInfo);
 
 TILEWRIGHT_INSTANTIATE(float)
@@ -236,5 +262,6 @@ TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)
 TILEWRIGHT_INSTANTIATE(std::complex<double>)
 #undef TILEWRIGHT_INSTANTIATE
+#undef TILEWRIGHT_INSTANTIATE_AT
 
 }  // namespace tilewright

@@ -30,36 +30,37 @@ void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void
 
 template <class T>
 void run_plan(const GemmPlan::Impl& plan, bool pointers, const BatchScalar<T>& alpha, const void* a,
-              const void* b, const BatchScalar<T>& beta, void* c) {
+              const void* b, const BatchScalar<T>& beta, void* c, void* stream) {
   const bool right_kind =
       plan.problem.dtype == dtype_of<T> && (plan.problem.layout == Layout::pointer) == pointers;
-  if (right_kind && a != nullptr && b != nullptr && c != nullptr && alpha.values == nullptr &&
-      beta.values == nullptr && is_one_kernel_call(plan, alpha.value, beta.value))
+  if (right_kind && stream == nullptr && a != nullptr && b != nullptr && c != nullptr &&
+      alpha.values == nullptr && beta.values == nullptr && is_one_kernel_call(plan, alpha.value, beta.value))
     return call_kernel(plan, a, b, c, &alpha.value, &beta.value);
   check_operands(plan.problem, dtype_of<T>, pointers, a, b, c);
   execute(plan, {a, b, c, alpha.values == nullptr ? &alpha.value : alpha.values,
                  beta.values == nullptr ? &beta.value : beta.values, alpha.values == nullptr ? 0 : 1,
-                 beta.values == nullptr ? 0 : 1});
+                 beta.values == nullptr ? 0 : 1, stream});
 }
 
 }  // namespace
 
 template <class T>
-void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta,
-                   T* c) const {
-  run_plan<T>(*impl_, false, alpha, a, b, beta, c);
+void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
+                   void* stream) const {
+  run_plan<T>(*impl_, false, alpha, a, b, beta, c, stream);
 }
 
 template <class T>
 void GemmPlan::run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b,
-                   BatchScalar<Same<T>> beta, T* const* c) const {
-  run_plan<T>(*impl_, true, alpha, a, b, beta, const_cast<T**>(c));
+                   BatchScalar<Same<T>> beta, T* const* c, void* stream) const {
+  run_plan<T>(*impl_, true, alpha, a, b, beta, const_cast<T**>(c), stream);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template void GemmPlan::run(BatchScalar<Same<T>>, const T*, const T*, BatchScalar<Same<T>>, T*) const;    \
+  template void GemmPlan::run(BatchScalar<Same<T>>, const T*, const T*, BatchScalar<Same<T>>, T*, void*)    \
+      const;                                                                                                \
   template void GemmPlan::run(BatchScalar<Same<T>>, const T* const*, const T* const*, BatchScalar<Same<T>>, \
-                              T* const*) const;
+                              T* const*, void*) const;
 
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

@@ -3,10 +3,12 @@
 // bench_run and bench_report.
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "bench_families.hpp"
+#include "bench_gemm_small.hpp"
 #include "bench_report.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
@@ -42,12 +44,11 @@ class Absences {
   std::vector<std::string> told_;
 };
 
-void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
-  JsonLines json(flags.json);
+// Runs the cases one after the other and tells of each; `more` prints what else there is to say of one.
+void report_cases(const BenchFlags& flags, const BenchPlan& plan, JsonLines& json,
+                  const std::function<CaseResult(const BenchCase&)>& run,
+                  const std::function<void(const CaseResult&)>& more) {
   std::FILE* out = json.people();
-  json.write({{"command", command_line()}});
-  BenchMachine machine;
-  if (plan.all_peers || !plan.peers.empty()) print_peers(out, machine);
   fmt::print(out, "{}\n", table_head());
   Progress progress("bench", std::int64_t(plan.cases.size()));
   Summary summary;
@@ -55,11 +56,11 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
   std::int64_t done = 0;
   for (const BenchCase& bench_case : plan.cases) {
     progress.show(done, problem_text(bench_case));
-    const CaseResult result = run_case(machine, plan, bench_case);
+    const CaseResult result = run(bench_case);
     progress.clear();
     absences.print(out, result.absences);
     fmt::print(out, "{}\n", table_line(result));
-    if (flags.counters) print_counters(out, machine, result);
+    more(result);
     std::fflush(out);
     for (const auto& object : json_of(result)) json.write(object);
     summary.add(result);
@@ -71,9 +72,38 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
   for (const auto& object : summary.objects()) json.write(object);
 }
 
+void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
+  JsonLines json(flags.json);
+  json.write({{"command", command_line()}});
+  BenchMachine machine;
+  if (plan.all_peers || !plan.peers.empty()) print_peers(json.people(), machine);
+  report_cases(
+      flags, plan, json, [&](const BenchCase& one) { return run_case(machine, plan, one); },
+      [&](const CaseResult& result) {
+        if (flags.counters) print_counters(json.people(), machine, result);
+      });
+}
+
+void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
+  JsonLines json(flags.json);
+  json.write({{"command", command_line()}});
+  GpuBenchMachine machine(plan);
+  for (const std::string& line : machine.describe()) fmt::print(json.people(), "{}\n", line);
+  machine.prepare(plan.cases);
+  const auto run = [&](const BenchCase& one) { return machine.run(one, flags.check_only); };
+  if (!flags.check_only) return report_cases(flags, plan, json, run, [](const CaseResult&) {});
+  Absences absences;
+  for (const BenchCase& one : plan.cases) {
+    const CaseResult result = run(one);
+    absences.print(json.people(), result.absences);
+    fmt::print(json.people(), "{}: {} implementations are right\n", problem_text(one), result.impls.size());
+  }
+}
+
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
+      {"gemm_small", {"--block", "--numa", "--data", "--threads", "--counters"}},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
         "--counters", "--peers", "--record"}},
@@ -85,12 +115,15 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
 }
 
 void refuse_flags_without_use(const CLI::App& verb, const std::string& family) {
-  const auto at = flags_without_use().find(family);
-  if (at == flags_without_use().end()) return;
-  for (const std::string& name : at->second)
+  const auto refuse = [&](const std::string& name) {
     if (verb.get_option(name)->count() > 0)
       throw Error(ErrorCode::invalid_argument, name,
                   fmt::format("{}: 'bench {}' has no use for it", name, family));
+  };
+  if (const auto at = flags_without_use().find(family); at != flags_without_use().end())
+    for (const std::string& name : at->second) refuse(name);
+  if (family != "gemm_small")
+    for (const char* name : {"--configs", "--megabytes", "--device", "--check-only"}) refuse(name);
 }
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
@@ -99,6 +132,7 @@ void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   if (flags.family == "overhead") return bench_overhead(flags, plan);
   if (flags.family == "layout") return bench_layout(flags, plan);
   if (flags.family == "transfer") return bench_transfer(flags, plan);
+  if (flags.family == "gemm_small") return run_gpu_cases(flags, plan);
   run_cases(flags, plan);
 }
 
@@ -118,8 +152,8 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--beta", flags.beta, "values")->capture_default_str();
   verb.add_option("--pad-ld", flags.pad_ld, "rows added to every leading dimension")->capture_default_str();
   verb.add_option("--pointer-order", flags.pointer_order, "sequential, random")->capture_default_str();
-  verb.add_option("--residency", flags.residency, "cold, l2, l1")->capture_default_str();
-  verb.add_option("--location", flags.location, "host (device is not built yet)")->capture_default_str();
+  verb.add_option("--residency", flags.residency, "cold, l2, l1 (default: cold and l2; on the GPU cold)");
+  verb.add_option("--location", flags.location, "host; of gemm_small device (default: the family's)");
   verb.add_option("--memory", flags.memory, "pageable (pinned is not built yet)")->capture_default_str();
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
   verb.add_option("--data", flags.data, "uniform, graded, pow2")->capture_default_str();
@@ -130,14 +164,21 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--candidate", flags.candidate, "ours: only this candidate");
   verb.add_option("--config", flags.config, "ours: JSON fields over the default config");
   verb.add_option("--objective", flags.objective, "time (others are not built yet)")->capture_default_str();
-  verb.add_option("--target", flags.target, "auto, cpu (gpu, hybrid are not built yet)")
-      ->capture_default_str();
+  verb.add_option("--target", flags.target, "auto, cpu; of gemm_small gpu (default: the family's)");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
       ->capture_default_str();
   verb.add_option("--record", flags.record, "adds what was multiplied to this log");
   verb.add_option("--json", flags.json, "one JSON object per line into this file (- is stdout)");
+}
+
+void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
+  verb.add_option("--configs", flags.configs, "gemm_small: promising configs tried beside the plan's")
+      ->capture_default_str();
+  verb.add_option("--megabytes", flags.megabytes, "gemm_small: of each operand")->capture_default_str();
+  verb.add_option("--device", flags.device, "gemm_small: the GPU")->capture_default_str();
+  verb.add_flag("--check-only", flags.check_only, "gemm_small: checks everybody and times nothing");
 }
 
 }  // namespace
@@ -147,10 +188,11 @@ void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   verb->add_option(
           "FAMILY", flags->family,
-          "gemm_small_cpu, layout, transfer, overhead (gemm_small, gemm, hybrid, lu are not built yet)")
+          "gemm_small_cpu, gemm_small, layout, transfer, overhead (gemm, hybrid, lu are not built yet)")
       ->capture_default_str();
   add_case_flags(*verb, *flags);
   add_run_flags(*verb, *flags);
+  add_gpu_flags(*verb, *flags);
   verb->footer(
       "cold walks distinct batches of 1 GiB in all; l2 and l1 repeat one batch of 512 or 24 KiB, each thread "
       "its own.\n"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "bench_gemm_small.hpp"
 #include "core/problem.hpp"
 #include "lists.hpp"
 #include "peer.hpp"
@@ -28,19 +29,20 @@ Scalar scalar_class(double value) {
 }
 
 void refuse_what_is_not_built(const BenchFlags& flags) {
-  const std::map<std::string, std::string> families = {{"gemm_small", "batched small matrices on the GPU"},
-                                                       {"gemm", "one large matrix on the GPU"},
+  const std::map<std::string, std::string> families = {{"gemm", "one large matrix on the GPU"},
                                                        {"hybrid", "CPU and GPU together"},
                                                        {"lu", "LU factorisation"}};
   if (const auto at = families.find(flags.family); at != families.end())
     not_built("FAMILY", flags.family, at->second);
-  const std::vector<std::string> known = {"gemm_small_cpu", "layout", "overhead", "transfer"};
+  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "layout", "overhead", "transfer"};
   if (std::find(known.begin(), known.end(), flags.family) == known.end())
     refuse("FAMILY", flags.family,
            "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
+  const Location own = flags.on_gpu() ? Location::device : Location::host;
   for (const std::string& location : split(flags.location, ','))
-    if (enum_from_string<Location>(location, "--location") != Location::host)
-      not_built("--location", location, "there are no GPU kernels in this version");
+    if (!location.empty() && enum_from_string<Location>(location, "--location") != own)
+      not_built("--location", location,
+                fmt::format("{} is measured on operands in {} memory only", flags.family, to_string(own)));
   for (const std::string& memory : split(flags.memory, ',')) {
     if (memory == "pinned") not_built("--memory", memory, "pinned memory matters to GPU transfers only");
     if (memory != "pageable") refuse("--memory", memory, "is not one of pinned, pageable");
@@ -48,9 +50,11 @@ void refuse_what_is_not_built(const BenchFlags& flags) {
   const auto objective = enum_from_string<Objective>(flags.objective, "--objective");
   if (objective != Objective::time)
     not_built("--objective", flags.objective, "only time is measured in this version");
+  if (flags.target.empty()) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
-  if (target == Target::gpu || target == Target::hybrid)
-    not_built("--target", flags.target, "there are no GPU kernels in this version");
+  if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
+    not_built("--target", flags.target,
+              fmt::format("{} runs on the {} only", flags.family, flags.on_gpu() ? "GPU" : "CPU"));
 }
 
 std::vector<int> thread_counts(const std::string& text) {
@@ -69,6 +73,10 @@ std::vector<std::string> placements(const std::string& text) {
     if (value != "first_touch" && value != "interleave" && value != "per_node")
       refuse("--numa", value, "is not one of first_touch, interleave, per_node");
   return values;
+}
+
+std::int64_t operand_bytes(const BenchFlags& flags) {
+  return parse_count("--megabytes", flags.megabytes, 1) << 20;
 }
 
 struct Shape {
@@ -107,6 +115,13 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   problem.alpha = scalar_class(parse_number("--alpha", flags.alpha));
   problem.beta = scalar_class(shape.beta);
   problem.residency = shape.residency;
+  if (flags.on_gpu()) {
+    problem.location = Location::device;
+    problem = packed(problem);
+    problem.batch_count = batch > 0 ? batch : gpu_batch_count(problem, std::size_t(operand_bytes(flags)));
+    if (problem.layout == Layout::single) problem.batch_count = 1;
+    return problem;
+  }
   const std::int64_t fits = default_batch_count(problem, shape.residency);
   problem.batch_count = batch == 0                           ? fits
                         : shape.residency == Residency::cold ? batch
@@ -118,7 +133,9 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
 std::vector<Shape> shapes(const BenchFlags& flags) {
   std::vector<Shape> all;
   const auto sizes = parse_sizes("--sizes", flags.sizes);
-  const auto residencies = parse_names<Residency>("--residency", flags.residency);
+  const auto residencies = parse_names<Residency>("--residency", !flags.residency.empty() ? flags.residency
+                                                                 : flags.on_gpu()         ? "cold"
+                                                                                          : "cold,l2");
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
       for (const OpPair op : parse_ops("--op", flags.op))
@@ -127,7 +144,10 @@ std::vector<Shape> shapes(const BenchFlags& flags) {
             for (const std::int64_t block : blocks_of(flags, dtype, layout))
               for (const Size& size : sizes) all.push_back({dtype, layout, op, beta, residency, size, block});
   for (const Residency residency : residencies)
-    if (residency == Residency::automatic) refuse("--residency", "auto", "is not one of cold, l2, l1");
+    if (flags.on_gpu() && residency != Residency::cold)
+      not_built("--residency", to_string(residency), "on the GPU operands rotate through device memory");
+    else if (residency == Residency::automatic)
+      refuse("--residency", "auto", "is not one of cold, l2, l1");
   return all;
 }
 
@@ -135,7 +155,7 @@ void choose_peers(const BenchFlags& flags, BenchPlan& plan) {
   plan.all_peers = flags.peers == "auto";
   if (plan.all_peers || flags.peers == "none") return;
   plan.peers = split(flags.peers, ',');
-  const std::vector<std::string> known = peers::peer_names();
+  const std::vector<std::string> known = flags.on_gpu() ? gpu_peer_names() : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
@@ -147,6 +167,9 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   refuse_what_is_not_built(flags);
   BenchPlan plan;
   choose_peers(flags, plan);
+  plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
+  plan.operand_bytes = operand_bytes(flags);
+  plan.device = static_cast<int>(parse_count("--device", flags.device, 0));
   plan.repetitions = static_cast<int>(parse_count("--repetitions", flags.repetitions, 1));
   const auto batches =
       flags.batch.empty() ? std::vector<std::int64_t>{0} : parse_counts("--batch", flags.batch, 1);
@@ -155,7 +178,7 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   BenchCase one;
   one.family = flags.family;
   one.alpha = parse_number("--alpha", flags.alpha);
-  one.target = flags.target;
+  one.target = !flags.target.empty() ? flags.target : flags.on_gpu() ? "gpu" : "cpu";
   one.options.candidate = flags.candidate;
   one.options.config = flags.config;
   for (const int threads : thread_counts(flags.threads))

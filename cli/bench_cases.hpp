@@ -23,8 +23,8 @@ struct BenchFlags {
   std::string beta = "1";
   std::string pad_ld = "0";
   std::string pointer_order = "sequential";
-  std::string residency = "cold,l2";
-  std::string location = "host";
+  std::string residency;  // "": cold and l2; on the GPU cold
+  std::string location;   // "": where the family's operands lie
   std::string memory = "pageable";
   std::string threads = "1";
   std::string numa;  // "": one arena, as the operating system places it
@@ -32,12 +32,19 @@ struct BenchFlags {
   std::string candidate;
   std::string config;
   std::string objective = "time";
-  std::string target = "cpu";
+  std::string target;  // "": what the family runs on
   std::string peers = "auto";
   std::string repetitions = "11";
   std::string record;
   std::string json;
   bool counters = false;
+  // gemm_small only.
+  std::string configs = "0";       // promising configs tried beside the plan's
+  std::string megabytes = "1024";  // of each operand
+  std::string device = "0";
+  bool check_only = false;
+
+  bool on_gpu() const { return family == "gemm_small"; }
 };
 
 // One line of the table. `layout` is what the user calls the batch; grouped and variable batches lie in
@@ -64,6 +71,10 @@ struct BenchPlan {
   std::vector<std::string> peers;  // names wanted; empty with all_peers
   bool all_peers = true;
   int repetitions = 11;
+  // gemm_small only.
+  int configs = 0;
+  std::int64_t operand_bytes = 0;
+  int device = 0;
 };
 
 // Throws Error naming the flag, its value and the reason.

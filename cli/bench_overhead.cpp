@@ -9,6 +9,7 @@
 #include "cblas_library.hpp"
 #include "core/dispatch.hpp"
 #include "gemm/plan.hpp"
+#include "gpu_overhead.hpp"
 #include "json_lines.hpp"
 #include "kernel/gemm_small_cpu.hpp"
 #include "measure/clock.hpp"
@@ -102,6 +103,32 @@ class OverheadRun {
     }
   }
 
+  void gpu() {
+#if TILEWRIGHT_HAS_GPU
+    const GpuLaunchCosts costs = measure_gpu_launches(plan_.repetitions);
+    if (!costs.why_none.empty()) {
+      fmt::print(json_.people(), "\nno launches on a GPU: {}\n", costs.why_none);
+      return;
+    }
+    fmt::print(json_.people(), "\nlaunches on {} (ns of the host)\n", costs.device);
+    for (const GpuLaunchCost& cost : costs.costs) {
+      json object = {{"family", "overhead"},
+                     {"problem", costs.problem},
+                     {"impl", cost.impl},
+                     {"seconds", cost.seconds.centre}};
+      object["seconds_low"] = cost.seconds.low, object["seconds_high"] = cost.seconds.high;
+      object["samples"] = cost.seconds.samples;
+      object["metrics"] = {{"what", cost.what}, {"clock", "wall"}};
+      add_provenance(object);
+      object["device"] = costs.device;
+      json_.write(object);
+      fmt::print(json_.people(), "{:<28} {:>14.1f}\n", cost.what, cost.seconds.centre * 1e9);
+    }
+#else
+    fmt::print(json_.people(), "\nno launches on a GPU: this build has no GPU runtime\n");
+#endif
+  }
+
  private:
   void report(const BenchCase& one, const Ours& ours, const std::vector<Contender>& calls,
               const std::vector<Estimate>& seconds) {
@@ -157,6 +184,7 @@ void bench_overhead(const BenchFlags& flags, const BenchPlan& plan) {
     run.run(bench_case);
   }
   progress.clear();
+  run.gpu();
   run.wisdom();
 }
 

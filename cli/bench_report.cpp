@@ -25,7 +25,7 @@ std::string case_text(const BenchCase& c) {
                                  size_text(c.problem), to_string(c.problem.residency), c.beta);
   if (c.layout != Layout::strided) text += fmt::format(" {}", to_string(c.layout));
   if (c.pointer_order == PointerOrder::random) text += " random";
-  if (c.threads != 1) text += fmt::format(" t{}", c.threads);
+  if (c.problem.location == Location::host && c.threads != 1) text += fmt::format(" t{}", c.threads);
   if (!c.numa.empty()) text += fmt::format(" {}", c.numa);
   return text;
 }
@@ -54,10 +54,11 @@ json case_keys(const CaseResult& result) {
   object["batch_count"] = p.batch_count;
   object["alpha"] = c.alpha, object["beta"] = c.beta;
   object["residency"] = to_string(p.residency);
-  object["location"] = "host", object["memory"] = "pageable";
+  const bool on_host = p.location == Location::host;
+  object["location"] = to_string(p.location), object["memory"] = on_host ? json("pageable") : json();
   object["pointer_order"] = to_string(c.pointer_order);
   object["numa"] = c.numa.empty() ? json() : json(c.numa);
-  object["threads"] = c.threads;
+  object["threads"] = on_host ? json(c.threads) : json();
   object["target"] = c.target;
   object["data"] = to_string(c.data);
   return object;
@@ -76,6 +77,8 @@ json metrics_of(const CaseResult& result, const ImplResult& impl) {
     metrics["interleaved_bound_share"] = result.interleaved_bound_s / impl.seconds.centre;
   if (impl.plan && impl.plan->impl().kernel)
     metrics["kernel_counts"] = to_json(impl.plan->impl().kernel->counts());
+  if (impl.plan && impl.plan->impl().gpu) metrics["kernel"] = impl.plan->impl().gpu->kernel();
+  metrics.update(result.metrics);
   return metrics;
 }
 
@@ -91,9 +94,11 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
   json object = case_keys(result);
   object["impl"] = impl.impl;
   object["impl_version"] = impl.version;
-  const bool has_kernel = impl.plan && impl.plan->impl().kernel;
-  object["config"] = has_kernel ? to_json(impl.plan->impl().kernel->config()) : json();
-  object["wisdom_match"] = has_kernel ? json(to_string(impl.plan->impl().match)) : json();
+  const GemmPlan::Impl* plan = impl.plan ? &impl.plan->impl() : nullptr;
+  object["config"] = plan && plan->kernel ? to_json(plan->kernel->config())
+                     : plan && plan->gpu  ? plan->gpu->config()
+                                          : json();
+  object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(plan->match));
   object["seconds"] = impl.seconds.centre;
   object["seconds_low"] = impl.seconds.low, object["seconds_high"] = impl.seconds.high;
   object["samples"] = impl.seconds.samples;
@@ -103,13 +108,14 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
   object["bound_kind"] = result.bound_kind;
   object["ceiling"] = result.ceiling;
   object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
-  object["energy_note"] = "bench reads no energy meter on the CPU";
+  object["energy_note"] = "bench reads no energy meter";
   object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
   object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
   object["total_s"] = nullptr;
   object["metrics"] = metrics_of(result, impl);
   round_figures(object);
   add_provenance(object);
+  object.update(result.provenance);
   return object;
 }
 
@@ -192,7 +198,7 @@ std::vector<std::string> Summary::lines() const {
     std::string line =
         fmt::format("{} {} {} beta={:g} {} threads={}:", k["dtype"].get<std::string>(),
                     k["layout"].get<std::string>(), k["op"].get<std::string>(), k["beta"].get<double>(),
-                    k["residency"].get<std::string>(), k["threads"].get<int>());
+                    k["residency"].get<std::string>(), k["threads"].dump());
     const auto add = [&](const std::string& what, const std::vector<double>& values) {
       if (values.empty()) return;
       line += fmt::format(" {} {:.3f} (least {:.3f})", what, geometric_mean(values),

@@ -2,6 +2,7 @@
 // the bound they give. No printing here.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct CaseResult {
   double compute_gflops = 0;
   double interleaved_bound_s =
       0;  // 0 unless interleaved in l2: the larger of 4/3 of the compute time and L2 streaming
+
+  // Keys beside those that every family has; what provenance names is the GPU's.
+  nlohmann::json metrics = nlohmann::json::object(), provenance = nlohmann::json::object();
 
   const ImplResult& ours() const { return impls.front(); }
   // The fastest of a role; null without any.

@@ -9,6 +9,7 @@
 #include "core/env.hpp"
 #include "device/cpu.hpp"
 #include "device/gpu.hpp"
+#include "device/nvml.hpp"
 #include "device/nvrtc.hpp"
 #include "gemm/context_impl.hpp"
 #include "json_lines.hpp"
@@ -77,23 +78,45 @@ nlohmann::json instruction_sets() {
   return sets;
 }
 
-// The GPUs, or why there are none, and the compiler for their kernels. Nothing is set up on the devices.
+#if TILEWRIGHT_HAS_GPU
+// One GPU as far as it tells of itself; nothing is set up on it.
+nlohmann::json gpu_json(const GpuLimits& limits) {
+  nlohmann::json gpu = {{"name", limits.name},
+                        {"uuid", limits.uuid},
+                        {"compute_capability", limits.compute_capability},
+                        {"multiprocessors", limits.multiprocessors},
+                        {"memory_bytes", limits.memory_bytes},
+                        {"l2_bytes", limits.l2_bytes},
+                        {"shared_bytes_per_block", limits.shared_bytes_per_block},
+                        {"shared_bytes_per_multiprocessor", limits.shared_bytes_per_multiprocessor},
+                        {"threads_per_multiprocessor", limits.threads_per_multiprocessor},
+                        {"registers_per_multiprocessor", limits.registers_per_multiprocessor},
+                        {"driver_api", limits.driver_version}};
+  try {
+    const Nvml nvml(limits.uuid);
+    const GpuReadings readings = nvml.read();
+    gpu["driver"] = nvml.driver_version();
+    gpu["clock_mhz"] = readings.clock_mhz ? nlohmann::json(*readings.clock_mhz) : nlohmann::json();
+    gpu["temperature_c"] =
+        readings.temperature_c ? nlohmann::json(*readings.temperature_c) : nlohmann::json();
+    gpu["has_energy"] = readings.energy_j.has_value();
+    gpu["nvml_note"] = nullptr;
+  } catch (const Error& error) {
+    gpu["driver"] = gpu["clock_mhz"] = gpu["temperature_c"] = nullptr;
+    gpu["has_energy"] = false;
+    gpu["nvml_note"] = error.what();
+  }
+  return gpu;
+}
+#endif
+
+// The GPUs, or why there are none, the compiler for their kernels, and where both are kept.
 void add_gpus(nlohmann::json& json) {
   json["gpus"] = nlohmann::json::array();
 #if TILEWRIGHT_HAS_GPU
   std::string reason;
   const int count = Gpu::count(reason);
-  for (int device = 0; device < count; ++device) {
-    const GpuLimits limits = Gpu::limits_of(device);
-    json["gpus"].push_back({{"name", limits.name},
-                            {"uuid", limits.uuid},
-                            {"compute_capability", limits.compute_capability},
-                            {"multiprocessors", limits.multiprocessors},
-                            {"memory_bytes", limits.memory_bytes},
-                            {"l2_bytes", limits.l2_bytes},
-                            {"shared_bytes_per_block", limits.shared_bytes_per_block},
-                            {"driver_api", limits.driver_version}});
-  }
+  for (int device = 0; device < count; ++device) json["gpus"].push_back(gpu_json(Gpu::limits_of(device)));
   json["gpus_note"] = count > 0 ? nlohmann::json() : nlohmann::json(reason);
   try {
     const Nvrtc compiler(Environment::read().nvrtc);
@@ -102,6 +125,10 @@ void add_gpus(nlohmann::json& json) {
     json["gpu_compiler"] = nullptr;
     json["gpu_compiler_error"] = error.what();
   }
+  const Environment environment = Environment::read();
+  const std::string cache = cache_folder(environment);
+  json["gpu_kernel_sources"] = share_folder(environment, "kernel");
+  json["gpu_kernel_cache"] = cache.empty() ? "" : cache + "/kernels";
 #else
   json["gpus_note"] = "this build has no GPU runtime";
 #endif
@@ -184,13 +211,26 @@ void print(std::FILE* out, const nlohmann::json& info) {
   fmt::print(out, "caches        L1d {}, L2 {}, L3 {}\n", size_text(info["l1d_bytes"]),
              size_text(info["l2_bytes"]), size_text(info["l3_bytes"]));
   fmt::print(out, "NUMA nodes    {}\n", info["numa_nodes"].get<int>());
-  for (const auto& gpu : info["gpus"])
-    fmt::print(out, "GPU           {} (sm_{}, {} multiprocessors, {} GiB)\n", gpu["name"].get<std::string>(),
-               gpu["compute_capability"].get<int>(), gpu["multiprocessors"].get<int>(),
-               gpu["memory_bytes"].get<std::int64_t>() >> 30);
+  for (const auto& gpu : info["gpus"]) {
+    fmt::print(out, "GPU           {} (sm_{}, {} multiprocessors, {} GiB, L2 {}, {} KiB shared per block)\n",
+               gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
+               gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 30,
+               size_text(gpu["l2_bytes"]), gpu["shared_bytes_per_block"].get<int>() >> 10);
+    fmt::print(out, "              driver {} (API {}), energy {}\n",
+               gpu["driver"].is_null() ? "unknown" : gpu["driver"].get<std::string>(),
+               gpu["driver_api"].get<std::string>(),
+               gpu["has_energy"].get<bool>() ? "counted"
+               : gpu["nvml_note"].is_null()  ? "not counted"
+                                             : "unknown: " + gpu["nvml_note"].get<std::string>());
+  }
   if (info["gpus"].empty()) fmt::print(out, "GPUs          none: {}\n", info["gpus_note"].get<std::string>());
   if (info.contains("gpu_compiler") && !info["gpu_compiler"].is_null())
     fmt::print(out, "GPU compiler  {}\n", info["gpu_compiler"].get<std::string>());
+  if (info.contains("gpu_compiler_error"))
+    fmt::print(out, "GPU compiler  none: {}\n", info["gpu_compiler_error"].get<std::string>());
+  if (info.contains("gpu_kernel_cache"))
+    fmt::print(out, "GPU kernels   from {}, kept in {}\n", info["gpu_kernel_sources"].get<std::string>(),
+               info["gpu_kernel_cache"].get<std::string>());
   print_libraries(out, info["libraries"]);
   fmt::print(out, "energy        {}\n", list_text(info["energy_meters"], "none: no readable powercap zone"));
   fmt::print(out, "wisdom        {}\n", list_text(info["wisdom"], "none found"));

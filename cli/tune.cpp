@@ -14,6 +14,7 @@
 #include "gemm/context_impl.hpp"
 #include "interrupt.hpp"
 #include "json_lines.hpp"
+#include "lists.hpp"
 #include "measure/clock.hpp"
 #include "measure/estimate.hpp"
 #include "own_wisdom.hpp"
@@ -25,14 +26,23 @@
 #include "tune_flags.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
+#include "wisdom/families.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "gemm/gpu_machine.hpp"
+#include "tune/gpu_tuner.hpp"
+#endif
 
 namespace tilewright::cli {
 namespace {
 
 constexpr double default_budget_s = 2;  // per problem
 
-// The fields in which the winner differs from the default.
-std::string difference(const TuneResult& result) {
+const nlohmann::json& to_json(const nlohmann::json& config) { return config; }
+
+// The fields in which the winner differs from the default. Result is that of a search on the CPU or on a GPU.
+template <class Result>
+std::string difference(const Result& result) {
   const nlohmann::json winner = to_json(result.config);
   const nlohmann::json standard = to_json(result.default_config);
   std::string text;
@@ -41,9 +51,10 @@ std::string difference(const TuneResult& result) {
   return text.empty() ? "the default" : text;
 }
 
-void print_result(std::FILE* out, const TuneResult& result) {
+template <class Result>
+void print_result(std::FILE* out, const Result& result) {
   fmt::print(out,
-             "{}: {:.2f} ns per problem, regret of the default {:.1f} %{}; {} of {} configs measured, {:.1f} "
+             "{}: {:.4g} ns per problem, regret of the default {:.1f} %{}; {} of {} configs measured, {:.1f} "
              "s: {}\n",
              to_string(result.problem), result.seconds.centre * 1e9, 100 * result.regret,
              result.tie ? ", a tie: what was known stays" : "", result.measured, result.candidates,
@@ -67,14 +78,21 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
 }
 
 // What has to be the same for an earlier run's measurements to count.
-nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective) {
-  return {{"strategy", flags.strategy},
-          {"objective", objective.text()},
-          {"space", flags.space},
-          {"set", flags.set},
-          {"where", flags.where},
-          {"device", cpu_info().model},
-          {"source_hash", kernel_source_hash}};
+nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective,
+                      const std::vector<GemmProblem>& problems) {
+  nlohmann::json run = {{"strategy", flags.strategy},
+                        {"objective", objective.text()},
+                        {"space", flags.space},
+                        {"set", flags.set},
+                        {"where", flags.where},
+                        {"device", cpu_info().model},
+                        {"source_hash", kernel_source_hash}};
+  const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
+  if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
+    run["gpu"] = flags.device;
+    run["gpu_source_hash"] = gpu_kernel_source_hash;
+  }
+  return run;
 }
 
 // What wisdom knows for exactly this problem, tuned on this machine.
@@ -98,10 +116,10 @@ class Run {
     strategy_named(flags.strategy);
     options_.strategy = flags.strategy;
     options_.objective = TuneObjective::parse(flags.objective);
-    for (const GemmProblem& problem : problems_) check_tunable(problem, options_);
+    for (const GemmProblem& problem : problems_) check_problem(problem);
     find_meter();
     if (flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
-    log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective), flags.resume);
+    log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective, problems_), flags.resume);
     options_.log = &log_;
     options_.stop = [this] {
       progress_.show(std::llround(wall_seconds() - begin_s_),
@@ -119,7 +137,8 @@ class Run {
         continue;
       }
       // Not every problem waits for memory to be filled, so it comes off what all of them share.
-      if (problems_[i].residency != Residency::automatic) prepare_operands(problems_[i], arena_);
+      if (problems_[i].location == Location::host && problems_[i].residency != Residency::automatic)
+        prepare_operands(problems_[i], arena_);
       const double left_s = budget_s_ - (wall_seconds() - begin_s_);
       if (left_s <= 0) return end("the budget is spent");
       if (!tune_one(problems_[i], left_s / double(problems_.size() - i))) return end("interrupted");
@@ -132,6 +151,16 @@ class Run {
   }
 
  private:
+  void check_problem(const GemmProblem& problem) const {
+    if (problem.location == Location::host) return check_tunable(problem, options_);
+#if TILEWRIGHT_HAS_GPU
+    check_gpu_tunable(problem);
+#else
+    throw Error(ErrorCode::unsupported, "location",
+                fmt::format("location = device in {}: this build has no GPU runtime", to_string(problem)));
+#endif
+  }
+
   void find_meter() {
     if (!options_.objective.needs_energy()) return;
     meters_ = find_energy_meters();
@@ -143,9 +172,49 @@ class Run {
   }
 
   bool tune_one(const GemmProblem& problem, double budget_s) {
+    if (problem.location == Location::device) return tune_on_gpu(problem, budget_s);
     options_.budget_s = budget_s;
     options_.incumbent = incumbent_of(context_, problem);
-    const TuneResult result = tune(problem, options_, arena_);
+    return keep_result(problem, tune(problem, options_, arena_));
+  }
+
+#if TILEWRIGHT_HAS_GPU
+  bool tune_on_gpu(const GemmProblem& problem, double budget_s) {
+    if (gpu_ == nullptr) {
+      gpu_ = context_.impl().gpus->open(static_cast<int>(parse_count("--device", flags_.device, 0)));
+      gpu_arena_.emplace(gpu_->gpu(), std::size_t(parse_count("--megabytes", flags_.megabytes, 1)) << 20);
+    }
+    GpuTuneOptions options;
+    options.budget_s = budget_s;
+    options.strategy = options_.strategy;
+    options.objective = options_.objective;
+    options.meter = options_.meter;
+    options.whole_space = options_.whole_space;
+    options.choices = options_.choices;
+    options.conditions = options_.conditions;
+    options.log = options_.log;
+    options.stop = options_.stop;
+    options.incumbent = gpu_incumbent(problem);
+    return keep_result(problem, gpu_tune(problem, gpu_->compiler(), options, *gpu_arena_));
+  }
+
+  std::optional<GemmSmallConfig> gpu_incumbent(const GemmProblem& problem) const {
+    std::optional<GemmSmallConfig> found;
+    if (context_.impl().wisdom() == nullptr) return found;
+    const WisdomQuery query{"gemm_small", architecture_of_all("gemm_small"), problem, "time",
+                            gpu_->gpu().limits().name};
+    context_.impl().wisdom()->offer(query, [&](const WisdomAnswer& answer) {
+      if (answer.match == WisdomMatch::exact) found = from_json<GemmSmallConfig>(answer.config);
+      return true;
+    });
+    return found;
+  }
+#else
+  bool tune_on_gpu(const GemmProblem&, double) { return false; }
+#endif
+
+  template <class Result>
+  bool keep_result(const GemmProblem& problem, const Result& result) {
     if (!result.complete) return false;
     const auto record = wisdom_record(result);
     log_.add_result(to_string(problem), record);
@@ -183,6 +252,10 @@ class Run {
   SweepLog log_;
   TuneOptions options_;
   Arena arena_;
+#if TILEWRIGHT_HAS_GPU
+  std::shared_ptr<const GpuMachine> gpu_;
+  std::optional<GpuArena> gpu_arena_;
+#endif
   std::int64_t done_ = 0;
   std::string now_;
   std::vector<double> regrets_;
@@ -203,6 +276,10 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--block", flags.block, "of --sizes: problems per block (default: one 64-byte vector)");
   verb->add_option("--beta", flags.beta, "of --sizes")->capture_default_str();
   verb->add_option("--residency", flags.residency, "of --sizes, and of problems that name none")
+      ->capture_default_str();
+  verb->add_option("--location", flags.location, "of --sizes: host or device")->capture_default_str();
+  verb->add_option("--device", flags.device, "the GPU that device problems lie on")->capture_default_str();
+  verb->add_option("--megabytes", flags.megabytes, "of each operand of device problems")
       ->capture_default_str();
   verb->add_option("--from", flags.from, "the problems of a log written by --record");
 }

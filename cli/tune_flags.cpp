@@ -57,6 +57,7 @@ std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
 }
 
 void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
+  const auto location = enum_from_string<Location>(flags.location, "--location");
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
       for (const OpPair op : parse_ops("--op", flags.op))
@@ -70,7 +71,8 @@ void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
               problem.op_a = op.a, problem.op_b = op.b;
               problem.m = size.m, problem.n = size.n, problem.k = size.k;
               problem.beta = beta == 0 ? Scalar::zero : beta == 1 ? Scalar::one : Scalar::general;
-              problem.residency = residency;
+              problem.residency = location == Location::device ? Residency::cold : residency;
+              problem.location = location;
               problem.batch_count = layout == Layout::single ? 1 : std::max<std::int64_t>(1, problem.block);
               add_problem(problems, packed(problem));
             }
@@ -93,6 +95,7 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
     GemmProblem problem = parse_problem(text);
+    if (problem.location == Location::device) problem.residency = Residency::cold;
     if (problem.residency != Residency::automatic) {
       add_problem(problems, problem);
       continue;

@@ -20,7 +20,10 @@ struct TuneFlags {
   std::string layout = "strided";
   std::string block;
   std::string beta = "0,1";
-  std::string residency = "cold,l2,l1";
+  std::string residency = "cold,l2,l1";  // of problems on the host; on a GPU cold
+  std::string location = "host";
+  std::string device = "0";
+  std::string megabytes = "1024";
   std::string objective = "time";
   std::string strategy = "exhaustive";
   std::string space = "usual";

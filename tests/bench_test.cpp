@@ -99,7 +99,12 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
   EXPECT_EQ(refused([](F& f) { f.memory = "pinned"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.target = "gpu"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.objective = "energy"; }), ErrorCode::unsupported);
-  for (const char* family : {"gemm_small", "gemm", "hybrid", "lu"})
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "host"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.target = "cpu"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.residency = "l2"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.peers = "openblas"; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "device"; }), ErrorCode::ok);
+  for (const char* family : {"gemm", "hybrid", "lu"})
     EXPECT_EQ(refused([&](F& f) { f.family = family; }), ErrorCode::unsupported) << family;
   EXPECT_EQ(refused([](F& f) { f.family = "nonsense"; }), ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.peers = "nobody"; }), ErrorCode::invalid_argument);

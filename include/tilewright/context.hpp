@@ -1,6 +1,6 @@
-// Context: the one long-lived object. It knows the machine, reads wisdom when first asked for it, and keeps
-// the kernels it generated. Any number of Contexts may live in one process; one Context may be used by many
-// threads at once.
+// Context: the one long-lived object. It knows the machine, reads wisdom when first asked for it, opens a GPU
+// when a problem's operands lie on it, and keeps the kernels it made. Any number of Contexts may live in one
+// process; one Context may be used by many threads at once.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,8 @@ struct ContextOptions {
                            // "": TILEWRIGHT_WISDOM, else wisdom.sqlite in the user's data folder
   bool notices = true;     // says once for each problem that wisdom has no exact record of it; also needs
                            // TILEWRIGHT_NOTICES and TILEWRIGHT_LOG not to be off
+  bool no_jit = false;     // true, or TILEWRIGHT_JIT = off: GPU kernels are compiled by prepare() alone; what
+                           // else needs one takes it from memory or disk, or the next candidate, or throws
 };
 
 class Context {

@@ -1,4 +1,5 @@
-// C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory.
+// C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory or on a GPU: where
+// the operands lie is part of the views' type.
 //
 // Every call validates its arguments before it writes anything. beta == 0 never reads C; alpha == 0 or k == 0
 // never reads A and B. Views describe matrices as stored, before op: A is m x k for Op::none and k x m
@@ -25,6 +26,14 @@ struct GemmOptions {
       Residency::automatic;  // where the operands are expected; automatic: judged by their bytes
   std::string candidate;     // "": first that accepts; else this one or Error(unsupported)
   std::string config;        // "": wisdom, then default; else JSON fields over the default
+
+  // Operands in device memory. A call is queued on the stream and returns before the work is done; errors of
+  // the description are thrown before anything is queued.
+  int device = 0;          // the GPU they lie on
+  void* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream. Plans take
+                           // theirs with each run.
+  int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 16. Calls see for
+                        // themselves.
 };
 
 // One value for the whole batch, or `values[p]` for problem p when values is not null.
@@ -72,6 +81,30 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
                   Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 
+// The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. alpha
+// and beta lie on the host. What is checked of operands: sizes, strides, null, alignment, ranges that
+// certainly overlap; with options.checked also that the memory is that GPU's.
+template <class T>
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, Location::device>> a,
+          Same<MatrixView<const T, Location::device>> b, Same<T> beta, MatrixView<T, Location::device> c,
+          const GemmOptions& options = {});
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<StridedBatch<const T, Location::device>> a,
+                  Same<StridedBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
+                  StridedBatch<T, Location::device> c, const GemmOptions& options = {}, BatchInfo info = {});
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<PointerBatch<const T, Location::device>> a,
+                  Same<PointerBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
+                  PointerBatch<T, Location::device> c, const GemmOptions& options = {}, BatchInfo info = {});
+template <class T>
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+                  Same<InterleavedBatch<const T, Location::device>> a,
+                  Same<InterleavedBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
+                  InterleavedBatch<T, Location::device> c, const GemmOptions& options = {},
+                  BatchInfo info = {});
+
 // Groups of different shapes, and fully variable batches.
 template <class T>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options = {},
@@ -88,14 +121,17 @@ class GemmPlan {
   // The candidates in order with the reason each declined, the config, the wisdom match, the bound.
   std::string explain() const;
 
-  // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ...
+  // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
+  // the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be
+  // captured in a CUDA graph.
   template <class T>
-  void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c) const;
+  void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
+           void* stream = nullptr) const;
   // ... or arrays of pointers (pointer batch). Null base addresses are refused; single pointers are not
   // checked here.
   template <class T>
   void run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b, BatchScalar<Same<T>> beta,
-           T* const* c) const;
+           T* const* c, void* stream = nullptr) const;
 
   struct Impl;
   explicit GemmPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -107,6 +143,11 @@ class GemmPlan {
 
 // Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field.
 GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
+
+// Makes the plans of these problems, several at a time (options.threads; 0: OpenMP's default), and compiles
+// what they need even where the Context is told not to (ContextOptions::no_jit). Calls and plans with the
+// same description then find everything made. Throws the first Error, naming the problem.
+void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options = {});
 
 // plan(...).explain(), and the same for problems that no plan can be made for (the reasons instead).
 std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options = {});

@@ -1,7 +1,7 @@
-/* The C interface: C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory. It
- * has the meaning of tilewright/gemm.hpp in functions that return a status. Matrices are column-major; all
- * sizes, leading dimensions and strides are 64-bit and count elements. beta == 0 never reads C; alpha == 0 or
- * k == 0 never reads A, B. */
+/* The C interface: C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory or
+ * on a GPU. It has the meaning of tilewright/gemm.hpp in functions that return a status. Matrices are
+ * column-major; all sizes, leading dimensions and strides are 64-bit and count elements. beta == 0 never
+ * reads C; alpha == 0 or k == 0 never reads A, B. */
 #ifndef TILEWRIGHT_H
 #define TILEWRIGHT_H
 
@@ -56,6 +56,13 @@ typedef enum {
   TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
 } tilewright_residency;
 
+/* Where the operands of a call lie. alpha and beta lie on the host. */
+typedef enum {
+  TILEWRIGHT_HOST = 0,
+  TILEWRIGHT_DEVICE = 1,
+  TILEWRIGHT_LOCATION_LIMIT = 0x7fffffff
+} tilewright_location;
+
 /* What an info array receives: a code per problem, per group, or one for the call. A code is 0, or -i when
  * argument i of the BLAS routine is bad (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12,
  * ldc = 13). Bad problems are skipped and the others computed. With INFO_NONE, or a null array, one bad
@@ -81,12 +88,26 @@ typedef struct {
   int residency;         /* tilewright_residency: where the operands are expected */
   const char* candidate; /* null: the first that accepts */
   const char* config;    /* null: wisdom, then default; else JSON fields over the default */
+  int location;          /* tilewright_location of a call's operands; a plan's problem states its own */
+  int device;            /* the GPU that operands in device memory lie on */
+  void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
+  int align_bytes; /* plans: what all device addresses are multiples of; 0: 16. Calls see for themselves */
 } tilewright_options;
+
+/* All zeros is the default. */
+typedef struct {
+  const char* cpu; /* null or "": TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512 */
+  const char* wisdom; /* null, or a file (database or JSON lines) to believe before the shipped ones */
+  int no_wisdom;      /* nonzero: every config is the rule-of-thumb default */
+  int no_jit;         /* nonzero: GPU kernels are compiled by tilewright_prepare alone */
+} tilewright_context_options;
 
 /* cpu: null or "" for TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512. wisdom: null
  * or a file (database or JSON lines) to believe before the shipped ones. On failure *context still receives a
  * handle, which answers tilewright_last_error and must be destroyed; it is null only when memory is out. */
 tilewright_status tilewright_create(const char* cpu, const char* wisdom, tilewright_context** context);
+tilewright_status tilewright_create_with(const tilewright_context_options* options,
+                                         tilewright_context** context);
 void tilewright_destroy(tilewright_context* context);
 
 /* The message of the last call by this thread with this context that failed, "" when none has. It stays valid
@@ -144,6 +165,11 @@ tilewright_status tilewright_gemm_variable_batched(
     const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info);
 
+/* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
+ * need. Calls and plans with the same description and options then find everything made. */
+tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
+                                     int64_t problem_count, const tilewright_options* options);
+
 /* A plan for a problem in its canonical text, e.g.
  * "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000:beta=one". The plan may outlive its context, but its
  * messages are asked of it. */
@@ -156,6 +182,11 @@ void tilewright_plan_destroy(tilewright_plan* plan);
  * tilewright_plan_last_error. */
 tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* alpha, const void* a,
                                       const void* b, const void* beta, void* c);
+
+/* The same for operands on a GPU: the work is queued on `stream` (a CUstream; null: the default one) and
+ * nothing is waited for, so the call can be captured in a CUDA graph. */
+tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void* alpha, const void* a,
+                                         const void* b, const void* beta, void* c, void* stream);
 
 /* Candidates with the reason each declined, config, wisdom match, bound. Valid as long as the plan. */
 const char* tilewright_plan_explain(const tilewright_plan* plan);

@@ -23,8 +23,16 @@ Environment Environment::read() {
   environment.cache = variable("TILEWRIGHT_CACHE");
   environment.cblas = variable("TILEWRIGHT_CBLAS");
   environment.nvrtc = variable("TILEWRIGHT_NVRTC");
+  environment.jit = variable("TILEWRIGHT_JIT");
   environment.log = variable("TILEWRIGHT_LOG");
   return environment;
+}
+
+std::string cache_folder(const Environment& environment) {
+  if (!environment.cache.empty()) return environment.cache;
+  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tilewright";
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.cache/tilewright";
 }
 
 const std::vector<EnvironmentVariable>& environment_variables() {
@@ -35,11 +43,14 @@ const std::vector<EnvironmentVariable>& environment_variables() {
        "the user's wisdom, a database or, read-only, JSON lines, read before the shipped files; empty: "
        "tilewright/wisdom.sqlite in $XDG_DATA_HOME or ~/.local/share"},
       {"TILEWRIGHT_NOTICES", "on", "one notice for each problem without an exact record: on or off"},
-      {"TILEWRIGHT_SHARE", "", "folder that holds wisdom/; empty: beside the library"},
-      {"TILEWRIGHT_CACHE", "", "folder for measured ceilings; empty: $XDG_CACHE_HOME or ~/.cache"},
+      {"TILEWRIGHT_SHARE", "", "folder that holds wisdom/ and kernel/; empty: beside the library"},
+      {"TILEWRIGHT_CACHE", "",
+       "folder for measured ceilings and compiled GPU kernels; empty: $XDG_CACHE_HOME or ~/.cache"},
       {"TILEWRIGHT_CBLAS", "",
        "CBLAS library for matrices above the small sizes; empty: the first one found"},
       {"TILEWRIGHT_NVRTC", "", "run-time compiler library for GPU kernels; empty: the first one found"},
+      {"TILEWRIGHT_JIT", "on",
+       "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
       {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},
   };
   return variables;

@@ -14,13 +14,19 @@ struct Environment {
       wisdom;  // TILEWRIGHT_WISDOM: the user's wisdom; "" = tilewright/wisdom.sqlite in $XDG_DATA_HOME
   std::string notices;  // TILEWRIGHT_NOTICES: on (default), off: say when wisdom has no exact record
   std::string share;    // TILEWRIGHT_SHARE: folder that holds wisdom/; "" = beside the library
-  std::string cache;    // TILEWRIGHT_CACHE: folder for measured ceilings; "" = $XDG_CACHE_HOME or ~/.cache
+  std::string
+      cache;  // TILEWRIGHT_CACHE: measured ceilings, compiled kernels; "" = $XDG_CACHE_HOME or ~/.cache
   std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
+  std::string jit;    // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
   std::string log;    // TILEWRIGHT_LOG: off, warn (default), info, debug
 
   static Environment read();
 };
+
+// Where things lie that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in $XDG_CACHE_HOME or
+// ~/.cache; "" where there is no such folder.
+std::string cache_folder(const Environment& environment);
 
 struct EnvironmentVariable {
   const char* name;

@@ -39,6 +39,7 @@ struct Operands {
   const void* beta = nullptr;
   std::int64_t alpha_stride = 0;
   std::int64_t beta_stride = 0;
+  void* stream = nullptr;  // of the GPU that the operands lie on
 };
 
 // "nn", "tc", ...

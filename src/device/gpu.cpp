@@ -1,5 +1,6 @@
 // Owners of what the CUDA driver hands out. Each call makes the device's primary context current for its own
-// duration, so that callers on any thread, with any context of their own, are left as they were.
+// duration where it is not, so that callers on any thread, with any context of their own, are left as they
+// were.
 #include "device/gpu.hpp"
 
 #include <fmt/format.h>
@@ -104,11 +105,41 @@ Gpu::~Gpu() {
 }
 
 Gpu::Current::Current(const Gpu& gpu) : driver_(gpu.driver()) {
+  CUcontext current = nullptr;
+  if (driver_.context_current(&current) == CUDA_SUCCESS && current == gpu.context()) return;
   driver_.check(driver_.context_push(gpu.context()), "cuCtxPushCurrent");
+  pushed_ = true;
 }
 Gpu::Current::~Current() {
   CUcontext context = nullptr;
-  driver_.context_pop(&context);
+  if (pushed_) driver_.context_pop(&context);
+}
+
+std::string Gpu::address_fault(const void* address, std::int64_t bytes) const {
+  const Current current(*this);
+  const char* first = static_cast<const char*>(address);
+  for (const char* byte : {first, first + (bytes > 0 ? bytes - 1 : 0)}) {
+    int owner = -1;
+    const CUresult result = driver_->pointer_attribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                                       reinterpret_cast<CUdeviceptr>(byte));
+    const char* what = byte == first ? "its address" : "its last byte";
+    if (result != CUDA_SUCCESS) return fmt::format("{} is no memory that a GPU knows of", what);
+    if (owner != device_) return fmt::format("{} lies on GPU {}, not on GPU {}", what, owner, device_);
+  }
+  return "";
+}
+
+void Gpu::read(void* to, const void* device_address, std::size_t bytes) const {
+  const Current current(*this);
+  driver_->check(driver_->copy_to_host(to, reinterpret_cast<CUdeviceptr>(device_address), bytes),
+                 "cuMemcpyDtoH", fmt::format("{} bytes", bytes));
+}
+void Gpu::write(void* device_address, const void* from, std::size_t bytes) const {
+  const Current current(*this);
+  driver_->check(driver_->copy_to_device(reinterpret_cast<CUdeviceptr>(device_address), from, bytes),
+                 "cuMemcpyHtoD", fmt::format("{} bytes", bytes));
+  // From pageable memory it returns when the bytes have been staged, and other streams do not wait for it.
+  driver_->check(driver_->stream_synchronize(nullptr), "cuStreamSynchronize");
 }
 
 void Gpu::synchronize() const {
@@ -161,14 +192,10 @@ GpuBuffer::~GpuBuffer() {
   gpu_->driver().context_pop(&context);
 }
 void GpuBuffer::write(const void* from, std::size_t bytes, std::size_t offset) {
-  const Gpu::Current current(*gpu_);
-  gpu_->driver().check(gpu_->driver().copy_to_device(address_ + offset, from, bytes), "cuMemcpyHtoD",
-                       fmt::format("{} bytes", bytes));
+  gpu_->write(as<void>(offset), from, bytes);
 }
 void GpuBuffer::read(void* to, std::size_t bytes, std::size_t offset) const {
-  const Gpu::Current current(*gpu_);
-  gpu_->driver().check(gpu_->driver().copy_to_host(to, address_ + offset, bytes), "cuMemcpyDtoH",
-                       fmt::format("{} bytes", bytes));
+  gpu_->read(to, as<void>(offset), bytes);
 }
 void GpuBuffer::fill(unsigned char value, CUstream_st* stream) {
   const Gpu::Current current(*gpu_);
@@ -182,6 +209,7 @@ void GpuBuffer::repeat(std::size_t bytes) {
                          fmt::format("{} bytes", more));
     done += more;
   }
+  gpu_->driver().check(gpu_->driver().stream_synchronize(nullptr), "cuStreamSynchronize");
 }
 
 PinnedBuffer::PinnedBuffer(const Gpu& gpu, std::size_t bytes) : gpu_(&gpu), bytes_(bytes) {
@@ -203,10 +231,13 @@ int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const 
   return blocks;
 }
 
-void GpuFunction::launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const {
-  void* parameters[] = {arguments};
-  const GpuDriver& driver = gpu_->driver();
+void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);
+  launch_bare(launch, parameters, stream);
+}
+
+void GpuFunction::launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
+  const GpuDriver& driver = gpu_->driver();
   const CUresult result = driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
                                         launch.shared_bytes, stream, parameters, nullptr);
   if (result != CUDA_SUCCESS)
@@ -224,6 +255,7 @@ GpuModule::~GpuModule() {
   if (module_ == nullptr) return;
   CUcontext context = nullptr;
   gpu_->driver().context_push(gpu_->context());
+  gpu_->driver().context_synchronize();  // the device may still run its kernels
   gpu_->driver().module_unload(module_);
   gpu_->driver().context_pop(&context);
 }

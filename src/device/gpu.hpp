@@ -59,7 +59,8 @@ class Gpu {
   const GpuDriver& driver() const { return *driver_; }
   CUctx_st* context() const { return context_; }
 
-  // Makes the context current on the calling thread for the lifetime of the result.
+  // Makes the context current on the calling thread for the lifetime of the result; where it is already,
+  // nothing is done.
   class Current {
    public:
     explicit Current(const Gpu& gpu);
@@ -69,7 +70,16 @@ class Gpu {
 
    private:
     const GpuDriver& driver_;
+    bool pushed_ = false;
   };
+
+  // Why the `bytes` bytes from `address` on cannot be operands on this device, as far as the driver knows of
+  // the first and the last of them; "" when they can.
+  std::string address_fault(const void* address, std::int64_t bytes) const;
+
+  // Copies between host and device memory that wait until they are done.
+  void read(void* to, const void* device_address, std::size_t bytes) const;
+  void write(void* device_address, const void* from, std::size_t bytes) const;
 
   // Waits for everything on the device; for tests and programs that measure, never for calls.
   void synchronize() const;
@@ -169,8 +179,16 @@ class GpuFunction {
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }  // per thread; above 0 registers were spilled
   int blocks_per_multiprocessor(int threads, int shared_bytes) const;
-  // Arguments are one struct passed by address. Never waits and never allocates.
-  void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const;
+  // Arguments are one struct passed by address. Never waits and never allocates, and costs nothing beyond the
+  // driver's own call where the device's context is current.
+  void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const {
+    void* parameters[] = {arguments};
+    launch_with(launch, parameters, stream);
+  }
+  // The same with the address of each argument.
+  void launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
+  // The driver's call and nothing else, for measuring what the rest costs. The context must be current.
+  void launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
 
  private:
   friend class GpuModule;

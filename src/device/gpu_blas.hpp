@@ -23,12 +23,13 @@ class GpuBlas {
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
 
+  // One shape for all problems; alpha and beta are host addresses.
   struct Batch {
     DType dtype = DType::f64;
     Op op_a = Op::none, op_b = Op::none;
     int m = 0, n = 0, k = 0;
     const void* alpha = nullptr;
-    const void* a = nullptr;
+    const void* a = nullptr;  // pointer and grouped: device arrays of pointers
     int lda = 0;
     std::int64_t stride_a = 0;
     const void* b = nullptr;
@@ -44,11 +45,14 @@ class GpuBlas {
   // a, b and c are arrays of addresses on the device; strides are not read.
   void gemm_pointers(const Batch& batch);
   // Groups of pointer batches, one after the other in the arrays of the first; a, b, c and scalars of the
-  // others are not read. Real types only.
+  // others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no function for, and
+  // where the library is older than that function.
   void gemm_grouped(const std::vector<Batch>& groups);
 
  private:
   void check(int status, const std::string& call) const;
+  template <class F>
+  F find(const char* name) const;
 
   void* library_ = nullptr;
   void* handle_ = nullptr;

@@ -40,10 +40,17 @@ GpuDriver::GpuDriver() {
   find("cuDevicePrimaryCtxRelease_v2", context_release);
   find("cuCtxPushCurrent_v2", context_push);
   find("cuCtxPopCurrent_v2", context_pop);
+  find("cuCtxGetCurrent", context_current);
   find("cuCtxSynchronize", context_synchronize);
   find("cuStreamCreate", stream_create);
   find("cuStreamDestroy_v2", stream_destroy);
   find("cuStreamSynchronize", stream_synchronize);
+  find("cuStreamBeginCapture_v2", stream_begin_capture);
+  find("cuStreamEndCapture", stream_end_capture);
+  find("cuGraphInstantiateWithFlags", graph_instantiate);
+  find("cuGraphLaunch", graph_launch);
+  find("cuGraphDestroy", graph_destroy);
+  find("cuGraphExecDestroy", graph_exec_destroy);
   find("cuEventCreate", event_create);
   find("cuEventDestroy_v2", event_destroy);
   find("cuEventRecord", event_record);
@@ -64,6 +71,7 @@ GpuDriver::GpuDriver() {
   find("cuFuncSetAttribute", function_set_attribute);
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
+  find("cuPointerGetAttribute", pointer_attribute);
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {

@@ -32,10 +32,17 @@ class GpuDriver {
   decltype(&cuDevicePrimaryCtxRelease) context_release = nullptr;
   decltype(&cuCtxPushCurrent) context_push = nullptr;
   decltype(&cuCtxPopCurrent) context_pop = nullptr;
+  decltype(&cuCtxGetCurrent) context_current = nullptr;
   decltype(&cuCtxSynchronize) context_synchronize = nullptr;
   decltype(&cuStreamCreate) stream_create = nullptr;
   decltype(&cuStreamDestroy) stream_destroy = nullptr;
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;
+  decltype(&cuStreamBeginCapture) stream_begin_capture = nullptr;
+  decltype(&cuStreamEndCapture) stream_end_capture = nullptr;
+  decltype(&cuGraphInstantiateWithFlags) graph_instantiate = nullptr;
+  decltype(&cuGraphLaunch) graph_launch = nullptr;
+  decltype(&cuGraphDestroy) graph_destroy = nullptr;
+  decltype(&cuGraphExecDestroy) graph_exec_destroy = nullptr;
   decltype(&cuEventCreate) event_create = nullptr;
   decltype(&cuEventDestroy) event_destroy = nullptr;
   decltype(&cuEventRecord) event_record = nullptr;
@@ -56,6 +63,7 @@ class GpuDriver {
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuPointerGetAttribute) pointer_attribute = nullptr;
 
  private:
   GpuDriver();

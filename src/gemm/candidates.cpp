@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "gemm/execute.hpp"
+#include "gemm/gpu_candidates.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/reference.hpp"
 #include "gemm/scale.hpp"
@@ -21,13 +22,16 @@ std::string on_device(const GemmProblem& p) {
 // scale: what is left of C = alpha A B + beta C when the product is not formed.
 
 std::string scale_declines(const PlanRequest& r) {
-  if (auto reason = on_device(r.problem); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
-  if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch_count == 0 || p.alpha == Scalar::zero) return "";
-  return "there are products to form (k > 0 and alpha is not zero)";
+  if (p.m != 0 && p.n != 0 && p.k != 0 && p.batch_count != 0 && p.alpha != Scalar::zero)
+    return "there are products to form (k > 0 and alpha is not zero)";
+  return p.location == Location::device ? gpu_scale_declines(r) : "";
 }
 
-void prepare_scale(const PlanRequest&, GemmPlan::Impl& plan) { plan.run_range = run_scale; }
+void prepare_scale(const PlanRequest& r, GemmPlan::Impl& plan) {
+  if (r.problem.location == Location::device) return prepare_gpu_scale(r, plan);
+  plan.run_range = run_scale;
+}
 
 // gemm_small_cpu: generated or portable kernels for sizes up to the family's limit.
 
@@ -58,27 +62,9 @@ void bind_small_kernel(const PlanRequest& r, const ConfigChoice& choice, GemmPla
   plan.run_range = run_small_kernel;
 }
 
-// What the user can do about a config that was not measured for the problem, once for each such problem.
-void notice_match(const PlanRequest& r, const ConfigChoice& choice, GemmPlan::Impl& plan) {
-  if (!r.context.wisdom_notices || !r.options.config.empty() || choice.match == WisdomMatch::exact) return;
-  GemmProblem tuned = r.problem;  // what distinguishes exact records: not the batch count, strides or alpha
-  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
-  if (tuned.layout == Layout::interleaved) tuned.block = 1;
-  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
-  tuned.alpha = Scalar::one;
-  const std::string problem = to_string(packed(tuned));
-  const std::string used = choice.match == WisdomMatch::none
-                               ? "the default"
-                               : fmt::format("{} ({})", to_string(choice.match), choice.source);
-  plan.notices.push_back(
-      fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
-                  problem, used));
-  r.context.notice(plan.notices.back(), "wisdom " + problem);
-}
-
 void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
   const ConfigChoice choice = choose_small_config(r);
-  notice_match(r, choice, plan);
+  notice_match(r, choice.match, choice.source, plan);
   try {
     bind_small_kernel(r, choice, plan);
   } catch (const Error& error) {
@@ -94,11 +80,13 @@ void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
   }
 }
 
-// The GPU candidates and the hybrid one have no runtime in this build; they keep their place in the order.
+// gemm: large matrices on the GPU, and hybrid: CPU and GPU together. Not built; they keep their place.
 
-std::string gpu_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+std::string gemm_declines(const PlanRequest&) {
+  return "the kernels for large matrices on the GPU are not built yet";
+}
 std::string hybrid_declines(const PlanRequest&) {
-  return "it needs a GPU candidate, and this build has no GPU runtime";
+  return "it needs the kernels for large matrices on the GPU, which are not built yet";
 }
 
 // cblas: large matrices, one call each.
@@ -132,25 +120,56 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 ConfigChoice config_asked_for(const PlanRequest& r) {
-  const auto json = nlohmann::json::parse(r.options.config, nullptr, false);
-  if (json.is_discarded() || !json.is_object())
-    throw Error(ErrorCode::invalid_argument, "config",
-                fmt::format("config = '{}' is not a JSON object", r.options.config));
+  const auto json = parse_config(r.options.config);
   Isa isa = r.context.isa;
   if (auto it = json.find("isa"); it != json.end()) value_from_json(*it, "isa", isa);
   if (isa != Isa::portable && !jit_available(isa))
     throw Error(ErrorCode::unsupported, "config",
                 fmt::format("config: isa = {} cannot run here", to_string(isa)));
   const auto config = from_json(json, gemm_small_cpu_default(r.problem, isa));
-  const auto reasons = gemm_small_cpu_space(r.problem, isa).explain(config);
-  if (!reasons.empty())
-    throw Error(ErrorCode::invalid_argument, "config",
-                fmt::format("config {} is not legal for {}: {}", r.options.config, to_string(r.problem),
-                            joined(reasons)));
+  require_legal(r, gemm_small_cpu_space(r.problem, isa).explain(config));
   return {config, WisdomMatch::none, "asked for"};
 }
 
 }  // namespace
+
+#if !TILEWRIGHT_HAS_GPU
+std::string gpu_small_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+void prepare_gpu_small(const PlanRequest&, GemmPlan::Impl&) {}
+std::string gpu_scale_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+void prepare_gpu_scale(const PlanRequest&, GemmPlan::Impl&) {}
+#endif
+
+nlohmann::json parse_config(const std::string& text) {
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config = '{}' is not a JSON object", text));
+  return json;
+}
+
+void require_legal(const PlanRequest& r, const std::vector<std::string>& reasons) {
+  if (!reasons.empty())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config {} is not legal for {}: {}", r.options.config, to_string(r.problem),
+                            joined(reasons)));
+}
+
+void notice_match(const PlanRequest& r, WisdomMatch match, const std::string& source, GemmPlan::Impl& plan) {
+  if (!r.context.wisdom_notices || !r.options.config.empty() || match == WisdomMatch::exact) return;
+  GemmProblem tuned = r.problem;  // what distinguishes exact records: not the batch count, strides or alpha
+  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
+  if (tuned.layout == Layout::interleaved) tuned.block = 1;
+  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
+  tuned.alpha = Scalar::one;
+  const std::string problem = to_string(packed(tuned));
+  const std::string used =
+      match == WisdomMatch::none ? "the default" : fmt::format("{} ({})", to_string(match), source);
+  plan.notices.push_back(
+      fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
+                  problem, used));
+  r.context.notice(plan.notices.back(), "wisdom " + problem);
+}
 
 ConfigChoice choose_small_config(const PlanRequest& r) {
   if (!r.options.config.empty()) return config_asked_for(r);
@@ -170,8 +189,8 @@ const std::vector<Candidate>& gemm_candidates() {
   static const std::vector<Candidate> candidates = {
       {"scale", scale_declines, prepare_scale},
       {"gemm_small_cpu", small_cpu_declines, prepare_small_cpu},
-      {"gemm_small", gpu_declines, nullptr},
-      {"gemm", gpu_declines, nullptr},
+      {"gemm_small", gpu_small_declines, prepare_gpu_small},
+      {"gemm", gemm_declines, nullptr},
       {"hybrid", hybrid_declines, nullptr},
       {"cblas", cblas_declines, prepare_cblas},
       {"reference", reference_declines, prepare_reference},

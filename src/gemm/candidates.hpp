@@ -13,6 +13,7 @@ struct PlanRequest {
   Context::Impl& context;
   const GemmProblem& problem;  // valid, residency resolved
   const GemmOptions& options;
+  bool may_compile = true;  // GPU kernels; else only what is in memory or on disk serves
 };
 
 struct Candidate {
@@ -25,6 +26,13 @@ struct Candidate {
 };
 
 const std::vector<Candidate>& gemm_candidates();
+
+// What candidates with configs share: the options' JSON object, the refusal of an illegal config with its
+// reasons, and the notice about a config that was not measured for the problem, once for each such problem.
+nlohmann::json parse_config(const std::string& text);
+void require_legal(const PlanRequest& request, const std::vector<std::string>& reasons);
+void notice_match(const PlanRequest& request, WisdomMatch match, const std::string& source,
+                  GemmPlan::Impl& plan);
 
 // The config of gemm_small_cpu for a request: the one asked for, else wisdom's, else the default.
 struct ConfigChoice {

@@ -10,6 +10,9 @@
 
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
+#if TILEWRIGHT_HAS_GPU
+#include "gemm/gpu_machine.hpp"
+#endif
 #include "kernel/jit_x86.hpp"
 
 namespace tilewright {
@@ -37,18 +40,6 @@ fs::path own_folder() {
   return error ? fs::path() : file.parent_path();
 }
 
-fs::path wisdom_folder(const Environment& environment) {
-  if (!environment.share.empty()) return fs::path(environment.share) / "wisdom";
-  std::error_code error;
-  const fs::path own = own_folder();
-  // Beside bin/ or lib/, or one level further up for lib/<multiarch triplet>/.
-  for (const char* up : {"..", "../.."}) {
-    const fs::path folder = own / up / "share" / "tilewright" / "wisdom";
-    if (!own.empty() && fs::is_directory(folder, error)) return folder.lexically_normal();
-  }
-  return {};
-}
-
 // Of what the user named. A database may be yet to be made; whether it is one is seen when it is opened.
 void require_readable(const std::string& file, const char* argument) {
   std::error_code error;
@@ -57,21 +48,37 @@ void require_readable(const std::string& file, const char* argument) {
     throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' is not a readable file", argument, file));
 }
 
-bool notices_wanted(const Environment& environment) {
-  const std::string& value = environment.notices;
+// A variable that is on unless it says off.
+bool is_on(const char* name, const std::string& value) {
   if (!value.empty() && value != "on" && value != "off")
-    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_NOTICES",
-                fmt::format("TILEWRIGHT_NOTICES = '{}' is not one of on, off", value));
-  return value != "off" && environment.log != "off";
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("{} = '{}' is not one of on, off", name, value));
+  return value != "off";
+}
+
+bool notices_wanted(const Environment& environment) {
+  return is_on("TILEWRIGHT_NOTICES", environment.notices) && environment.log != "off";
 }
 
 }  // namespace
 
+std::string share_folder(const Environment& environment, const std::string& part) {
+  if (!environment.share.empty()) return environment.share;
+  std::error_code error;
+  const fs::path own = own_folder();
+  // Beside bin/ or lib/, or one level further up for lib/<multiarch triplet>/.
+  for (const char* up : {"..", "../.."}) {
+    const fs::path folder = own / up / "share" / "tilewright";
+    if (!own.empty() && fs::is_directory(folder / part, error)) return folder.lexically_normal().string();
+  }
+  return {};
+}
+
 std::vector<std::string> shipped_wisdom(const Environment& environment) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::directory_iterator it(wisdom_folder(environment), error), end; !error && it != end;
-       it.increment(error))
+  const fs::path folder = fs::path(share_folder(environment, "wisdom")) / "wisdom";
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == ".jsonl") files.push_back(it->path().string());
   std::sort(files.begin(), files.end());
   return files;
@@ -97,7 +104,7 @@ Isa choose_isa(const std::string& name) {
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.math_mode, o.threads, o.checked, o.residency, o.candidate,
-                    o.config);
+                    o.config, o.device, o.align_bytes);
   };
   return fields(x) == fields(y);
 }
@@ -119,6 +126,13 @@ void PlanCache::insert(const GemmProblem& problem, const GemmOptions& options,
 Context::Impl::Impl(const ContextOptions& options) : environment(Environment::read()) {
   log_level(environment.log);
   isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
+  no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
+#if TILEWRIGHT_HAS_GPU
+  const std::string cache = cache_folder(environment);
+  gpus = std::make_shared<GpuMachines>(share_folder(environment, "kernel"),
+                                       cache.empty() ? fs::path() : fs::path(cache) / "kernels",
+                                       environment.nvrtc);
+#endif
   const bool notices = notices_wanted(environment) && options.notices;
   if (!options.use_wisdom) return;
   wisdom_notices = notices;

@@ -1,6 +1,6 @@
-// What a Context keeps: the environment it was made in, the CPU kernels it may run, wisdom and CBLAS once
-// they are first needed, and its caches of kernels and plans. Everything here may be used by many threads at
-// once.
+// What a Context keeps: the environment it was made in, the CPU kernels it may run, wisdom, CBLAS and GPUs
+// once they are first needed, and its caches of kernels and plans. Everything here may be used by many
+// threads at once.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,9 @@
 
 namespace tilewright {
 
+class GpuMachines;  // gpu_machine.hpp
+
+// Whether the same plan serves both: the stream is no part of a plan.
 bool operator==(const GemmOptions& x, const GemmOptions& y);
 
 // Plans already made, found again by the whole problem and the options. Bounded: a program that never repeats
@@ -76,6 +79,8 @@ struct Context::Impl {
   Isa isa = Isa::portable;
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
   bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
+  bool no_jit = false;                    // only prepare() compiles GPU kernels
+  std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   PlanCache plans;
 
@@ -90,6 +95,9 @@ struct Context::Impl {
 // The best kernels this process may run, or those that `name` asks for. Throws Error(invalid_argument) naming
 // the cpu.
 Isa choose_isa(const std::string& name);
+
+// The folder that holds `part`/ (wisdom, kernel) of what is shipped; empty where none is installed.
+std::string share_folder(const Environment& environment, const std::string& part);
 
 // The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.
 std::vector<std::string> shipped_wisdom(const Environment& environment);

@@ -200,6 +200,10 @@ void execute(const GemmPlan::Impl& plan, const Operands& o) {
     check_class<T>("beta", p.beta, o.beta, o.beta_stride);
   });
   if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
+  if (plan.gpu != nullptr) return plan.gpu->run(o);
+  if (o.stream != nullptr)
+    throw Error(ErrorCode::invalid_argument, "stream",
+                fmt::format("stream = {} is given, but the operands are in host memory", o.stream));
   if (plan.cblas != nullptr) return execute_cblas(plan, o);
   const int threads = plan.sequential ? 1 : allowed_threads(plan.threads);
   if (threads > 1)

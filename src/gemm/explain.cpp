@@ -24,6 +24,7 @@ std::string seconds_text(double seconds) {
 int thread_count(const GemmPlan::Impl& plan) { return plan.sequential ? 1 : allowed_threads(plan.threads); }
 
 std::string threads_text(const GemmPlan::Impl& plan) {
+  if (plan.gpu != nullptr) return fmt::format("none: the work is queued on {}", plan.gpu->device());
   if (plan.candidate == "cblas" && !plan.cblas->has_local_threads())
     return fmt::format("the own ones of {}, which takes no count per call", plan.cblas->name());
   if (plan.threads == 1) return "1, as asked for";
@@ -46,7 +47,9 @@ std::string bound_text(const GemmPlan::Impl& plan) {
   std::string text = fmt::format("{:.6g} bytes, {:.6g} flops", bytes(p), flops(p));
   const int threads = thread_count(plan);
   const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().model, threads);
-  if (!ceilings || p.location == Location::device || ceilings->compute_gflops(p.dtype) <= 0 ||
+  if (p.location == Location::device)
+    return text + "; no ceilings are kept for GPUs (bench measures them beside each case)";
+  if (!ceilings || ceilings->compute_gflops(p.dtype) <= 0 ||
       ceilings->memory_gbytes(p.beta != Scalar::zero) <= 0)
     return text + "; no ceilings measured yet (tilewright info --measure)";
   const double compute_s = flops(p) / (ceilings->compute_gflops(p.dtype) * 1e9);
@@ -77,6 +80,11 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
   text += line("threads", threads_text(plan));
   if (plan.kernel != nullptr) {
     text += line("config", describe(plan.kernel->config()));
+    text += line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
+  }
+  if (plan.gpu != nullptr && !plan.gpu->config().is_null()) {
+    text += line("config", plan.gpu->config().dump());
+    text += line("kernel", plan.gpu->kernel());
     text += line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
   }
   text += line("bound", bound_text(plan));

@@ -73,6 +73,9 @@ class GroupedCall {
         report_(info, firsts_.back(), std::int64_t(groups.size())) {}
 
   void run() {
+    if (options_.stream != nullptr)
+      throw Error(ErrorCode::invalid_argument, "stream",
+                  fmt::format("stream = {} is given, but the operands are in host memory", options_.stream));
     for (std::size_t g = 0; g < groups_.size(); ++g) check(g);
     if (options_.checked) check_overlaps();
     fill_bins();

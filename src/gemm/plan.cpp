@@ -7,6 +7,7 @@
 
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
+#include "gemm/parallel.hpp"
 #include "gemm/validate.hpp"
 
 namespace tilewright {
@@ -15,13 +16,15 @@ namespace {
 constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
 constexpr double unknown_l2_share_bytes = 1 << 20;
 
-void refuse_unbuilt(const GemmOptions& options) {
+void refuse_unbuilt(const GemmProblem& problem, const GemmOptions& options) {
   const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
     throw Error(ErrorCode::unsupported, argument,
                 fmt::format("{} = {} is refused: {}", argument, value, reason));
   };
-  if (options.target == Target::gpu || options.target == Target::hybrid)
-    refuse("target", to_string(options.target), "this build has no GPU runtime");
+  if (options.target == Target::hybrid) refuse("target", "hybrid", "GPU and CPU do not work together yet");
+  if (options.target == Target::gpu && problem.location == Location::host)
+    refuse("target", "gpu",
+           "the operands are in host memory, and only data in device memory are served by the GPU so far");
   if (options.objective != Objective::time)
     refuse("objective", to_string(options.objective),
            "no energy meter is read in this build, only time is known");
@@ -43,6 +46,11 @@ void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
   if (options.residency != Residency::automatic) p.residency = options.residency;
   if (p.residency != Residency::automatic) {
     plan.residency_reason = "as stated by the caller";
+    return;
+  }
+  if (p.location == Location::device) {
+    p.residency = Residency::cold;
+    plan.residency_reason = "device memory";
     return;
   }
   const double footprint = footprint_bytes(p);
@@ -111,8 +119,8 @@ double estimate_s(const GemmProblem& p) {
 }
 
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options) {
-  refuse_unbuilt(options);
+                                                const GemmOptions& options, bool may_compile) {
+  refuse_unbuilt(problem, options);
   if (problem.layout == Layout::grouped || problem.layout == Layout::variable)
     throw Error(ErrorCode::unsupported, "layout",
                 fmt::format("layout = {} has no plan of its own: gemm_{} makes one for each shape it meets",
@@ -124,11 +132,11 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   plan->threads = options.threads;
   resolve_residency(options, *plan);
   plan->sequential = is_sequential(plan->problem, options);
-  const PlanRequest request{context, plan->problem, options};
+  const PlanRequest request{context, plan->problem, options, may_compile};
   for (const Candidate& candidate : gemm_candidates())
     if (ask(candidate, request, *plan)) plan->candidate = candidate.name;
-  if (!options.config.empty() && plan->kernel == nullptr && !plan->candidate.empty() &&
-      plan->candidate != "scale")
+  const bool has_config = plan->kernel != nullptr || plan->gpu != nullptr;
+  if (!options.config.empty() && !has_config && !plan->candidate.empty() && plan->candidate != "scale")
     throw Error(ErrorCode::invalid_argument, "config",
                 fmt::format("config was given but {} serves {}, which has none", plan->candidate,
                             to_string(plan->problem)));
@@ -137,8 +145,13 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
 
 std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options) {
+  return find_plan(context, problem, options, !context.no_jit);
+}
+
+std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options, bool may_compile) {
   if (auto plan = context.plans.find(problem, options)) return plan;
-  auto plan = make_plan(context, problem, options);
+  auto plan = make_plan(context, problem, options, may_compile);
   if (plan->candidate.empty())
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 fmt::format("no candidate runs {}: {}", to_string(problem), all_reasons(*plan)));
@@ -150,8 +163,20 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
   return GemmPlan(find_plan(context.impl(), problem, options));
 }
 
+void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options) {
+  const auto count = static_cast<std::int64_t>(problems.size());
+  parallel_each(allowed_threads(options.threads), count, [&](std::int64_t i) {
+    const GemmProblem& problem = problems[static_cast<std::size_t>(i)];
+    try {
+      find_plan(context.impl(), problem, options, true);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.argument(), fmt::format("{}: {}", to_string(problem), error.what()), i);
+    }
+  });
+}
+
 std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options) {
-  return explain_plan(*make_plan(context.impl(), problem, options));
+  return explain_plan(*make_plan(context.impl(), problem, options, !context.impl().no_jit));
 }
 
 const GemmProblem& GemmPlan::problem() const noexcept { return impl_->problem; }

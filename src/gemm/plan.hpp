@@ -9,6 +9,7 @@
 
 #include "core/problem.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/gpu_runner.hpp"
 
 namespace tilewright {
 
@@ -35,28 +36,35 @@ struct GemmPlan::Impl {
 
   RangeRunner run_range = nullptr;
 
+  // Of the candidates that have a config.
+  WisdomMatch match = WisdomMatch::none;
+  std::string config_source;
+
   // gemm_small_cpu only.
   std::shared_ptr<const SmallKernel> kernel;
   SmallKernelFunction function = nullptr;  // of the kernel, one load closer
   SmallKernelArgs arguments;               // strides and self; addresses are filled per call
-  WisdomMatch match = WisdomMatch::none;
-  std::string config_source;
   std::shared_ptr<KernelCache> kernels;
+
+  // Operands on a GPU: everything that a run needs, else null.
+  std::shared_ptr<const GpuRunner> gpu;
 
   // cblas only.
   std::shared_ptr<const CblasLibrary> cblas;
 };
 
-// Never throws for a valid problem that no candidate serves; the result then has an empty candidate. Throws
-// Error(invalid_argument) for bad fields and options, Error(unsupported) for targets and objectives not
-// built.
+// `may_compile` is about GPU kernels. Never throws for a valid problem that no candidate serves; the result
+// then has an empty candidate. Throws Error(invalid_argument) for bad fields and options, Error(unsupported)
+// for targets and objectives not built.
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options);
+                                                const GemmOptions& options, bool may_compile);
 
 // The same through the Context's plan cache, throwing Error(unsupported) with all reasons when no candidate
 // serves it.
 std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options);
+std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options, bool may_compile);
 
 // Seconds that one thread would need, from round numbers of a current core: good enough to decide about
 // threads.

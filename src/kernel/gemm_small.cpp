@@ -10,20 +10,6 @@
 namespace tilewright {
 namespace {
 
-const char* device_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::c64:
-      return "tilewright::Complex<float>";
-    case DType::c128:
-      return "tilewright::Complex<double>";
-  }
-  return "";
-}
-
 // The axes that change the code of a block and not what it does.
 void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
                    const GpuLimits& limits) {

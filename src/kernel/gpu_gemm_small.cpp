@@ -40,10 +40,18 @@ GemmSmallKernel::GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const 
                 fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
 }
 
+GpuLaunch GemmSmallKernel::geometry(std::int64_t count) const {
+  return gemm_small_launch(shape_, config_, dtype_, count, gpu_->limits(), blocks_per_multiprocessor_);
+}
+
 void GemmSmallKernel::launch(const GemmSmallOperands& o, CUstream_st* stream, unsigned blocks) const {
-  GpuLaunch launch =
-      gemm_small_launch(shape_, config_, dtype_, o.count, gpu_->limits(), blocks_per_multiprocessor_);
-  if (blocks > 0) launch.blocks = blocks;
+  GpuLaunch launch_geometry = geometry(o.count);
+  if (blocks > 0) launch_geometry.blocks = blocks;
+  launch(o, launch_geometry, stream);
+}
+
+void GemmSmallKernel::launch(const GemmSmallOperands& o, const GpuLaunch& geometry,
+                             CUstream_st* stream) const {
   dispatch(dtype_, [&]<class T>() {
     GemmSmallArgs<T> args = {};
     args.a = static_cast<const T*>(o.a);
@@ -63,14 +71,19 @@ void GemmSmallKernel::launch(const GemmSmallOperands& o, CUstream_st* stream, un
     set_sizes(args, o.sizes);
     args.info = o.info;
     args.info_step = o.info_step;
-    function_.launch(launch, &args, stream);
+    function_.launch(geometry, &args, stream);
   });
+}
+
+StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                                  int compute_capability) {
+  return {"kernel/gemm_small.cuh", gemm_small_expression(shape, config, dtype),
+          gemm_small_assertion(shape, config, dtype), compute_capability};
 }
 
 JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,
                              const GemmSmallConfig& config, DType dtype, int compute_capability) {
-  return compiler.compile({"kernel/gemm_small.cuh", gemm_small_expression(shape, config, dtype),
-                           gemm_small_assertion(shape, config, dtype), compute_capability});
+  return compiler.compile(gemm_small_request(shape, config, dtype, compute_capability));
 }
 
 }  // namespace tilewright

@@ -46,6 +46,10 @@ class GemmSmallKernel {
   GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
                   const GemmSmallConfig& config, DType dtype);
 
+  // The launch for `count` problems: asked for once, used many times.
+  GpuLaunch geometry(std::int64_t count) const;
+  void launch(const GemmSmallOperands& operands, const GpuLaunch& geometry, CUstream_st* stream) const;
+
   // `blocks` above 0 replaces the number of blocks, for tests that want many turns from a small batch.
   void launch(const GemmSmallOperands& operands, CUstream_st* stream, unsigned blocks = 0) const;
 
@@ -64,6 +68,10 @@ class GemmSmallKernel {
   GpuModule module_;
   GpuFunction function_;
 };
+
+// The instance of the stencil as the compiler is asked for it.
+StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                                  int compute_capability);
 
 // Compiles the instance for the device's architecture, through the compiler's cache.
 JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,

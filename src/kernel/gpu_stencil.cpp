@@ -6,14 +6,20 @@
 namespace tilewright {
 
 StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem::path cache,
-                                 const std::string& nvrtc)
-    : sources_(std::move(sources)), cache_(std::move(cache)), nvrtc_(nvrtc) {
+                                 std::string nvrtc)
+    : sources_(std::move(sources)), cache_(std::move(cache)), nvrtc_path_(std::move(nvrtc)) {
   if (!std::filesystem::is_directory(sources_ / "kernel"))
     throw Error(ErrorCode::io, "TILEWRIGHT_SHARE",
                 fmt::format("the kernel sources are not in '{}'", (sources_ / "kernel").string()));
 }
 
-JitBinary StencilCompiler::compile(const StencilRequest& request) const {
+const Nvrtc& StencilCompiler::nvrtc() const {
+  const std::lock_guard lock(mutex_);
+  if (nvrtc_ == nullptr) nvrtc_ = std::make_unique<const Nvrtc>(nvrtc_path_);
+  return *nvrtc_;
+}
+
+NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   NvrtcSource source;
   source.name = "kernel.cu";
   source.expression = request.expression;
@@ -23,13 +29,38 @@ JitBinary StencilCompiler::compile(const StencilRequest& request) const {
         fmt::format("static_assert({}, \"host and device derive the same\");\n", request.assertion);
   source.options = {"--std=c++20", "-default-device", fmt::format("-arch=sm_{}", request.compute_capability),
                     "--ptxas-options=-v"};
-  JitKey key{source.text, reachable_headers(source.text, sources_), source.options, nvrtc_.version()};
-  // Where the sources lie does not enter the code.
-  source.options.push_back("-I" + sources_.string());
-  return cache_.get(key, [&] {
-    NvrtcResult result = nvrtc_.compile(source);
+  return source;
+}
+
+// Where the sources lie does not enter the code.
+JitKey StencilCompiler::key_of(const NvrtcSource& source, const std::string& compiler) const {
+  return {source.text, reachable_headers(source.text, sources_), source.options, compiler};
+}
+
+JitBinary StencilCompiler::compile(const StencilRequest& request) const {
+  NvrtcSource source = source_of(request);
+  const Nvrtc* compiler = nullptr;
+  try {
+    compiler = &nvrtc();
+  } catch (const Error& error) {
+    if (auto kept = cache_.find(key_of(source, ""))) return std::move(*kept);
+    throw Error(error.code(), error.argument(),
+                fmt::format("{}, and the kernel is not among those kept in '{}'", error.what(),
+                            cache_.folder().string()));
+  }
+  return cache_.get(key_of(source, compiler->version()), [&] {
+    source.options.push_back("-I" + sources_.string());
+    NvrtcResult result = compiler->compile(source);
     return JitBinary{std::move(result.cubin), std::move(result.function), std::move(result.log)};
   });
+}
+
+JitBinary StencilCompiler::cached(const StencilRequest& request) const {
+  if (auto kept = cache_.find(key_of(source_of(request), ""))) return std::move(*kept);
+  throw Error(ErrorCode::unsupported, "no_jit",
+              fmt::format("the kernel {} is not among those kept in '{}', and no_jit forbids compiling it in "
+                          "a call: prepare() compiles ahead",
+                          request.expression, cache_.folder().string()));
 }
 
 StencilReport stencil_report(const std::string& log) {

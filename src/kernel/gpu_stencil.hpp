@@ -3,6 +3,8 @@
 // others' business.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/fields.hpp"
@@ -28,21 +30,38 @@ struct StencilReport {
 
 class StencilCompiler {
  public:
-  // `sources` is the folder that holds kernel/*.cuh; `cache` may be "" for none.
-  StencilCompiler(std::filesystem::path sources, std::filesystem::path cache, const std::string& nvrtc = {});
+  // `sources` is the folder that holds kernel/*.cuh; `cache` may be "" for none. NVRTC is opened by the first
+  // request that needs it. Throws Error(io) where the sources are missing.
+  StencilCompiler(std::filesystem::path sources, std::filesystem::path cache, std::string nvrtc = {});
 
-  // Throws Error(internal) with the expression and the log when it does not compile. Safe for many threads.
+  // From the cache, else compiled. Throws Error(internal) with the expression and the log when it does not
+  // compile, Error(unsupported) where there is no compiler and nothing kept. Safe for many threads.
   JitBinary compile(const StencilRequest& request) const;
+  // From the cache only, made by this compiler or any other; throws Error(unsupported) where it is not there.
+  JitBinary cached(const StencilRequest& request) const;
 
-  const Nvrtc& nvrtc() const { return nvrtc_; }
+  // Throws Error(unsupported) where there is none.
+  const Nvrtc& nvrtc() const;
 
  private:
+  NvrtcSource source_of(const StencilRequest& request) const;
+  JitKey key_of(const NvrtcSource& source, const std::string& compiler) const;
+
   std::filesystem::path sources_;
   JitCache cache_;
-  Nvrtc nvrtc_;
+  std::string nvrtc_path_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const Nvrtc> nvrtc_;
 };
 
 StencilReport stencil_report(const std::string& log);
+
+// The element type as device code names it.
+inline const char* device_type(DType dtype) {
+  constexpr const char* names[] = {"float", "double", "tilewright::Complex<float>",
+                                   "tilewright::Complex<double>"};
+  return names[static_cast<int>(dtype)];
+}
 
 // The object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128, ...}".
 template <class S>

@@ -43,15 +43,20 @@ std::string seal(const JitBinary& binary) {
   return fmt::format("{}\n{}\n{}\n", binary.function, digest(binary.code), digest(binary.log));
 }
 
-std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {
+// The entry in `folder` if it is whole and `is_wanted` says so of its key.
+template <class F>
+std::optional<JitBinary> load_if(const fs::path& folder, F&& is_wanted) {
   const auto kept_key = read_file(folder / "key");
   auto code = read_file(folder / "kernel.cubin");
   auto log = read_file(folder / "kernel.log");
   const auto kept_seal = read_file(folder / "seal");
-  if (!kept_key || !code || !log || !kept_seal || *kept_key != key) return std::nullopt;
+  if (!kept_key || !code || !log || !kept_seal || !is_wanted(*kept_key)) return std::nullopt;
   JitBinary binary{std::move(*code), kept_seal->substr(0, kept_seal->find('\n')), std::move(*log)};
   if (*kept_seal != seal(binary)) return std::nullopt;
   return binary;
+}
+std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {
+  return load_if(folder, [&](const std::string& kept) { return kept == key; });
 }
 
 // A folder of this process's own beside the entries, on the same file system, so that it can be renamed into
@@ -67,6 +72,17 @@ bool write_entry(const fs::path& folder, const std::string& key, const std::stri
   return fs::create_directories(folder, error) && write_file(folder / "kernel.cu", source) &&
          write_file(folder / "key", key) && write_file(folder / "kernel.cubin", binary.code) &&
          write_file(folder / "kernel.log", binary.log) && write_file(folder / "seal", seal(binary));
+}
+
+// Beside the entries a file per text without its compiler: the name of the entry that was last made of it,
+// for machines that have no compiler.
+fs::path name_for_any_compiler(const JitKey& key) { return "any-" + digest(key.text_for_any_compiler()); }
+
+void keep_name(const fs::path& folder, const JitKey& key, const std::string& entry) {
+  const fs::path written = aside(folder, "name");
+  std::error_code error;
+  if (write_file(written, entry)) fs::rename(written, folder / name_for_any_compiler(key), error);
+  if (error) fs::remove(written, error);
 }
 
 // Of several processes that finish at once the first wins, and the others drop theirs. A bad entry is moved
@@ -104,8 +120,12 @@ void collect(const std::string& source, const fs::path& root, std::set<std::stri
 }  // namespace
 
 std::string JitKey::text() const {
+  return fmt::format("compiler {}: {}\n", compiler.size(), compiler) + text_for_any_compiler();
+}
+
+std::string JitKey::text_for_any_compiler() const {
   // Lengths keep two different keys from having the same text.
-  std::string all = fmt::format("compiler {}: {}\n", compiler.size(), compiler);
+  std::string all;
   for (const auto& option : options) all += fmt::format("option {}: {}\n", option.size(), option);
   for (const auto& [name, header] : headers)
     all += fmt::format("header {} {}: {}\n", name, header.size(), header);
@@ -121,7 +141,20 @@ JitBinary JitCache::get(const JitKey& key, const std::function<JitBinary()>& bui
   if (auto kept = load(place, text)) return std::move(*kept);
   JitBinary binary = build();
   keep(folder_, place, text, key.source, binary);
+  keep_name(folder_, key, place.filename().string());
   return binary;
+}
+
+std::optional<JitBinary> JitCache::find(const JitKey& key) const {
+  if (folder_.empty()) return std::nullopt;
+  if (!key.compiler.empty()) return load(entry(key), key.text());
+  const auto name = read_file(folder_ / name_for_any_compiler(key));
+  if (!name || name->find('/') != std::string::npos) return std::nullopt;
+  const std::string wanted = key.text_for_any_compiler();
+  return load_if(folder_ / *name, [&](const std::string& kept) {
+    const std::size_t line = kept.find('\n');
+    return kept.starts_with("compiler ") && line != std::string::npos && kept.substr(line + 1) == wanted;
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> reachable_headers(const std::string& source,

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ struct JitKey {
 
   // All of it as one text; equal texts mean equal code.
   std::string text() const;
+  // The same without the compiler.
+  std::string text_for_any_compiler() const;
 };
 
 struct JitBinary {
@@ -36,6 +39,11 @@ class JitCache {
   // The kept binary, else what `build` returns, which is then kept. A folder that cannot be written costs the
   // keeping and nothing else.
   JitBinary get(const JitKey& key, const std::function<JitBinary()>& build) const;
+
+  // The kept binary, if there is one. A key that names no compiler finds what any compiler made of the rest.
+  std::optional<JitBinary> find(const JitKey& key) const;
+
+  const std::filesystem::path& folder() const { return folder_; }
 
   // Where the entry of `key` lies.
   std::filesystem::path entry(const JitKey& key) const;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -40,15 +39,8 @@ bool same_key(const Ceilings& x, const std::string& device, std::int64_t threads
 }  // namespace
 
 std::string ceilings_path(const Environment& environment) {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  fs::path folder = environment.cache;
-  if (folder.empty() && !variable("XDG_CACHE_HOME").empty())
-    folder = fs::path(variable("XDG_CACHE_HOME")) / "tilewright";
-  if (folder.empty()) folder = fs::path(variable("HOME")) / ".cache" / "tilewright";
-  return (folder / "ceilings.jsonl").string();
+  const std::string folder = cache_folder(environment);
+  return (folder.empty() ? fs::path(".cache") / "tilewright" : fs::path(folder)) / "ceilings.jsonl";
 }
 
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,

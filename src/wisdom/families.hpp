@@ -16,9 +16,14 @@ std::string current_source_hash(const std::string& family);
 // Throws Error naming the field that the family's config does not have or that has the wrong type.
 void check_config(const std::string& family, const nlohmann::json& config);
 
-// What a config's code runs on besides the device it was measured on: the instruction set on CPUs. Devices
-// of one architecture are a family of devices: what was learned on one is tried on another.
+// What a config's code runs on besides the device it was measured on: the instruction set on CPUs, "gpu" on
+// GPUs, whose configs are checked against the space of the device at hand. Devices of one architecture are a
+// family of devices: what was learned on one is tried on another.
 std::string architecture_of(const std::string& family, const nlohmann::json& config);
+
+// The architecture of all configs of the family, where a config does not say which; "" where each names its
+// own.
+std::string architecture_of_all(const std::string& family);
 
 // Bytes of the architecture's vectors: shapes with other tails run other code.
 std::int64_t vector_bytes(const std::string& architecture);

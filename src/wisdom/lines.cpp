@@ -43,7 +43,8 @@ bool scan(std::string_view line, Entry& entry) {
   const auto family = plain_text(line, "\"family\"");
   const auto problem = plain_text(line, "\"problem\"");
   const auto device = plain_text(line, "\"device\"");
-  const auto isa = plain_text(line, "\"isa\"");
+  const std::string of_all = family ? architecture_of_all(std::string(*family)) : "";
+  const auto isa = of_all.empty() ? plain_text(line, "\"isa\"") : std::optional<std::string_view>(of_all);
   const auto objective = plain_text(line, "\"objective\"");
   const auto verdict = plain_text(line, "\"verdict\"");
   if (!family || !is_known_family(std::string(*family)) || !problem || !device || !isa || !objective ||

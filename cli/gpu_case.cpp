@@ -1,0 +1,189 @@
+// Carving batches out of the arena and looking at some of their problems.
+#include "gpu_case.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "gemm/operand.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::int64_t batch_align_bytes = 256;
+constexpr std::int64_t sector_bytes = 32;
+constexpr std::int64_t most_checked = 48;
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + batch_align_bytes - 1) / batch_align_bytes * batch_align_bytes;
+}
+
+// Elements from one problem to the next: strides, or the packed distance of a pointer batch.
+std::int64_t step_of(const GemmProblem& p, const OperandLayout& x) {
+  return p.layout == Layout::pointer ? x.ld * x.cols : x.step;
+}
+
+std::int64_t batch_bytes(const GemmProblem& p, const OperandLayout& x) {
+  return (step_of(p, x) * (p.batch_count - 1) + x.ld * x.cols) * size_bytes(p.dtype);
+}
+
+// Distinct sectors that the columns of the batch touch; beyond some problems the rest is in proportion.
+double sector_total(const GemmProblem& p, const OperandLayout& x) {
+  const std::int64_t size = size_bytes(p.dtype), step = step_of(p, x);
+  const std::int64_t stored = step == 0 ? 1 : p.batch_count, looked_at = std::min<std::int64_t>(stored, 256);
+  std::int64_t count = 0, last = -1;
+  for (std::int64_t q = 0; q < looked_at; ++q)
+    for (std::int64_t j = 0; j < x.cols; ++j) {
+      const std::int64_t begin = (q * step + j * x.ld) * size;
+      const std::int64_t first = std::max(begin / sector_bytes, last + 1);
+      const std::int64_t end = (begin + x.rows * size - 1) / sector_bytes;
+      count += std::max<std::int64_t>(0, end - first + 1);
+      last = std::max(last, end);
+    }
+  return double(count) * sector_bytes * double(stored) / double(looked_at);
+}
+
+std::complex<double> scalar(double value) { return value; }
+
+}  // namespace
+
+GpuTraffic gpu_traffic(const GemmProblem& p) {
+  GpuTraffic traffic;
+  GpuStreamMix& mix = traffic.mix;
+  mix.reads_c = p.beta != Scalar::zero;
+  mix.a_bytes = sector_total(p, layout_a(p));
+  mix.b_bytes = sector_total(p, layout_b(p));
+  mix.c_bytes = sector_total(p, layout_c(p));
+  traffic.bytes = mix.moved();
+  if (p.layout == Layout::pointer) traffic.bytes += 3.0 * sizeof(void*) * double(p.batch_count);
+  if (p.stride_a == 0 && p.layout == Layout::strided) mix.a_bytes = 0;  // what stays does not stream
+  if (p.stride_b == 0 && p.layout == Layout::strided) mix.b_bytes = 0;
+  return traffic;
+}
+
+GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), case_(bench_case) {
+  arena.fill(case_.problem.dtype);
+  const GemmProblem& p = case_.problem;
+  a_bytes_ = batch_bytes(p, layout_a(p)), b_bytes_ = batch_bytes(p, layout_b(p));
+  c_bytes_ = batch_bytes(p, layout_c(p));
+  const std::int64_t largest = std::max({aligned(a_bytes_), aligned(b_bytes_), aligned(c_bytes_)});
+  batches_ = std::max<std::int64_t>(1, std::int64_t(arena.operand_bytes()) / largest);
+  if (std::max({a_bytes_, b_bytes_, c_bytes_}) > std::int64_t(arena.operand_bytes()))
+    throw Error(ErrorCode::invalid_argument, "--batch",
+                fmt::format("--batch: {} needs operands of {} bytes, and {} are there", to_string(p), largest,
+                            arena.operand_bytes()));
+  order_.resize(std::size_t(p.batch_count));
+  std::iota(order_.begin(), order_.end(), 0);
+  if (case_.pointer_order == PointerOrder::random) {
+    std::mt19937_64 random(11);
+    std::shuffle(order_.begin(), order_.end(), random);
+  }
+  if (p.layout == Layout::pointer) make_pointers();
+  choose();
+}
+
+Operands GpuCase::in_place(std::int64_t index) const {
+  const auto at = [&](void* base, std::int64_t bytes) {
+    return static_cast<char*>(base) + index * aligned(bytes);
+  };
+  Operands o;
+  o.a = at(arena_.a(), a_bytes_), o.b = at(arena_.b(), b_bytes_), o.c = at(arena_.c(), c_bytes_);
+  return o;
+}
+
+Operands GpuCase::arrays(std::int64_t index) const {
+  const std::size_t offset = std::size_t(index * case_.problem.batch_count) * sizeof(void*);
+  Operands o;
+  o.a = arena_.pointers(0, 0).as<void>(offset);
+  o.b = arena_.pointers(1, 0).as<void>(offset);
+  o.c = arena_.pointers(2, 0).as<void>(offset);
+  return o;
+}
+
+Operands GpuCase::pointers_to(std::int64_t index) {
+  if (!has_pointers_) make_pointers();
+  return arrays(index);
+}
+
+void GpuCase::make_pointers() {
+  const GemmProblem& p = case_.problem;
+  const std::int64_t size = size_bytes(p.dtype);
+  const OperandLayout layouts[] = {layout_a(p), layout_b(p), layout_c(p)};
+  void* const bases[] = {arena_.a(), arena_.b(), arena_.c()};
+  const std::int64_t bytes[] = {a_bytes_, b_bytes_, c_bytes_};
+  std::vector<void*> all(std::size_t(batches_ * p.batch_count));
+  for (int operand = 0; operand < 3; ++operand) {
+    const std::int64_t step = step_of(p, layouts[operand]) * size;
+    for (std::int64_t i = 0; i < batches_; ++i)
+      for (std::int64_t q = 0; q < p.batch_count; ++q)
+        all[std::size_t(i * p.batch_count + q)] =
+            static_cast<char*>(bases[operand]) + i * aligned(bytes[operand]) + order_[std::size_t(q)] * step;
+    arena_.pointers(operand, all.size() * sizeof(void*)).write(all.data(), all.size() * sizeof(void*));
+  }
+  has_pointers_ = true;
+}
+
+// Some problems of the first batch, gathered on the host behind each other with their leading dimensions.
+void GpuCase::choose() {
+  const GemmProblem& p = case_.problem;
+  const std::int64_t count = std::min(p.batch_count, most_checked);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t third = most_checked / 3;
+    const std::int64_t q = p.batch_count <= most_checked || i < third ? i
+                           : i < 2 * third                            ? p.batch_count / 2 + i
+                                                                      : p.batch_count - count + i;
+    chosen_.push_back(std::min(q, p.batch_count - 1));
+  }
+  sample_ = p;
+  sample_.layout = Layout::strided;
+  sample_.location = Location::host;
+  sample_.batch_count = count;
+  sample_.stride_a = p.lda * p.a_cols(), sample_.stride_b = p.ldb * p.b_cols(),
+  sample_.stride_c = p.ldc * p.n;
+  const std::int64_t size = size_bytes(p.dtype);
+  const auto gather = [&](std::vector<std::byte>& to, const void* base, const OperandLayout& x) {
+    const std::int64_t bytes = x.ld * x.cols * size, step = step_of(p, x) * size;
+    to.resize(std::size_t(count * bytes));
+    for (std::int64_t i = 0; i < count; ++i)
+      arena_.gpu().read(to.data() + i * bytes,
+                        static_cast<const char*>(base) + chosen_[std::size_t(i)] * step, std::size_t(bytes));
+  };
+  gather(sample_a_, arena_.a(), layout_a(p));
+  gather(sample_b_, arena_.b(), layout_b(p));
+  gather(sample_c_, arena_.c(), layout_c(p));
+  first_c_ = sample_c_;
+  const Operands o{sample_a_.data(), sample_b_.data(), sample_c_.data()};
+  accuracy_ = std::make_unique<AccuracyCheck>(sample_, o, scalar(case_.alpha), scalar(case_.beta));
+}
+
+void GpuCase::put_back() {
+  const GemmProblem& p = case_.problem;
+  sample_c_ = first_c_;
+  accuracy_->restore();
+  const std::int64_t size = size_bytes(p.dtype), bytes = p.ldc * p.n * size;
+  const std::int64_t step = step_of(p, layout_c(p)) * size;
+  for (std::size_t i = 0; i < chosen_.size(); ++i)
+    arena_.gpu().write(static_cast<char*>(arena_.c()) + chosen_[i] * step,
+                       sample_c_.data() + std::int64_t(i) * bytes, std::size_t(bytes));
+}
+
+Accuracy GpuCase::compare() {
+  const GemmProblem& p = case_.problem;
+  arena_.gpu().synchronize();
+  const std::int64_t size = size_bytes(p.dtype), bytes = p.ldc * p.n * size;
+  const std::int64_t step = step_of(p, layout_c(p)) * size;
+  for (std::size_t i = 0; i < chosen_.size(); ++i)
+    arena_.gpu().read(sample_c_.data() + std::int64_t(i) * bytes,
+                      static_cast<const char*>(arena_.c()) + chosen_[i] * step, std::size_t(bytes));
+  const Accuracy accuracy = accuracy_->compare();
+  accuracy_->finish();
+  sample_c_ = first_c_;
+  for (std::size_t i = 0; i < chosen_.size(); ++i)
+    arena_.gpu().write(static_cast<char*>(arena_.c()) + chosen_[i] * step,
+                       sample_c_.data() + std::int64_t(i) * bytes, std::size_t(bytes));
+  return accuracy;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,260 @@
+// Declining, choosing a config and loading kernels for operands on a GPU, and the call itself.
+#include "gemm/gpu_candidates.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "gemm/gpu_machine.hpp"
+#include "gemm/gpu_operands.hpp"
+#include "gemm/operand.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int least_compute_capability = 75;
+constexpr int usual_align_bytes = 16;
+
+CUstream_st* stream_of(const Operands& o) { return static_cast<CUstream_st*>(o.stream); }
+
+int align_bytes(const PlanRequest& r) {
+  const int asked = r.options.align_bytes, size = static_cast<int>(size_bytes(r.problem.dtype));
+  if (asked == 0) return usual_align_bytes;
+  if (asked < 0 || (asked & (asked - 1)) != 0 || asked < size)
+    throw Error(
+        ErrorCode::invalid_argument, "align_bytes",
+        fmt::format("align_bytes = {} is no power of two from {} on, the size of an element", asked, size));
+  return std::min(asked, usual_align_bytes);
+}
+
+// The machine, or why there is none.
+std::string why_no_machine(const PlanRequest& r) {
+  try {
+    const GpuLimits& limits = r.context.gpus->open(r.options.device)->gpu().limits();
+    if (limits.compute_capability >= least_compute_capability) return "";
+    return fmt::format("{} has compute capability {}.{}, and {}.{} is the least that the kernels run on",
+                       limits.name, limits.compute_capability / 10, limits.compute_capability % 10,
+                       least_compute_capability / 10, least_compute_capability % 10);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    return error.what();
+  }
+}
+
+std::string why_not_on_gpu(const PlanRequest& r) {
+  if (r.problem.location != Location::device)
+    return "the operands are in host memory; only data in device memory are served by the GPU so far";
+  if (r.options.target == Target::cpu) return "target = cpu was asked for";
+  return "";
+}
+
+template <class T>
+bool is_zero(const void* value) {
+  return *static_cast<const T*>(value) == T(0);
+}
+bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
+  if (kind != Scalar::general) return kind == Scalar::zero;
+  return dispatch(p.dtype, [&]<class T>() { return is_zero<T>(value); });
+}
+
+void refuse_values(const char* name, std::int64_t stride) {
+  if (stride != 0)
+    throw Error(ErrorCode::unsupported, name,
+                fmt::format("{} holds a value per problem, which the GPU's kernels do not take yet", name));
+}
+
+// C = beta C: the kernels for whichever beta a call of the problem's class may bring.
+class Scaling {
+ public:
+  Scaling(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
+      : problem_(r.problem), machine_(std::move(machine)) {
+    if (problem_.m * problem_.n * problem_.batch_count == 0) return;
+    if (problem_.beta != Scalar::one) zero_ = machine_->scale(gpu_scale_kind(problem_, true), r.may_compile);
+    if (problem_.beta == Scalar::general)
+      general_ = machine_->scale(gpu_scale_kind(problem_, false), r.may_compile);
+  }
+
+  void run(const Operands& o) const {
+    if (problem_.beta == Scalar::one || zero_ == nullptr) return;
+    const bool zero = is_zero(problem_, problem_.beta, o.beta);
+    (zero ? *zero_ : *general_).launch(problem_, o.c, o.beta, stream_of(o));
+  }
+
+ private:
+  GemmProblem problem_;
+  std::shared_ptr<const GpuMachine> machine_;
+  std::shared_ptr<const GpuScale> zero_, general_;
+};
+
+class ScaleRunner : public GpuRunner {
+ public:
+  ScaleRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
+      : machine_(machine),
+        check_(r.problem, static_cast<int>(size_bytes(r.problem.dtype)),
+               r.options.checked ? &machine->gpu() : nullptr),
+        scaling_(r, machine) {}
+
+  void run(const Operands& o) const override {
+    refuse_values("alpha", o.alpha_stride);
+    refuse_values("beta", o.beta_stride);
+    check_.check(o, false);
+    scaling_.run(o);
+  }
+  std::string device() const override { return machine_->gpu().limits().name; }
+  nlohmann::json config() const override { return nullptr; }
+  std::string kernel() const override { return ""; }
+
+ private:
+  std::shared_ptr<const GpuMachine> machine_;
+  GpuOperandCheck check_;
+  Scaling scaling_;
+};
+
+class SmallRunner : public GpuRunner {
+ public:
+  // Kernels for every value of alpha and beta that the problem's classes allow.
+  SmallRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, const GemmSmallConfig& config)
+      : problem_(r.problem),
+        machine_(std::move(machine)),
+        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr) {
+    GemmSmallShape shape = gemm_small_shape(problem_, align_bytes(r));
+    kernel_ = machine_->gemm_small(shape, config, problem_.dtype, r.may_compile);
+    geometry_ = kernel_->geometry(problem_.batch_count);
+    if (problem_.beta == Scalar::general) prepare_beta_zero(shape, config, r.may_compile);
+    if (problem_.alpha == Scalar::general) scaling_ = std::make_unique<const Scaling>(r, machine_);
+    operands_.count = problem_.batch_count;
+    operands_.stride_a = problem_.stride_a, operands_.stride_b = problem_.stride_b;
+    operands_.stride_c = problem_.stride_c;
+    operands_.lda = problem_.lda, operands_.ldb = problem_.ldb, operands_.ldc = problem_.ldc;
+  }
+
+  void run(const Operands& o) const override {
+    refuse_values("alpha", o.alpha_stride);
+    refuse_values("beta", o.beta_stride);
+    const bool reads_ab = !is_zero(problem_, problem_.alpha, o.alpha);
+    check_.check(o, reads_ab);
+    if (!reads_ab) return scaling_->run(o);
+    GemmSmallOperands operands = operands_;
+    operands.a = o.a, operands.b = o.b, operands.c = o.c;
+    operands.alpha = o.alpha, operands.beta = o.beta;
+    if (beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta))
+      beta_zero_->launch(operands, beta_zero_geometry_, stream_of(o));
+    else
+      kernel_->launch(operands, geometry_, stream_of(o));
+  }
+
+  std::string device() const override { return machine_->gpu().limits().name; }
+  nlohmann::json config() const override { return to_json(kernel_->config()); }
+  std::string kernel() const override {
+    return fmt::format(
+        "{} registers, {} bytes spilled, {} bytes of shared memory, {} blocks on a multiprocessor",
+        kernel_->function().registers(), kernel_->function().local_bytes(), kernel_->shared_bytes(),
+        kernel_->blocks_per_multiprocessor());
+  }
+
+ private:
+  // The config may not be legal where C is not read, though it seldom is not.
+  void prepare_beta_zero(GemmSmallShape shape, GemmSmallConfig config, bool may_compile) {
+    shape.reads_c = false;
+    const GpuLimits& limits = machine_->gpu().limits();
+    if (!gemm_small_space(shape, problem_.dtype, limits).contains(config))
+      config = gemm_small_default(shape, problem_.dtype, limits);
+    beta_zero_ = machine_->gemm_small(shape, config, problem_.dtype, may_compile);
+    beta_zero_geometry_ = beta_zero_->geometry(problem_.batch_count);
+  }
+
+  GemmProblem problem_;
+  std::shared_ptr<const GpuMachine> machine_;
+  GpuOperandCheck check_;
+  std::shared_ptr<const GemmSmallKernel> kernel_, beta_zero_;
+  GpuLaunch geometry_, beta_zero_geometry_;
+  std::unique_ptr<const Scaling> scaling_;
+  GemmSmallOperands operands_;
+};
+
+struct GpuChoice {
+  GemmSmallConfig config;
+  WisdomMatch match = WisdomMatch::none;
+  std::string source;
+};
+
+GpuChoice gpu_config_asked_for(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits) {
+  const auto json = parse_config(r.options.config);
+  const auto config = from_json(json, gemm_small_default(shape, r.problem.dtype, limits));
+  require_legal(r, gemm_small_space(shape, r.problem.dtype, limits).explain(config));
+  return {config, WisdomMatch::none, "asked for"};
+}
+
+// Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
+// wisdom offers and, at last, the rule of thumb.
+template <class Take>
+void offer_configs(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits, Take&& take) {
+  if (!r.options.config.empty()) {
+    take(gpu_config_asked_for(r, shape, limits));
+    return;
+  }
+  if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
+    const auto space = gemm_small_space(shape, r.problem.dtype, limits);
+    const auto offer = [&](const WisdomAnswer& answer) {
+      try {
+        const auto config = from_json<GemmSmallConfig>(answer.config);
+        return space.contains(config) && take({config, answer.match, answer.source});
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        return false;  // a config of other fields than this build's
+      }
+    };
+    if (wisdom->offer({"gemm_small", architecture_of_all("gemm_small"), r.problem, "time", limits.name},
+                      offer))
+      return;
+  }
+  take({gemm_small_default(shape, r.problem.dtype, limits), WisdomMatch::none, "rule of thumb"});
+}
+
+}  // namespace
+
+std::string gpu_small_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (p.layout != Layout::single && p.layout != Layout::strided)
+    return fmt::format("layout = {} has no GPU kernel yet (single and strided have)", to_string(p.layout));
+  const std::int64_t largest = std::max({p.m, p.n, p.k});
+  if (largest > gemm_small_limit)
+    return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_limit);
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  return why_no_machine(r);
+}
+
+void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
+  auto machine = r.context.gpus->open(r.options.device);
+  const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r));
+  std::string declined;
+  offer_configs(r, shape, machine->gpu().limits(), [&](const GpuChoice& choice) {
+    try {
+      plan.gpu = std::make_shared<const SmallRunner>(r, machine, choice.config);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (declined.empty()) declined = error.what();
+      return false;
+    }
+    plan.match = choice.match;
+    plan.config_source = choice.source;
+    notice_match(r, choice.match, choice.source, plan);
+    return true;
+  });
+  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
+}
+
+std::string gpu_scale_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  if (r.problem.layout != Layout::single && r.problem.layout != Layout::strided)
+    return fmt::format("layout = {} has no GPU kernel yet (single and strided have)",
+                       to_string(r.problem.layout));
+  return why_no_machine(r);
+}
+
+void prepare_gpu_scale(const PlanRequest& r, GemmPlan::Impl& plan) {
+  plan.gpu = std::make_shared<const ScaleRunner>(r, r.context.gpus->open(r.options.device));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,52 @@
+// Looks kernels up under a shared lock and makes them under none: two threads may compile the same kernel at
+// once, and the first to finish keeps its place.
+#include "gemm/gpu_machine.hpp"
+
+namespace tilewright {
+
+GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compiler)
+    : gpu_(device), compiler_(std::move(compiler)) {}
+
+template <class Kernel, class Make>
+std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
+                                                  Make&& make) const {
+  {
+    std::shared_lock lock(mutex_);
+    if (auto it = kernels_.find(request.expression); it != kernels_.end())
+      return std::static_pointer_cast<const Kernel>(it->second);
+  }
+  auto kernel = make(may_compile ? compiler_->compile(request) : compiler_->cached(request));
+  std::unique_lock lock(mutex_);
+  if (kernels_.size() >= largest_count) kernels_.clear();
+  const auto place = kernels_.try_emplace(request.expression, std::move(kernel)).first;
+  return std::static_pointer_cast<const Kernel>(place->second);
+}
+
+std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallShape& shape,
+                                                              const GemmSmallConfig& config, DType dtype,
+                                                              bool may_compile) const {
+  return kept_or<GemmSmallKernel>(gemm_small_request(shape, config, dtype, gpu_.limits().compute_capability),
+                                  may_compile, [&](const JitBinary& binary) {
+                                    return std::make_shared<const GemmSmallKernel>(gpu_, binary, shape,
+                                                                                   config, dtype);
+                                  });
+}
+
+std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool may_compile) const {
+  return kept_or<GpuScale>(
+      gpu_scale_request(kind, gpu_.limits().compute_capability), may_compile,
+      [&](const JitBinary& binary) { return std::make_shared<const GpuScale>(gpu_, binary, kind); });
+}
+
+GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc)
+    : share_(std::move(share)), cache_(std::move(cache)), nvrtc_(std::move(nvrtc)) {}
+
+std::shared_ptr<const GpuMachine> GpuMachines::open(int device) {
+  const std::lock_guard lock(mutex_);
+  if (const auto it = machines_.find(device); it != machines_.end()) return it->second;
+  (void)Gpu::limits_of(device);  // a machine without a GPU is told that before missing files are looked for
+  if (compiler_ == nullptr) compiler_ = std::make_shared<const StencilCompiler>(share_, cache_, nvrtc_);
+  return machines_[device] = std::make_shared<const GpuMachine>(device, compiler_);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,62 @@
+// The GPUs that a Context uses, each opened when a problem first lies on it, with the kernels made for it.
+// Plans keep theirs alive. Everything here may be used by many threads at once.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "core/env.hpp"
+#include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gpu_scale.hpp"
+
+namespace tilewright {
+
+class GpuMachine {
+ public:
+  GpuMachine(int device, std::shared_ptr<const StencilCompiler> compiler);
+
+  const Gpu& gpu() const { return gpu_; }
+  const StencilCompiler& compiler() const { return *compiler_; }
+
+  // The loaded kernel: kept from before, from the disk or, where that is allowed, compiled. Throws what
+  // StencilCompiler throws, and Error(unsupported) when no block of it fits the device.
+  std::shared_ptr<const GemmSmallKernel> gemm_small(const GemmSmallShape& shape,
+                                                    const GemmSmallConfig& config, DType dtype,
+                                                    bool may_compile) const;
+  std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
+
+ private:
+  // Each loaded module takes device memory; plans hold what they use.
+  static constexpr std::size_t largest_count = 4096;
+
+  template <class Kernel, class Make>
+  std::shared_ptr<const Kernel> kept_or(const StencilRequest& request, bool may_compile, Make&& make) const;
+
+  Gpu gpu_;
+  std::shared_ptr<const StencilCompiler> compiler_;
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<std::string, std::shared_ptr<const void>> kernels_;  // by expression
+};
+
+class GpuMachines {
+ public:
+  // `share` holds kernel/, `cache` the compiled kernels ("" for none), `nvrtc` names the compiler or is "".
+  GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc);
+
+  // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist,
+  // Error(io) where the kernel sources are missing. A failure is not kept: the next call looks again.
+  std::shared_ptr<const GpuMachine> open(int device);
+
+ private:
+  std::filesystem::path share_, cache_;
+  std::string nvrtc_;
+  std::mutex mutex_;
+  std::shared_ptr<const StencilCompiler> compiler_;
+  std::map<int, std::shared_ptr<const GpuMachine>> machines_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,24 @@
+// What a plan whose operands lie on a GPU runs with, as the rest of the plan sees it: one call that queues
+// the work. No part of it needs a GPU, so builds without the GPU sources have it too.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/problem.hpp"
+
+namespace tilewright {
+
+class GpuRunner {
+ public:
+  virtual ~GpuRunner() = default;
+  // Queues the whole batch on operands.stream. alpha and beta are of the problem's classes, on the host.
+  // Never waits, allocates or compiles. Throws Error(invalid_argument) for addresses that cannot be right.
+  virtual void run(const Operands& operands) const = 0;
+
+  virtual std::string device() const = 0;     // its name
+  virtual nlohmann::json config() const = 0;  // null where there is nothing to choose
+  virtual std::string kernel() const = 0;     // registers, shared memory and the like in words; may be ""
+};
+
+}  // namespace tilewright

@@ -1,0 +1,359 @@
+// A libcuda.so.1 for machines without a GPU: three devices whose memory is host memory and whose kernels are
+// plain loops. It takes the place of the driver through LD_LIBRARY_PATH, so that the product is tested as it
+// is. Beside computing it watches: memory that is not the device's, launches beyond its limits, calls that
+// wait while a stream is captured. What it cannot show is anything about the kernels themselves.
+#include "fake_cuda.hpp"
+
+#include <cuda.h>
+// The name under which every driver has it.
+#undef cuEventElapsedTime
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_kernels.hpp"
+
+namespace fake = tilewright::fake_cuda;
+
+struct CUctx_st {
+  int device = 0;
+  int retained = 0;
+};
+struct CUstream_st {
+  CUcontext context = nullptr;
+  bool capturing = false;
+  std::vector<std::function<CUresult()>> captured;
+};
+struct CUevent_st {
+  double seconds = 0;
+};
+struct CUfunc_st {
+  std::string expression;
+  int device = 0;
+};
+struct CUmod_st {
+  std::string image;
+  int device = 0;
+  std::deque<CUfunc_st> functions;
+};
+struct CUgraph_st {
+  std::vector<std::function<CUresult()>> work;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<CUresult()>> work;
+};
+
+namespace {
+
+struct Device {
+  const char* name;
+  int capability, multiprocessors, shared_per_block;
+};
+constexpr Device devices[] = {
+    {"NVIDIA H200", 90, 132, 232448}, {"Fake Turing", 75, 40, 65536}, {"Fake Pascal", 61, 20, 49152}};
+constexpr int device_count = 3;
+
+struct Machine {
+  std::mutex mutex;
+  CUctx_st contexts[device_count] = {{0, 0}, {1, 0}, {2, 0}};
+  std::map<std::string, long long> counts;
+  std::vector<fake::Launch> launches;
+  fake::Memory memory;
+};
+Machine& machine() {
+  static Machine one;
+  return one;
+}
+thread_local std::vector<CUcontext> current;
+
+std::lock_guard<std::mutex> count(const char* name) {
+  machine().mutex.lock();
+  ++machine().counts[name];
+  return {machine().mutex, std::adopt_lock};
+}
+
+int attribute_of(const Device& d, CUdevice_attribute which) {
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return d.capability / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return d.capability % 10;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return d.multiprocessors;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return d.shared_per_block;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return d.shared_per_block + 1024;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return 60 << 20;
+    default:
+      return 1;
+  }
+}
+
+bool valid(CUdevice device) { return device >= 0 && device < device_count; }
+
+}  // namespace
+
+namespace tilewright::fake_cuda {
+extern "C" long long fake_cuda_count(const char* name) {
+  const std::lock_guard lock(machine().mutex);
+  return machine().counts[name];
+}
+extern "C" std::size_t fake_cuda_launches(Launch* to, std::size_t most) {
+  const std::lock_guard lock(machine().mutex);
+  const auto& all = machine().launches;
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) to[i] = all[all.size() - 1 - i];
+  return all.size();
+}
+extern "C" int fake_cuda_retained(int device) { return machine().contexts[device].retained; }
+}  // namespace tilewright::fake_cuda
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_FAKE";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "a kernel left its memory" : "the fake driver refuses this";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* number) {
+  *number = device_count;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return valid(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  std::strncpy(name, devices[device].name, static_cast<std::size_t>(length));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  std::memset(uuid, 17 + device, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
+  *value = attribute_of(devices[device], which);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+  *bytes = std::size_t(140) << 30;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  const auto lock = count("retain");
+  *context = &machine().contexts[device];
+  ++(*context)->retained;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  const auto lock = count("release");
+  --machine().contexts[device].retained;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  const auto lock = count("push");
+  current.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  const auto lock = count("pop");
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = current.back();
+  current.pop_back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = current.empty() ? nullptr : current.back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSynchronize() {
+  const auto lock = count("synchronize");
+  return current.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *stream = new CUstream_st{current.back(), false, {}};
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  delete stream;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  const auto lock = count("synchronize");
+  return stream != nullptr && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  if (stream == nullptr || stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->capturing = true;
+  stream->captured.clear();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  if (!stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->capturing = false;
+  *graph = new CUgraph_st{std::move(stream->captured)};
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
+  for (const auto& work : exec->work)
+    if (const CUresult result = work(); result != CUDA_SUCCESS) return result;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  delete exec;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream) {
+  event->seconds = fake::now_s();
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent) {
+  const auto lock = count("synchronize");
+  return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  *milliseconds = static_cast<float>(1e3 * (end->seconds - start->seconds));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  const auto lock = count("allocate");
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *address = machine().memory.add(bytes, current.back()->device);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  const auto lock = count("free");
+  return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  const auto lock = count("allocate");
+  *data = ::operator new(bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* data) {
+  ::operator delete(data);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+  const auto lock = count("copy");
+  if (!machine().memory.holds(to, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  const auto lock = count("copy");
+  if (!machine().memory.holds(from, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  const auto lock = count("copy");
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
+  std::memset(reinterpret_cast<void*>(to), value, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
+  const std::lock_guard lock(machine().mutex);
+  const int owner = machine().memory.owner(address);
+  if (which != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || owner < 0) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int*>(value) = owner;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  const auto lock = count("load");
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::string text(static_cast<const char*>(image));
+  if (!text.starts_with(fake::image_mark)) return CUDA_ERROR_INVALID_IMAGE;
+  *module = new CUmod_st{text, current.back()->device, {}};
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  const auto lock = count("unload");
+  delete module;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  if (module->image.find(name) == std::string::npos) return CUDA_ERROR_NOT_FOUND;
+  *function = &module->functions.emplace_back(CUfunc_st{name, module->device});
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
+  *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 64 : 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
+  return value <= devices[function->device].shared_per_block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
+  *blocks = 2048 / threads;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned,
+                        unsigned, unsigned shared_bytes, CUstream stream, void** parameters, void**) {
+  const auto lock = count("launch");
+  if (current.empty() || current.back()->device != function->device) return CUDA_ERROR_INVALID_CONTEXT;
+  if (stream != nullptr && stream->context->device != function->device) return CUDA_ERROR_INVALID_HANDLE;
+  const Device& device = devices[function->device];
+  if (blocks == 0 || threads == 0 || threads > 1024 || int(shared_bytes) > device.shared_per_block)
+    return CUDA_ERROR_INVALID_VALUE;
+  machine().launches.push_back({stream, blocks, threads, shared_bytes});
+  auto work = fake::make_kernel(function->expression, parameters[0]);
+  const auto run = [work, owner = function->device] {
+    return work(machine().memory, owner) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+  };
+  if (stream == nullptr || !stream->capturing) return run();
+  stream->captured.push_back(run);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,37 @@
+// The kernels that the fake driver knows, computed by plain loops from the expression that instantiates them,
+// and the memory they may touch.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace tilewright::fake_cuda {
+
+// What the fake compiler's output begins with; the expression follows.
+inline constexpr const char* image_mark = "fake cubin: ";
+
+double now_s();
+
+class Memory {
+ public:
+  unsigned long long add(std::size_t bytes, int device);
+  bool remove(unsigned long long address);
+  int owner(unsigned long long address) const;  // -1: nobody's
+  bool holds(unsigned long long address, std::size_t bytes, int device) const;
+
+ private:
+  struct Block {
+    std::size_t bytes = 0;
+    int device = 0;
+    void* base = nullptr;
+  };
+  std::map<unsigned long long, Block> blocks_;
+};
+
+// A launch with its arguments copied; false when it would touch memory that is not the device's.
+using Work = std::function<bool(const Memory& memory, int device)>;
+Work make_kernel(const std::string& expression, const void* arguments);
+
+}  // namespace tilewright::fake_cuda

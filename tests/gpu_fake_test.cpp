@@ -1,0 +1,186 @@
+// What the host does around a GPU's kernels, watched through the fake driver (fake_cuda): which calls reach
+// the driver and when, where configs come from, what is refused and why. Skipped where the driver is a real
+// one.
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "fake_cuda/fake_cuda.hpp"
+#include "gemm/plan.hpp"
+#include "support/gpu_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+template <class F>
+F ask_fake(const char* name) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
+}
+
+class FakeGpu : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    count_ = ask_fake<fake_cuda::Count>(fake_cuda::count_name);
+    if (count_ == nullptr) GTEST_SKIP() << "the driver is no fake one";
+  }
+  static GemmProblem problem(const std::string& rest) {
+    return parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:location=device" + rest);
+  }
+  static std::string reason(const GemmProblem& p, const GemmOptions& options, Context& context) {
+    try {
+      plan(context, p, options);
+      return "accepted";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  static bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  fake_cuda::Count count_ = nullptr;
+};
+
+TEST_F(FakeGpu, ARunIsOneLaunchOnTheCallersStreamAndNothingElse) {
+  Context context;
+  const GemmProblem p = problem(":beta=one");
+  const GemmPlan made = plan(context, p, options_);
+  GpuBatch<double> batch(*gpu_, p, {1, 1});
+  const GpuStream stream(*gpu_);
+  const Gpu::Current current(*gpu_);
+  std::map<std::string, long long> before;
+  const char* kinds[] = {"retain",   "release", "push", "pop", "synchronize",
+                         "allocate", "free",    "copy", "load"};
+  for (const char* kind : kinds) before[kind] = count_(kind);
+  const long long launches = count_("launch");
+  made.run<double>(1.0, batch.a(), batch.b(), 1.0, batch.c(), stream.get());
+  for (const char* kind : kinds) EXPECT_EQ(count_(kind), before[kind]) << kind;
+  EXPECT_EQ(count_("launch"), launches + 1);
+  fake_cuda::Launch last;
+  ask_fake<fake_cuda::Launches>(fake_cuda::launches_name)(&last, 1);
+  EXPECT_EQ(last.stream, stream.get());
+  EXPECT_EQ(batch.check(), "");
+}
+
+TEST_F(FakeGpu, CallersWithoutAContextAreLeftWithoutOne) {
+  Context context;
+  const GemmProblem p = problem("");
+  EXPECT_EQ(call<double>(context, p, {}), "");
+  EXPECT_EQ(count_("push"), count_("pop"));
+}
+
+TEST_F(FakeGpu, EveryOwnerOfAPrimaryContextGivesItBack) {
+  const auto retained = ask_fake<fake_cuda::Retained>(fake_cuda::retained_name);
+  const int before = retained(device_);
+  std::optional<GemmPlan> kept;
+  {
+    Context one, two;
+    kept = plan(one, problem(""), options_);
+    plan(two, problem(""), options_);
+    EXPECT_EQ(retained(device_), before + 2);
+  }
+  EXPECT_EQ(retained(device_), before + 1) << "the plan needs its GPU";
+  kept.reset();
+  EXPECT_EQ(retained(device_), before);
+  EXPECT_EQ(count_("load"), count_("unload"));
+}
+
+TEST_F(FakeGpu, ShippedWisdomIsUsedAndNamed) {
+  Context context;
+  const auto match = [&](const std::string& text) {
+    const GemmPlan made = plan(context, parse_problem(text), options_);
+    return to_string(made.impl().match);
+  };
+  EXPECT_EQ(match("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:beta=one:location=device"), "exact");
+  EXPECT_EQ(match("gemm_batched:f64:nn:m=8,n=8,k=9:strided:batch=1000:beta=one:location=device"),
+            "near_shape");
+  EXPECT_EQ(match("gemm_batched:f64:nn:m=60,n=2,k=60:strided:batch=1000:beta=one:location=device"),
+            "default");
+  GemmOptions turing = options_;
+  turing.device =
+      1;  // the configs of the first device are tried, where they are legal, else the rule of thumb
+  const GemmPlan elsewhere = plan(context, problem(":beta=one"), turing);
+  EXPECT_EQ(elsewhere.impl().gpu->device(), "Fake Turing");
+  EXPECT_EQ(elsewhere.impl().gpu->config()["load"], "direct") << "sm_75 has no asynchronous copies";
+}
+
+TEST_F(FakeGpu, SeveralDevicesInOneContext) {
+  Context context;
+  const GemmProblem p = problem(":beta=one");
+  const Gpu other(1);
+  GpuBatch<double> here(*gpu_, p, {1, 1}), there(other, p, {1, 1});
+  GemmOptions options = options_;
+  gemm_batched<double>(context, p.op_a, p.op_b, 1.0, here.view_a(), here.view_b(), 1.0, here.view_c(),
+                       options);
+  options.device = 1;
+  gemm_batched<double>(context, p.op_a, p.op_b, 1.0, there.view_a(), there.view_b(), 1.0, there.view_c(),
+                       options);
+  EXPECT_EQ(here.check(), "");
+  EXPECT_EQ(there.check(), "");
+  options.checked = true;
+  try {
+    gemm_batched<double>(context, p.op_a, p.op_b, 1.0, here.view_a(), there.view_b(), 1.0, there.view_c(),
+                         options);
+    FAIL() << "an operand of another device was taken";
+  } catch (const Error& error) {
+    EXPECT_TRUE(contains(error.what(), "lies on GPU 0, not on GPU 1")) << error.what();
+  }
+}
+
+TEST_F(FakeGpu, RefusalsSayWhy) {
+  Context context;
+  GemmOptions options = options_;
+  options.device = 2;
+  EXPECT_TRUE(contains(reason(problem(""), options, context), "compute capability 6.1"));
+  EXPECT_TRUE(
+      contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:pointer:batch=9:location=device"),
+                      options_, context),
+               "layout = pointer has no GPU kernel yet"));
+  EXPECT_TRUE(
+      contains(reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:strided:batch=9:location=device"),
+                      options_, context),
+               "a size of 65 is above the limit of 64"));
+  options = options_;
+  options.config = R"({"threads": 33})";
+  EXPECT_TRUE(contains(reason(problem(""), options, context), "threads has a value outside its axis"));
+  options.config = R"({"no_such_field": 1})";
+  EXPECT_TRUE(contains(reason(problem(""), options, context), "no_such_field"));
+  options = options_;
+  options.align_bytes = 4;
+  EXPECT_TRUE(contains(reason(problem(""), options, context), "align_bytes = 4"));
+  options = options_;
+  options.target = Target::gpu;
+  EXPECT_TRUE(contains(reason(parse_problem("gemm:f64:nn:m=8,n=8,k=8"), options, context), "host memory"));
+}
+
+// Kernels that were compiled once serve where there is no compiler any more.
+TEST_F(FakeGpu, WithoutACompilerKeptKernelsServe) {
+  const TempFolder folder;
+  const std::string cache = std::getenv("TILEWRIGHT_CACHE"), nvrtc = std::getenv("TILEWRIGHT_NVRTC");
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  Context with;
+  EXPECT_EQ(reason(problem(""), options_, with), "accepted");
+  setenv("TILEWRIGHT_NVRTC", "/no/such/nvrtc.so", 1);
+  Context without;
+  EXPECT_EQ(reason(problem(""), options_, without), "accepted");
+  const std::string text = reason(problem(":alpha=general"), options_, without);
+  EXPECT_TRUE(contains(text, "no GPU compiler was found (tried /no/such/nvrtc.so") &&
+              contains(text, "not among those kept in"))
+      << text;
+  setenv("TILEWRIGHT_CACHE", cache.c_str(), 1);
+  setenv("TILEWRIGHT_NVRTC", nvrtc.c_str(), 1);
+}
+
+TEST_F(FakeGpu, MissingSourcesAreNamed) {
+  const TempFolder folder;
+  setenv("TILEWRIGHT_SHARE", folder.path().c_str(), 1);
+  Context context;
+  unsetenv("TILEWRIGHT_SHARE");
+  EXPECT_TRUE(contains(reason(problem(""), options_, context), "the kernel sources are not in"));
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,142 @@
+// Random problems on the GPU against the CPU reference: shapes, operations, batches, leading dimensions,
+// strides, broadcasts, scalars, addresses, and configs drawn from the whole space. TILEWRIGHT_GPU_FUZZ is the
+// number of problems, TILEWRIGHT_TEST_SEED the seed, which is printed. Ten problems share a kernel, because
+// compiling takes a thousand times as long as running.
+#include <omp.h>
+
+#include <chrono>
+
+#include "core/dispatch.hpp"
+#include "kernel/gemm_small.hpp"
+#include "support/failures.hpp"
+#include "support/gpu_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr std::int64_t problems_per_kernel = 10;
+
+struct Fuzz {
+  GemmProblem problem;
+  GemmOptions options;
+  GpuDraw draw;
+};
+
+class Source {
+ public:
+  Source(std::uint64_t seed, const GemmOptions& options, const GpuLimits& limits)
+      : random_(seed), options_(options), limits_(limits) {}
+
+  // Problems of one kernel: what enters the code is the same for all, except for whether C is read.
+  std::vector<Fuzz> family() {
+    Fuzz base;
+    GemmProblem& p = base.problem;
+    base.options = options_;
+    p.dtype = static_cast<DType>(below(4));
+    const std::int64_t longest = below(6) == 0 ? 64 : below(2) == 0 ? 32 : 10;
+    p.m = 1 + below(longest), p.n = 1 + below(longest), p.k = 1 + below(longest);
+    p.op_a = static_cast<Op>(below(3)), p.op_b = static_cast<Op>(below(3));
+    p.layout = Layout::strided;
+    p.location = Location::device;
+    p.beta = static_cast<Scalar>(below(3));
+    p.alpha = below(2) == 0 ? Scalar::one : Scalar::general;
+    const bool padded = below(3) == 0, broadcast_a = below(6) == 0, broadcast_b = below(5) == 0;
+    base.draw.offset = p.dtype != DType::c128 && below(5) == 0 ? 1 : 0;
+    base.options.align_bytes = base.draw.offset == 0 ? 16 : static_cast<int>(size_bytes(p.dtype));
+    std::vector<Fuzz> all;
+    for (std::int64_t i = 0; i < problems_per_kernel; ++i)
+      all.push_back(variant(base, padded, broadcast_a, broadcast_b));
+    if (below(2) == 0) give_config(all);
+    return all;
+  }
+
+ private:
+  std::int64_t below(std::int64_t n) { return std::int64_t(random_() % std::uint64_t(n)); }
+
+  Fuzz variant(Fuzz one, bool padded, bool broadcast_a, bool broadcast_b) {
+    GemmProblem& p = one.problem;
+    const std::int64_t most = std::max<std::int64_t>(2, 20000 / (p.m * p.n + p.k * (p.m + p.n)));
+    p.batch_count = 2 + below(below(3) == 0 ? most : std::min<std::int64_t>(most, 40));
+    if (padded)
+      p.lda = p.a_rows() + 1 + below(5), p.ldb = p.b_rows() + 1 + below(5), p.ldc = p.m + 1 + below(5);
+    p = packed(p);
+    if (padded) p.stride_a += below(20), p.stride_b += below(20), p.stride_c += below(20);
+    if (broadcast_a) p.stride_a = 0;
+    if (broadcast_b) p.stride_b = 0;
+    one.draw.alpha = p.alpha == Scalar::one ? 1 : below(8) == 0 ? 0 : -0.5;
+    one.draw.beta = p.beta != Scalar::general ? value_of(p.beta) : below(8) == 0 ? 0 : 0.25;
+    one.draw.seed = random_();
+    return one;
+  }
+
+  // One config from the whole space, legal with and without C. Loops that are unrolled whole take minutes to
+  // compile for large sizes.
+  void give_config(std::vector<Fuzz>& all) {
+    const GemmProblem& p = all[0].problem;
+    GemmSmallShape shape = gemm_small_shape(p, all[0].options.align_bytes);
+    const auto space = gemm_small_space(shape, p.dtype, limits_);
+    auto drawn = space.sample(1, random_);
+    if (drawn.empty()) return;
+    if (p.m * p.n * p.k > 4096 && drawn[0].k_unroll == 0) drawn[0].k_unroll = 4;
+    if (!space.contains(drawn[0])) return;
+    for (Fuzz& one : all) one.options.config = to_json(drawn[0]).dump();
+  }
+
+  std::mt19937_64 random_;
+  GemmOptions options_;
+  GpuLimits limits_;
+};
+
+template <class T>
+std::string run(const Gpu& gpu, Context& context, const Fuzz& one) {
+  GpuBatch<T> batch(gpu, one.problem, one.draw);
+  plan(context, one.problem, one.options)
+      .run<T>(batch.alpha(), batch.a(), batch.b(), batch.beta(), batch.c());
+  gpu.synchronize();
+  return batch.check();
+}
+
+using GpuFuzz = GpuTest;
+
+TEST_F(GpuFuzz, RandomProblemsAreRight) {
+  const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
+  const auto seed = static_cast<std::uint64_t>(number_from("TILEWRIGHT_TEST_SEED", clock));
+  const std::int64_t count = number_from("TILEWRIGHT_GPU_FUZZ", 300);
+  std::printf("TILEWRIGHT_TEST_SEED=%llu TILEWRIGHT_GPU_FUZZ=%lld\n", static_cast<unsigned long long>(seed),
+              static_cast<long long>(count));
+  RecordProperty("seed", std::to_string(seed));
+  Source source(seed, options_, gpu_->limits());
+  Context context;
+  Failures failures;
+  while (std::int64_t(failures.case_count()) < count && !failures.too_many()) {
+    std::vector<std::vector<Fuzz>> families;
+    for (int i = 0; i < 8 * omp_get_max_threads(); ++i) families.push_back(source.family());
+    std::vector<std::string> refused(families.size());
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t f = 0; f < families.size(); ++f) {
+      try {
+        plan(context, families[f][0].problem, families[f][0].options);
+      } catch (const Error& error) {
+        refused[f] = error.what();
+      }
+    }
+    for (std::size_t f = 0; f < families.size(); ++f)
+      for (const Fuzz& one : families[f]) {
+        if (std::int64_t(failures.case_count()) >= count) break;
+        const std::string name = to_string(one.problem) + " " + one.options.config;
+        // A drawn config whose block does not fit the device is refused, never wrong.
+        if (!refused[f].empty()) {
+          const bool fits =
+              refused[f].find("no block fits") == std::string::npos || one.options.config.empty();
+          failures.note(name, fits ? refused[f] : "");
+          continue;
+        }
+        failures.note(name,
+                      dispatch(one.problem.dtype, [&]<class T>() { return run<T>(*gpu_, context, one); }));
+      }
+  }
+  std::printf("%zu problems\n", failures.case_count());
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,199 @@
+// A batch in device memory with known contents: guard bytes around every operand, NaN wherever nothing may be
+// read, and the check of every byte against the CPU reference. It runs nothing itself.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/gpu.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/reference.hpp"
+
+namespace tilewright::testing {
+
+// What a problem does not say. The data are multiples of 1/4, whose sums are exact in every type and compared
+// with ==; `uniform` ones are compared within the rounding of k + 4 operations.
+struct GpuDraw {
+  double alpha = 1, beta = 0;  // of the problem's classes
+  std::int64_t offset = 0;     // elements by which every operand misses the alignment of an allocation
+  std::uint64_t seed = 1;
+  bool uniform = false;
+};
+
+// A value that is in the class: general ones are neither 0 nor 1.
+inline double value_of(Scalar kind) { return kind == Scalar::zero ? 0 : kind == Scalar::one ? 1 : -0.75; }
+
+template <class T>
+class GpuOperand {
+ public:
+  GpuOperand(const Gpu& gpu, const GemmProblem& p, const OperandLayout& layout, std::int64_t offset)
+      : layout_(layout),
+        problems_(layout.step == 0 && p.batch_count > 1 ? 1 : p.batch_count),
+        host_(problems_ == 0 ? 0 : std::size_t((problems_ - 1) * layout.step + layout.ld * layout.cols),
+              nan()),
+        lead_bytes_(guard_bytes + std::size_t(offset) * sizeof(T)),
+        device_(gpu, lead_bytes_ + host_.size() * sizeof(T) + guard_bytes) {}
+
+  static T nan() { return T(std::numeric_limits<decltype(std::abs(T()))>::quiet_NaN()); }
+
+  template <class F>
+  void each(F&& f) {
+    for (std::int64_t p = 0; p < problems_; ++p)
+      for (std::int64_t j = 0; j < layout_.cols; ++j)
+        for (std::int64_t i = 0; i < layout_.rows; ++i)
+          f(host_[std::size_t(p * layout_.step + j * layout_.ld + i)]);
+  }
+  void upload() {
+    std::vector<std::byte> all(device_.bytes(), guard);
+    std::memcpy(all.data() + lead_bytes_, host_.data(), host_.size() * sizeof(T));
+    device_.write(all.data(), all.size());
+  }
+  // "" when the device holds these elements and whole guards; bytes are compared where `same` is null.
+  template <class Same>
+  std::string compare(const std::vector<T>& wanted, Same&& same) const {
+    std::vector<std::byte> all(device_.bytes());
+    device_.read(all.data(), all.size());
+    const std::size_t end = lead_bytes_ + host_.size() * sizeof(T);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if ((i < lead_bytes_ || i >= end) && all[i] != guard)
+        return "the byte " + std::to_string(std::int64_t(i) - std::int64_t(lead_bytes_)) + " was written";
+    for (std::size_t e = 0; e < wanted.size(); ++e) {
+      T is;
+      std::memcpy(&is, all.data() + lead_bytes_ + e * sizeof(T), sizeof(T));
+      if (std::memcmp(&is, &wanted[e], sizeof(T)) != 0 && !same(e, is, wanted[e]))
+        return describe(e, is, wanted[e]);
+    }
+    return "";
+  }
+  std::string unchanged() const {
+    return compare(host_, [](std::size_t, T, T) { return false; });
+  }
+
+  std::vector<T>& host() { return host_; }
+  T* device() const { return device_.template as<T>(lead_bytes_); }
+
+ private:
+  static constexpr std::size_t guard_bytes = 256;
+  static constexpr std::byte guard{0xA5};
+
+  std::string describe(std::size_t e, T is, T wanted) const {
+    const auto at = std::int64_t(e);
+    const std::int64_t p = layout_.step > 0 ? at / layout_.step : 0, in = at - p * layout_.step;
+    return "element " + std::to_string(in % layout_.ld) + ", " + std::to_string(in / layout_.ld) +
+           " of problem " + std::to_string(p) + " is " + text(is) + " and must be " + text(wanted);
+  }
+  static std::string text(T x) {
+    return std::to_string(std::real(x)) +
+           (is_complex(dtype_of<T>) ? " + i " + std::to_string(std::imag(x)) : "");
+  }
+
+  OperandLayout layout_;
+  std::int64_t problems_;
+  std::vector<T> host_;
+  std::size_t lead_bytes_;
+  GpuBuffer device_;
+};
+
+template <class T>
+class GpuBatch {
+ public:
+  GpuBatch(const Gpu& gpu, const GemmProblem& problem, const GpuDraw& draw)
+      : problem_(problem),
+        draw_(draw),
+        alpha_(T(draw.alpha)),
+        beta_(T(draw.beta)),
+        a_(gpu, problem, layout_a(problem), draw.offset),
+        b_(gpu, problem, layout_b(problem), draw.offset),
+        c_(gpu, problem, layout_c(problem), draw.offset) {
+    if constexpr (is_complex(dtype_of<T>)) {
+      // An imaginary part tells a conjugate from its original also here.
+      if (problem.alpha == Scalar::general && draw.alpha != 0) alpha_ += T(0, 0.25);
+      if (problem.beta == Scalar::general && draw.beta != 0) beta_ += T(0, 0.5);
+    }
+    std::mt19937_64 random(draw.seed);
+    if (alpha_ != T(0)) {
+      a_.each([&](T& x) { x = value(random); });
+      b_.each([&](T& x) { x = value(random); });
+    }
+    for (T& x : c_.host()) x = value(random);  // gaps too: what is written there shows
+    if (beta_ == T(0)) c_.each([](T& x) { x = GpuOperand<T>::nan(); });
+    for (GpuOperand<T>* x : {&a_, &b_, &c_}) x->upload();
+    expect();
+  }
+
+  const T& alpha() const { return alpha_; }
+  const T& beta() const { return beta_; }
+  T* a() const { return a_.device(); }
+  T* b() const { return b_.device(); }
+  T* c() const { return c_.device(); }
+  StridedBatch<const T, Location::device> view_a() const {
+    return {a(), problem_.a_rows(), problem_.a_cols(), problem_.lda, problem_.stride_a, problem_.batch_count};
+  }
+  StridedBatch<const T, Location::device> view_b() const {
+    return {b(), problem_.b_rows(), problem_.b_cols(), problem_.ldb, problem_.stride_b, problem_.batch_count};
+  }
+  StridedBatch<T, Location::device> view_c() const {
+    return {c(), problem_.m, problem_.n, problem_.ldc, problem_.stride_c, problem_.batch_count};
+  }
+
+  // Puts the first contents of C back.
+  void reset() { c_.upload(); }
+  // "" when C is right and nothing else has changed. The device must have finished.
+  std::string check() const {
+    if (auto wrong = a_.unchanged(); !wrong.empty()) return "A: " + wrong;
+    if (auto wrong = b_.unchanged(); !wrong.empty()) return "B: " + wrong;
+    auto wrong = c_.compare(expected_, [&](std::size_t e, T is, T wanted) {
+      return draw_.uniform ? std::abs(is - wanted) <= bounds_[e] : is == wanted;
+    });
+    return wrong.empty() ? "" : "C: " + wrong;
+  }
+  // The same when nothing was to run.
+  std::string check_untouched() const { return c_.unchanged(); }
+
+ private:
+  using Real = decltype(std::abs(T()));
+
+  T value(std::mt19937_64& random) const {
+    const auto one = [&] {
+      if (draw_.uniform) return Real(std::uniform_real_distribution<double>(-0.5, 0.5)(random));
+      return Real(std::int64_t(random() % 9) - 4) / Real(4);
+    };
+    if constexpr (is_complex(dtype_of<T>)) {
+      const Real re = one();
+      return T(re, one());
+    } else {
+      return one();
+    }
+  }
+
+  void expect() {
+    GemmProblem p = problem_;
+    p.location = Location::host;
+    expected_ = c_.host();
+    if (p.m * p.n * p.batch_count == 0) return;
+    gemm_reference(p, {a_.host().data(), b_.host().data(), expected_.data(), &alpha_, &beta_});
+    if (draw_.uniform) find_bounds(p);
+  }
+  // (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex, and as much again for the reference's own.
+  void find_bounds(const GemmProblem& p) {
+    const Real most = is_complex(dtype_of<T>) ? Real(0.5) : Real(0.25);
+    const Real factor =
+        Real(p.k + 4) * std::numeric_limits<Real>::epsilon() * (is_complex(dtype_of<T>) ? 4 : 2);
+    bounds_.assign(expected_.size(),
+                   factor * (std::abs(alpha_) * Real(p.k) * most + std::abs(beta_) * Real(0.75)));
+  }
+
+  GemmProblem problem_;
+  GpuDraw draw_;
+  T alpha_, beta_;
+  GpuOperand<T> a_, b_, c_;
+  std::vector<T> expected_;
+  std::vector<Real> bounds_;
+};
+
+}  // namespace tilewright::testing

@@ -1,0 +1,58 @@
+// The start of every test that needs a GPU: skips with the reason where there is none. TILEWRIGHT_GPU_DEVICE
+// names another device than the first.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "device/gpu.hpp"
+#include "support/gpu_batch.hpp"
+#include "support/temp_folder.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace tilewright::testing {
+
+// Kernels that the tests of one program compile are kept for it alone, unless the caller names a folder.
+inline void keep_kernels_apart() {
+  static const TempFolder folder;
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 0);
+  setenv("TILEWRIGHT_NOTICES", "off", 0);
+}
+
+inline std::int64_t number_from(const char* variable, std::int64_t fallback) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? fallback : std::strtoll(text, nullptr, 10);
+}
+
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    device_ = static_cast<int>(number_from("TILEWRIGHT_GPU_DEVICE", 0));
+    if (Gpu::count(reason) <= device_) GTEST_SKIP() << "no GPU: " << reason;
+    keep_kernels_apart();
+    gpu_ = std::make_unique<Gpu>(device_);
+    options_.device = device_;
+  }
+
+  // Through the public call; "" when everything is right.
+  template <class T>
+  std::string call(Context& context, const GemmProblem& p, const GpuDraw& draw, void* stream = nullptr) {
+    GpuBatch<T> batch(*gpu_, p, draw);
+    GemmOptions options = options_;
+    options.stream = stream;
+    gemm_batched<T>(context, p.op_a, p.op_b, batch.alpha(), batch.view_a(), batch.view_b(), batch.beta(),
+                    batch.view_c(), options);
+    gpu_->synchronize();
+    return batch.check();
+  }
+
+  int device_ = 0;
+  std::unique_ptr<Gpu> gpu_;
+  GemmOptions options_;
+};
+
+}  // namespace tilewright::testing
