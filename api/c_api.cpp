@@ -1,13 +1,9 @@
 // The C interface over the C++ one: arguments become views, exceptions become statuses with a message kept
-// for the calling thread. Exceptions of the
-// library end here and nowhere else; nothing is decided here.
+// for the calling thread. Exceptions of the library end here and nowhere else; nothing is decided here.
 #include <complex>
-#include <mutex>
-#include <new>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
+#include "c_handles.hpp"
 #include "core/dispatch.hpp"
 #include "core/fields.hpp"
 #include "core/problem.hpp"
@@ -16,29 +12,6 @@
 
 namespace tilewright {
 namespace {
-
-// The last message of each thread. References stay valid while entries are added, so a message can be handed
-// out.
-class LastErrors {
- public:
-  void set(const char* message) {
-    std::lock_guard lock(mutex_);
-    messages_[std::this_thread::get_id()] = message;
-  }
-  const char* get() const {
-    std::lock_guard lock(mutex_);
-    const auto it = messages_.find(std::this_thread::get_id());
-    return it == messages_.end() ? "" : it->second.c_str();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::thread::id, std::string> messages_;
-};
-
-[[noreturn]] void refuse(const char* argument, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, argument, message);
-}
 
 template <class E>
 E to_enum(const char* argument, int value, int last) {
@@ -63,6 +36,7 @@ GemmOptions to_options(const tilewright_options* options) {
   result.device = options->device;
   result.stream = options->stream;
   result.align_bytes = options->align_bytes;
+  result.tune_on_miss.budget_s = options->tune_on_miss_s;
   return result;
 }
 
@@ -91,40 +65,10 @@ T value_of(const char* argument, const void* value) {
   return *static_cast<const T*>(value);
 }
 
-// What every function of the interface runs in: no exception leaves it.
-template <class F>
-tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
-  const auto fail = [&](int status, const char* message) {
-    try {
-      errors.set(message);
-    } catch (...) {
-      return TILEWRIGHT_OUT_OF_MEMORY;  // for the message itself
-    }
-    return static_cast<tilewright_status>(status);
-  };
-  try {
-    f();
-    return TILEWRIGHT_OK;
-  } catch (const Error& error) {
-    return fail(static_cast<int>(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(TILEWRIGHT_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(TILEWRIGHT_INTERNAL, error.what());
-  } catch (...) {
-    return fail(TILEWRIGHT_INTERNAL, "an unknown exception");
-  }
-}
-
 }  // namespace
 }  // namespace tilewright
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
-
-struct tilewright_context {
-  std::unique_ptr<Context> context;  // null when it could not be made
-  mutable LastErrors errors;
-};
 
 struct tilewright_plan {
   GemmPlan plan;
@@ -133,15 +77,6 @@ struct tilewright_plan {
 };
 
 namespace {
-
-template <class F>
-tilewright_status with_context(tilewright_context* handle, F&& f) noexcept {
-  if (handle == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
-  return guarded(handle->errors, [&] {
-    if (handle->context == nullptr) refuse("context", "the context could not be made, so nothing runs in it");
-    f(*handle->context);
-  });
-}
 
 // Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
 struct Shape {

@@ -114,7 +114,7 @@ int run(const std::string& path, double seconds) {
                          {"problems", problems.size()},
                          {"stable_share_with_incumbent", stable / count},
                          {"stable_share_knowing_nothing", stable_alone / count},
-                         {"device", cpu_info().model},
+                         {"device", cpu_info().device},
                          {"commit", build_commit},
                          {"time", time_now()}}
               .dump()

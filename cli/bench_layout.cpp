@@ -8,13 +8,13 @@
 #include "bench_contenders.hpp"
 #include "bench_families.hpp"
 #include "bench_ours.hpp"
-#include "core/dispatch.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/layout_costs.hpp"
 #include "json_lines.hpp"
 #include "kernel/layout.hpp"
 #include "measure/clock.hpp"
+#include "measure/conversion.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
 #include "verbs.hpp"
@@ -33,7 +33,8 @@ class LayoutCase {
       : from_case_(bench_case),
         to_case_(interleaved(bench_case)),
         from_(machine.arena, from_case_.problem, batches, bench_case.data, bench_case.pointer_order),
-        to_(interleaved_arena, to_case_.problem, batches, bench_case.data) {
+        to_(interleaved_arena, to_case_.problem, batches, bench_case.data),
+        conversion_(from_case_.problem, to_case_.problem, threads()) {
     for (std::int64_t batch = 0; batch < batches; ++batch) {
       from_batches_.push_back(from_.batch(batch));
       to_batches_.push_back(to_.batch(batch));
@@ -46,10 +47,9 @@ class LayoutCase {
 
   static BenchCase interleaved(const BenchCase& bench_case) {
     BenchCase to = bench_case;
-    to.layout = to.problem.layout = Layout::block_interleaved;
-    if (to.problem.block == 0) to.problem.block = recommended_block(to.problem.dtype);
-    to.problem.stride_a = to.problem.stride_b = to.problem.stride_c = 0;
-    to.problem = packed(to.problem);
+    const std::int64_t block = to.problem.block > 0 ? to.problem.block : recommended_block(to.problem.dtype);
+    to.problem = interleaved_problem(to.problem, block);
+    to.layout = to.problem.layout;
     return to;
   }
 
@@ -61,29 +61,10 @@ class LayoutCase {
   void direct(std::int64_t batch) const { direct_.run(batch); }
   void multiply(std::int64_t batch) const { multiply_.run(batch); }
   void convert_in(std::int64_t batch) const {
-    const Operands& f = from_batches_[std::size_t(batch)];
-    const Operands& t = to_batches_[std::size_t(batch)];
-    const GemmProblem& p = from();
-    dispatch(p.dtype, [&]<class T>() {
-      in<T>(f.a, p.a_rows(), p.a_cols(), p.lda, p.stride_a, const_cast<void*>(t.a));
-      in<T>(f.b, p.b_rows(), p.b_cols(), p.ldb, p.stride_b, const_cast<void*>(t.b));
-      if (p.beta != Scalar::zero) in<T>(f.c, p.m, p.n, p.ldc, p.stride_c, t.c);
-    });
+    conversion_.in(from_batches_[std::size_t(batch)], to_batches_[std::size_t(batch)]);
   }
   void convert_out(std::int64_t batch) const {
-    const Operands& f = from_batches_[std::size_t(batch)];
-    const Operands& t = to_batches_[std::size_t(batch)];
-    const GemmProblem& p = from();
-    dispatch(p.dtype, [&]<class T>() {
-      const InterleavedBatch<const T> c{
-          static_cast<const T*>(t.c), p.m, p.n, p.ldc, to().block, p.batch_count};
-      if (p.layout == Layout::pointer)
-        deinterleave<T>(c, PointerBatch<T>{static_cast<T* const*>(f.c), p.m, p.n, p.ldc, p.batch_count},
-                        threads());
-      else
-        deinterleave<T>(c, StridedBatch<T>{static_cast<T*>(f.c), p.m, p.n, p.ldc, p.stride_c, p.batch_count},
-                        threads());
-    });
+    conversion_.out(to_batches_[std::size_t(batch)], from_batches_[std::size_t(batch)]);
   }
   void converted(std::int64_t batch) const {
     convert_in(batch);
@@ -92,21 +73,9 @@ class LayoutCase {
   }
 
  private:
-  template <class T>
-  void in(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t stride,
-          void* to_data) const {
-    const std::int64_t count = from().batch_count;
-    const InterleavedBatch<T> target{static_cast<T*>(to_data), rows, columns, ld, to().block, count};
-    if (from().layout == Layout::pointer)
-      interleave<T>(PointerBatch<const T>{static_cast<const T* const*>(data), rows, columns, ld, count},
-                    target, threads());
-    else
-      interleave<T>(StridedBatch<const T>{static_cast<const T*>(data), rows, columns, ld, stride, count},
-                    target, threads());
-  }
-
   BenchCase from_case_, to_case_;
   OperandSet from_, to_;
+  BatchConversion conversion_;
   std::vector<Operands> from_batches_, to_batches_;
   Ours direct_, multiply_;
 };
@@ -289,7 +258,7 @@ void bench_layout(const BenchFlags& flags, const BenchPlan& plan) {
     print(out, bench_case, result);
     std::fflush(out);
     write(lines, bench_case, result);
-    save_layout_costs(path, cpu_info().model, {result.costs});
+    save_layout_costs(path, cpu_info().device, {result.costs});
   }
   fmt::print(out, "kept for explain in {}\n", path);
 }

@@ -36,7 +36,7 @@ WisdomRecord record_of(const GemmProblem& problem, int nr) {
   record.family = "gemm_small_cpu";
   record.problem = to_string(problem);
   record.config = to_json(config);
-  record.device = cpu_info().model;
+  record.device = cpu_info().device;
   record.source_hash = kernel_source_hash;
   record.compiler = build_compiler;
   record.seconds = 1e-6, record.seconds_low = 0.9e-6, record.seconds_high = 1.1e-6;
@@ -73,11 +73,11 @@ std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
   } const removal{folder};
   const std::string file = (folder / "wisdom.sqlite").string();
   fill(file, record_count);
-  std::vector<double> opening, very_first, exact, near, none, again;
+  std::vector<double> opening, very_first, exact, near, inside, none, again;
   const ContextOptions options{.cpu = "portable", .wisdom = file, .notices = false};
   for (int round = 0; round < rounds; ++round) {
     opening.push_back(time_of([&] { Context context(options); }));
-    const Wisdom wisdom({file}, cpu_info().model);
+    const Wisdom wisdom({file}, cpu_info().device);
     const auto lookup = [&](const GemmProblem& problem, std::vector<double>& seconds) {
       seconds.push_back(
           time_of([&] { (void)wisdom.find(problem, Isa::portable, [](const auto&) { return true; }); }));
@@ -87,6 +87,10 @@ std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
       const int spread = (i * 7 + round * 11) % 34;
       lookup(problem_of(3 + i % 34, 2 + spread, 2 + (spread * 5) % 35), exact);
       lookup(problem_of(2 + i % 36, largest_size + 1 + spread / 2, 2 + spread), near);
+      GemmProblem pointers = problem_of(2 + i % 36, 2 + spread, 2 + (spread * 5) % 35);
+      pointers.layout = Layout::pointer;
+      pointers.stride_a = pointers.stride_b = pointers.stride_c = 0;
+      lookup(pointers, inside);
       lookup(problem_of(2000, 3000, 2 + i), none);
     }
     Context context(options);
@@ -97,9 +101,10 @@ std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
                     }) /
                     repetitions);
   }
-  return {{"context_open", estimate(opening)}, {"wisdom_open", estimate(very_first)},
-          {"wisdom_exact", estimate(exact)},   {"wisdom_near_shape", estimate(near)},
-          {"wisdom_default", estimate(none)},  {"plan_again", estimate(again)}};
+  return {{"context_open", estimate(opening)},      {"wisdom_open", estimate(very_first)},
+          {"wisdom_exact", estimate(exact)},        {"wisdom_near_shape", estimate(near)},
+          {"wisdom_near_inside", estimate(inside)}, {"wisdom_default", estimate(none)},
+          {"plan_again", estimate(again)}};
 }
 
 }  // namespace tilewright::cli

@@ -85,7 +85,7 @@ GemmRequest request_from(const GemmFlags& flags) {
 }
 
 std::optional<Ceilings> kept_ceilings(int threads) {
-  return load_ceilings(ceilings_path(Environment::read()), cpu_info().model, threads);
+  return load_ceilings(ceilings_path(Environment::read()), cpu_info().device, threads);
 }
 
 nlohmann::json scalar_json(std::complex<double> value) {

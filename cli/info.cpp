@@ -58,16 +58,11 @@ nlohmann::json libraries(Context& context, const peers::PeerSearch& search) {
   return json;
 }
 
-// The RAPL zones of powercap that this process may read. They are listed only: no objective uses them yet.
-nlohmann::json energy_meters() {
-  namespace fs = std::filesystem;
+// The meters that answer, and what each covers; tuning with an objective of energy reads them.
+nlohmann::json energy_meters(const EnergyMeters& found) {
   nlohmann::json meters = nlohmann::json::array();
-  std::error_code error;
-  for (const auto& zone : fs::directory_iterator("/sys/class/powercap", error)) {
-    long long energy_uj = 0;
-    if (std::ifstream(zone.path() / "energy_uj") >> energy_uj)
-      meters.push_back(zone.path().filename().string());
-  }
+  for (const auto& meter : found.meters)
+    meters.push_back(fmt::format("{} ({})", meter->name(), meter->covers().text()));
   return meters;
 }
 
@@ -152,12 +147,15 @@ nlohmann::json gather(const std::string& path) {
                          {"numa_nodes", cpu.numa_nodes}};
   add_gpus(json);
   json["libraries"] = libraries(context, search);
-  json["energy_meters"] = energy_meters();
+  const EnergyMeters meters = find_energy_meters();
+  json["energy_meters"] = energy_meters(meters);
+  json["energy_note"] = meters.meters.empty() ? nlohmann::json(meters.why_none()) : nlohmann::json();
   json["wisdom"] = context.impl().wisdom_files;
   json["ceilings_path"] = path;
   json["ceilings"] = nlohmann::json::array();
   for (const int threads : thread_counts({}))
-    if (const auto kept = load_ceilings(path, cpu.model, threads)) json["ceilings"].push_back(to_json(*kept));
+    if (const auto kept = load_ceilings(path, cpu.device, threads))
+      json["ceilings"].push_back(to_json(*kept));
   return json;
 }
 
@@ -232,7 +230,8 @@ void print(std::FILE* out, const nlohmann::json& info) {
     fmt::print(out, "GPU kernels   from {}, kept in {}\n", info["gpu_kernel_sources"].get<std::string>(),
                info["gpu_kernel_cache"].get<std::string>());
   print_libraries(out, info["libraries"]);
-  fmt::print(out, "energy        {}\n", list_text(info["energy_meters"], "none: no readable powercap zone"));
+  fmt::print(out, "energy        {}\n",
+             list_text(info["energy_meters"], "none: " + info.value("energy_note", "")));
   fmt::print(out, "wisdom        {}\n", list_text(info["wisdom"], "none found"));
   print_ceilings(out, info);
 }

@@ -37,6 +37,26 @@ void add_verbs(CLI::App& app) {
   cli::add_refused(app);
 }
 
+// An option that is given nothing is a mistake of the script that gave it, and never the same as no option.
+void refuse_empty_values(CLI::App& app) {
+  const auto non_empty = [](const std::string& value) {
+    return std::string(value.empty() ? "is empty" : "");
+  };
+  for (CLI::Option* option : app.get_options({}))
+    if (option->get_items_expected_max() > 0) option->check(CLI::Validator(non_empty, ""));
+  for (CLI::App* verb : app.get_subcommands({})) refuse_empty_values(*verb);
+}
+
+// The first word that should name a verb and does not, with the verbs before it; "" where all do.
+std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (argc < 2 || verbs.empty() || argv[1][0] == '-') return "";
+  for (const CLI::App* verb : verbs)
+    if (verb->check_name(argv[1])) return unknown_verb(*verb, argc - 1, argv + 1);
+  return fmt::format("'{}' is no verb of {}", argv[1],
+                     app.get_parent() == nullptr ? "tilewright" : "tilewright " + app.get_name());
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Multiplies matrices: millions of small ones or one large one, as fast as this machine allows.",
@@ -45,12 +65,13 @@ int run(int argc, char** argv) {
   app.footer("Example: tilewright gemm A.npy B.npy -o C.npy --verify");
   app.require_subcommand(1);
   add_verbs(app);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    if (argc > 1 && app.get_subcommands().empty())
-      return complain(2, fmt::format("'{}' is no verb of tilewright (see tilewright --help)", argv[1]));
+    if (const auto unknown = unknown_verb(app, argc, argv); !unknown.empty())
+      return complain(2, unknown + " (see tilewright --help)");
     return complain(2, fmt::format("{} (see tilewright --help)", error.what()));
   }
   return 0;

@@ -12,6 +12,7 @@
 #include "device/cpu.hpp"
 #include "device/energy_meter.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/layout_costs.hpp"
 #include "interrupt.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
@@ -20,6 +21,7 @@
 #include "own_wisdom.hpp"
 #include "progress.hpp"
 #include "tune/candidate_timer.hpp"
+#include "tune/layout_tuner.hpp"
 #include "tune/strategy.hpp"
 #include "tune/tuner.hpp"
 #include "tune_check.hpp"
@@ -29,6 +31,7 @@
 #include "wisdom/families.hpp"
 
 #if TILEWRIGHT_HAS_GPU
+#include "device/nvml.hpp"
 #include "gemm/gpu_machine.hpp"
 #include "tune/gpu_tuner.hpp"
 #endif
@@ -51,14 +54,28 @@ std::string difference(const Result& result) {
   return text.empty() ? "the default" : text;
 }
 
+// "120 (the reason), 8 (another)": the constraints that cut something off the space.
+std::string removed_text(const std::vector<Removed>& removed) {
+  std::string text;
+  for (const Removed& one : removed)
+    if (one.cut > 0) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", one.cut, one.reason);
+  return text;
+}
+
 template <class Result>
 void print_result(std::FILE* out, const Result& result) {
   fmt::print(out,
-             "{}: {:.4g} ns per problem, regret of the default {:.1f} %{}; {} of {} configs measured, {:.1f} "
-             "s: {}\n",
-             to_string(result.problem), result.seconds.centre * 1e9, 100 * result.regret,
-             result.tie ? ", a tie: what was known stays" : "", result.measured, result.candidates,
-             result.tuning_s, difference(result));
+             "{}: best {:.4g} ns per problem, default {:.4g} ns, regret of the default {:.1f} %{}; {} of {} "
+             "configs measured, {:.1f} s: {}\n",
+             to_string(result.problem), result.seconds.centre * 1e9, result.default_seconds.centre * 1e9,
+             100 * result.regret, result.tie ? ", a tie: what was known stays" : "", result.measured,
+             result.candidates, result.tuning_s, difference(result));
+  if constexpr (requires { result.removed; })
+    if (const auto removed = removed_text(result.removed); !removed.empty())
+      fmt::print(out, "  branches of the space cut by its constraints: {}\n", removed);
+  if (result.joules)
+    fmt::print(out, "  {:.4g} J per problem by {}\n", result.joules->centre,
+               result.metrics.value("energy_of", ""));
   if (!result.ties.empty())
     fmt::print(out, "  {} other finalists cannot be told from it in {} rounds\n", result.ties.size(),
                result.rounds);
@@ -66,6 +83,21 @@ void print_result(std::FILE* out, const Result& result) {
     fmt::print(out, "  {} rounds were thrown away because the machine drifted\n", result.discarded_rounds);
   if (result.wrong > 0)
     fmt::print(out, "  {} configs are wrong, such as {}\n", result.wrong, result.first_wrong);
+}
+
+void print_result(std::FILE* out, const LayoutTuneResult& result) {
+  fmt::print(
+      out,
+      "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
+      "of {} {:.4g} ns, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
+      to_string(result.problem), result.config.block, result.seconds.centre * 1e9,
+      result.default_config.block, result.default_seconds.centre * 1e9, 100 * result.regret,
+      result.tie ? ", a tie: what was known stays" : "", result.candidates, result.tuning_s);
+  if (const auto removed = removed_text(result.removed); !removed.empty())
+    fmt::print(out, "  branches of the space cut by its constraints: {}\n", removed);
+  fmt::print(out, "  {}\n", explain_conversion(result.problem, &result.costs));
+  if (result.wrong > 0)
+    fmt::print(out, "  {} blocks are wrong, such as {}\n", result.wrong, result.first_wrong);
 }
 
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
@@ -80,12 +112,13 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
 // What has to be the same for an earlier run's measurements to count.
 nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective,
                       const std::vector<GemmProblem>& problems) {
-  nlohmann::json run = {{"strategy", flags.strategy},
+  nlohmann::json run = {{"family", flags.family},
+                        {"strategy", flags.strategy},
                         {"objective", objective.text()},
                         {"space", flags.space},
                         {"set", flags.set},
                         {"where", flags.where},
-                        {"device", cpu_info().model},
+                        {"device", cpu_info().device},
                         {"source_hash", kernel_source_hash}};
   const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
   if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
@@ -95,12 +128,20 @@ nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective,
   return run;
 }
 
-// What wisdom knows for exactly this problem, tuned on this machine.
-std::optional<GemmSmallCpuConfig> incumbent_of(const Context& context, const GemmProblem& problem) {
-  if (context.impl().wisdom() == nullptr) return std::nullopt;
-  for (const WisdomHit& hit : context.impl().wisdom()->lookup(problem, context.impl().isa))
-    if (hit.match == WisdomMatch::exact) return hit.config;
-  return std::nullopt;
+// Its space is a handful of blocks, all of which meet in the contest.
+void refuse_for_layout(const TuneFlags& flags) {
+  const std::pair<const char*, bool> unused[] = {{"--objective", flags.objective != "time"},
+                                                 {"--strategy", flags.strategy != "exhaustive"},
+                                                 {"--space", flags.space != "usual"},
+                                                 {"--set", !flags.set.empty()},
+                                                 {"--where", !flags.where.empty()},
+                                                 {"--wisdom", !flags.wisdom.empty()},
+                                                 {"--check", flags.check}};
+  for (const auto& [name, given] : unused)
+    if (given)
+      throw Error(
+          ErrorCode::unsupported, name,
+          fmt::format("{} has no meaning with --family layout, which tries every block for time", name));
 }
 
 class Run {
@@ -116,9 +157,10 @@ class Run {
     strategy_named(flags.strategy);
     options_.strategy = flags.strategy;
     options_.objective = TuneObjective::parse(flags.objective);
+    check_family();
     for (const GemmProblem& problem : problems_) check_problem(problem);
-    find_meter();
-    if (flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    find_meters();
+    if (!tunes_layout() && flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
     log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective, problems_), flags.resume);
     options_.log = &log_;
     options_.stop = [this] {
@@ -137,7 +179,9 @@ class Run {
         continue;
       }
       // Not every problem waits for memory to be filled, so it comes off what all of them share.
-      if (problems_[i].location == Location::host && problems_[i].residency != Residency::automatic)
+      if (tunes_layout())
+        prepare_conversion(problems_[i], arena_, interleaved_arena_);
+      else if (problems_[i].location == Location::host)
         prepare_operands(problems_[i], arena_);
       const double left_s = budget_s_ - (wall_seconds() - begin_s_);
       if (left_s <= 0) return end("the budget is spent");
@@ -145,13 +189,25 @@ class Run {
     }
     progress_.clear();
     if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
+    if (tunes_layout()) fmt::print(json_.people(), "kept for explain in {}\n", costs_path());
     if (regrets_.empty()) return;
     fmt::print(json_.people(), "{} problems in {:.1f} s; regret of the defaults {:.1f} % (geometric mean)\n",
                done_, wall_seconds() - begin_s_, 100 * (geometric_mean(regrets_) - 1));
   }
 
  private:
+  bool tunes_layout() const { return flags_.family == "layout"; }
+  std::string costs_path() const { return layout_costs_path(context_.impl().environment); }
+
+  void check_family() const {
+    if (flags_.family != "auto" && !tunes_layout())
+      throw Error(ErrorCode::invalid_argument, "--family",
+                  fmt::format("--family = '{}' is neither auto nor layout", flags_.family));
+    if (tunes_layout()) refuse_for_layout(flags_);
+  }
+
   void check_problem(const GemmProblem& problem) const {
+    if (tunes_layout()) return check_convertible(problem, options_.isa);
     if (problem.location == Location::host) return check_tunable(problem, options_);
 #if TILEWRIGHT_HAS_GPU
     check_gpu_tunable(problem);
@@ -161,20 +217,21 @@ class Run {
 #endif
   }
 
-  void find_meter() {
+  // Of what the problems run on. Which GPU that is, is known when it is opened.
+  void find_meters() {
     if (!options_.objective.needs_energy()) return;
     meters_ = find_energy_meters();
-    if (meters_.meters.empty())
-      throw Error(ErrorCode::unsupported, "--objective",
-                  fmt::format("--objective = {} needs an energy meter, and there is none: {}",
-                              flags_.objective, meters_.why_none()));
-    options_.meter = meters_.meters.front().get();
+    for (const GemmProblem& problem : problems_)
+      if (problem.location == Location::host) (void)meters_.required(flags_.objective, problem.location);
   }
 
   bool tune_one(const GemmProblem& problem, double budget_s) {
+    if (tunes_layout()) return tune_conversion(problem, budget_s);
     if (problem.location == Location::device) return tune_on_gpu(problem, budget_s);
     options_.budget_s = budget_s;
-    options_.incumbent = incumbent_of(context_, problem);
+    options_.meter = meters_.meter_of(problem.location);
+    if (const Wisdom* wisdom = context_.impl().wisdom())
+      options_.incumbent = incumbent_of(*wisdom, problem, context_.impl().isa);
     return keep_result(problem, tune(problem, options_, arena_));
   }
 
@@ -183,12 +240,14 @@ class Run {
     if (gpu_ == nullptr) {
       gpu_ = context_.impl().gpus->open(static_cast<int>(parse_count("--device", flags_.device, 0)));
       gpu_arena_.emplace(gpu_->gpu(), std::size_t(parse_count("--megabytes", flags_.megabytes, 1)) << 20);
+      if (options_.objective.needs_energy()) add_gpu_meter(meters_, gpu_->gpu().limits().uuid);
     }
     GpuTuneOptions options;
     options.budget_s = budget_s;
     options.strategy = options_.strategy;
     options.objective = options_.objective;
-    options.meter = options_.meter;
+    if (options.objective.needs_energy())
+      options.meter = &meters_.required(flags_.objective, problem.location, gpu_->gpu().limits().uuid);
     options.whole_space = options_.whole_space;
     options.choices = options_.choices;
     options.conditions = options_.conditions;
@@ -213,6 +272,20 @@ class Run {
   bool tune_on_gpu(const GemmProblem&, double) { return false; }
 #endif
 
+  bool tune_conversion(const GemmProblem& problem, double budget_s) {
+    LayoutTuneOptions options;
+    options.isa = options_.isa;
+    options.budget_s = budget_s;
+    options.wisdom = context_.impl().wisdom();
+    options.log = &log_;
+    options.stop = options_.stop;
+    const auto known = load_layout_costs(costs_path(), cpu_info().device);
+    if (const LayoutCosts* costs = nearest_costs(known, problem);
+        costs != nullptr && costs->m == problem.m && costs->n == problem.n && costs->k == problem.k)
+      options.incumbent = LayoutConfig{costs->block};
+    return keep_result(problem, tune_layout(problem, options, arena_, interleaved_arena_));
+  }
+
   template <class Result>
   bool keep_result(const GemmProblem& problem, const Result& result) {
     if (!result.complete) return false;
@@ -227,6 +300,8 @@ class Run {
 
   void keep(const nlohmann::json& record) {
     json_.write(record);
+    if (tunes_layout())
+      save_layout_costs(costs_path(), cpu_info().device, {from_json<LayoutCosts>(record.at("costs"))});
     if (store_) store_->put(parse_record(record.dump()).value());
   }
 
@@ -251,7 +326,7 @@ class Run {
   std::unique_ptr<WisdomStore> store_;
   SweepLog log_;
   TuneOptions options_;
-  Arena arena_;
+  Arena arena_, interleaved_arena_;
 #if TILEWRIGHT_HAS_GPU
   std::shared_ptr<const GpuMachine> gpu_;
   std::optional<GpuArena> gpu_arena_;
@@ -262,7 +337,7 @@ class Run {
 };
 
 void run_tune(const TuneFlags& flags) {
-  if (flags.check) return check_records(flags, Context());
+  if (flags.check && flags.family != "layout") return check_records(flags, Context());
   Run(flags).run();
 }
 
@@ -288,6 +363,10 @@ void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--budget", flags.budget,
                    "time for all problems together, such as 10min (default: 2 s each)");
   verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
+      ->capture_default_str();
+  verb->add_option("--family", flags.family,
+                   "auto: the configs of the kernels that serve each problem; layout: which blocks to "
+                   "interleave a batch to, and what that costs, for explain")
       ->capture_default_str();
   verb->add_option("--strategy", flags.strategy, "exhaustive, random, local or model")->capture_default_str();
   verb->add_option("--space", flags.space, "usual: the configs that tend to matter; whole: every legal one")

@@ -99,6 +99,19 @@ Checked check_record(const StoredRecord& record, double budget_s, Arena& arena) 
   return checked;
 }
 
+// Regret is by how much the default costs more; 0 gain: it was not measured, or not known when recorded.
+void print_checked(std::FILE* out, const StoredRecord& record, const Checked& checked) {
+  const auto regret = [](double gain) {
+    return gain > 0 ? fmt::format("{:.1f} %", 100 * (gain - 1)) : std::string("unknown");
+  };
+  fmt::print(out, "{}: {}", record.problem, checked.verdict);
+  if (checked.gain > 0)
+    fmt::print(out, "; {:.4g} ns per problem, default {:.4g} ns, regret of the default {}, was {}",
+               checked.seconds.centre * 1e9, checked.seconds.centre * checked.gain * 1e9,
+               regret(checked.gain), regret(checked.gain_before));
+  fmt::print(out, "\n");
+}
+
 std::vector<StoredRecord> chosen_records(const TuneFlags& flags, const Context& context) {
   const bool all = flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
   const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
@@ -109,7 +122,9 @@ std::vector<StoredRecord> chosen_records(const TuneFlags& flags, const Context& 
   std::vector<StoredRecord> chosen;
   if (context.impl().wisdom() == nullptr) return chosen;
   for (const WisdomRecord& record : context.impl().wisdom()->records()) {
-    if (record.family != "gemm_small_cpu" || !record.passed() || record.device != cpu_info().model) continue;
+    if (record.family != "gemm_small_cpu" || !record.passed() ||
+        !is_same_device(cpu_info().device, record.device))
+      continue;
     StoredRecord stored{record, parse_problem(record.problem), from_json<GemmSmallCpuConfig>(record.config)};
     if (stored.how.isa <= context.impl().isa && stored.what.residency != Residency::automatic &&
         (all || std::any_of(problems.begin(), problems.end(), [&](const GemmProblem& problem) {
@@ -128,21 +143,21 @@ void check_records(const TuneFlags& flags, const Context& context) {
   const auto records = chosen_records(flags, context);
   if (records.empty())
     throw Error(ErrorCode::invalid_argument, "--check",
-                fmt::format("--check: no stored record of '{}' is for these problems", cpu_info().model));
+                fmt::format("--check: no stored record of '{}' is for these problems", cpu_info().device));
   const double budget_s =
       flags.budget.empty() ? default_check_s : parse_duration(flags.budget) / double(records.size());
   JsonLines json(flags.json);
   Progress progress("check", std::int64_t(records.size()));
   Arena arena;
   std::int64_t done = 0, regressions = 0;
+  std::vector<double> gains;
   for (const StoredRecord& record : records) {
     progress.show(done++, record.problem);
     const Checked checked = check_record(record, budget_s, arena);
     regressions += checked.holds() ? 0 : 1;
     progress.clear();
-    if (!checked.holds())
-      fmt::print(json.people(), "{}: {} ({:.3f}x the default, was {:.3f}x)\n", record.problem,
-                 checked.verdict, checked.gain, checked.gain_before);
+    print_checked(json.people(), record, checked);
+    if (checked.gain > 0) gains.push_back(checked.gain);
     nlohmann::json line{{"problem", record.problem},
                         {"config", record.config},
                         {"verdict", checked.verdict},
@@ -156,7 +171,10 @@ void check_records(const TuneFlags& flags, const Context& context) {
     add_provenance(line);
     json.write(line);
   }
-  fmt::print(json.people(), "{} of {} records hold\n", done - regressions, done);
+  fmt::print(json.people(), "{} of {} records hold{}\n", done - regressions, done,
+             gains.empty() ? ""
+                           : fmt::format("; regret of the defaults {:.1f} % (geometric mean)",
+                                         100 * (geometric_mean(gains) - 1)));
   if (regressions > 0) throw JobFailed(fmt::format("{} of {} stored records regressed", regressions, done));
 }
 

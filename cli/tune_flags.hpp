@@ -15,6 +15,7 @@ struct TuneFlags {
   std::string sizes, from, json, budget;
   std::string wisdom;  // the database that keeps the winners; "none": none
   std::string sweep;
+  std::string family = "auto";  // the configs of the kernels that serve each problem; or layout: the rule
   std::string dtype = "f64";
   std::string op = "nn";
   std::string layout = "strided";

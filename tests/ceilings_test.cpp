@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "measure/buffers.hpp"
 #include "measure/compute_peak.hpp"
 #include "measure/streaming.hpp"
 #include "support/temp_folder.hpp"
+#include "wisdom/kept_lines.hpp"
 
 namespace tilewright {
 namespace {
@@ -55,6 +57,16 @@ TEST_F(CeilingsFile, DamagedLinesAreDropped) {
   EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 10);
   save_ceilings(path_, sample("x", 1, 12));
   EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 12);
+}
+
+TEST_F(CeilingsFile, WritersThatMeetLoseNothing) {
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer)
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 20; ++i) save_ceilings(path_, sample(std::to_string(writer), 1 + i, i));
+    });
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(read_kept_lines(path_).size(), 80u);
 }
 
 TEST_F(CeilingsFile, AnImpossibleFolderIsAnError) {

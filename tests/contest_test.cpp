@@ -10,6 +10,7 @@
 #include <random>
 
 #include "measure/observer.hpp"
+#include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/sweep_log.hpp"
 
@@ -89,14 +90,6 @@ TEST(Contest, EndsWhenThereIsNoMoreTime) {
   EXPECT_EQ(none.rounds, 0);
 }
 
-class FakeMeter : public EnergyMeter {
- public:
-  std::string name() const override { return "fake"; }
-  double joules() override { return at += step; }
-  double shortest_s() const override { return shortest; }
-  double at = 5, step = 3, shortest = 0;
-};
-
 TEST(Observers, EnergyIsADifferenceOrAReason) {
   nlohmann::json seen;
   FakeMeter meter;
@@ -107,6 +100,7 @@ TEST(Observers, EnergyIsADifferenceOrAReason) {
   energy.report(seen);
   time.report(seen);
   EXPECT_EQ(seen["energy_j"], 3.0);
+  EXPECT_EQ(seen["energy_of"], "1 CPU package");
   EXPECT_EQ(energy.joules(), 3.0);
   EXPECT_GE(seen["seconds"].get<double>(), 0);
 
@@ -147,8 +141,28 @@ TEST_F(Folder, RaplAddsPackagesAndSurvivesWrapping) {
   put("class/powercap/intel-rapl:0/energy_uj", "950000");
   put("class/powercap/intel-rapl:1/energy_uj", "100000");
   EXPECT_NEAR(found.meters[0]->joules() - begin, 0.05 + 0.2, 1e-9);
+  EXPECT_EQ(found.meters[0]->covers().text(), "2 CPU packages");
   std::filesystem::remove(path_ / "class/powercap/intel-rapl:1/energy_uj");
   EXPECT_THROW(found.meters[0]->joules(), Error);
+}
+
+TEST(EnergyMeters, AProblemIsChargedByTheMeterOfWhereItRuns) {
+  EnergyMeters meters;
+  meters.declined = {"nvml: no such device"};
+  meters.meters.push_back(std::make_unique<FakeMeter>(EnergyCoverage{Location::device, "GPU-1", 0}));
+  EXPECT_EQ(meters.meter_of(Location::host), nullptr);
+  meters.meters.push_back(std::make_unique<FakeMeter>(EnergyCoverage{Location::host, "", 2}));
+  EXPECT_EQ(meters.meter_of(Location::host)->covers().text(), "2 CPU packages");
+  EXPECT_EQ(meters.meter_of(Location::device, "GPU-1")->covers().text(), "GPU GPU-1");
+  EXPECT_EQ(meters.meter_of(Location::device, "GPU-2"), nullptr);
+  EXPECT_EQ(&meters.required("edp", Location::host), meters.meters[1].get());
+  try {
+    (void)meters.required("edp", Location::device, "GPU-2");
+    ADD_FAILURE() << "another GPU's meter was taken";
+  } catch (const Error& error) {
+    for (const char* part : {"edp", "GPU-2", "no such device", "2 CPU packages"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(Folder, ClockAndTemperatureAreReadOrDeclined) {

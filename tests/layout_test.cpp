@@ -288,6 +288,10 @@ TEST(LayoutCost, NearestRecordAndItsExplanation) {
     table[i].interleaved_s = 3e-9;
   }
   EXPECT_EQ(nearest_costs(table, problem), &table[1]);
+  table.push_back(table[1]);  // another block of the same size
+  table[3].block = 16, table[3].convert_in_s = 3e-9;
+  EXPECT_EQ(nearest_costs(table, problem), &table[3]) << "it costs less";
+  table.pop_back();
   problem.residency = Residency::l2;
   EXPECT_EQ(nearest_costs(table, problem), nullptr);
   problem.residency = Residency::cold;

@@ -223,7 +223,7 @@ TEST(Config, WisdomIsUsedAndNamed) {
   nlohmann::json record = {{"family", "gemm_small_cpu"},
                            {"problem", to_string(p)},
                            {"config", to_json(config)},
-                           {"device", cpu_info().model},
+                           {"device", cpu_info().device},
                            {"seconds", 1e-9}};
   const TemporaryFile file(record.dump() + "\n");
   Context context({.cpu = "portable", .wisdom = file.path()});

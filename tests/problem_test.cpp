@@ -144,6 +144,16 @@ TEST(Environment, ListsEveryVariableOnce) {
     EXPECT_EQ(std::string(variable.name).rfind("TILEWRIGHT_", 0), 0u);
 }
 
+TEST(Cpu, BrandsWithoutANumberAreToldApartByTheSignature) {
+  const std::string brand = "Intel(R) Xeon(R) Processor";
+  EXPECT_EQ(device_name(brand, 0x806f8), brand + " (family 6, model 143, stepping 8)");
+  EXPECT_EQ(device_name(brand, 0xc06f2), brand + " (family 6, model 207, stepping 2)");
+  EXPECT_EQ(device_name("AMD EPYC", 0x00b00f21), "AMD EPYC (family 26, model 2, stepping 1)");
+  EXPECT_EQ(device_name("AMD EPYC 9654 96-Core Processor", 0x00a10f11), "AMD EPYC 9654 96-Core Processor");
+  EXPECT_EQ(device_name("unknown CPU", 0), "unknown CPU");
+  EXPECT_EQ(cpu_info().device.rfind(cpu_info().model, 0), 0u);
+}
+
 TEST(Cpu, TellsTheTruth) {
   const CpuInfo& cpu = cpu_info();
   EXPECT_FALSE(cpu.model.empty());

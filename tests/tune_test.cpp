@@ -7,6 +7,7 @@
 
 #include "cases.hpp"
 #include "kernel/jit_x86.hpp"
+#include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/candidate_check.hpp"
 #include "tune/gate.hpp"
@@ -111,9 +112,14 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
   EXPECT_TRUE(legal) << describe(result.config);
 
   const auto record = wisdom_record(result);
-  for (const char* key : {"family", "problem", "config", "device", "source_hash", "compiler", "objective",
-                          "seconds", "seconds_low", "seconds_high", "samples", "verdict", "time"})
+  for (const char* key :
+       {"family", "problem", "config", "device", "source_hash", "compiler", "objective", "seconds",
+        "seconds_low", "seconds_high", "samples", "verdict", "time", "error", "error_bound", "metrics"})
     EXPECT_TRUE(record.contains(key)) << key;
+  EXPECT_LE(record["error"], record["error_bound"]);
+  EXPECT_GT(record["error_bound"], 0);
+  for (const char* key : {"clock_mhz_low", "temperature_c_high"})
+    EXPECT_TRUE(record["metrics"].contains(key)) << key;
   const TempFolder folder;
   const Wisdom wisdom({folder.write("wisdom.jsonl", record.dump() + "\n")}, record["device"]);
   const auto hits = wisdom.lookup(problem, options.isa);
@@ -181,16 +187,6 @@ TEST_F(Tune, AnIncumbentStaysUnlessClearlyBeaten) {
   }
 }
 
-class FakeMeter : public EnergyMeter {
- public:
-  std::string name() const override { return "fake"; }
-  double joules() override { return joules_ += 1; }
-  double shortest_s() const override { return 0; }
-
- private:
-  double joules_ = 0;
-};
-
 TEST_F(Tune, EnergyNeedsAMeter) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   TuneOptions options;
@@ -198,11 +194,15 @@ TEST_F(Tune, EnergyNeedsAMeter) {
   options.budget_s = 0.2;
   options.objective = TuneObjective::parse("edp");
   EXPECT_THROW(tune(problem, options, arena_), Error);
+  FakeMeter gpu({Location::device, "GPU-1", 0});
+  options.meter = &gpu;
+  EXPECT_THROW(tune(problem, options, arena_), Error) << "the GPU's joules are not the CPU's";
   FakeMeter meter;
   options.meter = &meter;
   const auto record = wisdom_record(tune(problem, options, arena_));
   EXPECT_EQ(record["objective"], "edp");
   EXPECT_GT(record["energy_j"].get<double>(), 0);
+  EXPECT_EQ(record["metrics"]["energy_of"], "1 CPU package");
 }
 
 TEST_F(Tune, StopsWhenToldTo) {

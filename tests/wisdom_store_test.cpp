@@ -1,91 +1,23 @@
-// The user's wisdom database: what it keeps, how lookups over it rank, what happens when many write, when one
-// is killed, when the file is older, foreign, damaged or may not be written. How fast it is, is measured by
+// The user's wisdom database: what it keeps, how lookups over it rank, what happens when many write and when
+// one is killed. Older, foreign and damaged files are wisdom_schema_test's; how fast it is, is measured by
 // wisdom_speed_test.
 #include <signal.h>
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <functional>
+#include <random>
 
-#include "wisdom/schema.hpp"
-#include "wisdom/store.hpp"
-#include "wisdom/wisdom.hpp"
-#include "wisdom_files.hpp"
+#include "wisdom_database.hpp"
 
 namespace tilewright {
 namespace {
 
-using sqlite::Mode;
-
-class WisdomStoreTest : public WisdomFolder {
- protected:
-  std::string file() const { return path("wisdom.sqlite"); }
-
-  // Runs SQL as another program would.
-  static void sql(const std::string& file, const std::string& text) {
-    sqlite3* connection = nullptr;
-    ASSERT_EQ(sqlite3_open(file.c_str(), &connection), SQLITE_OK);
-    char* message = nullptr;
-    EXPECT_EQ(sqlite3_exec(connection, text.c_str(), nullptr, nullptr, &message), SQLITE_OK)
-        << (message == nullptr ? "" : message);
-    sqlite3_close(connection);
-  }
-
-  static std::vector<WisdomRecord> all(const std::string& file) {
-    WisdomStore store(file, Mode::read);
-    std::vector<WisdomRecord> records;
-    store.each([&](const WisdomRecord& r) { records.push_back(r); });
-    return records;
-  }
-
-  static std::vector<int> found(const Wisdom& wisdom, const GemmProblem& p) {
-    std::vector<int> nrs;
-    for (const WisdomHit& hit : wisdom.lookup(p, Isa::avx512)) nrs.push_back(hit.config.nr);
-    return nrs;
-  }
-
-  // The reason with which a file is refused; it is the same file afterwards.
-  static std::string refusal(const std::string& file, Mode mode) {
-    const bool folder = std::filesystem::is_directory(file);
-    const std::string before = folder ? "" : bytes_of(file);
-    std::string reason;
-    try {
-      WisdomStore store(file, mode);
-      store.each([](const WisdomRecord&) {});
-      ADD_FAILURE() << file << " was accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::io);
-      reason = error.what();
-    }
-    EXPECT_EQ(folder ? "" : bytes_of(file), before) << file;
-    EXPECT_NE(reason.find(file), std::string::npos) << reason;
-    return reason;
-  }
-
-  static pid_t child(const std::function<void()>& work) {
-    const pid_t id = fork();
-    if (id != 0) return id;
-    try {
-      work();
-      _exit(0);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "child: %s\n", error.what());
-      _exit(1);
-    }
-  }
-  static int status_of(pid_t id) {
-    int status = 0;
-    EXPECT_EQ(waitpid(id, &status, 0), id);
-    return status;
-  }
-};
-
 TEST_F(WisdomStoreTest, KeepsEveryField) {
   WisdomRecord r = record(problem(8, 8, 8), 3);
   r.driver = "580.1";
-  r.extra["energy_j"] = 0.5;
+  r.energy_j = 0.5;
+  r.error = 1e-15, r.error_bound = 4e-15;
+  r.metrics = {{"clock_mhz_low", 2900.0}, {"temperature_c_high", 60.5}};
+  r.extra["regret"] = 0.1;
   {
     WisdomStore store(path("new/folder/w.sqlite"), Mode::write);
     store.put(r);
@@ -98,7 +30,11 @@ TEST_F(WisdomStoreTest, KeepsEveryField) {
   EXPECT_EQ(to_json(records[0]), to_json(r));
   EXPECT_EQ(records[1].verdict, "failed");
   EXPECT_EQ(records[1].reason, "C[3] is NaN");
-  EXPECT_EQ(parse_record(records[0].text)->extra["energy_j"], 0.5);
+  const WisdomRecord again = parse_record(records[0].text).value();
+  EXPECT_EQ(again.energy_j, 0.5);
+  EXPECT_EQ(again.error_bound, 4e-15);
+  EXPECT_EQ(again.metrics, r.metrics);
+  EXPECT_EQ(again.extra, r.extra);
 }
 
 TEST_F(WisdomStoreTest, KeepsOneRecordPerIdentity) {
@@ -142,6 +78,34 @@ TEST_F(WisdomStoreTest, FailedConfigsAreNeverFound) {
   EXPECT_EQ(found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 9)), std::vector<int>{1});
 }
 
+// So few records are all looked at by both: the cells must leave none out that ranks higher.
+TEST_F(WisdomStoreTest, FindsTheNeighbourThatJsonLinesFind) {
+  std::mt19937 random(1);
+  const auto size = [&](int most) { return 1 + std::int64_t(random() % unsigned(most)); };
+  for (int trial = 0; trial < 15; ++trial) {
+    const int most = 4 << trial % 5;
+    std::string lines;
+    const std::string name = path(fmt::format("{}.sqlite", trial));
+    WisdomStore store(name, Mode::write);
+    store.at_once([&] {
+      for (int i = 0; i < 16; ++i) {
+        const WisdomRecord r = record(problem(size(most), size(most), size(2 * most)), 1 + i);
+        store.put(r);
+        lines += to_json(r).dump() + "\n";
+      }
+    });
+    const Wisdom database({name}, "Abacus 1"), file({folder_.write("lines.jsonl", lines)}, "Abacus 1");
+    for (int i = 0; i < 100; ++i) {
+      const GemmProblem asked = problem(size(2 * most), size(most), size(most));
+      const auto one = database.lookup(asked, Isa::avx512), other = file.lookup(asked, Isa::avx512);
+      ASSERT_EQ(one.empty(), other.empty()) << to_string(asked);
+      if (one.empty()) continue;
+      EXPECT_EQ(one[0].match, other[0].match) << to_string(asked);
+      EXPECT_EQ(one[0].config, other[0].config) << to_string(asked);
+    }
+  }
+}
+
 TEST_F(WisdomStoreTest, RanksShapesAsJsonLinesDo) {
   WisdomStore store(file(), Mode::write);
   for (const auto& [m, nr] : {std::pair{16, 1}, {20, 2}, {14, 3}, {60, 4}})
@@ -153,6 +117,16 @@ TEST_F(WisdomStoreTest, RanksShapesAsJsonLinesDo) {
   EXPECT_EQ(hits[0].config.nr, 2);
   EXPECT_EQ(hits[1].config.nr, 3);
   EXPECT_EQ(hits[2].config.nr, 1);
+}
+
+TEST_F(WisdomStoreTest, GenerationsOfOneBrandAreToldApart) {
+  WisdomStore store(file(), Mode::write);
+  const std::string own = "Abacus (family 6, model 1, stepping 1)";
+  store.put(record(problem(8, 8, 8), 1, "Abacus (family 6, model 2, stepping 1)"));
+  store.put(record(problem(8, 8, 8), 2, own));
+  store.put(record(problem(8, 8, 8), 3, "Abacus"));
+  store.put(record(problem(9, 8, 8), 4, "Abacus"));
+  EXPECT_EQ(found(Wisdom({file()}, own), problem(8, 8, 8)), (std::vector<int>{2, 3, 4, 1}));
 }
 
 TEST_F(WisdomStoreTest, RanksDevicesAsJsonLinesDo) {
@@ -342,129 +316,6 @@ TEST_F(WisdomStoreTest, AForkedChildReadsWithAConnectionOfItsOwn) {
             })),
             0);
   EXPECT_EQ(found(wisdom, problem(8, 8, 8)), std::vector<int>{1});
-}
-
-// The tables of the first schema, as they were.
-constexpr const char* version_1 = R"(
-CREATE TABLE records (id INTEGER PRIMARY KEY, family TEXT, problem TEXT, config TEXT, device TEXT,
-  source_hash TEXT, compiler TEXT, objective TEXT, seconds REAL, seconds_low REAL, seconds_high REAL,
-  samples INTEGER, verdict TEXT, time TEXT);
-PRAGMA application_id = 1417115507;
-PRAGMA user_version = 1;
-)";
-
-TEST_F(WisdomStoreTest, AnOlderSchemaIsUpgraded) {
-  ASSERT_EQ(wisdom_application_id, 1417115507);
-  for (const Mode mode : {Mode::read, Mode::write}) {
-    const std::string name = path(mode == Mode::read ? "read" : "write");
-    std::string rows = version_1;
-    for (int m = 1; m <= 50; ++m) {
-      const WisdomRecord r = record(problem(m, 8, 8), m);
-      rows += fmt::format(
-          "INSERT INTO records VALUES ({}, '{}', '{}', '{}', '{}', '{}', 'GNU 12', 'time', 1e-6, 0.9e-6, "
-          "1.1e-6, "
-          "11, 'passed', '2026-01-01T00:00:00Z');",
-          m, r.family, r.problem, r.config.dump(), r.device, r.source_hash);
-    }
-    rows +=
-        "INSERT INTO records VALUES (99, 'gemm_small_cpu', 'no problem', 'no config', 'x', '', '', 'time', "
-        "1, "
-        "1, 1, 1, 'passed', '');";
-    sql(name, rows);
-    WisdomStore store(name, mode);
-    EXPECT_EQ(store.count(), 51);  // what no lookup can use is kept too
-    const Wisdom wisdom({name}, "Abacus 1");
-    const auto hits = wisdom.lookup(problem(33, 8, 8), Isa::avx512);
-    ASSERT_FALSE(hits.empty());
-    EXPECT_EQ(hits[0].match, WisdomMatch::exact);
-    EXPECT_EQ(hits[0].config.nr, 33);
-    EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
-    EXPECT_FALSE(all(name)[0].default_seconds.has_value());
-  }
-}
-
-TEST_F(WisdomStoreTest, SeveralProcessesUpgradeAtOnce) {
-  sql(file(), version_1);
-  std::vector<pid_t> children;
-  for (int i = 0; i < 4; ++i)
-    children.push_back(
-        child([&, i] { WisdomStore(file(), Mode::write).put(record(problem(1 + i, 8, 8), 1)); }));
-  for (const pid_t id : children) EXPECT_EQ(status_of(id), 0);
-  EXPECT_EQ(WisdomStore(file(), Mode::read).count(), 4);
-}
-
-TEST_F(WisdomStoreTest, WrongFilesAreRefusedAndLeftAlone) {
-  for (const Mode mode : {Mode::read, Mode::write}) {
-    const auto name = [&](const char* what) { return path(what + std::to_string(int(mode))); };
-    std::ofstream(name("text")) << std::string(5000, 'x');
-    EXPECT_NE(refusal(name("text"), mode).find("no wisdom database"), std::string::npos);
-
-    sql(name("foreign"), "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x');");
-    EXPECT_NE(refusal(name("foreign"), mode).find("another program"), std::string::npos);
-
-    sql(name("newer"), std::string(version_1) + "PRAGMA user_version = 99;");
-    EXPECT_NE(refusal(name("newer"), mode).find("newer"), std::string::npos);
-
-    {
-      WisdomStore store(name("cut"), Mode::write);
-      store.at_once([&] {
-        for (int m = 1; m <= 64; ++m) store.put(record(problem(m, 8, 8), 1));
-      });
-    }
-    std::filesystem::resize_file(name("cut"), std::filesystem::file_size(name("cut")) / 2);
-    EXPECT_NE(refusal(name("cut"), mode).find("damaged"), std::string::npos);
-
-    std::filesystem::create_directory(name("folder"));
-    EXPECT_NE(refusal(name("folder"), mode).find("folder"), std::string::npos);
-  }
-}
-
-TEST_F(WisdomStoreTest, TroubleWithAFileThatWasNotNamedIsReportedOnce) {
-  std::ofstream(file()) << std::string(5000, 'x');
-  WisdomRecord shipped = record(problem(8, 8, 8), 2);
-  std::ofstream(path("shipped.jsonl")) << to_json(shipped).dump() << '\n';
-  std::vector<std::string> reports;
-  const auto report = [&](const std::string& text) { reports.push_back(text); };
-  const Wisdom wisdom({{file(), false}, {path("shipped.jsonl")}}, "Abacus 1", report);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(found(wisdom, problem(8, 8, 8)), std::vector<int>{2});
-  ASSERT_EQ(reports.size(), 1u);
-  EXPECT_NE(reports[0].find(file()), std::string::npos);
-  const Wisdom named({file(), path("shipped.jsonl")}, "Abacus 1");
-  EXPECT_THROW(named.lookup(problem(8, 8, 8), Isa::avx512), Error);
-}
-
-TEST_F(WisdomStoreTest, AMissingDatabaseIsEmptyUntilItIsMade) {
-  const Wisdom wisdom({file()}, "Abacus 1");
-  EXPECT_TRUE(found(wisdom, problem(8, 8, 8)).empty());
-  EXPECT_FALSE(std::filesystem::exists(file()));
-  std::ofstream(file()).flush();  // as another process leaves it before its first transaction
-  EXPECT_TRUE(found(wisdom, problem(8, 8, 8)).empty());
-  EXPECT_EQ(std::filesystem::file_size(file()), 0u);
-  WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
-  EXPECT_EQ(found(wisdom, problem(8, 8, 8)), std::vector<int>{1});
-}
-
-// Permissions do not bind root, so a child without its rights does the work.
-TEST_F(WisdomStoreTest, FilesThatMayNotBeWrittenAreRead) {
-  WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
-  ASSERT_EQ(chmod(file().c_str(), 0444), 0);
-  ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
-  const int status = status_of(child([&] {
-    if (geteuid() == 0 && setuid(65534) != 0) throw std::runtime_error("setuid");
-    if (found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)) != std::vector<int>{1})
-      throw std::runtime_error("not found");
-    for (const std::string& target : {file(), path("other.sqlite")}) {
-      bool refused = false;
-      try {
-        WisdomStore(target, Mode::write).put(record(problem(8, 8, 8), 1));
-      } catch (const Error& error) {
-        refused = std::string(error.what()).find(target) != std::string::npos;
-      }
-      if (!refused) throw std::runtime_error(target + " was written");
-    }
-  }));
-  chmod(folder_.path().c_str(), 0755);
-  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -134,6 +134,24 @@ TEST_F(WisdomTest, OrderIsExactThenNearShapeThenOtherDevices) {
   EXPECT_EQ(hits[3].match, WisdomMatch::near_device);
 }
 
+TEST_F(WisdomTest, GenerationsOfOneBrandAreToldApart) {
+  const std::string brand = "Intel(R) Xeon(R) Processor", own = brand + " (family 6, model 143, stepping 8)";
+  EXPECT_TRUE(is_same_device(own, own));
+  EXPECT_TRUE(is_same_device(own, brand)) << "recorded before names said more";
+  EXPECT_FALSE(is_same_device(own, brand + " (family 6, model 207, stepping 2)"));
+  EXPECT_FALSE(is_same_device("AMD EPYC 9654", "AMD EPYC"));
+  const auto p = text(problem(8, 8, 8));
+  const auto file = write("a.jsonl", {line(p, 1, brand), line(p, 2, own),
+                                      line(p, 3, brand + " (family 6, model 207, stepping 2)")});
+  const auto hits = Wisdom({file}, own).lookup(problem(8, 8, 8), Isa::avx512);
+  ASSERT_EQ(hits.size(), 3u);
+  EXPECT_EQ(hits[0].config.nr, 2);
+  EXPECT_EQ(hits[1].config.nr, 1);
+  EXPECT_EQ(hits[1].match, WisdomMatch::exact);
+  EXPECT_EQ(hits[2].config.nr, 3);
+  EXPECT_EQ(hits[2].match, WisdomMatch::near_device);
+}
+
 TEST_F(WisdomTest, CachesAndBetaStandInForEachOther) {
   auto l2 = problem(8, 8, 8);
   l2.residency = Residency::l2;
@@ -226,7 +244,8 @@ TEST_F(WisdomTest, MalformedLinesAreNamed) {
       R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {"no": 1}, "device": "x"})",
       R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {"nr": "x"}, "device": "x"})",
       R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}})",
-      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}, "device": "x", "seconds": "1"})"};
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}, "device": "x", "seconds": "1"})",
+      R"({"family": "gemm_small_cpu", "problem": "gemm:f64:nn:m=8,n=8,k=8", "config": {}, "device": "x", "metrics": 1})"};
   for (const auto& text_of_line : bad) {
     const auto file = write("bad.jsonl", {line(text(problem(8, 8, 8)), 1), text_of_line});
     const Wisdom wisdom({file}, "Abacus 1");

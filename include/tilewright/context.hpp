@@ -3,15 +3,30 @@
 // process; one Context may be used by many threads at once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "tilewright/problem.hpp"
+
 namespace tilewright {
 
+// What a Context asks of a tuner when a call with GemmOptions::tune_on_miss meets a problem of which wisdom
+// has no exact record.
+struct TuneRequest {
+  GemmProblem problem;   // packed, with a residency
+  std::string cpu{};     // the kernels that the Context runs: portable, avx2, avx512
+  std::string wisdom{};  // the database to keep the result in
+  double budget_s = 0;
+};
+
+// Searches and keeps a record, or throws Error. One at a time is called per Context.
+using TuneHook = std::function<void(const TuneRequest&)>;
+
 struct ContextOptions {
-  std::string cpu;         // "": TILEWRIGHT_CPU or the best the machine has; else portable, avx2, avx512
+  std::string cpu{};       // "": TILEWRIGHT_CPU or the best the machine has; else portable, avx2, avx512
   bool use_wisdom = true;  // false: every config is the rule-of-thumb default
-  std::string wisdom;      // the user's wisdom, a database or JSON lines, believed before the shipped files.
+  std::string wisdom{};    // the user's wisdom, a database or JSON lines, believed before the shipped files.
                            // "": TILEWRIGHT_WISDOM, else wisdom.sqlite in the user's data folder
   bool notices = true;     // says once for each problem that wisdom has no exact record of it; also needs
                            // TILEWRIGHT_NOTICES and TILEWRIGHT_LOG not to be off
@@ -28,6 +43,18 @@ class Context {
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
+
+  // The kernels it runs: "portable", "avx2" or "avx512".
+  std::string cpu() const;
+  // The user's wisdom that it believes before the shipped files, whether or not the file exists yet; "" where
+  // it uses none.
+  std::string wisdom() const;
+  // Plans are made once and kept; after wisdom has changed, this has them made anew. Plans in the hands of
+  // callers stay as they are.
+  void forget_plans();
+  // What tune-on-miss calls; install_tuner() of tilewright/tune.hpp sets it. Not while other threads use the
+  // Context.
+  void set_tuner(TuneHook tuner);
 
   struct Impl;
   Impl& impl() const noexcept { return *impl_; }

@@ -16,6 +16,16 @@
 
 namespace tilewright {
 
+// Tuning on the first miss: where wisdom has no exact record of a problem, its best config is searched for
+// before the call goes on and is kept in the user's wisdom, so that this call and all later ones use it. The
+// library holds no tuner: install_tuner() of tilewright/tune.hpp gives one to a Context, and without it a
+// call that asks for tuning throws Error(unsupported).
+struct TuneOnMiss {
+  double budget_s = 0;  // of searching, for each problem that is missing; 0: never
+
+  friend bool operator==(const TuneOnMiss&, const TuneOnMiss&) = default;
+};
+
 struct GemmOptions {
   Target target = Target::automatic;
   Objective objective = Objective::time;
@@ -24,16 +34,17 @@ struct GemmOptions {
   bool checked = false;  // also looks for overlapping C in pointer batches: O(n log n)
   Residency residency =
       Residency::automatic;  // where the operands are expected; automatic: judged by their bytes
-  std::string candidate;     // "": first that accepts; else this one or Error(unsupported)
-  std::string config;        // "": wisdom, then default; else JSON fields over the default
+  std::string candidate{};   // "": first that accepts; else this one or Error(unsupported)
+  std::string config{};      // "": wisdom, then default; else JSON fields over the default
+  TuneOnMiss tune_on_miss{};
 
   // Operands in device memory. A call is queued on the stream and returns before the work is done; errors of
   // the description are thrown before anything is queued.
   int device = 0;          // the GPU they lie on
   void* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream. Plans take
                            // theirs with each run.
-  int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 16. Calls see for
-                        // themselves.
+  int align_bytes = 0;     // plans: what all addresses are multiples of, a power of two; 0: 16. Calls see for
+                           // themselves.
 };
 
 // One value for the whole batch, or `values[p]` for problem p when values is not null.

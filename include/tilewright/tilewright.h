@@ -92,6 +92,8 @@ typedef struct {
   int device;            /* the GPU that operands in device memory lie on */
   void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
   int align_bytes; /* plans: what all device addresses are multiples of; 0: 16. Calls see for themselves */
+  double tune_on_miss_s; /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
+                            before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
 } tilewright_options;
 
 /* All zeros is the default. */

@@ -126,6 +126,8 @@ void read_instruction_sets(CpuInfo& info) {
   info.avx512 = info.avx2_fma && (states & zmm_state) == zmm_state && (extended.ebx & avx512) == avx512;
 }
 
+std::uint32_t signature() { return cpuid(1).eax; }
+
 std::string brand() {
   char text[49] = {};
   for (unsigned i = 0; i < 3; ++i) {
@@ -142,6 +144,7 @@ std::string brand() {
 
 void read_instruction_sets(CpuInfo&) {}
 std::string brand() { return {}; }
+std::uint32_t signature() { return 0; }
 
 #endif
 
@@ -150,6 +153,7 @@ CpuInfo read_cpu() {
   read_instruction_sets(info);
   info.model = brand();
   if (info.model.empty()) info.model = "unknown CPU";
+  info.device = device_name(info.model, signature());
   const Affinity allowed = affinity();
   info.cores = allowed.count;
   read_caches(allowed.first, info);
@@ -158,6 +162,17 @@ CpuInfo read_cpu() {
 }
 
 }  // namespace
+
+std::string device_name(const std::string& brand, std::uint32_t signature) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (signature == 0 || std::any_of(brand.begin(), brand.end(), is_digit)) return brand;
+  const auto bits = [&](int first, int count) { return signature >> first & ((1u << count) - 1); };
+  const unsigned base = bits(8, 4);
+  const unsigned family = base == 15 ? base + bits(20, 8) : base;
+  const unsigned model = base == 6 || base == 15 ? bits(16, 4) << 4 | bits(4, 4) : bits(4, 4);
+  return brand + " (family " + std::to_string(family) + ", model " + std::to_string(model) + ", stepping " +
+         std::to_string(bits(0, 4)) + ")";
+}
 
 const CpuInfo& cpu_info() {
   static const CpuInfo info = read_cpu();

@@ -8,7 +8,10 @@
 namespace tilewright {
 
 struct CpuInfo {
-  std::string model;           // e.g. "Intel(R) Xeon(R) Processor"
+  std::string model;  // the brand, e.g. "Intel(R) Xeon(R) Processor"
+  // What is learned here is kept under this name: the brand and, where that has no number to tell one
+  // generation from another, " (family 6, model 143, stepping 8)".
+  std::string device;
   bool avx2_fma = false;       // AVX2 and FMA, with YMM state enabled by the operating system (XCR0)
   bool avx512 = false;         // AVX-512 F, DQ, VL, BW, with ZMM and mask state enabled
   int cores = 1;               // that this process may run on
@@ -18,5 +21,8 @@ struct CpuInfo {
   int numa_nodes = 1;
 };
 const CpuInfo& cpu_info();  // read once; immutable afterwards
+
+// The name for a brand and the processor's signature (CPUID leaf 1, eax; 0 = unknown).
+std::string device_name(const std::string& brand, std::uint32_t signature);
 
 }  // namespace tilewright

@@ -32,7 +32,8 @@ class Rapl : public EnergyMeter {
  public:
   explicit Rapl(std::vector<Package> packages) : packages_(std::move(packages)) {}
 
-  std::string name() const override { return fmt::format("rapl ({} packages)", packages_.size()); }
+  std::string name() const override { return "rapl"; }
+  EnergyCoverage covers() const override { return {Location::host, "", int(packages_.size())}; }
   double shortest_s() const override { return 0.1; }  // the counter moves about every millisecond
   double joules() override {
     double sum = 0;
@@ -79,6 +80,31 @@ std::vector<Package> find_packages(const fs::path& powercap, std::string& reason
 }
 
 }  // namespace
+
+std::string EnergyCoverage::text() const {
+  if (location == Location::device) return "GPU " + uuid;
+  return fmt::format("{} CPU package{}", packages, packages == 1 ? "" : "s");
+}
+
+EnergyMeter* EnergyMeters::meter_of(Location location, const std::string& uuid) const {
+  for (const auto& meter : meters) {
+    const EnergyCoverage covered = meter->covers();
+    if (covered.location == location && (location == Location::host || covered.uuid == uuid))
+      return meter.get();
+  }
+  return nullptr;
+}
+
+EnergyMeter& EnergyMeters::required(const std::string& objective, Location location,
+                                    const std::string& uuid) const {
+  if (EnergyMeter* meter = meter_of(location, uuid)) return *meter;
+  std::string others;
+  for (const auto& meter : meters)
+    others += fmt::format("; {} covers {}", meter->name(), meter->covers().text());
+  throw Error(ErrorCode::unsupported, "--objective",
+              fmt::format("--objective = {} needs an energy meter of the {}, and there is none: {}{}",
+                          objective, location == Location::host ? "CPU" : "GPU " + uuid, why_none(), others));
+}
 
 std::string EnergyMeters::why_none() const {
   std::string text;

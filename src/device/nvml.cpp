@@ -60,4 +60,35 @@ GpuReadings Nvml::read() const {
   return readings;
 }
 
+namespace {
+
+class GpuEnergy : public EnergyMeter {
+ public:
+  explicit GpuEnergy(const std::string& uuid) : uuid_(uuid), nvml_(uuid) {}
+
+  std::string name() const override { return "nvml"; }
+  EnergyCoverage covers() const override { return {Location::device, uuid_, 0}; }
+  double shortest_s() const override { return 1; }  // ten updates of the counter
+  double joules() override {
+    if (const auto energy_j = nvml_.read().energy_j) return *energy_j;
+    throw Error(ErrorCode::io, "energy", fmt::format("NVML gives no energy of the device {}", uuid_));
+  }
+
+ private:
+  std::string uuid_;
+  Nvml nvml_;
+};
+
+}  // namespace
+
+void add_gpu_meter(EnergyMeters& meters, const std::string& uuid) {
+  try {
+    auto meter = std::make_unique<GpuEnergy>(uuid);
+    (void)meter->joules();
+    meters.meters.push_back(std::move(meter));
+  } catch (const Error& error) {
+    meters.declined.push_back(fmt::format("nvml: {}", error.what()));
+  }
+}
+
 }  // namespace tilewright

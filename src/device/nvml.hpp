@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "device/energy_meter.hpp"
+
 namespace tilewright {
 
 struct GpuReadings {
@@ -31,5 +33,8 @@ class Nvml {
   void* device_ = nullptr;
   std::string driver_version_;
 };
+
+// Adds the meter of that GPU, or the reason why it has none.
+void add_gpu_meter(EnergyMeters& meters, const std::string& uuid);
 
 }  // namespace tilewright

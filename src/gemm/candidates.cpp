@@ -10,6 +10,7 @@
 #include "gemm/operand.hpp"
 #include "gemm/reference.hpp"
 #include "gemm/scale.hpp"
+#include "gemm/tune_on_miss.hpp"
 #include "kernel/jit_x86.hpp"
 
 namespace tilewright {
@@ -63,7 +64,7 @@ void bind_small_kernel(const PlanRequest& r, const ConfigChoice& choice, GemmPla
 }
 
 void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
-  const ConfigChoice choice = choose_small_config(r);
+  const ConfigChoice choice = choose_or_tune(r);
   notice_match(r, choice.match, choice.source, plan);
   try {
     bind_small_kernel(r, choice, plan);
@@ -157,12 +158,7 @@ void require_legal(const PlanRequest& r, const std::vector<std::string>& reasons
 
 void notice_match(const PlanRequest& r, WisdomMatch match, const std::string& source, GemmPlan::Impl& plan) {
   if (!r.context.wisdom_notices || !r.options.config.empty() || match == WisdomMatch::exact) return;
-  GemmProblem tuned = r.problem;  // what distinguishes exact records: not the batch count, strides or alpha
-  tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
-  if (tuned.layout == Layout::interleaved) tuned.block = 1;
-  tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;
-  tuned.alpha = Scalar::one;
-  const std::string problem = to_string(packed(tuned));
+  const std::string problem = to_string(problem_to_tune(r.problem));
   const std::string used =
       match == WisdomMatch::none ? "the default" : fmt::format("{} ({})", to_string(match), source);
   plan.notices.push_back(

@@ -104,7 +104,7 @@ Isa choose_isa(const std::string& name) {
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.math_mode, o.threads, o.checked, o.residency, o.candidate,
-                    o.config, o.device, o.align_bytes);
+                    o.config, o.device, o.align_bytes, o.tune_on_miss.budget_s);
   };
   return fields(x) == fields(y);
 }
@@ -121,6 +121,11 @@ void PlanCache::insert(const GemmProblem& problem, const GemmOptions& options,
   std::unique_lock lock(mutex_);
   if (plans_.size() >= largest_count) plans_.clear();
   plans_.insert_or_assign(Key{problem, options}, std::move(plan));
+}
+
+void PlanCache::clear() {
+  std::unique_lock lock(mutex_);
+  plans_.clear();
 }
 
 Context::Impl::Impl(const ContextOptions& options) : environment(Environment::read()) {
@@ -141,9 +146,10 @@ Context::Impl::Impl(const ContextOptions& options) : environment(Environment::re
   if (named) require_readable(file, options.wisdom.empty() ? "TILEWRIGHT_WISDOM" : "wisdom");
   std::vector<WisdomFile> files;
   if (!file.empty()) files.emplace_back(file, named);
+  own_wisdom = file;
   for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped));
   for (const WisdomFile& one : files) wisdom_files.push_back(one.path);
-  wisdom_ = std::make_unique<Wisdom>(std::move(files), cpu_info().model,
+  wisdom_ = std::make_unique<Wisdom>(std::move(files), cpu_info().device,
                                      [this](const std::string& message) { notice(message); });
 }
 
@@ -172,5 +178,10 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>(o
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
+
+std::string Context::cpu() const { return to_string(impl_->isa); }
+std::string Context::wisdom() const { return impl_->own_wisdom; }
+void Context::forget_plans() { impl_->plans.clear(); }
+void Context::set_tuner(TuneHook tuner) { impl_->misses.tuner = std::move(tuner); }
 
 }  // namespace tilewright

@@ -33,6 +33,7 @@ class PlanCache {
   std::shared_ptr<const GemmPlan::Impl> find(const GemmProblem& problem, const GemmOptions& options) const;
   void insert(const GemmProblem& problem, const GemmOptions& options,
               std::shared_ptr<const GemmPlan::Impl> plan);
+  void clear();
 
  private:
   static constexpr std::size_t largest_count = 4096;
@@ -77,12 +78,20 @@ struct Context::Impl {
 
   Environment environment;
   Isa isa = Isa::portable;
+  std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
   bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   PlanCache plans;
+
+  // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.
+  struct Misses {
+    TuneHook tuner;
+    std::mutex mutex;
+    std::unordered_set<std::string> tuned;
+  } misses;
 
  private:
   std::unique_ptr<Wisdom> wisdom_;

@@ -46,7 +46,7 @@ std::string bound_text(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
   std::string text = fmt::format("{:.6g} bytes, {:.6g} flops", bytes(p), flops(p));
   const int threads = thread_count(plan);
-  const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().model, threads);
+  const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, threads);
   if (p.location == Location::device)
     return text + "; no ceilings are kept for GPUs (bench measures them beside each case)";
   if (!ceilings || ceilings->compute_gflops(p.dtype) <= 0 ||
@@ -62,7 +62,7 @@ std::string bound_text(const GemmPlan::Impl& plan) {
 
 // When copying the batch to interleaved blocks would pay; the label is the sentence's first word.
 std::string conversion_text(const GemmProblem& p) {
-  const auto costs = load_layout_costs(layout_costs_path(Environment::read()), cpu_info().model);
+  const auto costs = load_layout_costs(layout_costs_path(Environment::read()), cpu_info().device);
   return explain_conversion(p, nearest_costs(costs, p));
 }
 

@@ -1,14 +1,12 @@
-// Reading and atomically replacing the file of measured conversion costs.
+// Conversion costs among the lines of their file.
 #include "gemm/layout_costs.hpp"
-
-#include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include "wisdom/ceilings.hpp"
+#include "wisdom/kept_lines.hpp"
 
 namespace tilewright {
 namespace {
@@ -20,20 +18,14 @@ struct Entry {
   LayoutCosts costs;
 };
 
-std::vector<Entry> read_all(const std::string& path) {
-  std::vector<Entry> all;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("costs") || !json.value("device", nlohmann::json()).is_string())
-      continue;
-    try {
-      all.push_back({json["device"].get<std::string>(), from_json<LayoutCosts>(json["costs"])});
-    } catch (const Error&) {
-      // Written by another version or damaged: dropped at the next save.
-    }
+// What a line says; nothing where another version wrote it.
+std::optional<Entry> entry_of(const nlohmann::json& line) {
+  if (!line.contains("costs") || !line.value("device", nlohmann::json()).is_string()) return std::nullopt;
+  try {
+    return Entry{line["device"].get<std::string>(), from_json<LayoutCosts>(line["costs"])};
+  } catch (const Error&) {
+    return std::nullopt;
   }
-  return all;
 }
 
 bool same_case(const LayoutCosts& x, const LayoutCosts& y) {
@@ -41,10 +33,6 @@ bool same_case(const LayoutCosts& x, const LayoutCosts& y) {
     return std::tie(c.dtype, c.m, c.n, c.k, c.from, c.block, c.residency);
   };
   return key(x) == key(y);
-}
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::io, "path", fmt::format("path = '{}': {}", path, what));
 }
 
 }  // namespace
@@ -55,35 +43,23 @@ std::string layout_costs_path(const Environment& environment) {
 
 std::vector<LayoutCosts> load_layout_costs(const std::string& path, const std::string& device) {
   std::vector<LayoutCosts> known;
-  for (const Entry& entry : read_all(path))
-    if (entry.device == device) known.push_back(entry.costs);
+  for (const auto& line : read_kept_lines(path))
+    if (const auto entry = entry_of(line); entry && entry->device == device) known.push_back(entry->costs);
   return known;
 }
 
 void save_layout_costs(const std::string& path, const std::string& device,
                        const std::vector<LayoutCosts>& costs) {
-  std::vector<Entry> all = read_all(path);
-  std::erase_if(all, [&](const Entry& entry) {
-    return entry.device == device && std::any_of(costs.begin(), costs.end(), [&](const LayoutCosts& one) {
-             return same_case(one, entry.costs);
-           });
-  });
-  for (const LayoutCosts& one : costs) all.push_back({device, one});
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) fail(path, "the folder cannot be made: " + error.message());
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    for (const Entry& entry : all)
-      file << nlohmann::json{{"device", entry.device}, {"costs", to_json(entry.costs)}}.dump() << '\n';
-    if (!file.flush()) fail(temporary, "cannot be written");
-  }
-  fs::rename(temporary, path, error);
-  if (error) {
-    fs::remove(temporary);
-    fail(path, "cannot be replaced: " + error.message());
-  }
+  const auto outdated = [&](const nlohmann::json& line) {
+    const auto entry = entry_of(line);
+    return !entry ||
+           (entry->device == device && std::any_of(costs.begin(), costs.end(), [&](const LayoutCosts& one) {
+              return same_case(one, entry->costs);
+            }));
+  };
+  std::vector<nlohmann::json> added;
+  for (const LayoutCosts& one : costs) added.push_back({{"device", device}, {"costs", to_json(one)}});
+  replace_kept_lines(path, outdated, added);
 }
 
 }  // namespace tilewright

@@ -8,6 +8,7 @@
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/tune_on_miss.hpp"
 #include "gemm/validate.hpp"
 
 namespace tilewright {
@@ -121,6 +122,7 @@ double estimate_s(const GemmProblem& p) {
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile) {
   refuse_unbuilt(problem, options);
+  check_tune_on_miss(context, problem, options);
   if (problem.layout == Layout::grouped || problem.layout == Layout::variable)
     throw Error(ErrorCode::unsupported, "layout",
                 fmt::format("layout = {} has no plan of its own: gemm_{} makes one for each shape it meets",

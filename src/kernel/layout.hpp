@@ -1,5 +1,6 @@
 // The internal side of the layout conversions: what they cost, when they pay, and the copy of one group of
-// problems. The public functions are in tilewright/layout.hpp; measuring the costs belongs to bench.
+// problems. The public functions are in tilewright/layout.hpp; measuring the costs belongs to bench and
+// tune.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "core/problem.hpp"
 #include "kernel/layout_config.hpp"
+#include "kernel/space.hpp"
 #include "tilewright/layout.hpp"
 
 namespace tilewright {
@@ -15,6 +17,9 @@ namespace tilewright {
 // The config used when nothing was measured: one 64-byte vector of problems, which every block sweep has
 // among its best.
 LayoutConfig layout_default(DType dtype);
+
+// The blocks worth producing.
+Space<LayoutConfig> layout_space(DType dtype);
 
 // Measured costs of one size, in seconds per problem and thread. One record of the family "layout".
 struct LayoutCosts {
@@ -46,8 +51,8 @@ struct FieldList<LayoutCosts> {
 // it never does because the interleaved kernel is not faster.
 std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs);
 
-// The record whose size is nearest to the problem's among those of its type, layout and residency; null when
-// none.
+// The record whose size is nearest to the problem's among those of its type, layout and residency, and of
+// equally near ones the block that costs least to convert to, multiply in and convert from; null when none.
 const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem);
 
 // One sentence for `explain`: the threshold and what it was computed from, or why there is none.

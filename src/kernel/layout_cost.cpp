@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "kernel/layout.hpp"
 
@@ -27,6 +27,18 @@ double distance(const LayoutCosts& costs, const GemmProblem& problem) {
 
 LayoutConfig layout_default(DType dtype) { return {.block = 64 / size_bytes(dtype)}; }
 
+Space<LayoutConfig> layout_space(DType dtype) {
+  constexpr std::int64_t vector_bytes = 32, most_bytes = 512;
+  const std::int64_t size = size_bytes(dtype);
+  Space<LayoutConfig> space;
+  space.axis(&LayoutConfig::block, {2, 4, 8, 16, 32, 64, 128});
+  space.require("a block holds whole vectors of 32 bytes",
+                [size](const LayoutConfig& c) { return c.block * size % vector_bytes == 0; });
+  space.require("an element of a block takes at most eight vectors of 64 bytes",
+                [size](const LayoutConfig& c) { return c.block * size <= most_bytes; });
+  return space;
+}
+
 std::int64_t recommended_block(DType dtype) { return layout_default(dtype).block; }
 
 // r uses cost in + r * interleaved + out converted and r * direct unconverted.
@@ -39,13 +51,13 @@ std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs)
 
 const LayoutCosts* nearest_costs(std::span<const LayoutCosts> table, const GemmProblem& problem) {
   const LayoutCosts* nearest = nullptr;
-  double shortest = std::numeric_limits<double>::infinity();
+  const auto rank = [&](const LayoutCosts& c) {
+    return std::pair(distance(c, problem), c.convert_in_s + c.interleaved_s + c.convert_out_s);
+  };
   for (const LayoutCosts& costs : table) {
     const bool fits = costs.dtype == problem.dtype && costs.from == problem.layout &&
                       (problem.residency == Residency::automatic || costs.residency == problem.residency);
-    if (!fits || !(distance(costs, problem) < shortest)) continue;
-    nearest = &costs;
-    shortest = distance(costs, problem);
+    if (fits && (nearest == nullptr || rank(costs) < rank(*nearest))) nearest = &costs;
   }
   return nearest;
 }
@@ -56,7 +68,8 @@ std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* co
     return "conversion: only strided and pointer batches can be interleaved";
   if (costs == nullptr)
     return fmt::format(
-        "conversion: no costs are recorded for {} batches of {}; 'tilewright bench layout' measures them",
+        "conversion: no costs are recorded for {} batches of {}; 'tilewright tune --family layout' and "
+        "'tilewright bench layout' measure them",
         to_string(problem.layout), to_string(problem.dtype));
   const bool exact = costs->m == problem.m && costs->n == problem.n && costs->k == problem.k;
   const std::string size =

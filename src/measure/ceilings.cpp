@@ -91,7 +91,7 @@ double l2_gbytes(const Arena& arena, bool read_c, int threads) {
 Ceilings measure_ceilings(int threads, Arena& arena) {
   arena.prepare(arena_bytes, arena_bytes / 2, DType::f64, Data::uniform);
   Ceilings ceilings;
-  ceilings.device = cpu_info().model;
+  ceilings.device = cpu_info().device;
   ceilings.threads = threads;
   ceilings.fma_f64_256 = multiply_add_gflops(DType::f64, 256, threads);
   ceilings.fma_f64_512 = multiply_add_gflops(DType::f64, 512, threads);

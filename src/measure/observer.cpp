@@ -51,6 +51,7 @@ double EnergyObserver::joules() const {
 void EnergyObserver::report(nlohmann::json& metrics) const {
   metrics["energy_j"] = note_.empty() ? nlohmann::json(joules_) : nlohmann::json();
   metrics["watts"] = note_.empty() ? nlohmann::json(joules_ / seconds_) : nlohmann::json();
+  if (meter_ != nullptr) metrics["energy_of"] = meter_->covers().text();
   if (!note_.empty()) metrics["energy_note"] = note_;
 }
 

@@ -36,8 +36,8 @@ class TimeObserver : public Observer {
   double wall_begin_ = 0, cpu_begin_ = 0, wall_s_ = 0, cpu_s_ = 0;
 };
 
-// `energy_j` and `watts` of a meter; null when there is none, with its reason, or when the stretch was too
-// short for it.
+// `energy_j` and `watts` of a meter, and in `energy_of` what it covers; null when there is none, with its
+// reason, or when the stretch was too short for it.
 class EnergyObserver : public Observer {
  public:
   explicit EnergyObserver(EnergyMeter* meter, std::string why_none = "no energy meter");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "measure/accuracy.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tune/kernel_call.hpp"
@@ -121,12 +120,13 @@ CandidateCheck::CandidateCheck(const GemmProblem& problem) {
 }
 CandidateCheck::~CandidateCheck() = default;
 
-std::string CandidateCheck::run(const SmallKernel& kernel) const {
+std::string CandidateCheck::run(const SmallKernel& kernel, Accuracy* worst) const {
   for (const auto& trial : trials_) {
     trial->check->restore();
     trial->call.run(kernel, trial->operands, trial->problem.batch_count);
     const Accuracy accuracy = trial->check->compare();
     trial->check->finish();
+    if (worst != nullptr && accuracy.error * worst->bound >= worst->error * accuracy.bound) *worst = accuracy;
     if (!trial->c.intact() || !accuracy.gaps_intact)
       return fmt::format("it writes outside C with {} problems", trial->problem.batch_count);
     if (!accuracy.passed())

@@ -10,6 +10,7 @@
 
 #include "core/problem.hpp"
 #include "kernel/gemm_small_cpu.hpp"
+#include "measure/accuracy.hpp"
 
 namespace tilewright {
 
@@ -19,8 +20,9 @@ class CandidateCheck {
   explicit CandidateCheck(const GemmProblem& problem);
   ~CandidateCheck();
 
-  // "" when the kernel is right, else what is wrong with it.
-  std::string run(const SmallKernel& kernel) const;
+  // "" when the kernel is right, else what is wrong with it. `worst` becomes the error that is nearest to its
+  // bound, of those it had and those that are seen.
+  std::string run(const SmallKernel& kernel, Accuracy* worst = nullptr) const;
 
  private:
   struct Trial;

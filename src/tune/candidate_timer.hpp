@@ -11,6 +11,7 @@
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tune/kernel_call.hpp"
+#include "tune/turn_timer.hpp"
 
 namespace tilewright {
 
@@ -26,23 +27,15 @@ class CandidateTimer {
   // `problem` as timed_problem() gives it. The arena must outlive the timer.
   CandidateTimer(const GemmProblem& problem, Arena& arena);
 
-  struct Turn {
-    double seconds = 0;   // per problem, CPU time of the calling thread
-    double problems = 0;  // that were timed
-  };
+  using Turn = TurnTimer::Turn;
   // About `turn_s` of this kernel, after a warm-up where data is hot.
   Turn time(const SmallKernel& kernel, double turn_s);
 
  private:
-  double loop(const SmallKernel& kernel, std::int64_t loops) const;
-  Turn time_cold(const SmallKernel& kernel, double turn_s);
-
   KernelCall call_;
-  std::int64_t count_;
-  bool hot_;
   OperandSet set_;
   std::vector<Operands> batches_;
-  std::size_t next_ = 0;
+  TurnTimer timer_;
 };
 
 }  // namespace tilewright

@@ -34,15 +34,20 @@ bool wanted(const Config& config, const CandidateRules& rules) {
 }
 
 // The part of the space to search, before choices and conditions.
-std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& rules, const Config& base) {
-  if (!rules.whole_space) return gemm_small_cpu_search(problem, rules.isa).enumerate(base);
-  const auto space = gemm_small_cpu_space(problem, rules.isa);
+std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& rules, const Config& base,
+                             std::vector<Removed>* removed) {
   std::vector<Config> configs;
+  if (!rules.whole_space) {
+    gemm_small_cpu_search(problem, rules.isa)
+        .visit([&](const Config& config) { configs.push_back(config); }, base, removed);
+    return configs;
+  }
+  const auto space = gemm_small_cpu_space(problem, rules.isa);
   const auto keep = [&](const Config& config) {
     if (wanted(config, rules)) configs.push_back(config);
     return configs.size() <= most_configs;
   };
-  if (space.visit(keep, base)) return configs;
+  if (space.visit(keep, base, removed)) return configs;
   std::mt19937_64 random(1);
   return space.sample(most_configs, random, base);
 }
@@ -82,14 +87,15 @@ bool AxisCondition::holds(const nlohmann::json& config) const {
   return relation == ">" ? own > value : own < value;
 }
 
-std::vector<Config> candidate_configs(const GemmProblem& problem, const CandidateRules& rules) {
+std::vector<Config> candidate_configs(const GemmProblem& problem, const CandidateRules& rules,
+                                      std::vector<Removed>* removed) {
   check_axes(rules);
   const Config standard = gemm_small_cpu_default(problem, rules.isa);
   const auto space = gemm_small_cpu_space(problem, rules.isa);
   std::vector<Config> configs = {standard};
   std::unordered_set<std::string> known;
   bool any = false;
-  for (const Config& point : searched(problem, rules, standard))
+  for (const Config& point : searched(problem, rules, standard, removed))
     with_choices(point, rules.choices, [&](const Config& config) {
       if (!wanted(config, rules) || !known.insert(describe(config)).second || !space.contains(config)) return;
       any = true;
@@ -142,7 +148,7 @@ const SmallKernel* CandidateKernels::kernel(std::size_t i) {
     make(wanted);
   }
   if (slot.kernel)
-    if (slot.failure = gate_.run(*slot.kernel); !slot.failure.empty()) slot.kernel.reset();
+    if (slot.failure = gate_.run(*slot.kernel, &slot.accuracy); !slot.failure.empty()) slot.kernel.reset();
   slot.checked = true;
   return slot.kernel.get();
 }

@@ -40,9 +40,11 @@ struct CandidateRules {
 // Throws Error(invalid_argument) naming an axis that does not exist or a value of the wrong type.
 void check_axes(const CandidateRules& rules);
 
-// The default config first, then the others. Throws Error(invalid_argument) naming an axis or value that does
-// not exist, or when no config remains.
-std::vector<GemmSmallCpuConfig> candidate_configs(const GemmProblem& problem, const CandidateRules& rules);
+// The default config first, then the others. What each constraint of the space cut goes to `removed`; of a
+// space too large to walk, which is drawn from, the part of the walk that was made. Throws
+// Error(invalid_argument) naming an axis or value that does not exist, or when no config remains.
+std::vector<GemmSmallCpuConfig> candidate_configs(const GemmProblem& problem, const CandidateRules& rules,
+                                                  std::vector<Removed>* removed = nullptr);
 
 class CandidateKernels {
  public:
@@ -56,12 +58,15 @@ class CandidateKernels {
   // The kernel if it is right; null, with failure(i) saying why, if it is not.
   const SmallKernel* kernel(std::size_t i);
   const std::string& failure(std::size_t i) const { return slots_[i].failure; }
+  // The error nearest to its bound that the gate saw of a kernel that passed.
+  const Accuracy& accuracy(std::size_t i) const { return slots_[i].accuracy; }
   void set_failure(std::size_t i, std::string reason);  // known from before
 
  private:
   struct Slot {
     std::shared_ptr<const SmallKernel> kernel;
     std::string failure;
+    Accuracy accuracy;
     bool checked = false;
   };
   void make(std::span<const std::size_t> wanted);

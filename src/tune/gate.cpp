@@ -32,12 +32,12 @@ Gate::Gate(const GemmProblem& problem, Isa isa) : own_(problem) {
     neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<CandidateCheck>(shape)});
 }
 
-std::string Gate::run(const SmallKernel& kernel) const {
-  if (auto wrong = own_.run(kernel); !wrong.empty()) return wrong;
+std::string Gate::run(const SmallKernel& kernel, Accuracy* worst) const {
+  if (auto wrong = own_.run(kernel, worst); !wrong.empty()) return wrong;
   for (const Neighbour& neighbour : neighbours_) {
     if (!neighbour.space.contains(kernel.config())) continue;
     const auto other = make_gemm_small_cpu(neighbour.problem, kernel.config());
-    if (const auto wrong = neighbour.check->run(*other); !wrong.empty())
+    if (const auto wrong = neighbour.check->run(*other, worst); !wrong.empty())
       return fmt::format("at {}: {}", to_string(neighbour.problem), wrong);
   }
   return "";

@@ -17,8 +17,8 @@ class Gate {
   Gate(const GemmProblem& problem, Isa isa);
 
   // "" when the config is right everywhere it is legal, else where and what is wrong. `kernel` is its kernel
-  // for the problem itself.
-  std::string run(const SmallKernel& kernel) const;
+  // for the problem itself; `worst` as in CandidateCheck::run.
+  std::string run(const SmallKernel& kernel, Accuracy* worst = nullptr) const;
 
  private:
   struct Neighbour {

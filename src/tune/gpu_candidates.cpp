@@ -123,7 +123,9 @@ bool GpuCandidates::is_right(std::size_t i) {
   try {
     slot.kernel =
         std::make_unique<GemmSmallKernel>(arena_.gpu(), slot.binary, shape_, slot.config, problem_.dtype);
-    slot.failure = check_.check(*slot.kernel).fault;
+    GpuCheckResult seen = check_.check(*slot.kernel);
+    slot.error = seen.error;
+    slot.failure = std::move(seen.fault);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;  // a kernel that broke the device ends the run
     slot.failure = error.what();

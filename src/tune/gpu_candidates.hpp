@@ -35,6 +35,9 @@ class GpuCandidates {
   // Whether it compiled, fits the device and is right; failure(i) says why not.
   bool is_right(std::size_t i);
   const std::string& failure(std::size_t i) const { return slots_[i].failure; }
+  // The largest error over its bound that the gate saw of one that is right.
+  double error(std::size_t i) const { return slots_[i].error; }
+  const std::string& device_uuid() const { return arena_.gpu().limits().uuid; }
   void set_failure(std::size_t i, std::string reason);
 
   struct Turn {
@@ -51,6 +54,7 @@ class GpuCandidates {
     std::unique_ptr<GemmSmallKernel> kernel;
     std::string failure;
     bool compiled = false, checked = false;
+    double error = 0;     // over its bound, in the gate
     double launch_s = 0;  // as last seen
   };
   void compile(std::span<const std::size_t> wanted);

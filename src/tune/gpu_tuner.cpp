@@ -10,6 +10,7 @@
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
 #include "measure/contest.hpp"
+#include "measure/gpu_observer.hpp"
 #include "measure/observer.hpp"
 #include "tune/gpu_candidates.hpp"
 #include "tune/strategy.hpp"
@@ -162,9 +163,19 @@ class GpuTuner : public Evaluator {
       if (metrics.joules) joules[i].push_back(*metrics.joules);
       return cost_of(metrics);
     };
-    const Verdict verdict = hold_contest(
-        list.size(), timed, [&] { return rounds++ < 7 || spent() < 1; }, rules);
+    GpuObserver gpu(candidates_.device_uuid());
+    Verdict verdict;
+    observe({&gpu}, [&](const auto& look) {
+      const auto more = [&] {
+        look();
+        return rounds++ < 7 || spent() < 1;
+      };
+      verdict = hold_contest(list.size(), timed, more, rules);
+    });
     const std::size_t winner = verdict.winner;
+    gpu.report(result_.metrics);
+    result_.metrics["error_over_bound"] = candidates_.error(list[winner]);
+    if (options_.objective.needs_energy()) result_.metrics["energy_of"] = options_.meter->covers().text();
     result_.config = to_json(candidates_.config(list[winner]));
     result_.seconds = estimate(seconds[winner]);
     if (!joules[winner].empty()) result_.joules = estimate(joules[winner]);
@@ -225,6 +236,11 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
                 fmt::format("--objective = {} needs an energy meter of the GPU, and there is none",
                             options.objective.text()));
   const GpuLimits& limits = arena.gpu().limits();
+  if (options.objective.needs_energy() && options.meter->covers().uuid != limits.uuid)
+    throw Error(ErrorCode::unsupported, "--objective",
+                fmt::format("--objective = {}: {} runs on the GPU {}, and the meter covers {}",
+                            options.objective.text(), to_string(problem), limits.uuid,
+                            options.meter->covers().text()));
   const GemmProblem timed = timed_problem_on(arena, problem);
   auto configs = gpu_candidate_configs(timed, limits, options.whole_space, options.choices,
                                        options.conditions, options.seed);
@@ -257,6 +273,7 @@ nlohmann::json wisdom_record(const GpuTuneResult& result) {
   const bool has_default = result.default_seconds.samples > 0;
   record["default_seconds"] = has_default ? nlohmann::json(result.default_seconds.centre) : nlohmann::json();
   if (result.joules) record["energy_j"] = result.joules->centre;
+  record["metrics"] = result.metrics;
   record["regret"] = result.regret;
   record["tie"] = result.tie;
   record["candidates"] = result.candidates;

@@ -46,6 +46,8 @@ struct GpuTuneResult {
   std::int64_t candidates = 0, measured = 0, wrong = 0;
   std::string first_wrong;
   int rounds = 0, discarded_rounds = 0;
+  // Clocks and temperature while the finalists met, whose energy, the winner's error over its bound.
+  nlohmann::json metrics = nlohmann::json::object();
   double tuning_s = 0;
   bool complete = true;  // false: stopped before a winner was found
   std::string device, device_uuid, driver, compiler;

@@ -198,23 +198,32 @@ class Tuner : public Evaluator {
   void decide() {
     const std::vector<std::size_t> list = finalists();
     std::vector<std::vector<double>> seconds(list.size()), joules(list.size());
-    ContestRules rules;
-    rules.tie = options_.incumbent && kernels_.config(list.front()) == *options_.incumbent ? incumbent_tie
-                                                                                           : least_gain;
-    rules.seed = options_.seed;
+    const ContestRules rules = contest_rules(
+        options_.incumbent && kernels_.config(list.front()) == *options_.incumbent, options_.seed);
     const double left_s = options_.budget_s * (1 - spent());
     const double turn_s =
         std::clamp(left_s / (wanted_rounds) / double(list.size() + 1), shortest_turn_s, 2 * longest_turn_s);
     int rounds = 0;
-    const Verdict verdict = hold_contest(
-        list.size(),
-        [&](std::size_t i) {
-          const Metrics metrics = turn(list[i], "final", turn_s);
-          seconds[i].push_back(metrics.seconds);
-          if (metrics.joules) joules[i].push_back(*metrics.joules);
-          return cost_of(metrics);
-        },
-        [&] { return rounds++ == 0 || spent() < 1; }, rules);
+    const auto clock = clock_observer(), temperature = temperature_observer();
+    const std::vector<Observer*> observers = {clock.get(), temperature.get()};
+    Verdict verdict;
+    observe(observers, [&](const auto& look) {
+      verdict = hold_contest(
+          list.size(),
+          [&](std::size_t i) {
+            const Metrics metrics = turn(list[i], "final", turn_s);
+            seconds[i].push_back(metrics.seconds);
+            if (metrics.joules) joules[i].push_back(*metrics.joules);
+            return cost_of(metrics);
+          },
+          [&] {
+            look();
+            return rounds++ == 0 || spent() < 1;
+          },
+          rules);
+    });
+    for (const Observer* observer : observers) observer->report(result_.metrics);
+    if (options_.objective.needs_energy()) result_.metrics["energy_of"] = options_.meter->covers().text();
     report(list, verdict, seconds, joules);
   }
 
@@ -223,6 +232,7 @@ class Tuner : public Evaluator {
               const std::vector<std::vector<double>>& joules) {
     const std::size_t winner = verdict.winner;
     result_.config = kernels_.config(list[winner]);
+    result_.accuracy = kernels_.accuracy(list[winner]);
     result_.seconds = estimate(seconds[winner]);
     if (!joules[winner].empty()) result_.joules = estimate(joules[winner]);
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -283,12 +293,33 @@ TuneResult tune(const GemmProblem& problem, const TuneOptions& options, Arena& a
     throw Error(
         ErrorCode::unsupported, "--objective",
         fmt::format("--objective = {} needs an energy meter, and there is none", options.objective.text()));
+  if (options.objective.needs_energy() && options.meter->covers().location != problem.location)
+    throw Error(
+        ErrorCode::unsupported, "--objective",
+        fmt::format("--objective = {}: {} runs on the {}, and the meter covers {}", options.objective.text(),
+                    to_string(problem), to_string(problem.location), options.meter->covers().text()));
   const GemmProblem timed = timed_problem(problem);
-  auto configs = candidate_configs(timed, options);
+  std::vector<Removed> removed;
+  auto configs = candidate_configs(timed, options, &removed);
   if (options.incumbent && std::find(configs.begin(), configs.end(), *options.incumbent) == configs.end() &&
       gemm_small_cpu_space(timed, options.isa).contains(*options.incumbent))
     configs.push_back(*options.incumbent);
-  return Tuner(timed, options, std::move(configs), arena).run(begin_s);
+  TuneResult result = Tuner(timed, options, std::move(configs), arena).run(begin_s);
+  result.removed = std::move(removed);
+  return result;
+}
+
+ContestRules contest_rules(bool has_incumbent, std::uint64_t seed) {
+  ContestRules rules;
+  rules.tie = has_incumbent ? incumbent_tie : least_gain;
+  rules.seed = seed;
+  return rules;
+}
+
+std::optional<GemmSmallCpuConfig> incumbent_of(const Wisdom& wisdom, const GemmProblem& problem, Isa isa) {
+  for (const WisdomHit& hit : wisdom.lookup(problem, isa))
+    if (hit.match == WisdomMatch::exact) return hit.config;
+  return std::nullopt;
 }
 
 nlohmann::json wisdom_record(const TuneResult& result) {
@@ -296,7 +327,7 @@ nlohmann::json wisdom_record(const TuneResult& result) {
   record["family"] = "gemm_small_cpu";
   record["problem"] = to_string(result.problem);
   record["config"] = to_json(result.config);
-  record["device"] = cpu_info().model;
+  record["device"] = cpu_info().device;
   record["source_hash"] = kernel_source_hash;
   record["compiler"] = build_compiler;
   record["objective"] = result.objective.text();
@@ -307,6 +338,9 @@ nlohmann::json wisdom_record(const TuneResult& result) {
   record["default_seconds"] =
       result.default_seconds.samples > 0 ? nlohmann::json(result.default_seconds.centre) : nlohmann::json();
   if (result.joules) record["energy_j"] = result.joules->centre;
+  record["error"] = result.accuracy.error;
+  record["error_bound"] = result.accuracy.bound;
+  record["metrics"] = result.metrics;
   record["regret"] = result.regret;
   record["tie"] = result.tie;
   record["candidates"] = result.candidates;

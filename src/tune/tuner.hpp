@@ -12,10 +12,12 @@
 #include "device/energy_meter.hpp"
 #include "kernel/gemm_small_cpu.hpp"
 #include "measure/buffers.hpp"
+#include "measure/contest.hpp"
 #include "measure/estimate.hpp"
 #include "tune/candidates.hpp"
 #include "tune/objective.hpp"
 #include "tune/sweep_log.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
@@ -41,10 +43,13 @@ struct TuneResult {
   Estimate seconds;          // per problem
   Estimate default_seconds;  // per problem
   std::optional<Estimate> joules;
-  double regret = 0;  // of the default: by what share it costs more than the winner, in paired rounds
-  bool tie = false;   // something was as good as the incumbent, which stayed
+  Accuracy accuracy;       // of the winner, in the gate
+  nlohmann::json metrics;  // clock and temperature while the finalists met; whose energy
+  double regret = 0;       // of the default: by what share it costs more than the winner, in paired rounds
+  bool tie = false;        // something was as good as the incumbent, which stayed
   std::vector<GemmSmallCpuConfig> ties;  // finalists that the winner could not be told from
   std::int64_t candidates = 0;           // in the space searched
+  std::vector<Removed> removed;          // what the constraints cut off it
   std::int64_t measured = 0;
   std::int64_t wrong = 0;    // failed the gate and were not timed
   std::string first_wrong;   // one of them, for the report
@@ -61,6 +66,13 @@ void check_tunable(const GemmProblem& problem, const CandidateRules& rules);
 // Error(invalid_argument) naming an axis or value that does not exist, or when no config remains, and
 // Error(unsupported) when the objective needs energy and there is no meter.
 TuneResult tune(const GemmProblem& problem, const TuneOptions& options, Arena& arena);
+
+// What wisdom knows for exactly this problem, tuned on this machine.
+std::optional<GemmSmallCpuConfig> incumbent_of(const Wisdom& wisdom, const GemmProblem& problem, Isa isa);
+
+// The rules of the contest at the end of a search: with an incumbent that was tuned before, a challenger must
+// gain 3 %, else half a percent will do.
+ContestRules contest_rules(bool has_incumbent, std::uint64_t seed);
 
 // The line of wisdom that the result stands for.
 nlohmann::json wisdom_record(const TuneResult& result);

@@ -47,9 +47,10 @@ double coordinate(std::int64_t size) {
 
 // Bits of x at every third place; ln of 64-bit sizes over cell_width needs ten of them.
 std::int64_t spread_bits(std::int64_t x) {
-  std::int64_t spread = 0;
-  for (int bit = 0; bit < 10; ++bit) spread |= (x >> bit & 1) << (3 * bit);
-  return spread;
+  x = (x | x << 16) & 0x030000ff;
+  x = (x | x << 8) & 0x0300f00f;
+  x = (x | x << 4) & 0x030c30c3;
+  return (x | x << 2) & 0x09249249;
 }
 
 // Orders the heap of cells: the nearest on top and, of equally near ones, the wider first.
@@ -122,7 +123,13 @@ double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const 
   return sum;
 }
 
-double maker_penalty(const std::string& wanted, const std::string& known) {
+bool is_same_device(const std::string& wanted, const std::string& known) {
+  return wanted == known || (wanted.ends_with(')') && wanted.starts_with(known + " (family "));
+}
+
+double device_penalty(const std::string& wanted, const std::string& known) {
+  if (wanted == known) return 0;
+  if (is_same_device(wanted, known)) return preference_penalty;
   return wanted.substr(0, wanted.find(' ')) == known.substr(0, known.find(' ')) ? 0 : other_maker_penalty;
 }
 
@@ -134,8 +141,10 @@ std::int64_t ShapeCell::first() const {
   return z_order(index[0] << level, index[1] << level, index[2] << level);
 }
 
-CellsByDistance::CellsByDistance(const GemmProblem& p)
-    : at_{coordinate(p.m), coordinate(p.n), coordinate(p.k)} {
+CellsByDistance::CellsByDistance(const GemmProblem& p, const ShapeExtent& extent)
+    : at_{coordinate(p.m), coordinate(p.n), coordinate(p.k)},
+      low_{coordinate(extent.low[0]), coordinate(extent.low[1]), coordinate(extent.low[2])},
+      high_{coordinate(extent.high[0]), coordinate(extent.high[1]), coordinate(extent.high[2])} {
   // Two widths of the widest level hold everything within the radius along each axis.
   constexpr int widest = cell_levels - 1;
   const double reach = std::ldexp(0.5, widest);
@@ -164,11 +173,23 @@ void CellsByDistance::split(const ShapeCell& cell) {
         cell.level - 1);
 }
 
+std::int64_t CellsByDistance::nearest_number(const ShapeCell& cell) const {
+  std::array<std::int64_t, 3> nearest{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t first = cell.index[axis] << cell.level;
+    const std::int64_t last = first + (std::int64_t(1) << cell.level) - 1;
+    const double inside = std::clamp(at_[axis], low_[axis], high_[axis]);
+    nearest[axis] = std::clamp(std::int64_t(inside), first, last);
+  }
+  return z_order(nearest[0], nearest[1], nearest[2]);
+}
+
 void CellsByDistance::add(const std::array<std::int64_t, 3>& index, int level) {
   ShapeCell cell{index, level, 0};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double low = std::ldexp(double(index[axis]), level);
-    const double high = std::ldexp(double(index[axis] + 1), level);
+    const double low = std::max(double(index[axis] << level), low_[axis]);
+    const double high = std::min(double((index[axis] + 1) << level), high_[axis]);
+    if (low > high) return;
     cell.distance += std::max({0.0, low - at_[axis], at_[axis] - high}) * cell_width;
   }
   heap_.push_back(cell);

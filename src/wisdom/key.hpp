@@ -49,8 +49,13 @@ inline constexpr double shape_radius = 0.7;
 // Added to the distance when ranking, for what differs between two problems of one kind.
 double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture);
 
-// Likewise for a device of another maker, whose caches and ports differ more than those of a sibling.
-double maker_penalty(const std::string& wanted, const std::string& known);
+// Whether records of `known` are this device's own. A name without the family, model and stepping of the same
+// brand is one that was recorded before those were part of it, or by hand, and is taken for this one.
+bool is_same_device(const std::string& wanted, const std::string& known);
+
+// Likewise added for a device of another maker, whose caches and ports differ more than those of a sibling,
+// and a little for a name that is less than the wanted one.
+double device_penalty(const std::string& wanted, const std::string& known);
 
 // Shapes lie in cells: cubes of (ln m, ln n, ln k), numbered along a Z-order curve, so that the eight cells
 // of a level that make one of the next level are one range of numbers.
@@ -61,27 +66,34 @@ std::int64_t cell_number(const GemmProblem& problem);
 struct ShapeCell {
   std::array<std::int64_t, 3> index{};  // in widths of its level
   int level = 0;
-  double distance = 0;  // of its nearest corner from the problem
+  double distance = 0;  // of what is nearest to the problem in it
 
   // The numbers of the cells of level 0 in it.
   std::int64_t first() const;
   std::int64_t last() const { return first() + (std::int64_t(1) << (3 * level)) - 1; }
 };
 
-// Hands out the cells around a problem, the nearest first, beginning with the widest ones, which reach as far
-// as shape_radius.
+// The smallest and the largest m, n and k of what is searched.
+struct ShapeExtent {
+  std::array<std::int64_t, 3> low, high;
+};
+
+// Hands out the cells around a problem that reach into the extent, the nearest first, beginning with the
+// widest ones, which reach as far as shape_radius. How near a cell is, is said of its part within the extent.
 class CellsByDistance {
  public:
-  explicit CellsByDistance(const GemmProblem& problem);
+  CellsByDistance(const GemmProblem& problem, const ShapeExtent& extent);
   // The nearest cell that has not been handed out; nullopt when none is nearer than `limit`.
   std::optional<ShapeCell> next(double limit);
   // Has the eight cells within this one handed out as well.
   void split(const ShapeCell& cell);
+  // The number of the cell of level 0 that is nearest to the problem within `cell` and the extent.
+  std::int64_t nearest_number(const ShapeCell& cell) const;
 
  private:
   void add(const std::array<std::int64_t, 3>& index, int level);
 
-  std::array<double, 3> at_;  // the problem's place, in widths of level 0
+  std::array<double, 3> at_, low_, high_;  // the problem's place and the extent, in widths of level 0
   std::vector<ShapeCell> heap_;
 };
 

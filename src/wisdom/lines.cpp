@@ -154,11 +154,12 @@ std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomSta
   if (at == index.end()) return found;
   for (const std::size_t i : at->second) {
     const Entry& entry = impl_->entries[i];
-    if ((entry.device != query.device) != elsewhere || entry.objective != query.objective) continue;
+    if (is_same_device(query.device, entry.device) == elsewhere || entry.objective != query.objective)
+      continue;
     const double distance = shape_distance(query.problem, entry.problem);
     if (near && (distance > shape_radius || is_exact(query.problem, entry.problem))) continue;
     found.push_back({distance + trait_penalty(query.problem, entry.problem, query.architecture) +
-                         maker_penalty(query.device, entry.device),
+                         device_penalty(query.device, entry.device),
                      std::int64_t(i)});
   }
   return found;

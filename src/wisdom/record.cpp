@@ -59,6 +59,17 @@ double uncertainty(const WisdomRecord& record) {
 
 }  // namespace
 
+void take_observed(json& object, WisdomRecord& record) {
+  take(object, "error", record.error);
+  take(object, "error_bound", record.error_bound);
+  take(object, "energy_j", record.energy_j);
+  const auto metrics = object.find("metrics");
+  if (metrics == object.end()) return;
+  if (!metrics->is_object()) throw Error(ErrorCode::invalid_argument, "metrics", "'metrics' is no object");
+  record.metrics = *metrics;
+  object.erase("metrics");
+}
+
 std::optional<WisdomRecord> parse_record(const std::string& line) {
   json object;
   try {
@@ -90,6 +101,7 @@ std::optional<WisdomRecord> parse_record(const std::string& line) {
   take(object, "samples", record.samples);
   take(object, "default_seconds", record.default_seconds);
   take(object, "candidates", record.candidates);
+  take_observed(object, record);
   take(object, "verdict", record.verdict);
   take(object, "reason", record.reason);
   take(object, "time", record.time);
@@ -114,6 +126,10 @@ json to_json(const WisdomRecord& record) {
   object["samples"] = record.samples;
   object["default_seconds"] = record.default_seconds ? json(*record.default_seconds) : json();
   object["candidates"] = record.candidates ? json(*record.candidates) : json();
+  if (record.error) object["error"] = *record.error;
+  if (record.error_bound) object["error_bound"] = *record.error_bound;
+  if (record.energy_j) object["energy_j"] = *record.energy_j;
+  if (record.metrics.is_object() && !record.metrics.empty()) object["metrics"] = record.metrics;
   object["verdict"] = record.verdict;
   if (!record.reason.empty()) object["reason"] = record.reason;
   object["time"] = record.time;

@@ -23,6 +23,9 @@ struct WisdomRecord {
   std::int64_t samples = 0;
   std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
   std::optional<std::int64_t> candidates;
+  std::optional<double> error, error_bound;  // against the reference, as the gate saw it
+  std::optional<double> energy_j;            // per problem, where the objective asked for it
+  nlohmann::json metrics;                    // what the observers saw: clocks, temperature, whose energy
   std::string verdict = "passed";  // of the numerics gate; any other is kept as a warning and never looked up
   std::string reason;              // of a verdict that is not "passed"
   std::string time;                // ISO 8601, UTC
@@ -39,6 +42,10 @@ struct WisdomRecord {
 std::optional<WisdomRecord> parse_record(const std::string& line);
 
 nlohmann::json to_json(const WisdomRecord& record);
+
+// Moves error, error_bound, energy_j and metrics from the keys of a line to their members. Throws Error
+// naming the key that is wrong.
+void take_observed(nlohmann::json& keys, WisdomRecord& record);
 
 // True when the kernels of the record's family have changed since, or are not known here: what was measured
 // then says nothing about the kernels of now.

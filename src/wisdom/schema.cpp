@@ -15,11 +15,14 @@ using sqlite::Statement;
 
 // One record per identity: the keys of key.hpp, objective and device. exact_key and what follows it are
 // computed from the other columns. The second index answers the search for near shapes by itself; it has a
-// number for what all neighbours share (0: failed, never found), so that many of its entries lie on one page.
+// number for what all neighbours share (0: failed, never found), so that many of its entries lie on one page;
+// a kind has the smallest and largest sizes of its records, beyond which none is looked for.
 constexpr const char* tables = R"(
 CREATE TABLE kinds (
   id INTEGER PRIMARY KEY,
   kind_key TEXT NOT NULL, objective TEXT NOT NULL, source_hash TEXT NOT NULL, device TEXT NOT NULL,
+  m_low INTEGER NOT NULL, m_high INTEGER NOT NULL, n_low INTEGER NOT NULL, n_high INTEGER NOT NULL,
+  k_low INTEGER NOT NULL, k_high INTEGER NOT NULL,
   UNIQUE (kind_key, objective, source_hash, device)
 );
 CREATE TABLE records (
@@ -29,6 +32,7 @@ CREATE TABLE records (
   objective TEXT NOT NULL,
   seconds REAL NOT NULL, seconds_low REAL NOT NULL, seconds_high REAL NOT NULL, samples INTEGER NOT NULL,
   default_seconds REAL, candidates INTEGER,
+  error REAL, error_bound REAL, energy_j REAL, metrics TEXT NOT NULL,
   verdict TEXT NOT NULL, reason TEXT NOT NULL, time TEXT NOT NULL, extra TEXT NOT NULL,
   exact_key TEXT NOT NULL, variant_key TEXT NOT NULL, kind INTEGER NOT NULL, cell INTEGER NOT NULL,
   m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL, block INTEGER NOT NULL, traits INTEGER NOT NULL
@@ -36,6 +40,12 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX records_by_identity ON records (exact_key, objective, device, variant_key);
 CREATE INDEX records_by_cell ON records (kind, cell, m, n, k, block, traits);
 )";
+
+// What cannot be read is kept as nothing, though no lookup can use it.
+nlohmann::json object_of(std::string_view text) {
+  auto object = nlohmann::json::parse(text, nullptr, false);
+  return object.is_object() ? object : nlohmann::json::object();
+}
 
 std::vector<WisdomRecord> records_of_version_1(Connection& connection) {
   Statement rows(connection.handle(), connection.path(),
@@ -45,13 +55,37 @@ std::vector<WisdomRecord> records_of_version_1(Connection& connection) {
   while (rows.step()) {
     WisdomRecord& r = records.emplace_back();
     r.family = rows.text(0), r.problem = rows.text(1);
-    r.config = nlohmann::json::parse(rows.text(2), nullptr, false);
-    if (!r.config.is_object()) r.config = nlohmann::json::object();  // kept, though no lookup can use it
+    r.config = object_of(rows.text(2));
     r.device = rows.text(3), r.source_hash = rows.text(4), r.compiler = rows.text(5);
     r.objective = rows.text(6);
     r.seconds = rows.real(7), r.seconds_low = rows.real(8), r.seconds_high = rows.real(9);
     r.samples = rows.integer(10);
     r.verdict = rows.text(11), r.time = rows.text(12);
+  }
+  return records;
+}
+
+// Version 2 had all but a few columns, whose values lay among the other keys of the line.
+std::vector<WisdomRecord> records_of_version_2(Connection& connection) {
+  Statement rows(
+      connection.handle(), connection.path(),
+      "SELECT family, problem, config, device, driver, source_hash, compiler, objective, seconds, "
+      "seconds_low, seconds_high, samples, default_seconds, candidates, verdict, reason, time, extra "
+      "FROM records ORDER BY id");
+  std::vector<WisdomRecord> records;
+  while (rows.step()) {
+    WisdomRecord& r = records.emplace_back();
+    r.family = rows.text(0), r.problem = rows.text(1);
+    r.config = object_of(rows.text(2));
+    r.device = rows.text(3), r.driver = rows.text(4), r.source_hash = rows.text(5);
+    r.compiler = rows.text(6), r.objective = rows.text(7);
+    r.seconds = rows.real(8), r.seconds_low = rows.real(9), r.seconds_high = rows.real(10);
+    r.samples = rows.integer(11);
+    if (!rows.is_null(12)) r.default_seconds = rows.real(12);
+    if (!rows.is_null(13)) r.candidates = rows.integer(13);
+    r.verdict = rows.text(14), r.reason = rows.text(15), r.time = rows.text(16);
+    r.extra = object_of(rows.text(17));
+    take_observed(r.extra, r);
   }
   return records;
 }
@@ -87,8 +121,9 @@ void upgrade_schema(Connection& connection, const std::function<void(const Wisdo
   if (state == SchemaState::current) return;
   std::vector<WisdomRecord> records;
   if (state == SchemaState::older) {
-    records = records_of_version_1(connection);
-    connection.execute("DROP TABLE records");
+    const bool first = connection.integer("PRAGMA user_version") == 1;
+    records = first ? records_of_version_1(connection) : records_of_version_2(connection);
+    connection.execute(first ? "DROP TABLE records" : "DROP TABLE records; DROP TABLE kinds");
   }
   connection.execute(tables);
   for (const WisdomRecord& record : records) keep(record);

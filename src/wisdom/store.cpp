@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <unordered_set>
+#include <limits>
 
 #include "wisdom/families.hpp"
 #include "wisdom/schema.hpp"
@@ -20,27 +20,55 @@ using sqlite::Mode;
 using sqlite::Statement;
 
 // A cell with more records than these is split; of the smallest cells no more are looked at.
-constexpr std::int64_t most_per_cell = 16;
+constexpr std::int64_t most_per_cell = 24;
 constexpr int widest_read_at_once = 2;
 // So many neighbours are looked at before the nearest is good enough, though another, farther off, may share
 // more than the shape with the problem.
-constexpr std::int64_t enough = 32;
+constexpr std::int64_t enough = 16;
 constexpr std::size_t most_devices = 8;
 
 constexpr const char* columns =
     "family, problem, config, device, driver, source_hash, compiler, objective, seconds, seconds_low, "
-    "seconds_high, samples, default_seconds, candidates, verdict, reason, time, extra";
+    "seconds_high, samples, default_seconds, candidates, verdict, reason, time, extra, error, error_bound, "
+    "energy_j, metrics";
 
 std::string select(const std::string& rest) {
   return fmt::format("SELECT id, {} FROM records {}", columns, rest);
 }
 
+// From a cell on, in the order of the index: the first beyond the wanted cells says how far there is nothing.
 std::string near_sql(const char* what, const char* rest) {
   return fmt::format(
-      "SELECT {} FROM records INDEXED BY records_by_cell WHERE kind = ?1 AND cell "
-      "BETWEEN ?2 AND ?3 {}",
+      "SELECT cell{} FROM records INDEXED BY records_by_cell WHERE kind = ?1 AND cell >= ?2 ORDER BY cell {}",
       what, rest);
 }
+
+// What the rows seen so far say of cells that were not asked for: near the edges of what was measured, most
+// cells are empty, and inside it most wide ones are crowded.
+class SeenCells {
+ public:
+  void add_gap(std::int64_t first, std::int64_t last) {
+    if (first <= last) gaps_.push_back({first, last});
+  }
+  // More than most_per_cell records lie there.
+  void add_crowd(std::int64_t first, std::int64_t last) { crowds_.push_back({first, last}); }
+
+  bool is_empty(const ShapeCell& cell) const {
+    return std::any_of(gaps_.begin(), gaps_.end(),
+                       [&](const Run& gap) { return gap.first <= cell.first() && cell.last() <= gap.last; });
+  }
+  bool is_crowded(const ShapeCell& cell) const {
+    return std::any_of(crowds_.begin(), crowds_.end(), [&](const Run& crowd) {
+      return cell.first() <= crowd.first && crowd.last <= cell.last();
+    });
+  }
+
+ private:
+  struct Run {
+    std::int64_t first, last;
+  };
+  std::vector<Run> gaps_, crowds_;
+};
 
 struct Keys {
   std::string exact, variant, kind;
@@ -81,6 +109,11 @@ WisdomRecord record_of(const Statement& row, const std::string& path) {
   if (!row.is_null(14)) r.candidates = row.integer(14);
   r.verdict = row.text(15), r.reason = row.text(16), r.time = row.text(17);
   r.extra = nlohmann::json::parse(row.text(18), nullptr, false);
+  const auto optional = [&](int column, std::optional<double>& value) {
+    if (!row.is_null(column)) value = row.real(column);
+  };
+  optional(19, r.error), optional(20, r.error_bound), optional(21, r.energy_j);
+  r.metrics = nlohmann::json::parse(row.text(22), nullptr, false);
   r.text = to_json(r).dump();
   r.dropped = is_stale(r);
   return r;
@@ -90,9 +123,14 @@ WisdomRecord record_of(const Statement& row, const std::string& path) {
 class Writer {
  public:
   Writer(const Connection& connection, const std::string& path)
-      : add_kind_(
-            connection.handle(), path,
-            "INSERT OR IGNORE INTO kinds (kind_key, objective, source_hash, device) VALUES (?1, ?2, ?3, ?4)"),
+      : add_kind_(connection.handle(), path,
+                  "INSERT INTO kinds (kind_key, objective, source_hash, device, m_low, m_high, n_low, "
+                  "n_high, k_low, "
+                  "k_high) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6, ?7, ?7) ON CONFLICT DO UPDATE SET "
+                  "m_low = min(m_low, ?5), m_high = max(m_high, ?5), n_low = min(n_low, ?6), "
+                  "n_high = max(n_high, ?6), k_low = min(k_low, ?7), k_high = max(k_high, ?7) "
+                  "WHERE ?5 NOT BETWEEN m_low AND m_high OR ?6 NOT BETWEEN n_low AND n_high OR "
+                  "?7 NOT BETWEEN k_low AND k_high"),
         kind_(connection.handle(), path,
               "SELECT id FROM kinds WHERE kind_key = ?1 AND objective = ?2 AND source_hash = ?3 AND device = "
               "?4"),
@@ -100,37 +138,41 @@ class Writer {
                 fmt::format(
                     "INSERT OR REPLACE INTO records ({}, exact_key, variant_key, kind, cell, m, n, k, block, "
                     "traits) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
-                    "?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+                    "?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)",
                     columns)) {}
 
   void write(const WisdomRecord& r, const Keys& keys) {
     const std::string config = r.config.dump();
     const std::string extra = r.extra.is_object() ? r.extra.dump() : "{}";
+    const std::string metrics = r.metrics.is_object() ? r.metrics.dump() : "{}";
     const std::int64_t kind = kind_of(r, keys);
     insert_.with(r.family, r.problem, config, r.device, r.driver, r.source_hash, r.compiler, r.objective,
                  r.seconds, r.seconds_low, r.seconds_high, r.samples);
-    insert_.bind_null(13), insert_.bind_null(14);
-    if (r.default_seconds) insert_.bind(13, *r.default_seconds);
-    if (r.candidates) insert_.bind(14, *r.candidates);
+    bind(13, r.default_seconds), bind(14, r.candidates);
     insert_.bind(15, r.verdict), insert_.bind(16, r.reason), insert_.bind(17, r.time),
         insert_.bind(18, extra);
-    insert_.bind(19, keys.exact), insert_.bind(20, keys.variant), insert_.bind(21, kind);
-    insert_.bind(22, keys.cell), insert_.bind(23, keys.problem.m), insert_.bind(24, keys.problem.n);
-    insert_.bind(25, keys.problem.k), insert_.bind(26, keys.problem.block);
-    insert_.bind(27, packed_traits(keys.problem));
+    bind(19, r.error), bind(20, r.error_bound), bind(21, r.energy_j), insert_.bind(22, metrics);
+    insert_.bind(23, keys.exact), insert_.bind(24, keys.variant), insert_.bind(25, kind);
+    insert_.bind(26, keys.cell), insert_.bind(27, keys.problem.m), insert_.bind(28, keys.problem.n);
+    insert_.bind(29, keys.problem.k), insert_.bind(30, keys.problem.block);
+    insert_.bind(31, packed_traits(keys.problem));
     insert_.step();
     insert_.reset();
   }
 
  private:
+  template <class V>
+  void bind(int index, const std::optional<V>& value) {
+    value ? insert_.bind(index, *value) : insert_.bind_null(index);
+  }
+
   std::int64_t kind_of(const WisdomRecord& r, const Keys& keys) {
     if (!r.passed()) return 0;
-    const auto find = [&] { return kind_.with(keys.kind, r.objective, r.source_hash, r.device).step(); };
-    if (!find()) {
-      add_kind_.with(keys.kind, r.objective, r.source_hash, r.device).step();
-      add_kind_.reset();
-      find();
-    }
+    const GemmProblem& p = keys.problem;
+    add_kind_.with(keys.kind, r.objective, r.source_hash, r.device, p.m, p.n, p.k);
+    add_kind_.step();
+    add_kind_.reset();
+    kind_.with(keys.kind, r.objective, r.source_hash, r.device).step();
     const std::int64_t kind = kind_.integer(0);
     kind_.reset();
     return kind;
@@ -151,9 +193,10 @@ struct Session {
               "= ?1 "
               "AND objective = ?2 AND verdict = 'passed' AND source_hash = ?3"),
         kinds(handle(), path,
-              "SELECT id, device FROM kinds WHERE kind_key = ?1 AND objective = ?2 AND source_hash = ?3"),
-        crowd(handle(), path, near_sql("1", "LIMIT 1 OFFSET ?4")),
-        in_cell(handle(), path, near_sql("id, m, n, k, block, traits", "LIMIT ?4")),
+              "SELECT id, device, m_low, n_low, k_low, m_high, n_high, k_high FROM kinds WHERE kind_key = ?1 "
+              "AND objective = ?2 AND source_hash = ?3"),
+        crowd(handle(), path, near_sql("", "LIMIT 1 OFFSET ?3")),
+        in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
         config(handle(), path, "SELECT config FROM records WHERE id = ?1"),
         begin(handle(), path, "BEGIN"),
         commit(handle(), path, "COMMIT") {}
@@ -188,8 +231,9 @@ struct WisdomStore::Impl {
     return true;
   }
 
+  // Whose process this is was looked at when the lookup began, and is not asked again for each of its cells.
   Session& session() {
-    (void)ready();
+    if (session_ == nullptr || !session_->reading) (void)ready();
     return *session_;
   }
 
@@ -256,12 +300,12 @@ struct WisdomStore::Impl {
     rows.with(key, query.objective, hash);
     while (rows.step()) {
       const std::string device(rows.text(2));
-      if ((device != query.device) != elsewhere) continue;
+      if (is_same_device(query.device, device) == elsewhere) continue;
       GemmProblem known = query.problem;
       unpack_traits(rows.integer(1), known);
       known.block = rows.integer(3);
       found.push_back(
-          {trait_penalty(query.problem, known, query.architecture) + maker_penalty(query.device, device),
+          {trait_penalty(query.problem, known, query.architecture) + device_penalty(query.device, device),
            rows.integer(0)});
     }
     rows.reset();
@@ -270,6 +314,7 @@ struct WisdomStore::Impl {
   struct Kind {
     std::int64_t id;
     std::string device;
+    ShapeExtent extent;
   };
 
   // The devices that records of the wanted kind come from: the own one, or all others.
@@ -279,8 +324,11 @@ struct WisdomStore::Impl {
     Statement& rows = session().kinds.with(kind, query.objective, hash);
     std::vector<Kind> kinds;
     while (rows.step() && kinds.size() < most_devices)
-      if ((rows.text(1) != query.device) == elsewhere)
-        kinds.push_back({rows.integer(0), std::string(rows.text(1))});
+      if (std::string device(rows.text(1)); is_same_device(query.device, device) != elsewhere)
+        kinds.push_back({rows.integer(0),
+                         std::move(device),
+                         {{rows.integer(2), rows.integer(3), rows.integer(4)},
+                          {rows.integer(5), rows.integer(6), rows.integer(7)}}});
     rows.reset();
     return kinds;
   }
@@ -288,50 +336,69 @@ struct WisdomStore::Impl {
   struct Neighbours {
     std::vector<WisdomFinding> found;
     double nearest = shape_radius, best = shape_radius;  // the smallest distance and score so far
+    SeenCells seen;
   };
 
   // The neighbours on one device, cell by cell away from the problem: until none outside can rank better than
   // the best, or, among very many, until the closest ones have been looked at.
   void find_near(const WisdomQuery& query, const Kind& kind, std::vector<WisdomFinding>& found) {
     Neighbours neighbours;
-    CellsByDistance cells(query.problem);
+    CellsByDistance cells(query.problem, kind.extent);
     while (const auto cell =
-               cells.next(std::ssize(neighbours.found) < enough ? neighbours.best : neighbours.nearest))
-      if (!read_cell(query, kind.id, *cell, neighbours)) cells.split(*cell);
-    const double maker = maker_penalty(query.device, kind.device);
-    for (const WisdomFinding& one : neighbours.found) found.push_back({one.score + maker, one.record});
+               cells.next(std::ssize(neighbours.found) < enough ? neighbours.best : neighbours.nearest)) {
+      if (neighbours.seen.is_empty(*cell)) continue;
+      const bool crowded =
+          cell->level > 0 &&
+          (neighbours.seen.is_crowded(*cell) ||
+           (cell->level > widest_read_at_once && is_crowded(kind.id, *cell, cells, neighbours.seen)));
+      if (crowded || !read_cell(query, kind.id, *cell, neighbours)) cells.split(*cell);
+    }
+    const double away = device_penalty(query.device, kind.device);
+    for (const WisdomFinding& one : neighbours.found) found.push_back({one.score + away, one.record});
+  }
+
+  // Whether more than are read at once lie in the cell from its part nearest to the problem on: a run of
+  // records there says the same of the narrower cells around it, which are wanted next. One that is crowded
+  // elsewhere is found out by reading.
+  bool is_crowded(std::int64_t kind, const ShapeCell& cell, const CellsByDistance& cells, SeenCells& seen) {
+    const std::int64_t from = cells.nearest_number(cell);
+    Statement& row = session().crowd.with(kind, from, most_per_cell);
+    const bool crowded = row.step() && row.integer(0) <= cell.last();
+    if (crowded) seen.add_crowd(from, row.integer(0));
+    row.reset();
+    return crowded;
   }
 
   // False, and nothing read, where the cell holds too many and can be split.
   bool read_cell(const WisdomQuery& query, std::int64_t kind, const ShapeCell& cell, Neighbours& neighbours) {
-    // Counting first saves time where many are likely; in small cells the rows themselves tell.
-    if (cell.level > widest_read_at_once) {
-      const bool crowded = session().crowd.with(kind, cell.first(), cell.last(), most_per_cell).step();
-      session().crowd.reset();
-      if (crowded) return false;
-    }
-    Neighbours all = neighbours;
-    Statement& rows = session().in_cell;
-    rows.with(kind, cell.first(), cell.last(), most_per_cell + 1);
-    for (std::int64_t count = 1; rows.step(); ++count) {
-      if (count > most_per_cell) {
-        rows.reset();
-        if (cell.level > 0) return false;
-        break;
-      }
+    const std::size_t before = neighbours.found.size();
+    double nearest = neighbours.nearest, best = neighbours.best;
+    const std::int64_t last = cell.last();
+    std::int64_t empty_from = cell.first(), count = 0;
+    Statement& rows = session().in_cell.with(kind, cell.first());
+    bool more = rows.step();
+    for (; more && rows.integer(0) <= last && count < most_per_cell; more = rows.step(), ++count) {
+      empty_from = rows.integer(0) + 1;
       GemmProblem known = query.problem;
-      known.m = rows.integer(1), known.n = rows.integer(2), known.k = rows.integer(3);
-      known.block = rows.integer(4);
-      unpack_traits(rows.integer(5), known);
+      known.m = rows.integer(2), known.n = rows.integer(3), known.k = rows.integer(4);
+      known.block = rows.integer(5);
+      unpack_traits(rows.integer(6), known);
       const double distance = shape_distance(query.problem, known);
       if (distance > shape_radius || is_exact(query.problem, known)) continue;
       const double score = distance + trait_penalty(query.problem, known, query.architecture);
-      all.nearest = std::min(all.nearest, distance);
-      all.best = std::min(all.best, score);
-      all.found.push_back({score, rows.integer(0)});
+      nearest = std::min(nearest, distance);
+      best = std::min(best, score);
+      neighbours.found.push_back({score, rows.integer(1)});
     }
+    const std::int64_t next = more ? rows.integer(0) : std::numeric_limits<std::int64_t>::max();
     rows.reset();
-    neighbours = std::move(all);
+    if (next <= last && cell.level > 0) {
+      neighbours.found.resize(before);
+      neighbours.seen.add_crowd(cell.first(), next);
+      return false;
+    }
+    neighbours.seen.add_gap(empty_from, next - 1);
+    neighbours.nearest = nearest, neighbours.best = best;
     return true;
   }
 

@@ -310,6 +310,8 @@ class WrongUse(Case):
     def test_verbs(self):
         self.refused(says=("subcommand",))
         self.refused("multiply", says=("'multiply'",))
+        self.refused("wisdom", "foo", says=("'foo'", "tilewright wisdom"))
+        self.refused("wisdom", "export", "-o", "", says=("--output", "empty"))
         for verb in ("analyze", "calibrate", "lu"):
             self.refused(verb, "something", "--flag", says=(f"'{verb}'", "not built yet"))
         for verb in ("import", "merge", "diff"):

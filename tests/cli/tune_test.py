@@ -101,6 +101,33 @@ class Tune(unittest.TestCase):
         for line in self.lines(self.sweep):
             self.assertLessEqual(line.get("config", {}).get("k_sets", 1), 1)
 
+    def test_conversion_rule(self):
+        problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one"
+        cache = {"TILEWRIGHT_CACHE": str(self.folder)}
+        explain = [TOOL, "explain", problem + ":residency=l2"]
+        before = subprocess.run(explain, capture_output=True, text=True, env={**os.environ, **cache}).stdout
+        self.assertIn("tune --family layout", before)
+        result = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--json",
+                           self.folder / "w.jsonl", **cache)
+        self.assertIn("blocks of", result.stdout)
+        self.assertIn("cut by its constraints", result.stdout)
+        lines = self.lines(self.folder / "w.jsonl")
+        self.assertEqual([line["family"] for line in lines], ["layout"] * 2)
+        after = subprocess.run(explain, capture_output=True, text=True, env={**os.environ, **cache}).stdout
+        self.assertIn("the kernel takes", after)
+        again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume", **cache)
+        self.assertNotIn("blocks of", again.stdout, "measured again")
+        refused = self.tune("gemm_batched:f64:nn:m=4,n=4,k=4:interleaved:batch=64", "--family", "layout", code=2)
+        self.assertIn("strided", refused.stderr)
+
+    def test_reports(self):
+        result = self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl")
+        for word in ("best", "default", "regret", "cut by its constraints"):
+            self.assertIn(word, result.stdout)
+        record = self.lines(self.folder / "w.jsonl")[0]
+        self.assertLessEqual(record["error"], record["error_bound"])
+        self.assertIn("clock_mhz_low", record["metrics"])
+
     def test_refusals(self):
         for arguments, says in (
             (("--objective", "energy"), "meter"),
@@ -113,6 +140,11 @@ class Tune(unittest.TestCase):
             (("--set", "nr"), "'nr'"),
             (("--budget", "soon"), "'soon'"),
             (("--space", "half"), "'half'"),
+            (("--family", "gemm"), "'gemm'"),
+            (("--family", "layout", "--check"), "--check"),
+            (("--family", "layout", "--set", "block=8"), "--set"),
+            (("--budget", ""), "--budget"),
+            (("--json", ""), "--json"),
         ):
             if arguments[1] == "energy" and pathlib.Path("/sys/class/powercap").exists():
                 continue
@@ -126,6 +158,7 @@ class Tune(unittest.TestCase):
         result = self.tune(PROBLEM, "--check", "--budget", "1s", "--json", "-", TILEWRIGHT_WISDOM=str(wisdom),
                            TILEWRIGHT_SHARE=str(self.folder))
         self.assertIn("1 of 1 records hold", result.stderr)
+        self.assertIn("regret of the default", result.stderr)
         record = self.lines(wisdom)[0]
         record["regret"] = 9  # it promises too much
         wisdom.write_text(json.dumps(record) + "\n")

@@ -1,0 +1,86 @@
+// What the C handles hold and how every function of the C interface ends, for the files that implement it: no
+// exception leaves them, and its message is kept for the calling thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "tilewright/context.hpp"
+#include "tilewright/tilewright.h"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+// The last message of each thread. References stay valid while entries are added, so a message can be handed
+// out.
+class LastErrors {
+ public:
+  void set(const char* message) {
+    std::lock_guard lock(mutex_);
+    messages_[std::this_thread::get_id()] = message;
+  }
+  const char* get() const {
+    std::lock_guard lock(mutex_);
+    const auto it = messages_.find(std::this_thread::get_id());
+    return it == messages_.end() ? "" : it->second.c_str();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::thread::id, std::string> messages_;
+};
+
+[[noreturn]] inline void refuse(const char* argument, const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, argument, message);
+}
+
+// What every function of the interface runs in: no exception leaves it.
+template <class F>
+tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
+  const auto fail = [&](int status, const char* message) {
+    try {
+      errors.set(message);
+    } catch (...) {
+      return TILEWRIGHT_OUT_OF_MEMORY;  // for the message itself
+    }
+    return static_cast<tilewright_status>(status);
+  };
+  try {
+    f();
+    return TILEWRIGHT_OK;
+  } catch (const Error& error) {
+    return fail(static_cast<int>(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TILEWRIGHT_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(TILEWRIGHT_INTERNAL, error.what());
+  } catch (...) {
+    return fail(TILEWRIGHT_INTERNAL, "an unknown exception");
+  }
+}
+
+}  // namespace tilewright
+
+struct tilewright_context {
+  std::unique_ptr<tilewright::Context> context;  // null when it could not be made
+  mutable tilewright::LastErrors errors;
+};
+
+namespace tilewright {
+
+template <class F>
+tilewright_status with_context(tilewright_context* handle, F&& f) noexcept {
+  if (handle == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
+  return guarded(handle->errors, [&] {
+    if (handle->context == nullptr) refuse("context", "the context could not be made, so nothing runs in it");
+    f(*handle->context);
+  });
+}
+
+}  // namespace tilewright
