@@ -9,6 +9,7 @@
 #include "verbs.hpp"
 
 #if TILEWRIGHT_HAS_GPU
+#include "cblas_library.hpp"
 #include "core/dispatch.hpp"
 #include "device/gpu_blas.hpp"
 #include "device/nvml.hpp"
@@ -18,7 +19,6 @@
 #include "kernel/gpu_multiply.hpp"
 #include "kernel/gpu_stream.hpp"
 #include "measure/gpu_timer.hpp"
-#include "peer.hpp"
 #endif
 
 namespace tilewright::cli {
@@ -100,10 +100,20 @@ struct BlasCall {
 
 }  // namespace
 
+namespace {
+
+ContextOptions default_options() {
+  ContextOptions options;
+  options.use_wisdom = options.notices = false;
+  return options;
+}
+
+}  // namespace
+
 struct GpuBenchMachine::Impl {
   explicit Impl(const BenchPlan& bench_plan)
       : plan(bench_plan),
-        without_wisdom({.use_wisdom = false, .notices = false}),
+        without_wisdom(default_options()),
         machine(context.impl().gpus->open(bench_plan.device)),
         gpu(machine->gpu()),
         current(gpu),

@@ -36,7 +36,7 @@ struct GemmSmallOperands {
   // The following lie on the device.
   const void* alphas = nullptr;  // one per problem, where scalars vary
   const void* betas = nullptr;
-  GemmSmallSizeArrays sizes;
+  GemmSmallSizeArrays sizes = {};
   int* info = nullptr;  // set to zero by the caller; receives the codes of bad problems of pointer batches
   std::int64_t info_step = 1;  // 0: one code for all
 };
