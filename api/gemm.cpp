@@ -203,10 +203,10 @@ void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<con
           Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options) {
   run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
-template <class T>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, Location::device>> a,
-          Same<MatrixView<const T, Location::device>> b, Same<T> beta, MatrixView<T, Location::device> c,
-          const GemmOptions& options) {
+template <class T, Location L>
+requires(L == Location::device) void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha,
+                                          Same<MatrixView<const T, L>> a, Same<MatrixView<const T, L>> b,
+                                          Same<T> beta, MatrixView<T, L> c, const GemmOptions& options) {
   run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 

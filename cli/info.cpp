@@ -165,7 +165,7 @@ std::string size_text(const nlohmann::json& bytes) {
   return value % (1 << 20) == 0 ? fmt::format("{} MiB", value >> 20) : fmt::format("{} KiB", value >> 10);
 }
 
-std::string list_text(const nlohmann::json& list, const char* none) {
+std::string list_text(const nlohmann::json& list, const std::string& none) {
   std::string text;
   for (const auto& item : list) text += (text.empty() ? "" : ", ") + item.get<std::string>();
   return text.empty() ? none : text;
@@ -230,8 +230,11 @@ void print(std::FILE* out, const nlohmann::json& info) {
     fmt::print(out, "GPU kernels   from {}, kept in {}\n", info["gpu_kernel_sources"].get<std::string>(),
                info["gpu_kernel_cache"].get<std::string>());
   print_libraries(out, info["libraries"]);
-  fmt::print(out, "energy        {}\n",
-             list_text(info["energy_meters"], "none: " + info.value("energy_note", "")));
+  fmt::print(
+      out, "energy        {}\n",
+      list_text(
+          info["energy_meters"],
+          "none" + (info["energy_note"].is_null() ? "" : ": " + info["energy_note"].get<std::string>())));
   fmt::print(out, "wisdom        {}\n", list_text(info["wisdom"], "none found"));
   print_ceilings(out, info);
 }

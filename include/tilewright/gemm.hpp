@@ -95,10 +95,11 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
 // The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. alpha
 // and beta lie on the host. What is checked of operands: sizes, strides, null, alignment, ranges that
 // certainly overlap; with options.checked also that the memory is that GPU's.
-template <class T>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, Location::device>> a,
-          Same<MatrixView<const T, Location::device>> b, Same<T> beta, MatrixView<T, Location::device> c,
-          const GemmOptions& options = {});
+// (The location is a parameter here so that gemm<double>(..., {c, m, n, ld}) means the host.)
+template <class T, Location L>
+requires(L == Location::device) void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha,
+                                          Same<MatrixView<const T, L>> a, Same<MatrixView<const T, L>> b,
+                                          Same<T> beta, MatrixView<T, L> c, const GemmOptions& options = {});
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<StridedBatch<const T, Location::device>> a,
