@@ -102,7 +102,8 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "host"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.target = "cpu"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.residency = "l2"; }), ErrorCode::unsupported);
-  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.peers = "openblas"; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.peers = "openblas"; }),
+            ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "device"; }), ErrorCode::ok);
   for (const char* family : {"gemm", "hybrid", "lu"})
     EXPECT_EQ(refused([&](F& f) { f.family = family; }), ErrorCode::unsupported) << family;
