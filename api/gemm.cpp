@@ -204,26 +204,28 @@ void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<con
   run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 template <class T, Location L>
-requires(L == Location::device) void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha,
-                                          Same<MatrixView<const T, L>> a, Same<MatrixView<const T, L>> b,
-                                          Same<T> beta, MatrixView<T, L> c, const GemmOptions& options) {
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
+          Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options) {
   run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 
 // gemm_batched has the same body for every kind of batch, on the host and on a GPU.
-#define TILEWRIGHT_BATCHED(Batch, L)                                                                 \
-  template <class T>                                                                                 \
-  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,                  \
-                    Same<Batch<const T, L>> a, Same<Batch<const T, L>> b, Same<BatchScalar<T>> beta, \
-                    Batch<T, L> c, const GemmOptions& options, BatchInfo info) {                     \
-    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                          \
+#define TILEWRIGHT_BATCHED(Batch)                                                                           \
+  template <class T>                                                                                        \
+  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha, Same<Batch<const T>> a, \
+                    Same<Batch<const T>> b, Same<BatchScalar<T>> beta, Batch<T> c,                          \
+                    const GemmOptions& options, BatchInfo info) {                                           \
+    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                 \
+  }                                                                                                         \
+  template <class T, Location L>                                                                            \
+  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,                         \
+                    Same<Batch<const T, L>> a, Same<Batch<const T, L>> b, Same<BatchScalar<T>> beta,        \
+                    Batch<T, L> c, const GemmOptions& options, BatchInfo info) {                            \
+    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                 \
   }
-TILEWRIGHT_BATCHED(StridedBatch, Location::host)
-TILEWRIGHT_BATCHED(PointerBatch, Location::host)
-TILEWRIGHT_BATCHED(InterleavedBatch, Location::host)
-TILEWRIGHT_BATCHED(StridedBatch, Location::device)
-TILEWRIGHT_BATCHED(PointerBatch, Location::device)
-TILEWRIGHT_BATCHED(InterleavedBatch, Location::device)
+TILEWRIGHT_BATCHED(StridedBatch)
+TILEWRIGHT_BATCHED(PointerBatch)
+TILEWRIGHT_BATCHED(InterleavedBatch)
 #undef TILEWRIGHT_BATCHED
 
 template <class T>

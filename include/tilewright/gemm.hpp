@@ -95,26 +95,25 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
 // The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. alpha
 // and beta lie on the host. What is checked of operands: sizes, strides, null, alignment, ranges that
 // certainly overlap; with options.checked also that the memory is that GPU's.
-// (The location is a parameter here so that gemm<double>(..., {c, m, n, ld}) means the host.)
+// The location is a parameter so that
+// gemm<double>(..., {c, m, n, ld}, ...) means the host.
 template <class T, Location L>
-requires(L == Location::device) void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha,
-                                          Same<MatrixView<const T, L>> a, Same<MatrixView<const T, L>> b,
-                                          Same<T> beta, MatrixView<T, L> c, const GemmOptions& options = {});
-template <class T>
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
+          Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options = {});
+template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<StridedBatch<const T, Location::device>> a,
-                  Same<StridedBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
-                  StridedBatch<T, Location::device> c, const GemmOptions& options = {}, BatchInfo info = {});
-template <class T>
+                  Same<StridedBatch<const T, L>> a, Same<StridedBatch<const T, L>> b,
+                  Same<BatchScalar<T>> beta, StridedBatch<T, L> c, const GemmOptions& options = {},
+                  BatchInfo info = {});
+template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<PointerBatch<const T, Location::device>> a,
-                  Same<PointerBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
-                  PointerBatch<T, Location::device> c, const GemmOptions& options = {}, BatchInfo info = {});
-template <class T>
+                  Same<PointerBatch<const T, L>> a, Same<PointerBatch<const T, L>> b,
+                  Same<BatchScalar<T>> beta, PointerBatch<T, L> c, const GemmOptions& options = {},
+                  BatchInfo info = {});
+template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
-                  Same<InterleavedBatch<const T, Location::device>> a,
-                  Same<InterleavedBatch<const T, Location::device>> b, Same<BatchScalar<T>> beta,
-                  InterleavedBatch<T, Location::device> c, const GemmOptions& options = {},
+                  Same<InterleavedBatch<const T, L>> a, Same<InterleavedBatch<const T, L>> b,
+                  Same<BatchScalar<T>> beta, InterleavedBatch<T, L> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 
 // Groups of different shapes, and fully variable batches.
