@@ -1,129 +1,67 @@
 // Measures batched small GEMM on the GPU: checks the most promising configs of each case, times them, and
-// then times the best beside cuBLAS and the streaming ceiling, interleaved in one run. Writes rows with the
-// keys of docs and bench as JSON lines. A stand-alone program until `tilewright bench gemm_small` takes its
-// place.
+// then times the best beside cuBLAS and the streaming ceiling, interleaved in one run. Writes each case with
+// the keys of docs and bench as a JSON line as soon as it is done. A stand-alone program beside `tilewright
+// bench gemm_small`, for the searches that wisdom is made of.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
-#include <thread>
 
-#include "core/dispatch.hpp"
-#include "device/gpu_blas.hpp"
 #include "device/nvml.hpp"
 #include "gemm_small_check.hpp"
+#include "gemm_small_compile.hpp"
+#include "gemm_small_flags.hpp"
+#include "gemm_small_peers.hpp"
+#include "gemm_small_seeds.hpp"
+#include "kernel/gpu_stream.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright::bench {
 namespace {
 
-constexpr int device_alignment = 128;  // of the buffers that operands lie in, guards included
+using Clock = std::chrono::steady_clock;
 
-struct Flags {
-  std::vector<DType> dtypes = {DType::f64, DType::f32};
-  int first = 2, last = 32;
-  std::vector<int> betas = {1, 0};
-  std::size_t configs = 24;
-  std::size_t bytes = std::size_t(1) << 30;  // per operand
-  int repetitions = 11;
-  std::string share = "src", cache, json = "gemm_small.jsonl", command;
-  bool check_only = false;
-  bool variety = false;
-};
+constexpr std::int64_t few = 1000;  // batches up to this are judged and timed as small ones
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text)
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
-}
+// Ends the program when nothing has happened for a long time: a kernel that never returns must not cost the
+// rows that were to follow in another run. Whatever was measured is on disk.
+class Watchdog {
+ public:
+  Watchdog() : thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    stops_ = true;
+    thread_.join();
+  }
+  void begin(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    what_ = what;
+    since_ = Clock::now();
+  }
 
-Flags parse(int argc, char** argv) {
-  Flags flags;
-  for (int i = 0; i < argc; ++i) flags.command += (i == 0 ? "bench_gemm_small" : std::string(" ") + argv[i]);
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name == "--check-only") {
-      flags.check_only = true;
-      continue;
-    }
-    if (++i == argc) throw Error(ErrorCode::invalid_argument, name, name + " needs a value");
-    const std::string value = argv[i];
-    if (name == "--variety") {
-      flags.variety = value == "1";
-    } else if (name == "--dtype") {
-      flags.dtypes.clear();
-      for (const auto& one : split(value)) flags.dtypes.push_back(enum_from_string<DType>(one, "dtype"));
-    } else if (name == "--sizes") {
-      flags.first = std::atoi(value.c_str());
-      const auto colon = value.find(':');
-      flags.last = colon == std::string::npos ? flags.first : std::atoi(value.c_str() + colon + 1);
-    } else if (name == "--beta") {
-      flags.betas.clear();
-      for (const auto& one : split(value)) flags.betas.push_back(std::atoi(one.c_str()));
-    } else if (name == "--configs") {
-      flags.configs = static_cast<std::size_t>(std::atoi(value.c_str()));
-    } else if (name == "--megabytes") {
-      flags.bytes = static_cast<std::size_t>(std::atoi(value.c_str())) << 20;
-    } else if (name == "--repetitions") {
-      flags.repetitions = std::atoi(value.c_str());
-    } else if (name == "--share") {
-      flags.share = value;
-    } else if (name == "--cache") {
-      flags.cache = value;
-    } else if (name == "--json") {
-      flags.json = value;
-    } else {
-      throw Error(ErrorCode::invalid_argument, name, name + " is not a flag");
+ private:
+  void watch() {
+    constexpr std::chrono::seconds patience(60);
+    while (!stops_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const std::lock_guard lock(mutex_);
+      if (Clock::now() - since_ < patience) continue;
+      std::printf("HANGS %s\n", what_.c_str());
+      std::fflush(stdout);
+      std::_Exit(3);
     }
   }
-  return flags;
-}
 
-GemmProblem square(DType dtype, int n, int beta, std::int64_t count) {
-  GemmProblem p;
-  p.dtype = dtype;
-  p.m = p.n = p.k = n;
-  p.layout = Layout::strided;
-  p.batch_count = count;
-  p.beta = beta == 0 ? Scalar::zero : Scalar::one;
-  p.residency = Residency::cold;
-  p.location = Location::device;
-  return packed(p);
-}
-
-struct Trial {
-  GemmSmallConfig config;
-  JitBinary binary;
-  std::string fault;
-  std::unique_ptr<GemmSmallKernel> kernel;
-  double error = 0;
-  double seconds = 1e9;
+  std::mutex mutex_;
+  std::string what_ = "start";
+  Clock::time_point since_ = Clock::now();
+  std::atomic<bool> stops_ = false;
+  std::thread thread_;
 };
-
-// All configs of a case, compiled on every core.
-void compile_all(const StencilCompiler& compiler, const GemmSmallShape& shape, DType dtype, int capability,
-                 std::vector<Trial>& trials) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::thread::hardware_concurrency(); ++t)
-    threads.emplace_back([&] {
-      for (std::size_t i = next++; i < trials.size(); i = next++) try {
-          trials[i].binary = compile_gemm_small(compiler, shape, trials[i].config, dtype, capability);
-        } catch (const std::exception& error) {
-          trials[i].fault = error.what();
-        }
-    });
-  for (auto& thread : threads) thread.join();
-}
 
 class Bench {
  public:
@@ -136,262 +74,278 @@ class Bench {
         start_(gpu_),
         stop_(gpu_),
         nvml_(gpu_.limits().uuid),
-        a_(gpu_, flags.bytes),
-        b_(gpu_, flags.bytes),
-        c_(gpu_, flags.bytes),
         json_(flags.json) {
     blas_.set_stream(stream_.get());
-    json_ << nlohmann::json{{"command", flags.command}, {"device", gpu_.limits().name}}.dump() << '\n';
-    load_streams();
+    json_ << nlohmann::json{{"command", flags.command}, {"device", gpu_.limits().name}}.dump() << std::endl;
   }
 
-  void run() {
-    if (flags_.variety) return run_variety();
-    for (const DType dtype : flags_.dtypes)
-      for (int n = flags_.first; n <= flags_.last; ++n) {
-        std::vector<GemmSmallConfig> shortlist;
-        for (const int beta : flags_.betas) run_case(dtype, n, beta, shortlist);
-      }
+  // Returns the number of configs that were wrong.
+  std::size_t run() {
+    if (flags_.variety > 0) run_variety();
+    if (!flags_.groups.empty()) run_cases();
+    return wrong_;
   }
 
  private:
-  // Fills the buffers with uniform values; a block of them is repeated, with a period that no matrix size
-  // divides.
-  template <class R>
-  void fill_operands() {
-    std::mt19937_64 random(7);
-    std::uniform_real_distribution<R> uniform(R(-0.5), R(0.5));
-    std::vector<R> values((16u << 20) / sizeof(R) - 16);
-    for (GpuBuffer* buffer : {&a_, &b_, &c_}) {
-      for (R& value : values) value = uniform(random);
-      const std::size_t bytes = std::min(buffer->bytes(), values.size() * sizeof(R));
-      buffer->write(values.data(), bytes);
-      buffer->repeat(bytes);
+  bool out_of_time() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count() > flags_.deadline_s;
+  }
+
+  // Problems of every kind with configs drawn from the whole space: only checked, not timed.
+  void run_variety() {
+    std::mt19937 random(99);
+    std::deque<Job> jobs;
+    for (int i = 0; i < flags_.variety; ++i) {
+      const DType dtype = flags_.cases.dtypes[static_cast<std::size_t>(i) % flags_.cases.dtypes.size()];
+      Job job{{"variety", any_case(dtype, random)}, {}, {}, 0};
+      job.shape = shape_of(job.named.one);
+      const auto space = gemm_small_space(job.shape, dtype, gpu_.limits());
+      for (auto config : space.sample(flags_.configs, random)) {
+        if (config.k_unroll == 0) config.k_unroll = std::min(4, job.shape.k);
+        const double work = double(config.matrices_per_block) * job.shape.m * job.shape.n * (job.shape.k + 1);
+        if (space.contains(config) && work < 3e5) job.trials.push_back({config, {}, {}, nullptr});
+      }
+      jobs.push_back(std::move(job));
     }
-  }
-
-  struct Stream {
-    std::string name;
-    GpuModule module;
-    GpuFunction function;
-    GpuLaunch launch;
-  };
-  void load_stream(bool reads_c, const std::string& name, const std::string& expression, unsigned threads,
-                   unsigned shared) {
-    const JitBinary binary =
-        compiler_.compile({"kernel/gpu_stream.cuh", expression, "", gpu_.limits().compute_capability});
-    GpuModule module(gpu_, binary.code);
-    GpuFunction function = module.function(binary.function, static_cast<int>(shared));
-    const int fit = function.blocks_per_multiprocessor(static_cast<int>(threads), static_cast<int>(shared));
-    const GpuLaunch launch{static_cast<unsigned>(gpu_.limits().multiprocessors * fit), threads, shared};
-    streams_[reads_c].push_back({name, std::move(module), function, launch});
-  }
-  void load_streams() {
-    for (const bool reads_c : {false, true}) {
-      const char* text = reads_c ? "true" : "false";
-      load_stream(reads_c, "plain", fmt::format("tilewright::gpu_stream_plain<{}>", text), 256, 0);
-      for (const auto& [bytes, stages, threads] : {std::array{8192, 2, 128}, std::array{8192, 3, 128},
-                                                   std::array{16384, 2, 256}, std::array{4096, 4, 64}})
-        load_stream(reads_c, fmt::format("bulk {}x{}", bytes, stages),
-                    fmt::format("tilewright::gpu_stream_bulk<{}, {}, {}, {}>", text, bytes, stages, threads),
-                    static_cast<unsigned>(threads), static_cast<unsigned>(3 * bytes * stages + 8 * stages));
+    CompilePool pool(compiler_, gpu_.limits().compute_capability, jobs, 64);
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < jobs.size() && !out_of_time(); ++i) {
+      watchdog_.begin("compiling");
+      Job& job = pool.take(i);
+      check_trials(job);
+      right += job.trials.size();
+      job.trials.clear();
     }
+    std::printf("variety: %zu right, %zu wrong\n", right, wrong_);
+    json_ << nlohmann::json{{"variety_right", right}, {"variety_wrong", wrong_}}.dump() << std::endl;
   }
 
-  template <class F>
-  double time_once(F&& call) {
-    start_.record(stream_.get());
-    call();
-    stop_.record(stream_.get());
-    stop_.synchronize();
-    return stop_.seconds_since(start_);
+  static GemmSmallShape shape_of(const SmallCase& one) {
+    return gemm_small_shape(one.problem, alignment_of(one), one.scalars_vary);
   }
 
-  void launch(const Trial& trial, const GemmProblem& p) {
-    dispatch(p.dtype, [&]<class T>() {
-      const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      trial.kernel->launch({a_.as<void>(), b_.as<void>(), c_.as<void>(), &alpha, &beta, p.batch_count},
-                           stream_.get());
-    });
-  }
-  void launch_blas(const GemmProblem& p) {
-    dispatch(p.dtype, [&]<class T>() {
-      const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      GpuBlas::Batch batch{
-          p.dtype,    p.op_a,        p.op_b,        int(p.m),   int(p.n),      int(p.k),
-          &alpha,     a_.as<void>(), int(p.lda),    p.stride_a, b_.as<void>(), int(p.ldb),
-          p.stride_b, &beta,         c_.as<void>(), int(p.ldc), p.stride_c,    int(p.batch_count)};
-      blas_.gemm_strided(batch);
-    });
-  }
-  void launch_stream(const Stream& stream) {
-    struct {
-      const double* a;
-      const double* b;
-      double* c;
-      long long count;
-    } args{a_.as<double>(), b_.as<double>(), c_.as<double>(), static_cast<long long>(c_.bytes() / 8)};
-    stream.function.launch(stream.launch, &args, stream_.get());
-  }
-
-  std::vector<Trial> candidates(const GemmProblem& p, const std::vector<GemmSmallConfig>& shortlist) {
-    const GemmSmallShape shape = gemm_small_shape(p, device_alignment);
+  // The promising configs of a case, and those that were good before.
+  std::vector<Trial> candidates(const Job& job, const Seeds& seeds) const {
+    const GemmProblem& p = job.named.one.problem;
+    const std::int64_t count = p.batch_count <= few ? p.batch_count : 0;
+    std::vector<GemmSmallConfig> configs =
+        gemm_small_promising(job.shape, p.dtype, gpu_.limits(), flags_.configs, count);
+    const auto space = gemm_small_space(job.shape, p.dtype, gpu_.limits());
+    for (const GemmSmallConfig& config : seeds.of(p))
+      if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
+        configs.push_back(config);
     std::vector<Trial> trials;
-    const auto configs =
-        shortlist.empty() ? gemm_small_promising(shape, p.dtype, gpu_.limits(), flags_.configs) : shortlist;
-    for (const auto& config : configs) trials.push_back({config, {}, {}, nullptr});
-    compile_all(compiler_, shape, p.dtype, gpu_.limits().compute_capability, trials);
-    SmallChecker checker(gpu_, p);
-    for (Trial& trial : trials) {
+    for (const GemmSmallConfig& config : configs) trials.push_back({config, {}, {}, nullptr});
+    return trials;
+  }
+
+  void run_cases() {
+    const Seeds seeds(flags_.seeds);
+    std::deque<Job> jobs;
+    std::size_t number = 0;
+    for (const std::string& group : flags_.groups)
+      for (NamedCase& named : cases_of(group, flags_.cases)) {
+        if (number++ % flags_.shards != flags_.shard) continue;
+        Job job{std::move(named), {}, {}, 0};
+        job.shape = shape_of(job.named.one);
+        jobs.push_back(std::move(job));
+      }
+    choose_candidates(jobs, seeds);
+    streams_.emplace(gpu_, compiler_);
+    CompilePool pool(compiler_, gpu_.limits().compute_capability, jobs, 16);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (out_of_time()) {
+        std::printf("out of time after %zu of %zu cases\n", i, jobs.size());
+        break;
+      }
+      watchdog_.begin("compiling");
+      Job& job = pool.take(i);
+      run_case(job);
+      job.trials.clear();
+    }
+  }
+  // The forecasts of hundreds of cases take seconds on one core.
+  void choose_candidates(std::deque<Job>& jobs, const Seeds& seeds) const {
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      threads.emplace_back([&] {
+        for (std::size_t i = next++; i < jobs.size(); i = next++) jobs[i].trials = candidates(jobs[i], seeds);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // Loads and checks; leaves the right ones.
+  void check_trials(Job& job) {
+    const GemmProblem& p = job.named.one.problem;
+    for (Trial& trial : job.trials) {
       if (!trial.fault.empty()) continue;
+      watchdog_.begin(to_string(p) + " " + describe(trial.config));
       try {
-        trial.kernel = std::make_unique<GemmSmallKernel>(gpu_, trial.binary, shape, trial.config, p.dtype);
-        const CheckResult result = checker.check(*trial.kernel);
+        trial.kernel =
+            std::make_unique<GemmSmallKernel>(gpu_, trial.binary, job.shape, trial.config, p.dtype);
+        const CheckResult result = check_small(gpu_, job.named.one, *trial.kernel);
         trial.fault = result.fault;
         trial.error = result.error;
       } catch (const Error& error) {
         trial.fault = error.what();
       }
     }
-    for (const Trial& trial : trials)
-      if (!trial.fault.empty())
-        std::printf("FAULT %s %s: %s\n", to_string(p).c_str(), describe(trial.config).c_str(),
-                    trial.fault.substr(0, 600).c_str());
-    std::erase_if(trials, [](const Trial& trial) { return !trial.fault.empty(); });
-    return trials;
-  }
-
-  // Problems of every kind with configs drawn from the whole space: only checked, not timed.
-  void run_variety() {
-    std::mt19937 random(99);
-    std::size_t right = 0, wrong = 0;
-    for (const DType dtype : flags_.dtypes)
-      for (int i = 0; i < flags_.repetitions; ++i) {
-        const GemmProblem p = any_problem(dtype, random);
-        const auto space = gemm_small_space(gemm_small_shape(p, device_alignment), dtype, gpu_.limits());
-        auto configs = space.sample(flags_.configs, random);
-        for (auto& config : configs) config.k_unroll = config.k_unroll == 0 ? 4 : config.k_unroll;
-        const std::size_t asked = configs.size();
-        const std::size_t passed = candidates(p, configs).size();
-        right += passed;
-        wrong += asked - passed;
-      }
-    std::printf("variety: %zu right, %zu wrong\n", right, wrong);
-  }
-
-  static GemmProblem any_problem(DType dtype, std::mt19937& random) {
-    const auto below = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };
-    GemmProblem p;
-    p.dtype = dtype;
-    const std::int64_t most = below(4) == 0 ? 64 : 12;
-    p.m = 1 + below(static_cast<unsigned>(most));
-    p.n = 1 + below(static_cast<unsigned>(most));
-    p.k = 1 + below(static_cast<unsigned>(most));
-    p.op_a = static_cast<Op>(below(3));
-    p.op_b = static_cast<Op>(below(3));
-    p.layout = Layout::strided;
-    p.batch_count = 100000;
-    p.alpha = below(2) == 0 ? Scalar::one : Scalar::general;
-    p.beta = static_cast<Scalar>(below(3));
-    if (below(3) == 0) {
-      p.lda = p.a_rows() + below(4);
-      p.ldb = p.b_rows() + below(4);
-      p.ldc = p.m + below(4);
+    for (const Trial& trial : job.trials) {
+      if (trial.fault.empty()) continue;
+      ++wrong_;
+      const std::string text = trial.fault.substr(0, 600);
+      std::printf("FAULT %s %s: %s\n", to_string(p).c_str(), describe(trial.config).c_str(), text.c_str());
+      json_ << nlohmann::json{{"fault", text},
+                              {"problem", to_string(p)},
+                              {"shape", to_json(job.shape)},
+                              {"config", to_json(trial.config)}}
+                   .dump()
+            << std::endl;
     }
-    p = packed(p);
-    if (below(5) == 0) p.stride_b = 0;
-    if (below(6) == 0) p.stride_a = 0;
-    return p;
+    std::fflush(stdout);
+    std::erase_if(job.trials, [](const Trial& trial) { return !trial.fault.empty(); });
   }
 
-  void run_case(DType dtype, int n, int beta, std::vector<GemmSmallConfig>& shortlist) {
-    const std::int64_t count = static_cast<std::int64_t>(flags_.bytes) / (n * n * size_bytes(dtype));
-    const GemmProblem p = square(dtype, n, beta, count);
-    std::vector<Trial> trials = candidates(p, shortlist);
-    if (trials.empty()) {
+  // Fills the buffers with uniform values of the dtype's real type; a block of them is repeated, with a
+  // period that no matrix size divides.
+  template <class R>
+  void fill_operands() {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<R> uniform(R(-0.5), R(0.5));
+    std::vector<R> values((16u << 20) / sizeof(R) - 16);
+    for (GpuBuffer& buffer : buffers_) {
+      for (R& value : values) value = uniform(random);
+      const std::size_t bytes = std::min(buffer.bytes(), values.size() * sizeof(R));
+      buffer.write(values.data(), bytes);
+      buffer.repeat(bytes);
+    }
+  }
+  void prepare_buffers(DType dtype) {
+    if (buffers_.empty())
+      for (int i = 0; i < 3; ++i) buffers_.emplace_back(gpu_, flags_.cases.bytes);
+    const bool single = dtype == DType::f32 || dtype == DType::c64;
+    if (filled_ == single) return;
+    single ? fill_operands<float>() : fill_operands<double>();
+    filled_ = single;
+  }
+
+  template <class F>
+  double time_once(F&& call, int times = 1) {
+    start_.record(stream_.get());
+    for (int i = 0; i < times; ++i) call();
+    stop_.record(stream_.get());
+    stop_.synchronize();
+    return stop_.seconds_since(start_) / times;
+  }
+
+  void run_case(Job& job) {
+    check_trials(job);
+    const GemmProblem& p = job.named.one.problem;
+    if (job.trials.empty()) {
       std::printf("%s: nothing ran\n", to_string(p).c_str());
       return;
     }
     if (flags_.check_only) {
-      std::printf("%s: %zu configs right\n", to_string(p).c_str(), trials.size());
+      std::printf("%s: %zu configs right\n", to_string(p).c_str(), job.trials.size());
       return;
     }
-    if (filled_ != dtype) {
-      size_bytes(dtype) / (is_complex(dtype) ? 2 : 1) == 4 ? fill_operands<float>() : fill_operands<double>();
-      filled_ = dtype;
+    prepare_buffers(p.dtype);
+    std::mt19937 random(5);
+    const SmallBatch batch(job.named.one, p.batch_count, random);
+    DeviceArrays arrays(gpu_, batch);
+    arrays.set_all(buffers_[0].as<char>(), buffers_[1].as<char>(), buffers_[2].as<char>());
+    GemmSmallOperands operands =
+        arrays.operands(buffers_[0].as<void>(), buffers_[1].as<void>(), buffers_[2].as<void>());
+    // Values of any type: one, or what the buffers hold.
+    const auto scalars = dispatch(p.dtype, [&]<class T>() {
+      const T pair[2] = {T(1), T(p.beta == Scalar::zero ? 0 : 1)};
+      return std::string(reinterpret_cast<const char*>(pair), sizeof(pair));
+    });
+    operands.alpha = scalars.data();
+    operands.beta = scalars.data() + size_bytes(p.dtype);
+    operands.alphas = operands.betas = buffers_[0].as<void>();
+    const int times = p.batch_count <= few ? 100 : 1;
+    const auto ours = [&](const Trial& trial) { trial.kernel->launch(operands, stream_.get()); };
+    for (Trial& trial : job.trials) {  // screening
+      watchdog_.begin(to_string(p) + " " + describe(trial.config));
+      ours(trial);
+      std::vector<double> samples;
+      for (int r = 0; r < 3; ++r) samples.push_back(time_once([&] { ours(trial); }, times));
+      trial.seconds = estimate(samples).centre;
     }
-    for (Trial& trial : trials) {  // screening
-      launch(trial, p);
-      std::vector<double> times;
-      for (int r = 0; r < 3; ++r) times.push_back(time_once([&] { launch(trial, p); }));
-      trial.seconds = estimate(times).centre;
-    }
-    std::stable_sort(trials.begin(), trials.end(),
+    std::stable_sort(job.trials.begin(), job.trials.end(),
                      [](const Trial& x, const Trial& y) { return x.seconds < y.seconds; });
-    if (trials.size() > 3) {
-      if (shortlist.empty())
-        for (std::size_t i = 0; i < std::min<std::size_t>(8, trials.size()); ++i)
-          shortlist.push_back(trials[i].config);
-      trials.resize(3);
-    }
-    compare_case(p, trials);
+    if (job.trials.size() > 3) job.trials.resize(3);
+    compare_case(job, batch, ours, times);
+  }
+
+  static Estimate centre(std::vector<double> samples) {
+    samples.erase(samples.begin());  // warm-up
+    return estimate(std::move(samples));
   }
 
   // Ours, cuBLAS and the streaming loops in turn, in every repetition.
-  void compare_case(const GemmProblem& p, std::vector<Trial>& trials) {
-    const bool reads_c = p.beta != Scalar::zero;
-    std::vector<std::vector<double>> ours(trials.size()), stream(streams_[reads_c].size());
-    std::vector<double> peer;
+  template <class Ours>
+  void compare_case(Job& job, const SmallBatch& batch, const Ours& ours, int times) {
+    const bool reads_c = job.shape.reads_c;
+    const std::vector<GpuStreams::Loop>& loops = streams_->loops(reads_c);
+    const double length = double(flags_.cases.bytes);
+    const GpuStreamMix mix{length, length, length, reads_c};
+    std::vector<double> moved(loops.size());
+    BlasPeer peer(blas_, gpu_, batch, buffers_[0].as<void>(), buffers_[1].as<void>(), buffers_[2].as<void>());
+    std::vector<std::vector<double>> own(job.trials.size()), stream(loops.size());
+    std::vector<double> other;
     for (int r = -1; r < flags_.repetitions; ++r) {
-      for (std::size_t i = 0; i < trials.size(); ++i)
-        ours[i].push_back(time_once([&] { launch(trials[i], p); }));
+      watchdog_.begin(to_string(job.named.one.problem));
+      for (std::size_t i = 0; i < own.size(); ++i)
+        own[i].push_back(time_once([&] { ours(job.trials[i]); }, times));
       // The slowest peers (small n) take 200 times as long; a few samples of those say enough.
-      if (r < 3 || peer.back() < 0.02) peer.push_back(time_once([&] { launch_blas(p); }));
-      for (std::size_t i = 0; i < stream.size(); ++i)
-        stream[i].push_back(time_once([&] { launch_stream(streams_[reads_c][i]); }));
+      if (!peer.name().empty() && (r < 2 || other.back() < 0.02))
+        other.push_back(time_once([&] { peer.launch(); }, times));
+      for (std::size_t i = 0; i < loops.size(); ++i)
+        stream[i].push_back(time_once([&] {
+          moved[i] = GpuStreams::launch(loops[i], mix, buffers_[0].as<void>(), buffers_[1].as<void>(),
+                                        buffers_[2].as<void>(), stream_.get());
+        }));
     }
-    const GpuReadings readings = nvml_.read();
-    const auto centre = [](std::vector<double>& samples) {
-      samples.erase(samples.begin());  // warm-up
-      return estimate(samples);
-    };
-    double ceiling = 0;
-    std::string ceiling_name;
-    nlohmann::json ceilings = nlohmann::json::object();
-    for (std::size_t i = 0; i < stream.size(); ++i) {
-      const double rate = (reads_c ? 4.0 : 3.0) * double(c_.bytes()) / centre(stream[i]).centre * 1e-9;
-      ceilings[streams_[reads_c][i].name] = rate;
-      if (rate > ceiling) {
-        ceiling = rate;
-        ceiling_name = streams_[reads_c][i].name;
-      }
+    Result result;
+    result.ceilings = nlohmann::json::object();
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const double rate = moved[i] / centre(stream[i]).centre * 1e-9;
+      result.ceilings[loops[i].name] = rate;
+      result.ceiling = std::max(result.ceiling, rate);
     }
-    std::size_t best = 0;
+    result.bound_s = batch.bound_bytes() / (result.ceiling * 1e9);
+    result.flops = batch.flop_count();
     std::vector<Estimate> estimates;
-    for (auto& samples : ours) estimates.push_back(centre(samples));
-    for (std::size_t i = 0; i < estimates.size(); ++i)
-      if (estimates[i].centre < estimates[best].centre) best = i;
-    const Estimate peer_estimate = centre(peer);
-    const double bound_s = bytes(p) / (ceiling * 1e9);
-    write_row(p, "tilewright", estimates[best], &trials[best], bound_s, ceiling, ceilings, readings);
-    write_row(p, "cublas_strided", peer_estimate, nullptr, bound_s, ceiling, ceilings, readings);
-    std::printf(
-        "%-4s n=%-2d beta=%d  %8.1f GF/s  share %.3f  cuBLAS %8.1f (%.3f)  ratio %6.2f  B %.0f (%s)  %s\n",
-        to_string(p.dtype).c_str(), int(p.n), reads_c ? 1 : 0, flops(p) / estimates[best].centre * 1e-9,
-        bound_s / estimates[best].centre, flops(p) / peer_estimate.centre * 1e-9,
-        bound_s / peer_estimate.centre, peer_estimate.centre / estimates[best].centre, ceiling,
-        ceiling_name.c_str(), describe(trials[best].config).c_str());
+    for (const auto& samples : own) estimates.push_back(centre(samples));
+    const auto best =
+        std::min_element(estimates.begin(), estimates.end(),
+                         [](const Estimate& x, const Estimate& y) { return x.centre < y.centre; });
+    const Trial& winner = job.trials[static_cast<std::size_t>(best - estimates.begin())];
+    write_row(job, "tilewright", *best, &winner, result);
+    const Estimate theirs = other.empty() ? Estimate{} : centre(other);
+    if (!other.empty()) write_row(job, peer.name(), theirs, nullptr, result);
+    std::printf("%-11s %s  %8.1f GF/s  share %.3f  peer ratio %6.2f  B %.0f  %s\n", job.named.group.c_str(),
+                to_string(job.named.one.problem).c_str(), result.flops / best->centre * 1e-9,
+                result.bound_s / best->centre, theirs.centre / best->centre, result.ceiling,
+                describe(winner.config).c_str());
     std::fflush(stdout);
   }
 
-  static void add_readings(const GpuReadings& readings, nlohmann::json& metrics) {
-    if (readings.clock_mhz) metrics["clock_mhz"] = *readings.clock_mhz;
-    if (readings.memory_clock_mhz) metrics["memory_clock_mhz"] = *readings.memory_clock_mhz;
-    if (readings.temperature_c) metrics["temperature_c"] = *readings.temperature_c;
-  }
+  struct Result {
+    double bound_s = 0, ceiling = 0, flops = 0;
+    nlohmann::json ceilings;
+  };
 
-  static nlohmann::json case_row(const GemmProblem& p, const char* impl) {
+  static nlohmann::json case_row(const Job& job, const std::string& impl) {
+    const GemmProblem& p = job.named.one.problem;
+    const bool pointers = p.layout == Layout::pointer || p.layout == Layout::variable;
+    nlohmann::json order = nullptr;
+    if (pointers) order = "random";
     return {{"family", "gemm_small"},
+            {"group", job.named.group},
             {"problem", to_string(p)},
             {"dtype", to_string(p.dtype)},
             {"op", op_pair(p)},
@@ -401,14 +355,18 @@ class Bench {
             {"lda", p.lda},
             {"ldb", p.ldb},
             {"ldc", p.ldc},
-            {"layout", "strided"},
+            {"layout", to_string(p.layout)},
+            {"block", p.block},
             {"batch_count", p.batch_count},
             {"alpha", 1},
             {"beta", p.beta == Scalar::zero ? 0 : 1},
-            {"residency", "cold"},
+            {"scalars_vary", job.named.one.scalars_vary},
+            {"smallest", job.named.one.smallest},
+            {"square", job.named.one.square},
+            {"residency", to_string(p.residency)},
             {"location", "device"},
             {"memory", nullptr},
-            {"pointer_order", nullptr},
+            {"pointer_order", order},
             {"numa", nullptr},
             {"threads", nullptr},
             {"target", "gpu"},
@@ -416,29 +374,31 @@ class Bench {
             {"impl", impl}};
   }
 
-  void write_row(const GemmProblem& p, const char* impl, const Estimate& e, const Trial* trial,
-                 double bound_s, double ceiling, const nlohmann::json& ceilings,
-                 const GpuReadings& readings) {
-    nlohmann::json row = case_row(p, impl);
+  void write_row(const Job& job, const std::string& impl, const Estimate& e, const Trial* trial,
+                 const Result& result) {
+    nlohmann::json row = case_row(job, impl);
     row["seconds"] = e.centre;
     row["seconds_low"] = e.low;
     row["seconds_high"] = e.high;
     row["samples"] = e.samples;
-    row["gflops"] = flops(p) / e.centre * 1e-9;
-    row["bound_gflops"] = flops(p) / bound_s * 1e-9;
-    row["bound_share"] = bound_s / e.centre;
+    row["gflops"] = result.flops / e.centre * 1e-9;
+    row["bound_gflops"] = result.flops / result.bound_s * 1e-9;
+    row["bound_share"] = result.bound_s / e.centre;
     row["bound_kind"] = "memory";
-    row["ceiling"] = ceiling;
+    row["ceiling"] = result.ceiling;
     row["energy_j"] = row["watts"] = row["gflops_per_watt"] = nullptr;
     row["energy_note"] = "a case is shorter than the meter's update";
-    nlohmann::json metrics = {{"streaming_gbs", ceilings}};
-    add_readings(readings, metrics);
+    nlohmann::json metrics = {{"streaming_gbs", result.ceilings}};
+    const GpuReadings readings = nvml_.read();
+    if (readings.clock_mhz) metrics["clock_mhz"] = *readings.clock_mhz;
+    if (readings.memory_clock_mhz) metrics["memory_clock_mhz"] = *readings.memory_clock_mhz;
+    if (readings.temperature_c) metrics["temperature_c"] = *readings.temperature_c;
     if (trial != nullptr) {
       row["config"] = to_json(trial->config);
       row["error"] = trial->error;
       row["error_bound"] = 1;
       const StencilReport report = stencil_report(trial->binary.log);
-      const GemmSmallCost cost = gemm_small_cost(gemm_small_shape(p), trial->config, p.dtype);
+      const GemmSmallCost cost = gemm_small_cost(job.shape, trial->config, job.named.one.problem.dtype);
       metrics["registers"] = report.registers;
       metrics["spill_bytes"] = report.spill_bytes;
       metrics["shared_bytes"] = trial->kernel->shared_bytes();
@@ -460,6 +420,7 @@ class Bench {
   }
 
   Flags flags_;
+  Clock::time_point begin_ = Clock::now();
   Gpu gpu_;
   Gpu::Current current_;
   StencilCompiler compiler_;
@@ -467,10 +428,12 @@ class Bench {
   GpuStream stream_;
   GpuEvent start_, stop_;
   Nvml nvml_;
-  GpuBuffer a_, b_, c_;
+  std::vector<GpuBuffer> buffers_;
   std::ofstream json_;
-  std::vector<Stream> streams_[2];
-  std::optional<DType> filled_;
+  std::optional<GpuStreams> streams_;
+  std::optional<bool> filled_;
+  std::size_t wrong_ = 0;
+  Watchdog watchdog_;
 };
 
 }  // namespace
@@ -478,10 +441,9 @@ class Bench {
 
 int main(int argc, char** argv) {
   try {
-    tilewright::bench::Bench(tilewright::bench::parse(argc, argv)).run();
+    return tilewright::bench::Bench(tilewright::bench::parse(argc, argv)).run() == 0 ? 0 : 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gemm_small: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

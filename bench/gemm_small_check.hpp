@@ -1,32 +1,17 @@
 // Checks kernels of batched small GEMM on the GPU against plain loops on the host: partial tiles, more turns
-// than stages, guard bytes on both sides of C, and NaN in a C that beta = 0 must not read.
+// than stages, guard bytes on both sides of C, NaN that must not be read, and bad problems of pointer
+// batches, which get their codes and harm no other.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
+#include "gemm_small_data.hpp"
 #include "kernel/gpu_gemm_small.hpp"
 
 namespace tilewright::bench {
 
-struct CheckResult {
-  double error = 0;   // largest element error over its bound; above 1 is wrong
-  std::string fault;  // "" = none
-};
+// The alignment of the buffers that operands lie in, less the case's shift.
+int alignment_of(const SmallCase& one);
 
-class SmallChecker {
- public:
-  SmallChecker(const Gpu& gpu, const GemmProblem& problem);
-  // The kernel must be one for the problem's shape.
-  CheckResult check(const GemmSmallKernel& kernel);
-
- private:
-  template <class T>
-  CheckResult check_typed(const GemmSmallKernel& kernel);
-
-  const Gpu& gpu_;
-  GemmProblem problem_;
-};
+// The kernel must be one for the case's shape.
+CheckResult check_small(const Gpu& gpu, const SmallCase& one, const GemmSmallKernel& kernel);
 
 }  // namespace tilewright::bench

@@ -12,6 +12,7 @@
 
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gpu_layout.hpp"
 #endif
 
 namespace tilewright {
@@ -57,7 +58,12 @@ TEST(GemmSmall, ShapeKeepsWhatEntersTheCode) {
   EXPECT_TRUE(shape.trans_a && !shape.trans_b && !shape.conj_a && shape.reads_c);
   EXPECT_EQ(shape.step_a, GemmSmallStep::packed);
   EXPECT_EQ(shape.step_b, GemmSmallStep::broadcast);
-  EXPECT_EQ(shape.step_c, GemmSmallStep::strided);
+  // A gap that shares sectors with the columns is loaded with them; a larger one is not.
+  EXPECT_EQ(shape.step_c, GemmSmallStep::packed);
+  EXPECT_EQ(shape.ldc, 7);
+  p.ldc = 27;
+  p.stride_c = 27 * 13;
+  EXPECT_EQ(gemm_small_shape(p).step_c, GemmSmallStep::strided);
   EXPECT_THROW(gemm_small_shape(strided(DType::f64, 65, 2, 2)), Error);
 }
 
@@ -247,6 +253,22 @@ TEST(GemmSmall, ShippedConfigsDoNotSpill) {
     ++compiled;
   }
   EXPECT_GT(compiled, 0);
+}
+
+TEST(GemmSmall, LayoutConversionsCompile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(gpu_layout_piece(4).elements, 4);
+  EXPECT_EQ(gpu_layout_piece(1000).elements, 32);
+  for (const bool interleaves : {true, false}) {
+    const JitBinary binary = compile_gpu_layout(*compiler, interleaves ? DType::c128 : DType::f32,
+                                                interleaves, gpu_layout_piece(9), 90);
+    EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0);
+  }
 }
 
 TEST(GemmSmall, CompileErrorsNameTheConfig) {

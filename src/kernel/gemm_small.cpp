@@ -14,17 +14,14 @@ namespace {
 void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
                    const GpuLimits& limits) {
   using C = GemmSmallConfig;
-  const int bytes = static_cast<int>(size_bytes(dtype));
   space.axis(&C::columns_together, {false, true});
   space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles",
                 [](const C& c) { return c.persistent || c.stages == 1; });
   space.axis(&C::blocks_per_sm, {0, 1, 2, 3, 4, 6, 8});
-  space.require("the blocks that registers are limited for fit the device", [=](const C& c) {
+  space.require("the registers and threads of the blocks that are asked for exist", [=](const C& c) {
     return c.blocks_per_sm * c.threads <= limits.threads_per_multiprocessor &&
-           c.blocks_per_sm * (gemm_small_memory(s, c, bytes).total_bytes + limits.shared_bytes_reserved) <=
-               limits.shared_bytes_per_multiprocessor &&
            c.blocks_per_sm * c.threads * gemm_small_registers(c, dtype) <=
                limits.registers_per_multiprocessor;
   });
@@ -182,8 +179,8 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
   space.require("a single stage cannot be loaded before its store has been read",
                 [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
-  space.axis(&C::thread_m, gemm_small_up_to(s.m, {1, 2, 3, 4, 6, 8, 16}));
-  space.axis(&C::thread_n, gemm_small_up_to(s.n, {1, 2, 3, 4, 6, 8, 16}));
+  space.axis(&C::thread_m, gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8, 16}));
+  space.axis(&C::thread_n, gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16}));
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {

@@ -186,8 +186,8 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
                                                   std::int64_t problem_count) {
   const bool complex = is_complex(dtype);
   Shortlist list(s, dtype, limits, problem_count);
-  for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 6, 8}))
-    for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 6, 8, 16})) {
+  for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8}))
+    for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16})) {
       GemmSmallConfig c;
       c.matrices_per_block = 32;  // any count for which a warp is full
       c.thread_m = thread_m;

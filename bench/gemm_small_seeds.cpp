@@ -1,0 +1,35 @@
+// Reads seeds and finds those of a problem.
+#include "gemm_small_seeds.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace tilewright::bench {
+
+Seeds::Seeds(const std::string& path) {
+  if (path.empty()) return;
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, "--seeds", "'" + path + "' cannot be read");
+  for (std::string line; std::getline(file, line);) {
+    const auto row = nlohmann::json::parse(line);
+    if (row.value("family", "") != "gemm_small" || !row.contains("config")) continue;
+    seeds_.push_back({parse_problem(row.at("problem")), from_json<GemmSmallConfig>(row.at("config"))});
+  }
+}
+
+std::vector<GemmSmallConfig> Seeds::of(const GemmProblem& p) const {
+  std::vector<GemmSmallConfig> configs;
+  for (const Seed& seed : seeds_) {
+    const GemmProblem& q = seed.problem;
+    if (q.dtype != p.dtype || q.op_a != p.op_a || q.op_b != p.op_b || q.m != p.m || q.n != p.n ||
+        q.k != p.k || q.layout != Layout::strided || p.layout != Layout::strided || q.beta != p.beta)
+      continue;
+    configs.push_back(seed.config);
+    if (seed.config.load == GemmSmallLoad::direct) continue;
+    configs.push_back(seed.config);
+    configs.back().shift_bytes = 128;
+  }
+  return configs;
+}
+
+}  // namespace tilewright::bench

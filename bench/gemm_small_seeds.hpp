@@ -1,0 +1,29 @@
+// Configs that earlier runs found, as further candidates: records of wisdom or rows of results.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "kernel/gemm_small_config.hpp"
+
+namespace tilewright::bench {
+
+class Seeds {
+ public:
+  // JSON lines; "" = none. Lines without a problem and a config are passed over.
+  explicit Seeds(const std::string& path);
+
+  // Of strided problems with the same type, operations and sizes: each as it is, and with its tiles lying as
+  // they lie in lines of memory.
+  std::vector<GemmSmallConfig> of(const GemmProblem& problem) const;
+
+ private:
+  struct Seed {
+    GemmProblem problem;
+    GemmSmallConfig config;
+  };
+  std::vector<Seed> seeds_;
+};
+
+}  // namespace tilewright::bench
