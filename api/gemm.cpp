@@ -122,8 +122,7 @@ class FixedCall {
     Operands o = operands();
     o.stream = options.stream;
     GemmOptions with_alignment = options;
-    if (problem_.layout != Layout::pointer)
-      with_alignment.align_bytes = common_alignment(problem_.dtype, o.a, o.b, o.c);
+    with_alignment.align_bytes = common_alignment(problem_, o.a, o.b, o.c);
     execute(*find_plan(context.impl(), problem_, with_alignment), o);
   }
 

@@ -161,7 +161,7 @@ namespace {
 GemmOptions gpu_options(const BenchPlan& plan, const BenchCase& bench_case) {
   GemmOptions options = bench_case.options;
   options.device = plan.device;
-  options.align_bytes = 16;
+  options.align_bytes = 0;  // that of allocations
   return options;
 }
 
@@ -205,7 +205,7 @@ class GpuRun {
   // The promising configs of the space, compiled side by side; those that do not compile or fit are left out.
   void add_configs() {
     if (m_.plan.configs == 0 || case_.problem.layout == Layout::pointer) return;
-    const auto configs = gemm_small_promising(gemm_small_shape(case_.problem), case_.problem.dtype,
+    const auto configs = gemm_small_promising(gemm_small_shape(case_.problem, 128), case_.problem.dtype,
                                               m_.gpu.limits(), std::size_t(m_.plan.configs));
     std::vector<GemmOptions> all;
     for (const GemmSmallConfig& config : configs) {

@@ -26,7 +26,7 @@ class Launches {
         memory_(machine_->gpu(), std::size_t(3 * problem_.batch_count * 16 * 8)),
         stream_(machine_->gpu()),
         config_(from_json<GemmSmallConfig>(plan_.impl().gpu->config())),
-        kernel_(machine_->gemm_small(gemm_small_shape(problem_), config_, problem_.dtype, true)),
+        kernel_(machine_->gemm_small(gemm_small_shape(problem_, 128), config_, problem_.dtype, true)),
         geometry_(kernel_->geometry(problem_.batch_count)) {
     memory_.fill(0, stream_.get());
     a_ = memory_.as<double>(), b_ = a_ + problem_.batch_count * 16, c_ = b_ + problem_.batch_count * 16;

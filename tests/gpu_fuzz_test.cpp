@@ -36,13 +36,18 @@ class Source {
     const std::int64_t longest = below(6) == 0 ? 64 : below(2) == 0 ? 32 : 10;
     p.m = 1 + below(longest), p.n = 1 + below(longest), p.k = 1 + below(longest);
     p.op_a = static_cast<Op>(below(3)), p.op_b = static_cast<Op>(below(3));
-    p.layout = Layout::strided;
+    const std::int64_t kind = below(8);
+    p.layout = kind == 0 ? Layout::pointer : kind == 1 ? Layout::block_interleaved : Layout::strided;
+    if (kind == 1) p.block = std::int64_t(1) << below(9);
     p.location = Location::device;
     p.beta = static_cast<Scalar>(below(3));
     p.alpha = below(2) == 0 ? Scalar::one : Scalar::general;
-    const bool padded = below(3) == 0, broadcast_a = below(6) == 0, broadcast_b = below(5) == 0;
-    base.draw.offset = p.dtype != DType::c128 && below(5) == 0 ? 1 : 0;
-    base.options.align_bytes = base.draw.offset == 0 ? 16 : static_cast<int>(size_bytes(p.dtype));
+    const bool strides = p.layout == Layout::strided;
+    const bool padded = below(3) == 0, broadcast_a = strides && below(6) == 0,
+               broadcast_b = strides && below(5) == 0;
+    base.draw.offset = strides && p.dtype != DType::c128 && below(5) == 0 ? 1 : 0;
+    base.options.align_bytes =
+        base.draw.offset == 0 ? (below(2) == 0 ? 16 : 128) : static_cast<int>(size_bytes(p.dtype));
     std::vector<Fuzz> all;
     for (std::int64_t i = 0; i < problems_per_kernel; ++i)
       all.push_back(variant(base, padded, broadcast_a, broadcast_b));
@@ -60,7 +65,8 @@ class Source {
     if (padded)
       p.lda = p.a_rows() + 1 + below(5), p.ldb = p.b_rows() + 1 + below(5), p.ldc = p.m + 1 + below(5);
     p = packed(p);
-    if (padded) p.stride_a += below(20), p.stride_b += below(20), p.stride_c += below(20);
+    if (padded && p.layout == Layout::strided)
+      p.stride_a += below(20), p.stride_b += below(20), p.stride_c += below(20);
     if (broadcast_a) p.stride_a = 0;
     if (broadcast_b) p.stride_b = 0;
     one.draw.alpha = p.alpha == Scalar::one ? 1 : below(8) == 0 ? 0 : -0.5;
@@ -90,8 +96,7 @@ class Source {
 template <class T>
 std::string run(const Gpu& gpu, Context& context, const Fuzz& one) {
   GpuBatch<T> batch(gpu, one.problem, one.draw);
-  plan(context, one.problem, one.options)
-      .run<T>(batch.alpha(), batch.a(), batch.b(), batch.beta(), batch.c());
+  batch.run(plan(context, one.problem, one.options));
   gpu.synchronize();
   return batch.check();
 }

@@ -63,9 +63,7 @@ using GpuGemm = GpuTest;
 TEST_F(GpuGemm, TheGridIsRight) {
   Context context;
   const std::vector<GemmProblem> problems = grid();
-  GemmOptions aligned = options_;
-  aligned.align_bytes = 16;  // as the calls see their addresses
-  prepare(context, problems, aligned);
+  prepare(context, problems, options_);
   Failures failures;
   for (const GemmProblem& p : problems) {
     const GpuDraw draw{1, value_of(p.beta), 0, failures.case_count() + 1};
@@ -146,6 +144,40 @@ TEST_F(GpuGemm, EmptyBatchesDoNothing) {
     EXPECT_EQ(call<double>(context, p, {}), "") << to_string(p);
 }
 
+// Pointers in any order, and blocks of interleaved problems of which the last is not full.
+TEST_F(GpuGemm, EveryLayoutIsServed) {
+  Context context;
+  Failures failures;
+  for (const char* layout :
+       {"pointer", "interleaved", "block_interleaved:block=8", "block_interleaved:block=48"})
+    for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+      for (const char* sizes : {"m=4,n=4,k=4", "m=7,n=5,k=9", "m=16,n=16,k=16"})
+        for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"})
+          for (const char* ops : {"nn", "tn", "nc"}) {
+            if (!takes_all() && failures.case_count() % 5 != 0) {
+              failures.passed();
+              continue;
+            }
+            const std::string name(layout);
+            const std::size_t colon = std::min(name.find(':'), name.size());
+            const GemmProblem p = parse_problem(
+                fmt::format("gemm_batched:{}:{}:{}:{}:batch=205{}{}:location=device", to_string(dtype), ops,
+                            sizes, name.substr(0, colon), name.substr(colon), rest));
+            failures.note(to_string(p), dispatch(dtype, [&]<class T>() {
+                            GpuBatch<T> batch(*gpu_, p, {value_of(p.alpha), value_of(p.beta), 0, 3});
+                            const GemmPlan made = plan(context, p, options_);
+                            batch.run(made);
+                            gpu_->synchronize();
+                            if (auto wrong = batch.check(); !wrong.empty() || p.alpha != Scalar::general)
+                              return wrong;
+                            GpuBatch<T> none(*gpu_, p, {0, value_of(p.beta), 0, 4});  // A and B are NaN
+                            none.run(made);
+                            gpu_->synchronize();
+                            return none.check();
+                          }));
+          }
+}
+
 TEST_F(GpuGemm, SingleMatrices) {
   Context context;
   GemmProblem p = strided(DType::f64, Op::trans, Op::none, {9, 7, 11}, 1);
@@ -212,8 +244,6 @@ TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
   const std::string before = std::getenv("TILEWRIGHT_CACHE");
   setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
   GemmProblem p = packed(strided(DType::f64, Op::none, Op::none, {6, 6, 6}, 100));
-  GemmOptions aligned = options_;
-  aligned.align_bytes = 16;
   {
     Context context({.no_jit = true});
     try {
@@ -223,7 +253,7 @@ TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
       EXPECT_NE(std::string(error.what()).find("no_jit"), std::string::npos) << error.what();
     }
-    prepare(context, std::span(&p, 1), aligned);
+    prepare(context, std::span(&p, 1), options_);
     EXPECT_EQ(call<double>(context, p, {}), "");
   }
   Context other({.no_jit = true});  // finds on the disk what was compiled
@@ -340,7 +370,6 @@ TEST_F(GpuGemm, TheCInterface) {
   const GpuStream stream(*gpu_);
   tilewright_options options{};
   options.device = device_;
-  options.align_bytes = 16;
   const std::string text = to_string(p);
   const char* problems[] = {text.c_str()};
   ASSERT_EQ(tilewright_prepare(context, problems, 1, &options), TILEWRIGHT_OK)

@@ -43,8 +43,8 @@ struct GemmOptions {
   int device = 0;          // the GPU they lie on
   void* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream. Plans take
                            // theirs with each run.
-  int align_bytes = 0;     // plans: what all addresses are multiples of, a power of two; 0: 16. Calls see for
-                           // themselves.
+  int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 128. Calls see for
+                        // themselves.
 };
 
 // One value for the whole batch, or `values[p]` for problem p when values is not null.

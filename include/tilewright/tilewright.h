@@ -91,7 +91,7 @@ typedef struct {
   int location;          /* tilewright_location of a call's operands; a plan's problem states its own */
   int device;            /* the GPU that operands in device memory lie on */
   void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
-  int align_bytes; /* plans: what all device addresses are multiples of; 0: 16. Calls see for themselves */
+  int align_bytes; /* plans: what all device addresses are multiples of; 0: 128. Calls see for themselves */
   double tune_on_miss_s; /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
                             before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
 } tilewright_options;

@@ -2,6 +2,7 @@
 #include "gemm/gpu_candidates.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/dispatch.hpp"
 #include "gemm/gpu_machine.hpp"
@@ -13,18 +14,22 @@ namespace tilewright {
 namespace {
 
 constexpr int least_compute_capability = 75;
-constexpr int usual_align_bytes = 16;
 
 CUstream_st* stream_of(const Operands& o) { return static_cast<CUstream_st*>(o.stream); }
 
 int align_bytes(const PlanRequest& r) {
   const int asked = r.options.align_bytes, size = static_cast<int>(size_bytes(r.problem.dtype));
-  if (asked == 0) return usual_align_bytes;
+  if (asked == 0) return usual_alignment(r.problem);
   if (asked < 0 || (asked & (asked - 1)) != 0 || asked < size)
     throw Error(
         ErrorCode::invalid_argument, "align_bytes",
         fmt::format("align_bytes = {} is no power of two from {} on, the size of an element", asked, size));
-  return std::min(asked, usual_align_bytes);
+  return std::min(asked, usual_alignment(r.problem));
+}
+
+bool has_gpu_kernel(Layout layout) { return layout != Layout::grouped && layout != Layout::variable; }
+std::string no_gpu_kernel(Layout layout) {
+  return fmt::format("layout = {} is not served on the GPU yet", to_string(layout));
 }
 
 // The machine, or why there is none.
@@ -63,19 +68,76 @@ void refuse_values(const char* name, std::int64_t stride) {
                 fmt::format("{} holds a value per problem, which the GPU's kernels do not take yet", name));
 }
 
-// C = beta C: the kernels for whichever beta a call of the problem's class may bring.
+// The kernels of one problem for whichever beta a call of its class may bring. With k = 0 or alpha = 0 they
+// scale C.
+class SmallKernels {
+ public:
+  SmallKernels(const GemmProblem& problem, const GpuMachine& machine, const GemmSmallConfig& config,
+               int align_bytes, bool may_compile)
+      : problem_(problem) {
+    GemmSmallShape shape = gemm_small_shape(problem_, align_bytes);
+    kernel_ = machine.gemm_small(shape, config, problem_.dtype, may_compile);
+    geometry_ = kernel_->geometry(problem_.batch_count);
+    operands_.count = problem_.batch_count;
+    operands_.stride_a = problem_.stride_a, operands_.stride_b = problem_.stride_b;
+    operands_.stride_c = problem_.stride_c;
+    if (is_interleaved(problem_))
+      operands_.stride_a = operands_.stride_b = operands_.stride_c = problem_.block;
+    operands_.lda = problem_.lda, operands_.ldb = problem_.ldb, operands_.ldc = problem_.ldc;
+    if (problem_.beta != Scalar::general) return;
+    shape.reads_c = false;
+    const GpuLimits& limits = machine.gpu().limits();
+    // The config may not be legal where C is not read, though it seldom is not.
+    const bool legal = gemm_small_space(shape, problem_.dtype, limits).contains(config);
+    beta_zero_ = machine.gemm_small(
+        shape, legal ? config : gemm_small_default(shape, problem_.dtype, limits, problem_.batch_count),
+        problem_.dtype, may_compile);
+    beta_zero_geometry_ = beta_zero_->geometry(problem_.batch_count);
+  }
+
+  void launch(const Operands& o) const {
+    GemmSmallOperands operands = operands_;
+    operands.a = o.a, operands.b = o.b, operands.c = o.c;
+    operands.alpha = o.alpha, operands.beta = o.beta;
+    if (beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta))
+      beta_zero_->launch(operands, beta_zero_geometry_, stream_of(o));
+    else
+      kernel_->launch(operands, geometry_, stream_of(o));
+  }
+  const GemmSmallKernel& kernel() const { return *kernel_; }
+
+ private:
+  GemmProblem problem_;
+  std::shared_ptr<const GemmSmallKernel> kernel_, beta_zero_;
+  GpuLaunch geometry_, beta_zero_geometry_;
+  GemmSmallOperands operands_;
+};
+
+// C = beta C for whichever beta a call of the problem's class may bring: sizes of any kind at one distance,
+// small ones in every layout.
 class Scaling {
  public:
   Scaling(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
       : problem_(r.problem), machine_(std::move(machine)) {
-    if (problem_.m * problem_.n * problem_.batch_count == 0) return;
-    if (problem_.beta != Scalar::one) zero_ = machine_->scale(gpu_scale_kind(problem_, true), r.may_compile);
+    does_nothing_ = problem_.beta == Scalar::one || problem_.m * problem_.n * problem_.batch_count == 0;
+    if (does_nothing_) return;
+    if (problem_.layout != Layout::single && problem_.layout != Layout::strided) {
+      GemmProblem p = problem_;
+      p.alpha = Scalar::zero;
+      const int align = align_bytes(r);
+      const auto config =
+          gemm_small_default(gemm_small_shape(p, align), p.dtype, machine_->gpu().limits(), p.batch_count);
+      small_.emplace(p, *machine_, config, align, r.may_compile);
+      return;
+    }
+    zero_ = machine_->scale(gpu_scale_kind(problem_, true), r.may_compile);
     if (problem_.beta == Scalar::general)
       general_ = machine_->scale(gpu_scale_kind(problem_, false), r.may_compile);
   }
 
   void run(const Operands& o) const {
-    if (problem_.beta == Scalar::one || zero_ == nullptr) return;
+    if (does_nothing_) return;
+    if (small_) return small_->launch(o);
     const bool zero = is_zero(problem_, problem_.beta, o.beta);
     (zero ? *zero_ : *general_).launch(problem_, o.c, o.beta, stream_of(o));
   }
@@ -83,7 +145,9 @@ class Scaling {
  private:
   GemmProblem problem_;
   std::shared_ptr<const GpuMachine> machine_;
+  bool does_nothing_ = false;
   std::shared_ptr<const GpuScale> zero_, general_;
+  std::optional<SmallKernels> small_;
 };
 
 class ScaleRunner : public GpuRunner {
@@ -116,16 +180,9 @@ class SmallRunner : public GpuRunner {
   SmallRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, const GemmSmallConfig& config)
       : problem_(r.problem),
         machine_(std::move(machine)),
-        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr) {
-    GemmSmallShape shape = gemm_small_shape(problem_, align_bytes(r));
-    kernel_ = machine_->gemm_small(shape, config, problem_.dtype, r.may_compile);
-    geometry_ = kernel_->geometry(problem_.batch_count);
-    if (problem_.beta == Scalar::general) prepare_beta_zero(shape, config, r.may_compile);
+        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr),
+        kernels_(problem_, *machine_, config, align_bytes(r), r.may_compile) {
     if (problem_.alpha == Scalar::general) scaling_ = std::make_unique<const Scaling>(r, machine_);
-    operands_.count = problem_.batch_count;
-    operands_.stride_a = problem_.stride_a, operands_.stride_b = problem_.stride_b;
-    operands_.stride_c = problem_.stride_c;
-    operands_.lda = problem_.lda, operands_.ldb = problem_.ldb, operands_.ldc = problem_.ldc;
   }
 
   void run(const Operands& o) const override {
@@ -133,43 +190,28 @@ class SmallRunner : public GpuRunner {
     refuse_values("beta", o.beta_stride);
     const bool reads_ab = !is_zero(problem_, problem_.alpha, o.alpha);
     check_.check(o, reads_ab);
-    if (!reads_ab) return scaling_->run(o);
-    GemmSmallOperands operands = operands_;
-    operands.a = o.a, operands.b = o.b, operands.c = o.c;
-    operands.alpha = o.alpha, operands.beta = o.beta;
-    if (beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta))
-      beta_zero_->launch(operands, beta_zero_geometry_, stream_of(o));
+    if (reads_ab)
+      kernels_.launch(o);
     else
-      kernel_->launch(operands, geometry_, stream_of(o));
+      scaling_->run(o);
   }
 
   std::string device() const override { return machine_->gpu().limits().name; }
-  nlohmann::json config() const override { return to_json(kernel_->config()); }
+  nlohmann::json config() const override { return to_json(kernels_.kernel().config()); }
   std::string kernel() const override {
+    const GemmSmallKernel& kernel = kernels_.kernel();
     return fmt::format(
         "{} registers, {} bytes spilled, {} bytes of shared memory, {} blocks on a multiprocessor",
-        kernel_->function().registers(), kernel_->function().local_bytes(), kernel_->shared_bytes(),
-        kernel_->blocks_per_multiprocessor());
+        kernel.function().registers(), kernel.function().local_bytes(), kernel.shared_bytes(),
+        kernel.blocks_per_multiprocessor());
   }
 
  private:
-  // The config may not be legal where C is not read, though it seldom is not.
-  void prepare_beta_zero(GemmSmallShape shape, GemmSmallConfig config, bool may_compile) {
-    shape.reads_c = false;
-    const GpuLimits& limits = machine_->gpu().limits();
-    if (!gemm_small_space(shape, problem_.dtype, limits).contains(config))
-      config = gemm_small_default(shape, problem_.dtype, limits);
-    beta_zero_ = machine_->gemm_small(shape, config, problem_.dtype, may_compile);
-    beta_zero_geometry_ = beta_zero_->geometry(problem_.batch_count);
-  }
-
   GemmProblem problem_;
   std::shared_ptr<const GpuMachine> machine_;
   GpuOperandCheck check_;
-  std::shared_ptr<const GemmSmallKernel> kernel_, beta_zero_;
-  GpuLaunch geometry_, beta_zero_geometry_;
+  SmallKernels kernels_;
   std::unique_ptr<const Scaling> scaling_;
-  GemmSmallOperands operands_;
 };
 
 struct GpuChoice {
@@ -180,7 +222,8 @@ struct GpuChoice {
 
 GpuChoice gpu_config_asked_for(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits) {
   const auto json = parse_config(r.options.config);
-  const auto config = from_json(json, gemm_small_default(shape, r.problem.dtype, limits));
+  const auto config =
+      from_json(json, gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count));
   require_legal(r, gemm_small_space(shape, r.problem.dtype, limits).explain(config));
   return {config, WisdomMatch::none, "asked for"};
 }
@@ -208,7 +251,8 @@ void offer_configs(const PlanRequest& r, const GemmSmallShape& shape, const GpuL
                       offer))
       return;
   }
-  take({gemm_small_default(shape, r.problem.dtype, limits), WisdomMatch::none, "rule of thumb"});
+  take({gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count), WisdomMatch::none,
+        "rule of thumb"});
 }
 
 }  // namespace
@@ -216,8 +260,7 @@ void offer_configs(const PlanRequest& r, const GemmSmallShape& shape, const GpuL
 std::string gpu_small_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
-  if (p.layout != Layout::single && p.layout != Layout::strided)
-    return fmt::format("layout = {} has no GPU kernel yet (single and strided have)", to_string(p.layout));
+  if (!has_gpu_kernel(p.layout)) return no_gpu_kernel(p.layout);
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_limit);
@@ -247,9 +290,12 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
 
 std::string gpu_scale_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
-  if (r.problem.layout != Layout::single && r.problem.layout != Layout::strided)
-    return fmt::format("layout = {} has no GPU kernel yet (single and strided have)",
-                       to_string(r.problem.layout));
+  const GemmProblem& p = r.problem;
+  if (!has_gpu_kernel(p.layout)) return no_gpu_kernel(p.layout);
+  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided;
+  if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
+    return fmt::format("a size of {} is above the limit of {} in the layout {}", largest, gemm_small_limit,
+                       to_string(p.layout));
   return why_no_machine(r);
 }
 

@@ -9,13 +9,26 @@
 
 namespace tilewright {
 
-// The largest power of two up to 16, at least the size of an element, that all of the addresses are multiples
-// of. Null addresses count as aligned.
-inline int common_alignment(DType dtype, const void* a, const void* b, const void* c) {
+// Device allocations begin at multiples of 256, and whole lines of 128 bytes are the most that kernels gain
+// from.
+inline constexpr int most_align_bytes = 128;
+
+// What all of the addresses are multiples of: 128, else 16, else the size of an element, so that few kernels
+// are made of one shape. Null addresses count as aligned. Of a pointer batch the matrices are meant, of which
+// the host knows nothing.
+inline int common_alignment(const GemmProblem& p, const void* a, const void* b, const void* c) {
+  const int size = static_cast<int>(size_bytes(p.dtype));
+  if (p.layout == Layout::pointer) return size;
   const auto bits = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) |
-                    reinterpret_cast<std::uintptr_t>(c) | 16u;  // more helps no copy that the kernels make
-  const int least = static_cast<int>(bits & (~bits + 1)), size = static_cast<int>(size_bytes(dtype));
-  return least > size ? least : size;
+                    reinterpret_cast<std::uintptr_t>(c);
+  for (const int bytes : {most_align_bytes, 16})
+    if (bits % static_cast<unsigned>(bytes) == 0) return bytes;
+  return size;
+}
+
+// The alignment that a plan is made for where the options name none.
+inline int usual_alignment(const GemmProblem& p) {
+  return p.layout == Layout::pointer ? static_cast<int>(size_bytes(p.dtype)) : most_align_bytes;
 }
 
 class GpuOperandCheck {

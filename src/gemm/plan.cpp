@@ -7,6 +7,7 @@
 
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
+#include "gemm/gpu_operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "gemm/validate.hpp"
@@ -152,6 +153,12 @@ std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const Ge
 
 std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile) {
+  if (problem.location == Location::device && options.align_bytes == 0) {
+    // As calls state it, so that they find what was prepared.
+    GemmOptions stated = options;
+    stated.align_bytes = usual_alignment(problem);
+    return find_plan(context, problem, stated, may_compile);
+  }
   if (auto plan = context.plans.find(problem, options)) return plan;
   auto plan = make_plan(context, problem, options, may_compile);
   if (plan->candidate.empty())

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t usual_count = 240, whole_count = 4000;
 constexpr std::size_t made_together = 64;
-constexpr int align_bytes = 16;  // of the arena's operands
+constexpr int align_bytes = 128;  // of the arena's operands
 
 // Every combination of the chosen values, put over `config`.
 void with_choices(const GemmSmallConfig& config, std::span<const AxisChoice> choices,

@@ -245,7 +245,7 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   auto configs = gpu_candidate_configs(timed, limits, options.whole_space, options.choices,
                                        options.conditions, options.seed);
   if (options.incumbent && std::find(configs.begin(), configs.end(), *options.incumbent) == configs.end() &&
-      gemm_small_space(gemm_small_shape(timed), timed.dtype, limits).contains(*options.incumbent))
+      gemm_small_space(gemm_small_shape(timed, 128), timed.dtype, limits).contains(*options.incumbent))
     configs.push_back(*options.incumbent);
   GpuCandidates candidates(timed, compiler, std::move(configs), arena);
   GpuTuneResult result = GpuTuner(timed, options, candidates, begin_s).run();

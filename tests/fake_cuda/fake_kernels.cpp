@@ -1,6 +1,7 @@
 // gemm_small and gpu_scale by plain loops. An expression of another kernel computes nothing.
 #include "fake_kernels.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <complex>
 #include <cstdint>
@@ -47,61 +48,90 @@ std::complex<R> conjugate(std::complex<R> x) {
   return std::conj(x);
 }
 
-// Where the matrices of one operand lie.
+// One operand: element (i, j) of problem q, and whether a matrix lies in the device's memory.
+template <class T>
 struct Place {
-  long long rows, columns, ld, stride;
-};
-Place place(GemmSmallStep step, long long rows, long long columns, long long ld, long long stride) {
-  if (step == GemmSmallStep::packed) return {rows, columns, rows, rows * columns};
-  // A broadcast matrix may have gaps, which only its leading dimension tells.
-  return {rows, columns, ld > 0 ? ld : rows, step == GemmSmallStep::broadcast ? 0 : stride};
-}
+  GemmSmallOperand shape;
+  int interleave = 1;  // of packed operands
+  const T* base = nullptr;
+  long long ld = 0, stride = 0;  // as the launch passes them
 
-bool is_inside(const Memory& memory, int device, const void* base, const Place& p, long long count,
-               std::size_t size) {
-  const auto address = reinterpret_cast<unsigned long long>(base);
-  for (long long q = 0; q < (p.stride == 0 ? 1 : count); ++q)
-    if (!memory.holds(address + static_cast<unsigned long long>(q * p.stride) * size,
-                      static_cast<std::size_t>((p.columns - 1) * p.ld + p.rows) * size, device))
+  long long leading() const {
+    const bool known =
+        shape.step == GemmSmallStep::packed || (shape.step == GemmSmallStep::pointer && shape.contiguous);
+    return known ? shape.ld : ld;
+  }
+  T* at(long long q, long long i, long long j) const {
+    const long long in = j * leading() + i;
+    switch (shape.step) {
+      case GemmSmallStep::packed:
+        return const_cast<T*>(base) + q / interleave * interleave * shape.elements + in * interleave +
+               q % interleave;
+      case GemmSmallStep::broadcast:
+        return const_cast<T*>(base) + in;
+      case GemmSmallStep::strided:
+        return const_cast<T*>(base) + q * stride + in;
+      case GemmSmallStep::pointer:
+        return reinterpret_cast<T* const*>(base)[q] + in;
+      case GemmSmallStep::interleaved:
+        return const_cast<T*>(base) + q / stride * stride * leading() * shape.columns + in * stride +
+               q % stride;
+    }
+    return nullptr;
+  }
+  bool is_inside(const Memory& memory, int device, long long count) const {
+    if (shape.rows == 0 || shape.columns == 0) return true;
+    const auto number = [](const void* address) { return reinterpret_cast<unsigned long long>(address); };
+    if (shape.step == GemmSmallStep::pointer &&
+        !memory.holds(number(base), std::size_t(count) * sizeof(T*), device))
       return false;
-  return true;
-}
+    for (long long q = 0; q < count; ++q)
+      if (!memory.holds(number(at(q, 0, 0)), sizeof(T), device) ||
+          !memory.holds(number(at(q, shape.rows - 1, shape.columns - 1)), sizeof(T), device))
+        return false;
+    return true;
+  }
+};
 
 template <class T>
 bool multiply(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& memory, int device) {
-  const Place a = place(s.step_a, s.trans_a ? s.k : s.m, s.trans_a ? s.m : s.k, x.lda, x.stride_a);
-  const Place b = place(s.step_b, s.trans_b ? s.n : s.k, s.trans_b ? s.k : s.n, x.ldb, x.stride_b);
-  const Place c = place(s.step_c, s.m, s.n, x.ldc, x.stride_c);
-  if (!is_inside(memory, device, x.a, a, x.count, sizeof(T)) ||
-      !is_inside(memory, device, x.b, b, x.count, sizeof(T)) ||
-      !is_inside(memory, device, x.c, c, x.count, sizeof(T)))
+  if (s.scalars_vary || s.sizes_vary) return false;  // no call leads there yet
+  const Place<T> a{gemm_small_a(s, sizeof(T)), std::max(1, s.interleave), x.a, x.lda, x.stride_a};
+  const Place<T> b{gemm_small_b(s, sizeof(T)), std::max(1, s.interleave), x.b, x.ldb, x.stride_b};
+  const Place<T> c{gemm_small_c(s, sizeof(T)), std::max(1, s.interleave), x.c, x.ldc, x.stride_c};
+  const bool reads_ab = s.k > 0;
+  if ((reads_ab && (!a.is_inside(memory, device, x.count) || !b.is_inside(memory, device, x.count))) ||
+      !c.is_inside(memory, device, x.count))
     return false;
-  const auto bits = reinterpret_cast<std::uintptr_t>(x.a) | reinterpret_cast<std::uintptr_t>(x.b) |
-                    reinterpret_cast<std::uintptr_t>(x.c);
-  if (bits % static_cast<unsigned>(s.align_bytes) != 0) return false;
+  for (const Place<T>* place : {&a, &b, &c})
+    if (place->shape.step == GemmSmallStep::packed && (reads_ab || place == &c) &&
+        reinterpret_cast<std::uintptr_t>(place->base) % static_cast<unsigned>(s.align_bytes) != 0)
+      return false;
   for (long long q = 0; q < x.count; ++q)
     for (int j = 0; j < s.n; ++j)
       for (int i = 0; i < s.m; ++i) {
         T sum{};
         for (int l = 0; l < s.k; ++l) {
-          T u = x.a[q * a.stride + (s.trans_a ? i * a.ld + l : l * a.ld + i)];
-          T v = x.b[q * b.stride + (s.trans_b ? l * b.ld + j : j * b.ld + l)];
+          const T u = s.trans_a ? *a.at(q, l, i) : *a.at(q, i, l);
+          const T v = s.trans_b ? *b.at(q, j, l) : *b.at(q, l, j);
           sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
         }
-        T& element = x.c[q * c.stride + j * c.ld + i];
-        element = s.reads_c ? x.alpha * sum + x.beta * element : x.alpha * sum;
+        T& element = *c.at(q, i, j);
+        const T product = s.k > 0 ? x.alpha * sum : T{};
+        element = s.reads_c ? product + x.beta * element : product;
       }
   return true;
 }
 
 template <class T>
 bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memory, int device) {
-  const Place c{x.m, x.n, packed ? x.m : x.ldc, packed ? x.m * x.n : x.stride_c};
-  if (!is_inside(memory, device, x.c, c, x.count, sizeof(T))) return false;
+  const long long ld = packed ? x.m : x.ldc, stride = packed ? x.m * x.n : x.stride_c;
+  const auto bytes = static_cast<std::size_t>((x.count - 1) * stride + (x.n - 1) * ld + x.m) * sizeof(T);
+  if (!memory.holds(reinterpret_cast<unsigned long long>(x.c), bytes, device)) return false;
   for (long long q = 0; q < x.count; ++q)
     for (long long j = 0; j < x.n; ++j)
       for (long long i = 0; i < x.m; ++i) {
-        T& element = x.c[q * c.stride + j * c.ld + i];
+        T& element = x.c[q * stride + j * ld + i];
         element = zero ? T{} : x.beta * element;
       }
   return true;

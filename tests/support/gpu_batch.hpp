@@ -2,10 +2,12 @@
 // read, and the check of every byte against the CPU reference. It runs nothing itself.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "device/gpu.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/reference.hpp"
+#include "tilewright/gemm.hpp"
 
 namespace tilewright::testing {
 
@@ -33,11 +36,20 @@ class GpuOperand {
  public:
   GpuOperand(const Gpu& gpu, const GemmProblem& p, const OperandLayout& layout, std::int64_t offset)
       : layout_(layout),
-        problems_(layout.step == 0 && p.batch_count > 1 ? 1 : p.batch_count),
-        host_(problems_ == 0 ? 0 : std::size_t((problems_ - 1) * layout.step + layout.ld * layout.cols),
-              nan()),
+        block_(is_interleaved(p) ? p.block : 1),
+        is_pointer_(p.layout == Layout::pointer),
+        problems_(!is_pointer_ && layout.step == 0 && p.batch_count > 1 ? 1 : p.batch_count),
+        host_(element_count(), nan()),
         lead_bytes_(guard_bytes + std::size_t(offset) * sizeof(T)),
-        device_(gpu, lead_bytes_ + host_.size() * sizeof(T) + guard_bytes) {}
+        device_(gpu, lead_bytes_ + host_.size() * sizeof(T) + guard_bytes) {
+    // Backwards, so that nobody may count on the order.
+    std::vector<T*> addresses;
+    for (std::int64_t q = 0; is_pointer_ && q < problems_; ++q)
+      addresses.push_back(device() + index(q, 0, 0));
+    if (addresses.empty()) return;
+    addresses_.emplace(gpu, addresses.size() * sizeof(T*));
+    addresses_->write(addresses.data(), addresses.size() * sizeof(T*));
+  }
 
   static T nan() { return T(std::numeric_limits<decltype(std::abs(T()))>::quiet_NaN()); }
 
@@ -45,15 +57,15 @@ class GpuOperand {
   void each(F&& f) {
     for (std::int64_t p = 0; p < problems_; ++p)
       for (std::int64_t j = 0; j < layout_.cols; ++j)
-        for (std::int64_t i = 0; i < layout_.rows; ++i)
-          f(host_[std::size_t(p * layout_.step + j * layout_.ld + i)]);
+        for (std::int64_t i = 0; i < layout_.rows; ++i) f(host_[index(p, i, j)]);
   }
   void upload() {
     std::vector<std::byte> all(device_.bytes(), guard);
     std::memcpy(all.data() + lead_bytes_, host_.data(), host_.size() * sizeof(T));
     device_.write(all.data(), all.size());
   }
-  // "" when the device holds these elements and whole guards; bytes are compared where `same` is null.
+  // "" when the device holds these elements and whole guards; elements that differ in a byte are asked about.
+  // Unused slots of the last block may hold anything.
   template <class Same>
   std::string compare(const std::vector<T>& wanted, Same&& same) const {
     std::vector<std::byte> all(device_.bytes());
@@ -65,8 +77,8 @@ class GpuOperand {
     for (std::size_t e = 0; e < wanted.size(); ++e) {
       T is;
       std::memcpy(&is, all.data() + lead_bytes_ + e * sizeof(T), sizeof(T));
-      if (std::memcmp(&is, &wanted[e], sizeof(T)) != 0 && !same(e, is, wanted[e]))
-        return describe(e, is, wanted[e]);
+      if (std::memcmp(&is, &wanted[e], sizeof(T)) != 0 && !is_unused_slot(e) && !same(e, is, wanted[e]))
+        return "element " + std::to_string(e) + " is " + text(is) + " and must be " + text(wanted[e]);
     }
     return "";
   }
@@ -76,16 +88,36 @@ class GpuOperand {
 
   std::vector<T>& host() { return host_; }
   T* device() const { return device_.template as<T>(lead_bytes_); }
+  T** device_pointers() const { return addresses_ ? addresses_->template as<T*>() : nullptr; }
+  // The addresses of the matrices inside another copy of host().
+  std::vector<T*> pointers_into(std::vector<T>& copy) const {
+    std::vector<T*> pointers;
+    for (std::int64_t q = 0; is_pointer_ && q < problems_; ++q)
+      pointers.push_back(copy.data() + index(q, 0, 0));
+    return pointers;
+  }
 
  private:
   static constexpr std::size_t guard_bytes = 256;
   static constexpr std::byte guard{0xA5};
 
-  std::string describe(std::size_t e, T is, T wanted) const {
-    const auto at = std::int64_t(e);
-    const std::int64_t p = layout_.step > 0 ? at / layout_.step : 0, in = at - p * layout_.step;
-    return "element " + std::to_string(in % layout_.ld) + ", " + std::to_string(in / layout_.ld) +
-           " of problem " + std::to_string(p) + " is " + text(is) + " and must be " + text(wanted);
+  // Of a pointer batch each matrix begins at 16 bytes and three pieces of 16 are left between two.
+  std::int64_t pointer_step() const {
+    const std::int64_t piece = std::max<std::int64_t>(1, 16 / std::int64_t(sizeof(T)));
+    return (layout_.ld * layout_.cols / piece + 4) * piece;
+  }
+  std::size_t element_count() const {
+    if (problems_ == 0) return 0;
+    if (is_pointer_) return std::size_t(problems_ * pointer_step());
+    if (block_ > 1) return std::size_t(((problems_ - 1) / block_ + 1) * layout_.step);
+    return std::size_t((problems_ - 1) * layout_.step + layout_.ld * layout_.cols);
+  }
+  std::size_t index(std::int64_t p, std::int64_t i, std::int64_t j) const {
+    if (is_pointer_) return std::size_t((problems_ - 1 - p) * pointer_step() + j * layout_.ld + i);
+    return std::size_t(p / block_ * layout_.step + (j * layout_.ld + i) * block_ + p % block_);
+  }
+  bool is_unused_slot(std::size_t e) const {
+    return block_ > 1 && std::int64_t(e) / layout_.step * block_ + std::int64_t(e) % block_ >= problems_;
   }
   static std::string text(T x) {
     return std::to_string(std::real(x)) +
@@ -93,10 +125,13 @@ class GpuOperand {
   }
 
   OperandLayout layout_;
+  std::int64_t block_;
+  bool is_pointer_;
   std::int64_t problems_;
   std::vector<T> host_;
   std::size_t lead_bytes_;
   GpuBuffer device_;
+  std::optional<GpuBuffer> addresses_;
 };
 
 template <class T>
@@ -131,6 +166,13 @@ class GpuBatch {
   T* a() const { return a_.device(); }
   T* b() const { return b_.device(); }
   T* c() const { return c_.device(); }
+  // What a plan is run with, whatever the layout.
+  void run(const GemmPlan& made, void* stream = nullptr) const {
+    if (problem_.layout == Layout::pointer)
+      made.run<T>(alpha_, a_.device_pointers(), b_.device_pointers(), beta_, c_.device_pointers(), stream);
+    else
+      made.run<T>(alpha_, a(), b(), beta_, c(), stream);
+  }
   StridedBatch<const T, Location::device> view_a() const {
     return {a(), problem_.a_rows(), problem_.a_cols(), problem_.lda, problem_.stride_a, problem_.batch_count};
   }
@@ -176,7 +218,12 @@ class GpuBatch {
     p.location = Location::host;
     expected_ = c_.host();
     if (p.m * p.n * p.batch_count == 0) return;
-    gemm_reference(p, {a_.host().data(), b_.host().data(), expected_.data(), &alpha_, &beta_});
+    const auto pa = a_.pointers_into(a_.host()), pb = b_.pointers_into(b_.host()),
+               pc = c_.pointers_into(expected_);
+    if (p.layout == Layout::pointer)
+      gemm_reference(p, {pa.data(), pb.data(), const_cast<T**>(pc.data()), &alpha_, &beta_});
+    else
+      gemm_reference(p, {a_.host().data(), b_.host().data(), expected_.data(), &alpha_, &beta_});
     if (draw_.uniform) find_bounds(p);
   }
   // (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex, and as much again for the reference's own.
