@@ -1,0 +1,151 @@
+// One operand's tiles on their way from global to shared memory by the threads of a block: through registers
+// or by cp.async, with or without checks at the edges, transposing where shared memory wants rows side by
+// side and k is contiguous. The copy engine's way is in gemm_large_ring.cuh.
+#pragma once
+
+#include "kernel/gemm_large_config.hpp"
+#include "kernel/gpu_copy.cuh"
+#include "kernel/gpu_element.cuh"
+
+namespace tilewright {
+
+// Asynchronous copy of `Bytes`, of which the first `valid` are read and the rest becomes zero.
+template <int Bytes>
+__device__ __forceinline__ void copy_async_zero_fill(unsigned shared, const void* global, int valid) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+                 "r"(valid)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
+                 "n"(Bytes), "r"(valid)
+                 : "memory");
+}
+template <int Bytes>
+__device__ __forceinline__ void copy_async_whole(unsigned shared, const void* global) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(shared), "l"(global), "n"(Bytes)
+                 : "memory");
+}
+
+// A read of 4 to 16 bytes; read_only goes by the read-only path.
+template <bool ReadOnly, class P>
+__device__ __forceinline__ P read_global(const void* from) {
+  P pack;
+  if constexpr (sizeof(P) == 16) {
+    const uint4* source = static_cast<const uint4*>(from);
+    const uint4 words = ReadOnly ? __ldg(source) : *source;
+    __builtin_memcpy(&pack, &words, 16);
+  } else if constexpr (sizeof(P) == 8) {
+    const uint2* source = static_cast<const uint2*>(from);
+    const uint2 words = ReadOnly ? __ldg(source) : *source;
+    __builtin_memcpy(&pack, &words, 8);
+  } else {
+    const unsigned* source = static_cast<const unsigned*>(from);
+    const unsigned words = ReadOnly ? __ldg(source) : *source;
+    __builtin_memcpy(&pack, &words, 4);
+  }
+  return pack;
+}
+
+// The thread's share of an operand's tiles. Rows run along m (A) or n (B).
+template <class T, GemmLargeConfig C, GemmLargeTile Tile, int Wanted>
+struct GemmLargeCopy {
+  static constexpr GemmLargeReading reading = gemm_large_reading(Tile, C, Wanted);
+  static constexpr int accesses = reading.accesses();
+  static constexpr int bytes = reading.vector * int(sizeof(T));
+  static constexpr bool read_only = C.load == GemmLargeLoad::read_only;
+  using P = Pack<T, reading.vector>;
+
+  const T* from = nullptr;  // the thread's first element of the next tile
+  long long ld = 0;
+  long long advance = 0;  // elements from one k tile to the next
+  int inner = 0;          // the thread's place in the tile, along the contiguous dimension and across
+  int outer = 0;
+  int rows_left = 0;  // of the operand in this tile, at most Tile.rows
+  long long depth_left = 0;
+  P held[C.load == GemmLargeLoad::async ? 1 : accesses];
+
+  __device__ __forceinline__ void start(const T* operand, long long leading, long long row, long long rows,
+                                        long long depth, long long depth_end) {
+    inner = int(threadIdx.x) % reading.threads_inner * reading.vector;
+    outer = int(threadIdx.x) / reading.threads_inner;
+    ld = leading;
+    const long long x = Tile.source_along_k ? depth : row, y = Tile.source_along_k ? row : depth;
+    from = operand + (y + outer) * leading + x + inner;
+    advance = Tile.source_along_k ? Tile.depth : Tile.depth * leading;
+    rows_left = rows - row < Tile.rows ? int(rows - row) : Tile.rows;
+    depth_left = depth_end - depth;
+  }
+  __device__ __forceinline__ bool is_whole() const {
+    return rows_left >= Tile.rows && depth_left >= Tile.depth;
+  }
+
+  static constexpr __device__ int inner_step(int access) {
+    return access % reading.inner_count * reading.threads_inner * reading.vector;
+  }
+  static constexpr __device__ int outer_step(int access) {
+    return access / reading.inner_count * reading.threads_outer;
+  }
+  // Elements of an access that exist.
+  __device__ __forceinline__ int valid(int access) const {
+    const int depth = depth_left < Tile.depth ? int(depth_left) : Tile.depth;
+    const int in = (Tile.source_along_k ? depth : rows_left) - (inner + inner_step(access));
+    const bool exists = outer + outer_step(access) < (Tile.source_along_k ? rows_left : depth);
+    return !exists || in <= 0 ? 0 : in < reading.vector ? in : reading.vector;
+  }
+  __device__ __forceinline__ const T* source(int access) const {
+    return from + outer_step(access) * ld + inner_step(access);
+  }
+  // Byte offset in the stage of element `e` of an access.
+  __device__ __forceinline__ int place(int access, int e) const {
+    const int in = inner + inner_step(access) + e, out = outer + outer_step(access);
+    return Tile.source_along_k ? Tile.offset(out, in) : Tile.offset(in, out);
+  }
+
+  // Sends one access off, towards the stage (async) or into registers.
+  template <bool Checked>
+  __device__ __forceinline__ void begin(unsigned char* stage, int access) {
+    if constexpr (C.load == GemmLargeLoad::async) {
+      const unsigned to = shared_address(stage) + place(access, 0);
+      if constexpr (Checked) {
+        const int count = valid(access);
+        copy_async_zero_fill<bytes>(to, source(access), count * int(sizeof(T)));
+      } else {
+        copy_async_whole<bytes>(to, source(access));
+      }
+    } else if constexpr (!Checked) {
+      held[access] = read_global<read_only, P>(source(access));
+    } else {
+      const int count = valid(access);
+      held[access] = P{};
+      if (count == reading.vector)
+        held[access] = read_global<read_only, P>(source(access));
+      else
+#pragma unroll
+        for (int e = 0; e < reading.vector; ++e)
+          if (e < count) held[access].item[e] = source(access)[e];
+    }
+  }
+  // From registers to shared memory.
+  __device__ __forceinline__ void end(unsigned char* stage) const {
+    if constexpr (C.load == GemmLargeLoad::async) return;
+#pragma unroll
+    for (int access = 0; access < accesses; ++access) {
+      if constexpr (Tile.source_along_k == Tile.along_k)
+        *reinterpret_cast<P*>(stage + place(access, 0)) = held[access];
+      else
+#pragma unroll
+        for (int e = 0; e < reading.vector; ++e)
+          *reinterpret_cast<T*>(stage + place(access, e)) = held[access].item[e];
+    }
+  }
+  __device__ __forceinline__ void turn() {
+    from += advance;
+    depth_left -= Tile.depth;
+  }
+};
+
+}  // namespace tilewright
