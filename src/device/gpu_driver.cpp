@@ -64,6 +64,7 @@ GpuDriver::GpuDriver() {
   find("cuFuncSetAttribute", function_set_attribute);
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
+  tensor_map_encode = reinterpret_cast<decltype(tensor_map_encode)>(dlsym(library, "cuTensorMapEncodeTiled"));
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {

@@ -56,6 +56,7 @@ class GpuDriver {
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 
  private:
   GpuDriver();
