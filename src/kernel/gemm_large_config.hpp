@@ -81,12 +81,12 @@ struct alignas(64) GemmLargeMap {
 template <class T>
 struct GemmLargeArgs {
   GemmLargeMap map_a, map_b;
+  T alpha, beta;  // here, where the alignment of host and device complex numbers makes no difference
   const T* a;
   const T* b;
   T* c;
   long long lda, ldb, ldc;
   long long m, n, k;
-  T alpha, beta;
   void* workspace;
   unsigned* counters;
 };

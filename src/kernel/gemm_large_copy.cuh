@@ -30,23 +30,26 @@ __device__ __forceinline__ void copy_async_whole(unsigned shared, const void* gl
                  : "memory");
 }
 
-// A read of 4 to 16 bytes; read_only goes by the read-only path.
+// A read of 4 to 16 bytes in one piece; read_only goes by the read-only path.
+template <bool ReadOnly, class Words, class P>
+__device__ __forceinline__ void read_words(P& pack, const void* from) {
+  const Words* source = static_cast<const Words*>(from);
+  Words words;
+  if constexpr (ReadOnly)
+    words = __ldg(source);
+  else
+    words = *source;
+  pack = *reinterpret_cast<const P*>(&words);
+}
 template <bool ReadOnly, class P>
 __device__ __forceinline__ P read_global(const void* from) {
   P pack;
-  if constexpr (sizeof(P) == 16) {
-    const uint4* source = static_cast<const uint4*>(from);
-    const uint4 words = ReadOnly ? __ldg(source) : *source;
-    __builtin_memcpy(&pack, &words, 16);
-  } else if constexpr (sizeof(P) == 8) {
-    const uint2* source = static_cast<const uint2*>(from);
-    const uint2 words = ReadOnly ? __ldg(source) : *source;
-    __builtin_memcpy(&pack, &words, 8);
-  } else {
-    const unsigned* source = static_cast<const unsigned*>(from);
-    const unsigned words = ReadOnly ? __ldg(source) : *source;
-    __builtin_memcpy(&pack, &words, 4);
-  }
+  if constexpr (sizeof(P) == 16)
+    read_words<ReadOnly, uint4>(pack, from);
+  else if constexpr (sizeof(P) == 8)
+    read_words<ReadOnly, uint2>(pack, from);
+  else
+    read_words<ReadOnly, unsigned>(pack, from);
   return pack;
 }
 
