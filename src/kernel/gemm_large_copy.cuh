@@ -3,55 +3,9 @@
 // side and k is contiguous. The copy engine's way is in gemm_large_ring.cuh.
 #pragma once
 
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gpu_copy.cuh"
-#include "kernel/gpu_element.cuh"
+#include "kernel/gemm_large_device.cuh"
 
 namespace tilewright {
-
-// Asynchronous copy of `Bytes`, of which the first `valid` are read and the rest becomes zero.
-template <int Bytes>
-__device__ __forceinline__ void copy_async_zero_fill(unsigned shared, const void* global, int valid) {
-  if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
-                 "r"(valid)
-                 : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
-                 "n"(Bytes), "r"(valid)
-                 : "memory");
-}
-template <int Bytes>
-__device__ __forceinline__ void copy_async_whole(unsigned shared, const void* global) {
-  if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(shared), "l"(global), "n"(Bytes)
-                 : "memory");
-}
-
-// A read of 4 to 16 bytes in one piece; read_only goes by the read-only path.
-template <bool ReadOnly, class Words, class P>
-__device__ __forceinline__ void read_words(P& pack, const void* from) {
-  const Words* source = static_cast<const Words*>(from);
-  Words words;
-  if constexpr (ReadOnly)
-    words = __ldg(source);
-  else
-    words = *source;
-  pack = *reinterpret_cast<const P*>(&words);
-}
-template <bool ReadOnly, class P>
-__device__ __forceinline__ P read_global(const void* from) {
-  P pack;
-  if constexpr (sizeof(P) == 16)
-    read_words<ReadOnly, uint4>(pack, from);
-  else if constexpr (sizeof(P) == 8)
-    read_words<ReadOnly, uint2>(pack, from);
-  else
-    read_words<ReadOnly, unsigned>(pack, from);
-  return pack;
-}
 
 // The thread's share of an operand's tiles. Rows run along m (A) or n (B).
 template <class T, GemmLargeConfig C, GemmLargeTile Tile, int Wanted>
@@ -112,7 +66,7 @@ struct GemmLargeCopy {
   template <bool Checked>
   __device__ __forceinline__ void begin(unsigned char* stage, int access) {
     if constexpr (C.load == GemmLargeLoad::async) {
-      const unsigned to = shared_address(stage) + place(access, 0);
+      unsigned char* to = stage + place(access, 0);
       if constexpr (Checked) {
         const int count = valid(access);
         copy_async_zero_fill<bytes>(to, source(access), count * int(sizeof(T)));

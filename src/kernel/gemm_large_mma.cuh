@@ -3,49 +3,9 @@
 // and C += A re(B) + (i A) im(B) makes the four real products of complex multiplication.
 #pragma once
 
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gpu_element.cuh"
+#include "kernel/gemm_large_device.cuh"
 
 namespace tilewright {
-
-// The thread's number by an instruction that the compiler does not merge with earlier ones.
-__device__ __forceinline__ int read_thread_again() {
-  int thread;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-  return thread;
-}
-
-// -x without the FP64 pipe.
-__device__ __forceinline__ double flip_sign(double x) {
-  return __hiloint2double(__double2hiint(x) ^ 0x80000000, __double2loint(x));
-}
-
-// sum += a b
-__device__ __forceinline__ void mma_8x8x4(double& c0, double& c1, double a, double b) {
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-      : "+d"(c0), "+d"(c1)
-      : "d"(a), "d"(b));
-}
-__device__ __forceinline__ void mma_16x8x4(double (&c)[4], const double* a, double b) {
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(b));
-}
-__device__ __forceinline__ void mma_16x8x8(double (&c)[4], const double* a, const double* b) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
-      "%1, "
-      "%2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-}
-__device__ __forceinline__ void mma_16x8x16(double (&c)[4], const double* a, const double* b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
-      "%11}, "
-      "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
-        "d"(b[1]), "d"(b[2]), "d"(b[3]));
-}
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeMma {
@@ -110,12 +70,12 @@ struct GemmLargeMma {
             if constexpr (way == GemmLargeRead::single) {
               to[i][q][s][h] = *reinterpret_cast<const double*>(from);
             } else {
-              const double2 two = *reinterpret_cast<const double2*>(from);
-              to[i][q][s][h] = two.x;
+              const auto two = *reinterpret_cast<const Pack<double, 2>*>(from);
+              to[i][q][s][h] = two.item[0];
               if constexpr (way == GemmLargeRead::k_pair)
-                to[i][q][1][h] = two.y;
+                to[i][q][1][h] = two.item[1];
               else
-                to[i][q][s][1] = complex && Conjugate ? flip_sign(two.y) : two.y;
+                to[i][q][s][1] = complex && Conjugate ? flip_sign(two.item[1]) : two.item[1];
             }
           }
   }

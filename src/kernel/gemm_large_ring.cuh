@@ -15,19 +15,6 @@ struct GemmLargeSpan {
   int turns;  // tiles of k
 };
 
-// One box of a tensor map into shared memory; coordinates count the map's elements.
-__device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* map, int inner, int outer,
-                                            unsigned long long* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
-      "%4}], [%2];" ::"r"(shared_address(shared)),
-      "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer)
-      : "memory");
-}
-__device__ __forceinline__ void barrier_arrive(unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
 // Filled by the threads.
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeThreadRing {
@@ -138,13 +125,6 @@ struct GemmLargeThreadRing {
   __device__ __forceinline__ void finish() const {}
 };
 
-// One lane of a warp, chosen so that the compiler knows the branch to be the warp's.
-__device__ __forceinline__ bool elect_lane() {
-  unsigned chosen;
-  asm volatile("{\n .reg .pred p;\n elect.sync _|p, 0xffffffff;\n selp.b32 %0, 1, 0, p;\n}" : "=r"(chosen));
-  return chosen != 0;
-}
-
 // Filled by the copy engine, which the warps feed in turn, or a warp of its own (specialised).
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeTensorRing {
@@ -166,9 +146,7 @@ struct GemmLargeTensorRing {
 
   __device__ __forceinline__ GemmLargeTensorRing(const GemmLargeArgs<T>& arguments,
                                                  unsigned char* memory_begin)
-      : args(arguments),
-        shared(memory_begin),
-        warp(__shfl_sync(0xffffffffu, int(threadIdx.x) / gemm_large_lanes, 0)) {
+      : args(arguments), shared(memory_begin), warp(uniform_warp()) {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < C.stages; ++stage) {
         barrier_init(full(stage), 1);

@@ -2,25 +2,11 @@
 // beta C is written, with checks only for tiles that stick out.
 #pragma once
 
+#include "kernel/gemm_large_device.cuh"
 #include "kernel/gemm_large_work_config.hpp"
-#include "kernel/gpu_element.cuh"
 
 namespace tilewright {
 
-// Barrier of the threads that multiply; a warp that feeds the copy engine takes no part.
-template <GemmLargeConfig C>
-__device__ __forceinline__ void sync_workers() {
-  asm volatile("bar.sync 1, %0;" ::"n"(gemm_large_workers(C)) : "memory");
-}
-
-// Sums that another block wrote during this launch: past the first-level cache.
-__device__ __forceinline__ double load_shared_sum(const double* from) { return __ldcg(from); }
-__device__ __forceinline__ float load_shared_sum(const float* from) { return __ldcg(from); }
-template <class R>
-__device__ __forceinline__ Complex<R> load_shared_sum(const Complex<R>* from) {
-  const R* parts = reinterpret_cast<const R*>(from);
-  return {__ldcg(parts), __ldcg(parts + 1)};
-}
 template <class R>
 __device__ __forceinline__ void add_to(R& sum, R more) {
   sum += more;
@@ -49,9 +35,9 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
 #pragma unroll
   for (int i = 0; i < Product::value_count; ++i) own[i * workers] = product.value(i);
   __threadfence();
-  sync_workers<C>();
+  sync_workers<workers>();
   if (threadIdx.x == 0) *word = atomicAdd(args.counters + work.tile, 1u);
-  sync_workers<C>();
+  sync_workers<workers>();
   if (*word != static_cast<unsigned>(work.parts - 1)) return false;
   __threadfence();
   if (threadIdx.x == 0) args.counters[work.tile] = 0;
@@ -60,7 +46,7 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
     const Value* other = slot(part);
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) {
-      const Value more = load_shared_sum(other + i * workers);
+      const Value more = read_foreign(other + i * workers);
       if (part == 0)
         product.value(i) = more;
       else
