@@ -36,7 +36,7 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
 template <GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns) {
   constexpr int steps = gemm_large_steps(C);
-  constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
+  [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
     ring.acquire();

@@ -1,0 +1,245 @@
+// Fibres, barriers and queues of copies.
+#include "emulation/gpu.hpp"
+
+#include <fmt/format.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+
+namespace tilewright {
+
+alignas(128) unsigned char shared[232448];
+
+namespace emulation {
+
+Index thread_index, block_index, grid_size;
+
+namespace {
+
+constexpr std::size_t stack_bytes = 64 << 10;
+constexpr int patience = 3;  // rounds of all threads in which none gets on
+
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+struct Groups {
+  std::vector<Copy> open;
+  std::deque<std::vector<Copy>> closed;
+};
+struct Fibre {
+  ucontext_t context{};
+  std::unique_ptr<char[]> stack;
+  bool done = false;
+  Groups queues[2];
+};
+struct Meeting {
+  unsigned arrived = 0;
+  unsigned generation = 0;
+};
+struct Barrier {
+  unsigned arrivals = 0, pending = 0;
+  long long bytes = 0;
+  unsigned phase = 0;
+  std::vector<Copy> copies;
+};
+
+struct Block {
+  const Launch* launch = nullptr;
+  const std::function<void()>* kernel = nullptr;
+  std::vector<Fibre> fibres;
+  ucontext_t scheduler{};
+  unsigned running = 0;
+  Meeting all;
+  std::vector<Meeting> warps;
+  std::map<void*, Barrier> barriers;
+  std::string fault;
+  bool got_on = false;  // some thread did something since this was cleared
+};
+Block* block = nullptr;
+
+void complain(const std::string& text) {
+  if (block->fault.empty()) block->fault = fmt::format("thread {}: {}", thread_index.x, text);
+}
+
+void give_way() {
+  const unsigned self = block->running;
+  swapcontext(&block->fibres[self].context, &block->scheduler);
+}
+
+void meet(Meeting& meeting, unsigned members) {
+  const unsigned generation = meeting.generation;
+  block->got_on = true;
+  if (++meeting.arrived == members) {
+    meeting.arrived = 0;
+    ++meeting.generation;
+  }
+  while (meeting.generation == generation && block->fault.empty()) give_way();
+}
+
+void check(const void* global, const void* in_shared, std::size_t bytes) {
+  const auto* place = static_cast<const unsigned char*>(in_shared);
+  if (place < shared || place + bytes > shared + block->launch->shared_bytes)
+    complain(fmt::format("{} bytes at {} of shared memory", bytes, place - shared));
+  if (reinterpret_cast<std::uintptr_t>(global) % std::min<std::size_t>(bytes, 16) != 0 ||
+      reinterpret_cast<std::uintptr_t>(in_shared) % std::min<std::size_t>(bytes, 16) != 0 || bytes % 4 != 0)
+    complain(fmt::format("a copy of {} bytes is not aligned", bytes));
+  const auto* from = static_cast<const char*>(global);
+  for (const Region& region : block->launch->global) {
+    const auto* begin = static_cast<const char*>(region.begin);
+    if (from >= begin && from + bytes <= begin + region.bytes) return;
+  }
+  complain(fmt::format("a copy of {} bytes leaves global memory", bytes));
+}
+
+void carry_out(const Copy& copy) { std::memcpy(copy.to, copy.from, copy.bytes); }
+
+Groups& groups(Queue queue) { return block->fibres[block->running].queues[queue == Queue::loads ? 0 : 1]; }
+
+void complete(Barrier& barrier) {
+  if (barrier.pending != 0 || barrier.bytes != 0) return;
+  barrier.phase ^= 1;
+  barrier.pending = barrier.arrivals;
+  block->got_on = true;
+}
+
+void fibre_main() {
+  (*block->kernel)();
+  Fibre& self = block->fibres[block->running];
+  for (const Groups& queue : self.queues) {
+    std::size_t left = queue.open.size();
+    for (const auto& group : queue.closed) left += group.size();
+    if (left > 0) complain("copies were on their way at the end");
+  }
+  self.done = true;
+  block->got_on = true;
+  give_way();
+}
+
+void run_block(std::mt19937& random) {
+  Block& b = *block;
+  for (Fibre& fibre : b.fibres) {
+    fibre.stack = std::make_unique<char[]>(stack_bytes);
+    getcontext(&fibre.context);
+    fibre.context.uc_stack.ss_sp = fibre.stack.get();
+    fibre.context.uc_stack.ss_size = stack_bytes;
+    fibre.context.uc_link = nullptr;
+    makecontext(&fibre.context, fibre_main, 0);
+  }
+  std::vector<unsigned> order(b.fibres.size());
+  for (unsigned i = 0; i < order.size(); ++i) order[i] = i;
+  int idle = 0;
+  for (bool left = true; left && b.fault.empty();) {
+    left = false;
+    b.got_on = false;
+    std::shuffle(order.begin(), order.end(), random);
+    for (const unsigned i : order) {
+      if (b.fibres[i].done) continue;
+      left = true;
+      b.running = i;
+      thread_index.x = i;
+      swapcontext(&b.scheduler, &b.fibres[i].context);
+    }
+    idle = b.got_on ? 0 : idle + 1;
+    if (idle > patience) complain("no thread gets on");
+  }
+}
+
+}  // namespace
+
+std::string run(const Launch& launch, const std::function<void()>& kernel) {
+  std::mt19937 random(launch.seed);
+  grid_size.x = launch.blocks;
+  for (unsigned i = 0; i < launch.blocks; ++i) {
+    Block here;
+    here.launch = &launch;
+    here.kernel = &kernel;
+    here.fibres.resize(launch.threads);
+    here.warps.resize((launch.threads + 31) / 32);
+    block = &here;
+    block_index.x = i;
+    std::memset(shared, 0xFF, sizeof(shared));  // NaN
+    run_block(random);
+    block = nullptr;
+    if (!here.fault.empty()) return fmt::format("block {}, {}", i, here.fault);
+  }
+  return {};
+}
+
+void sync_threads() { meet(block->all, block->launch->threads); }
+void sync_warp() { meet(block->warps[thread_index.x / 32], 32); }
+
+int compare_and_swap(int* address, int expected, int value) {
+  const int old = *address;
+  if (old == expected) *address = value;
+  return old;
+}
+
+void copy(Queue queue, void* to, const void* from, std::size_t bytes, bool to_shared) {
+  if (to_shared)
+    check(from, to, bytes);
+  else
+    check(to, from, bytes);
+  if (queue == Queue::stores && bytes % 16 != 0) complain(fmt::format("a bulk store of {} bytes", bytes));
+  if (block->launch->copies == Copies::at_once)
+    carry_out({to, from, bytes});
+  else
+    groups(queue).open.push_back({to, from, bytes});
+}
+void commit(Queue queue) {
+  Groups& all = groups(queue);
+  all.closed.push_back(std::move(all.open));
+  all.open.clear();
+}
+void wait(Queue queue, int pending) {
+  Groups& all = groups(queue);
+  while (all.closed.size() > static_cast<std::size_t>(pending)) {
+    for (const Copy& one : all.closed.front()) carry_out(one);
+    all.closed.pop_front();
+  }
+}
+
+void barrier_init(void* barrier, unsigned arrivals) {
+  block->barriers[barrier] = {arrivals, arrivals, 0, 0, {}};
+}
+void barrier_expect(void* barrier, unsigned bytes) { block->barriers.at(barrier).bytes += bytes; }
+void barrier_arrive(void* barrier) {
+  Barrier& b = block->barriers.at(barrier);
+  --b.pending;
+  complete(b);
+}
+void bulk_load(void* to, const void* from, unsigned bytes, void* barrier) {
+  check(from, to, bytes);
+  if (bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+    complain(fmt::format("a bulk copy of {} bytes is not aligned", bytes));
+  Barrier& b = block->barriers.at(barrier);
+  b.copies.push_back({to, from, bytes});
+  if (block->launch->copies == Copies::late) return;
+  carry_out(b.copies.back());
+  b.copies.clear();
+  b.bytes -= bytes;
+  complete(b);
+}
+void barrier_wait(void* barrier, unsigned parity) {
+  Barrier& b = block->barriers.at(barrier);
+  while (b.phase == parity && block->fault.empty()) {
+    // Late copies arrive when somebody waits for them.
+    for (const Copy& one : b.copies) {
+      carry_out(one);
+      b.bytes -= static_cast<long long>(one.bytes);
+      block->got_on = true;
+    }
+    b.copies.clear();
+    complete(b);
+    if (b.phase == parity) give_way();
+  }
+}
+
+}  // namespace emulation
+}  // namespace tilewright

@@ -1,0 +1,68 @@
+// A multiprocessor on the host, as far as the stencils need one: a block's threads are fibres that run in a
+// random order and give way where threads wait for each other; asynchronous copies happen either at once or
+// as late as the program's waits allow, and must stay inside the memory they were given. It knows no time and
+// no caches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright::emulation {
+
+struct Index {
+  unsigned x = 0;
+};
+extern Index thread_index, block_index, grid_size;
+
+enum class Copies { at_once, late };
+
+struct Region {
+  const void* begin;
+  std::size_t bytes;
+};
+
+// Runs `kernel` once per thread of each block. Returns what went wrong, "" = nothing.
+struct Launch {
+  unsigned blocks = 1, threads = 1, shared_bytes = 0;
+  Copies copies = Copies::at_once;
+  std::vector<Region> global;  // what asynchronous copies may touch
+  unsigned seed = 1;
+};
+std::string run(const Launch& launch, const std::function<void()>& kernel);
+
+void sync_threads();
+void sync_warp();
+int compare_and_swap(int* address, int expected, int value);
+
+// One kind of asynchronous copies of a thread: those into shared memory, or stores out of it.
+enum class Queue { loads, stores };
+void copy(Queue queue, void* to, const void* from, std::size_t bytes, bool to_shared);
+void commit(Queue queue);
+void wait(Queue queue, int pending);
+
+void barrier_init(void* barrier, unsigned arrivals);
+void barrier_expect(void* barrier, unsigned bytes);
+void barrier_arrive(void* barrier);
+void barrier_wait(void* barrier, unsigned parity);
+void bulk_load(void* to, const void* from, unsigned bytes, void* barrier);
+
+}  // namespace tilewright::emulation
+
+namespace tilewright {
+extern unsigned char shared[];  // of the block that runs
+}
+
+#define __device__
+#define __global__
+#define __shared__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define threadIdx ::tilewright::emulation::thread_index
+#define blockIdx ::tilewright::emulation::block_index
+#define gridDim ::tilewright::emulation::grid_size
+#define __syncthreads ::tilewright::emulation::sync_threads
+#define __syncwarp ::tilewright::emulation::sync_warp
+#define atomicCAS ::tilewright::emulation::compare_and_swap
