@@ -69,4 +69,17 @@ void GpuBlas::gemm_strided(const Batch& b) {
         name);
 }
 
+void GpuBlas::gemm(const Batch& b) {
+  using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
+                       const void*, void*, int);
+  const char letter = b.dtype == DType::f32   ? 'S'
+                      : b.dtype == DType::f64 ? 'D'
+                      : b.dtype == DType::c64 ? 'C'
+                                              : 'Z';
+  const std::string name = fmt::format("cublas{}gemm_v2", letter);
+  check(look_up<Gemm>(library_, name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k,
+                                              b.alpha, b.a, b.lda, b.b, b.ldb, b.beta, b.c, b.ldc),
+        name.c_str());
+}
+
 }  // namespace tilewright
