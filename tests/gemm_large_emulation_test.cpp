@@ -168,7 +168,9 @@ constexpr Config fma_with(GemmLargeLoad load, int stages, GemmLargeBoundary boun
 }
 
 TEST(GemmLargeEmulation, MultiplyAddsOfAllTypes) {
-  all_operations<float, fma_small>({100, 70, 39, 4 - 100 % 4});
+  all_operations<float, fma_small>({100, 72, 40});
+  // B is copied element by element, so its alignment does not matter.
+  expect_large<float, Shape{.align_b = 4}, fma_small>({100, 70, 39});
   expect_large<double, Shape{.align_a = 8, .align_b = 8, .align_c = 8},
                fma_with(GemmLargeLoad::async, 3, GemmLargeBoundary::predicate, 8, true)>({65, 33, 19, 0, 1});
   expect_large<std::complex<float>, Shape{.trans_a = true, .trans_b = true, .conj_a = true, .reads_c = true},

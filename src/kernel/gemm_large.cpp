@@ -95,7 +95,8 @@ void add_load(Space<C>& space, const Rules& r) {
   space.axis(&C::load_bytes, {16, 8, 4});
   space.require(
       "accesses hold whole elements and are aligned",
-      [=](const C& c) { return c.load_bytes >= r.bytes && c.load_bytes <= r.alignment(); }, &C::load_bytes);
+      [=](const C& c) { return gemm_large_aligned_loads(r.s, c, r.p.dtype); }, &C::product, &C::load,
+      &C::load_bytes);
   space.require(
       "tensor copies have no access width of their own",
       [](const C& c) { return c.load != GemmLargeLoad::tensor || c.load_bytes == 16; }, &C::load,
@@ -277,6 +278,15 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_reading(space, rules);
   add_schedule(space, rules);
   return space;
+}
+
+bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  const int bytes = bytes_of(dtype);
+  const auto access = [&](const GemmLargeTile& tile) {
+    return gemm_large_reading(tile, c, 0).vector * bytes;
+  };
+  return c.load_bytes >= bytes && access(gemm_large_tile_a(s, c, bytes)) <= s.align_a &&
+         access(gemm_large_tile_b(s, c, bytes)) <= s.align_b;
 }
 
 int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {

@@ -27,6 +27,9 @@ GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment a
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
+// Whether accesses of `config` to A and B hold whole elements and are aligned.
+bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+
 // Registers that a thread needs at least: sums, one step's operands (two with prefetch), addresses.
 int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 // Blocks that a multiprocessor holds, by that estimate.

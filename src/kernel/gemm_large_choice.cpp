@@ -45,7 +45,7 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
-// Configs ordered by predicted cost, few of each tiling.
+// Configs ordered by predicted cost, few of each kind.
 class Shortlist {
  public:
   Shortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
@@ -59,13 +59,15 @@ class Shortlist {
   std::vector<C> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
-    const std::size_t per_tiling = std::max<std::size_t>(2, count / 6);
-    std::map<std::tuple<int, int, int, int>, std::size_t> taken;
+    const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, bool>, std::size_t> taken;
     std::vector<C> configs;
     for (const auto& [cost, c] : ranked_) {
       if (configs.size() == count) break;
       if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
-      if (++taken[{c.tile_m, c.tile_n, c.warp_m, c.thread_m}] <= per_tiling) configs.push_back(c);
+      const bool shares = c.split_k > 1 || c.stream_k > 0;
+      const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, shares);
+      if (++taken[kind] <= per_kind) configs.push_back(c);
     }
     return configs;
   }
@@ -84,11 +86,10 @@ class Shortlist {
 
 // The way in: what the device and the alignment allow, the best first.
 std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
-  const int bytes = static_cast<int>(size_bytes(p.dtype));
   C c;
-  c.load_bytes = std::max(bytes, std::min(s.align_a, s.align_b));
+  c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
   std::vector<C> ways;
-  const bool aligned = c.load_bytes == 16 && std::min(s.align_a, s.align_b) >= 16;
+  const bool aligned = std::min(s.align_a, s.align_b) >= 16;
   if (limits.compute_capability >= 90 && aligned && (mma || (!s.trans_a && s.trans_b))) {
     c.load = GemmLargeLoad::tensor;
     c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
@@ -98,6 +99,7 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
   c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
   c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::padding;
   c.boundary = GemmLargeBoundary::residue;
+  while (c.load_bytes > 4 && !gemm_large_aligned_loads(s, c, p.dtype)) c.load_bytes /= 2;
   ways.push_back(c);
   return ways;
 }
@@ -124,7 +126,7 @@ void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLim
   if (p.k >= 16 * c.tile_k && tiles >= 8) {
     c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
     c.persistent = true;
-    list.consider(c, penalty * 1.01);
+    list.consider(c, penalty * 1.03);
   }
 }
 
