@@ -37,6 +37,14 @@ struct Rules {
   bool whole(const C& c) const { return p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0; }
   int shared(const C& c) const { return gemm_large_memory(s, c, bytes).total_bytes; }
   int alignment() const { return std::min(s.align_a, s.align_b); }
+  // Without what axes that are declared later add.
+  static C early(C c) {
+    c.stream_k = 0;
+    c.specialised = false;
+    return c;
+  }
+  int registers(const C& c) const { return gemm_large_registers(s, early(c), p.dtype); }
+  int resident(const C& c) const { return gemm_large_resident(s, early(c), p.dtype, limits); }
 };
 
 void add_product(Space<C>& space, const Rules& r) {
@@ -80,66 +88,62 @@ void add_load(Space<C>& space, const Rules& r) {
         return gemm_large_is_mma(c) || c.load != GemmLargeLoad::tensor || (!r.s.trans_a && r.s.trans_b);
       },
       &C::product, &C::load);
-  space.axis(&C::layout, {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain});
-  space.require(
-      "the fma product reads unswizzled tiles",
-      [](const C& c) { return gemm_large_is_mma(c) || c.layout != GemmLargeLayout::swizzle; }, &C::product,
-      &C::layout);
-  space.require(
-      "tensor copies write swizzled tiles for mma and plain ones for fma",
-      [](const C& c) {
-        return c.load != GemmLargeLoad::tensor ||
-               c.layout == (gemm_large_is_mma(c) ? GemmLargeLayout::swizzle : GemmLargeLayout::plain);
-      },
-      &C::product, &C::load, &C::layout);
-  space.axis(&C::load_bytes, {16, 8, 4});
+  space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
+    // The fma product reads unswizzled tiles; tensor copies write swizzled ones for mma and plain ones for
+    // fma.
+    if (c.load == GemmLargeLoad::tensor)
+      return {gemm_large_is_mma(c) ? GemmLargeLayout::swizzle : GemmLargeLayout::plain};
+    if (!gemm_large_is_mma(c)) return {GemmLargeLayout::padding, GemmLargeLayout::plain};
+    return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
+  });
+  space.axis(&C::load_bytes, [](const C& c) {
+    return c.load == GemmLargeLoad::tensor ? std::vector{16} : std::vector{16, 8, 4};
+  });
   space.require(
       "accesses hold whole elements and are aligned",
       [=](const C& c) { return gemm_large_aligned_loads(r.s, c, r.p.dtype); }, &C::product, &C::load,
       &C::load_bytes);
-  space.require(
-      "tensor copies have no access width of their own",
-      [](const C& c) { return c.load != GemmLargeLoad::tensor || c.load_bytes == 16; }, &C::load,
-      &C::load_bytes);
+}
+
+std::vector<int> divisors(std::vector<int> values, int of) {
+  std::erase_if(values, [=](int value) { return of % value != 0; });
+  return values;
 }
 
 void add_tiles(Space<C>& space, const Rules& r) {
   space.axis(&C::tile_m, {128, 256, 64, 192, 160, 96, 48, 32, 16});
   space.axis(&C::tile_n, {128, 256, 64, 192, 160, 96, 48, 32, 16});
-  space.axis(&C::warp_m, {64, 32, 128, 96, 80, 48, 16});
-  space.axis(&C::warp_n, {64, 32, 128, 96, 80, 48, 16});
-  space.require(
-      "warp tiles divide the block tile",
-      [](const C& c) { return c.tile_m % c.warp_m == 0 && c.tile_n % c.warp_n == 0; }, &C::tile_m, &C::tile_n,
-      &C::warp_m, &C::warp_n);
+  space.axis(&C::warp_m, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_m); });
+  space.axis(&C::warp_n, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_n); });
   space.require(
       "a block has at most the threads of the device",
       [=](const C& c) { return gemm_large_workers(c) <= r.limits.threads_per_block; }, &C::tile_m, &C::tile_n,
       &C::warp_m, &C::warp_n);
-  space.axis(&C::thread_m, {0, 8, 16, 4, 2, 6, 12});
-  space.axis(&C::thread_n, {0, 8, 16, 4, 2, 6, 12});
-  space.require(
-      "mma has no thread tile; the thread tiles of 32 lanes make up the warp tile",
-      [](const C& c) {
-        if (gemm_large_is_mma(c)) return c.thread_m == 0 && c.thread_n == 0;
-        return c.thread_m > 0 && c.thread_n > 0 && c.warp_m % c.thread_m == 0 && c.warp_n % c.thread_n == 0 &&
-               (c.warp_m / c.thread_m) * (c.warp_n / c.thread_n) == gemm_large_lanes;
-      },
-      &C::product, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n);
+  // mma has no thread tile; the thread tiles of 32 lanes make up the warp tile.
+  space.axis(&C::thread_m, [](const C& c) {
+    return gemm_large_is_mma(c) ? std::vector{0} : divisors({8, 16, 4, 2, 6, 12}, c.warp_m);
+  });
+  space.axis(&C::thread_n, [](const C& c) -> std::vector<int> {
+    if (gemm_large_is_mma(c)) return {0};
+    const int elements = c.warp_m * c.warp_n, rest = elements / gemm_large_lanes;
+    const bool whole = c.thread_m > 0 && rest % c.thread_m == 0 && c.warp_n % (rest / c.thread_m) == 0;
+    return whole && rest / c.thread_m <= 16 ? std::vector{rest / c.thread_m} : std::vector<int>{};
+  });
   space.axis(&C::prefetch, {false, true});
   space.require(
-      "sums and operands fit the registers of a thread",
-      [=](const C& c) { return gemm_large_registers(r.s, c, r.p.dtype) <= 255; }, &C::product, &C::warp_m,
-      &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
+      "sums and operands fit the registers of a thread", [=](const C& c) { return r.registers(c) <= 255; },
+      &C::product, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
   space.require(
       "the registers of a block exist on a multiprocessor",
       [=](const C& c) {
-        return gemm_large_registers(r.s, c, r.p.dtype) * gemm_large_workers(c) <=
-               r.limits.registers_per_multiprocessor;
+        return r.registers(c) * gemm_large_workers(c) <= r.limits.registers_per_multiprocessor;
       },
       &C::product, &C::tile_m, &C::tile_n, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
   space.axis(&C::tile_k, {16, 8, 32, 64});
-  space.axis(&C::stages, {4, 3, 2, 1, 5, 6});
+  space.axis(&C::stages, [](const C& c) {
+    const bool engine = c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async;
+    return engine ? std::vector{4, 3, 2, 5, 6} : std::vector{2, 1};
+  });
   space.require(
       "a tile of k holds whole steps, an even number with prefetch",
       [](const C& c) {
@@ -147,18 +151,6 @@ void add_tiles(Space<C>& space, const Rules& r) {
                (!c.prefetch || (gemm_large_steps(c) % 2 == 0 && c.stages > 1));
       },
       &C::product, &C::prefetch, &C::tile_k, &C::stages);
-  space.require(
-      "tensor copies need two stages, asynchronous copies gain nothing from one",
-      [](const C& c) {
-        return c.stages > 1 || (c.load != GemmLargeLoad::tensor && c.load != GemmLargeLoad::async);
-      },
-      &C::load, &C::stages);
-  space.require(
-      "loads through registers look one tile ahead: more than two stages are not filled",
-      [](const C& c) {
-        return c.stages <= 2 || c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async;
-      },
-      &C::load, &C::stages);
 }
 
 void add_memory(Space<C>& space, const Rules& r) {
@@ -181,21 +173,27 @@ void add_memory(Space<C>& space, const Rules& r) {
     return products >= double(c.tile_m + c.tile_n) * r.bytes;
   });
   space.axis(&C::blocks_per_sm, {1, 2, 3, 4});
-  space.require("the blocks that registers are limited for fit a multiprocessor", [=](const C& c) {
-    return c.blocks_per_sm == 1 || gemm_large_resident(r.s, c, r.p.dtype, r.limits) >= c.blocks_per_sm;
-  });
-  space.require("at least four warps on a multiprocessor, one for each scheduler", [=](const C& c) {
-    return gemm_large_resident(r.s, c, r.p.dtype, r.limits) * gemm_large_warps(c) >= 4;
-  });
+  space.require("the blocks that registers are limited for fit a multiprocessor",
+                [=](const C& c) { return c.blocks_per_sm == 1 || r.resident(c) >= c.blocks_per_sm; });
+  space.require("at least four warps on a multiprocessor, one for each scheduler",
+                [=](const C& c) { return r.resident(c) * gemm_large_warps(c) >= 4; });
 }
 
 void add_reading(Space<C>& space, const Rules& r) {
-  space.axis(&C::read_a, {0, 1, 2, 4, 8, 16, 32, 64, 128});
-  space.axis(&C::read_b, {0, 1, 2, 4, 8, 16, 32, 64, 128});
+  // Anzt's blk_m_a x blk_n_a: the arrangement covers the tile exactly.
+  const auto arrangements = [](const GemmLargeTile& tile, const C& c) {
+    std::vector<int> values{0};
+    if (c.load != GemmLargeLoad::tensor)
+      for (const int threads : {1, 2, 4, 8, 16, 32, 64, 128})
+        if (gemm_large_reads_all(tile, c, threads)) values.push_back(threads);
+    return values;
+  };
+  space.axis(&C::read_a, [=](const C& c) { return arrangements(gemm_large_tile_a(r.s, c, r.bytes), c); });
+  space.axis(&C::read_b, [=](const C& c) { return arrangements(gemm_large_tile_b(r.s, c, r.bytes), c); });
   space.require("the arrangement of threads covers the tiles of A and B exactly", [=](const C& c) {
-    if (c.load == GemmLargeLoad::tensor) return c.read_a == 0 && c.read_b == 0;
-    return gemm_large_reads_all(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a) &&
-           gemm_large_reads_all(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b);
+    return c.load == GemmLargeLoad::tensor ||
+           (gemm_large_reads_all(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a) &&
+            gemm_large_reads_all(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b));
   });
   space.require("at most 32 accesses of a thread to each tile", [=](const C& c) {
     if (c.load == GemmLargeLoad::tensor) return true;
@@ -203,42 +201,44 @@ void add_reading(Space<C>& space, const Rules& r) {
            gemm_large_reading(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b).accesses() <= 32;
   });
   space.axis(&C::interleave, {true, false});
-  space.axis(&C::shared_bytes, {16, 8, 4});
-  space.require(
-      "reads of the fma product hold whole elements; mma reads as its fragments lie", [=](const C& c) {
-        return gemm_large_is_mma(c) ? c.shared_bytes == 16
-                                    : c.shared_bytes >= r.bytes &&
-                                          std::min(c.thread_m, c.thread_n) * r.bytes >= c.shared_bytes;
-      });
-  space.axis(&C::k_unroll, {0, 1, 2, 4});
-  space.require("a partly unrolled stage has more steps, and no prefetch across stages", [](const C& c) {
-    return c.k_unroll == 0 || (c.k_unroll < gemm_large_steps(c) && !c.prefetch);
+  space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
+    std::vector<int> values{16};
+    for (const int bytes : {8, 4})
+      if (!gemm_large_is_mma(c) && bytes >= r.bytes) values.push_back(bytes);
+    return values;
   });
+  space.axis(&C::k_unroll, [](const C& c) { return c.prefetch ? std::vector{0} : std::vector{0, 1, 2, 4}; });
+  space.require("a partly unrolled stage has more steps",
+                [](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c); });
 }
 
 void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::raster, {8, 4, 16, 1, 2});
   space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64});
   space.axis(&C::stream_k, {0, 1, 2});
-  space.axis(&C::persistent, {false, true});
+  space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
+    return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};
+  });
   space.require("tiles are shared by split_k or by stream_k, not by both",
                 [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
-  space.require("stream_k has a persistent grid", [](const C& c) { return c.stream_k == 0 || c.persistent; });
+  space.require("sums, operands and the walk of stream_k fit the registers of a thread",
+                [=](const C& c) { return gemm_large_registers(r.s, c, r.p.dtype) <= 255; });
   space.require("every part of a split tile has k to sum",
                 [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
-  space.axis(&C::boundary,
-             {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate});
+  space.axis(&C::boundary, [=](const C& c) -> std::vector<GemmLargeBoundary> {
+    if (c.load == GemmLargeLoad::tensor) return {GemmLargeBoundary::none};
+    return {GemmLargeBoundary::residue, GemmLargeBoundary::predicate, GemmLargeBoundary::none};
+  });
   space.require("without checks sizes are multiples of the tile, or the copy engine fills with zeros",
                 [=](const C& c) {
                   if (c.load == GemmLargeLoad::tensor) return c.boundary == GemmLargeBoundary::none;
                   return c.boundary != GemmLargeBoundary::none || r.whole(c);
                 });
-  space.axis(&C::specialised, {false, true});
-  space.require(
-      "only the copy engine is fed by a warp of its own, and the block has room for it", [=](const C& c) {
-        return !c.specialised ||
-               (c.load == GemmLargeLoad::tensor && gemm_large_threads(c) <= r.limits.threads_per_block);
-      });
+  space.axis(&C::specialised, [](const C& c) {
+    return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  });
+  space.require("a block has room for the warp that feeds the copy engine",
+                [=](const C& c) { return gemm_large_threads(c) <= r.limits.threads_per_block; });
   space.require("a fifth warp on a scheduler takes registers from the others", [=](const C& c) {
     const int per_scheduler = (gemm_large_threads(c) * c.blocks_per_sm + 127) / 128;
     return !c.specialised || gemm_large_registers(r.s, c, r.p.dtype) <=
@@ -291,12 +291,15 @@ bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c,
 
 int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
   const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
-  constexpr int addresses = 28;
-  if (!gemm_large_is_mma(c))
-    return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + addresses;
+  // What the compiler was seen to need besides sums and operands.
+  int others = c.stream_k > 0 ? 24 : 0;
+  if (!gemm_large_is_mma(c)) {
+    others += (c.load == GemmLargeLoad::tensor ? 36 : 56) + (is_complex(dtype) ? 16 : 0);
+    return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + others;
+  }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
   const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c) / gemm_large_lanes * words;
-  return sums + fragments * operands + addresses;
+  return sums + fragments * operands + 28;
 }
 
 int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,

@@ -19,6 +19,19 @@ struct GemmLargeEither<false, A, B> {
   using Type = B;
 };
 
+// Unit `index` of this block, from values that the compiler cannot keep from one call to the next.
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
+                                          GemmLargeWork& work) {
+  if constexpr (gemm_large_walks(C)) {
+    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)));
+    return gemm_large_unit(C, grid, int(here(blockIdx.x)), index, work);
+  } else {
+    grid = gemm_large_grid(C, args.m, args.n, args.k, int(gridDim.x));
+    return index == 0 && gemm_large_unit(C, grid, int(blockIdx.x), 0, work);
+  }
+}
+
 // The rows, columns and k of a unit of work. Without A and B to read (k = 0) it has no turns.
 template <GemmLargeConfig C, class Args>
 __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const GemmLargeWork& work) {
@@ -96,22 +109,22 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       typename GemmLargeEither<gemm_large_is_mma(C), GemmLargeMma<T, S, C>, GemmLargeFma<T, S, C>>::Type;
   constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
 
-  // Phase 1: the ring, and this block's way through the tiles.
+  // Phase 1: the ring.
   Ring ring(args, shared);
-  const GemmLargeGrid grid = gemm_large_grid(C, args.m, args.n, args.k, int(gridDim.x));
-  GemmLargeWalk walk(C, grid, int(blockIdx.x));
+  GemmLargeGrid grid;
   GemmLargeWork work;
 
   // Phase 2, a warp of its own: it feeds the copy engine for all units in one go.
   if constexpr (C.specialised) {
     if (threadIdx.x >= gemm_large_workers(C)) {
-      while (walk.next(work)) ring.start(gemm_large_span<C>(args, work));
+      for (int index = 0; find_unit<C>(args, index, grid, work); ++index)
+        ring.start(gemm_large_span<C>(args, work));
       return;
     }
   }
 
   // Phase 2: unit after unit: product, sums of shared tiles, C.
-  while (walk.next(work)) {
+  for (int index = 0; find_unit<C>(args, index, grid, work); ++index) {
     const GemmLargeSpan span = gemm_large_span<C>(args, work);
     if constexpr (!C.specialised) ring.start(span);
     Product product;
@@ -121,6 +134,8 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       multiply_turns_ahead<C>(product, ring, span.turns);
     else
       multiply_turns<C>(product, ring, span.turns);
+    // Where the block walks on, what is known of the unit is found again and not held through its product.
+    if constexpr (gemm_large_walks(C)) find_unit<C>(args, index, grid, work);
     auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
     if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
     if constexpr (!gemm_large_walks(C)) break;

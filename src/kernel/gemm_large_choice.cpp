@@ -45,7 +45,7 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
-// Configs ordered by predicted cost, few of each kind.
+// Configs ordered by predicted cost, few of each kind before more of any.
 class Shortlist {
  public:
   Shortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
@@ -62,13 +62,17 @@ class Shortlist {
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
     std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, bool>, std::size_t> taken;
     std::vector<C> configs;
-    for (const auto& [cost, c] : ranked_) {
-      if (configs.size() == count) break;
-      if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
-      const bool shares = c.split_k > 1 || c.stream_k > 0;
-      const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, shares);
-      if (++taken[kind] <= per_kind) configs.push_back(c);
-    }
+    const auto take = [&](bool any) {
+      for (const auto& [cost, c] : ranked_) {
+        if (configs.size() == count) break;
+        if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
+        const bool shares = c.split_k > 1 || c.stream_k > 0;
+        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, shares);
+        if (any || ++taken[kind] <= per_kind) configs.push_back(c);
+      }
+    };
+    take(false);
+    take(true);
     return configs;
   }
 
@@ -130,37 +134,50 @@ void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLim
   }
 }
 
+// The same tiles and schedule with other products, depths, stages and reads ahead.
+void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
+  for (const GemmLargeProduct product : all)
+    for (const int tile_k : {base.tile_k, 2 * base.tile_k})
+      for (const bool prefetch : {base.prefetch, !base.prefetch})
+        for (const int stages : {base.stages, 3, 5})
+          for (const int blocks : {1, 2}) {
+            C c = base;
+            std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
+            std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
+            double penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
+                             : product == GemmLargeProduct::mma_16x8x16 ? 1.003
+                                                                        : 1;
+            penalty *= (stages == base.stages ? 1 : 1.005) * (tile_k == base.tile_k ? 1 : 1.002) *
+                       (blocks == 1 ? 1 : 1.001) * (prefetch == base.prefetch ? 1 : 1.001);
+            list.consider(c, penalty);
+          }
+}
+
 }  // namespace
 
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
                                                   const GpuLimits& limits, std::size_t count) {
-  Shortlist list(p, s, limits);
-  for (const GemmLargeProduct product : products(p, limits)) {
-    const bool mma = product != GemmLargeProduct::fma;
-    for (C c : ways_in(p, s, limits, mma)) {
-      c.product = product;
-      // Small preferences where the model sees no difference.
-      double penalty = c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.02;
-      penalty *= product == GemmLargeProduct::mma_16x8x8    ? 1.004
-                 : product == GemmLargeProduct::mma_16x8x16 ? 1.003
-                                                            : 1;
-      for (const Tiling& t : tilings(p.dtype, mma))
-        for (const int tile_k : mma&& p.dtype == DType::f64 ? std::vector{16, 32} : std::vector{8, 16})
-          for (const bool prefetch : {!mma, mma}) {
-            std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) =
-                std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
-            std::tie(c.thread_m, c.thread_n, c.tile_k, c.prefetch) =
-                std::tuple(t.thread_m, t.thread_n, tile_k, prefetch);
-            for (const int stages : {4, 3, 5, 2}) {
-              c.stages = c.load == GemmLargeLoad::registers ? std::min(stages, 2) : stages;
-              for (const int blocks : {1, 2}) {
-                c.blocks_per_sm = blocks;
-                consider_schedules(list, c, p, limits, penalty * (stages == 4 ? 1 : 1.005));
-              }
-            }
-          }
+  // First the tilings with one kind of ring each, then variations of the best of them.
+  Shortlist tiles(p, s, limits);
+  const std::vector<GemmLargeProduct> all = products(p, limits);
+  const bool mma = all.front() != GemmLargeProduct::fma;
+  for (C c : ways_in(p, s, limits, mma)) {
+    c.product = all.front();
+    c.prefetch = !mma;
+    c.stages = c.load == GemmLargeLoad::registers ? 2 : 4;
+    // Small preferences where the model sees no difference.
+    const double penalty = c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.02;
+    for (const Tiling& t : tilings(p.dtype, mma)) {
+      std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
+      std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
+      c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
+      consider_schedules(tiles, c, p, limits, penalty);
     }
   }
+  std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
+  if (best.empty() || count == 1) return best;
+  Shortlist list(p, s, limits);
+  for (const C& base : best) vary(list, base, all);
   return list.best(count);
 }
 
@@ -204,7 +221,7 @@ std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLar
        .layout = GemmLargeLayout::padding,
        .raster = 1,
        .boundary = GemmLargeBoundary::predicate};
-  if (is_complex(p.dtype)) c.tile_n = 64;
+  if (is_complex(p.dtype)) std::tie(c.tile_m, c.tile_n, c.warp_m, c.thread_m) = std::tuple(64, 64, 32, 4);
   const auto add = [&](const std::string& name) {
     if (space.contains(c)) steps.push_back({name, c});
   };
@@ -230,7 +247,7 @@ std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLar
     std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16);
     add("thread tile 8x16");
   }
-  if (!is_complex(p.dtype) && p.dtype == DType::f64) {
+  if (p.dtype == DType::f64) {
     c.prefetch = false;
     std::tie(c.tile_k, c.warp_m, c.warp_n, c.thread_m, c.thread_n) = std::tuple(16, 32, 64, 0, 0);
     c.product = GemmLargeProduct::mma_8x8x4;

@@ -3,8 +3,7 @@
 // tiles fill the multiprocessors. It ranks configs and explains them; what is shipped is measured.
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
+#include <cmath>
 
 #include "kernel/gemm_large.hpp"
 
@@ -15,13 +14,16 @@ using Addresses = std::array<int, gemm_large_lanes>;
 
 // Wavefronts of lanes [first, first + count): different words of one bank follow one another.
 int phase_wavefronts(const Addresses& at, int bytes, int first, int count) {
-  std::map<int, std::set<int>> words_of_bank;
+  std::array<std::array<int, gemm_large_lanes>, 32> words{};
+  std::array<int, 32> counts{};
   for (int lane = first; lane < first + count; ++lane)
-    for (int word = at[std::size_t(lane)] / 4; word < (at[std::size_t(lane)] + bytes) / 4; ++word)
-      words_of_bank[word % 32].insert(word);
-  std::size_t most = 1;
-  for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
-  return static_cast<int>(most);
+    for (int word = at[std::size_t(lane)] / 4; word < (at[std::size_t(lane)] + bytes) / 4; ++word) {
+      auto& bank = words[std::size_t(word % 32)];
+      int& used = counts[std::size_t(word % 32)];
+      if (std::find(bank.begin(), bank.begin() + used, word) == bank.begin() + used)
+        bank[std::size_t(used++)] = word;
+    }
+  return std::max(1, *std::max_element(counts.begin(), counts.end()));
 }
 bool neighbours_share(const Addresses& at, int first, int count, int distance) {
   for (int lane = first; lane < first + count; ++lane)

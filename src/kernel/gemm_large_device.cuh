@@ -15,6 +15,13 @@ __device__ __forceinline__ int read_thread_again() {
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
+// The value by an instruction that stays where it stands: what is computed from it is not hoisted out of a
+// loop over tiles, where it would hold registers through the main loop.
+__device__ __forceinline__ long long here(long long value) {
+  long long same;
+  asm volatile("mov.b64 %0, %1;" : "=l"(same) : "l"(value));
+  return same;
+}
 // The number of the warp, known to be the same for all its lanes.
 __device__ __forceinline__ int uniform_warp() {
   return __shfl_sync(0xffffffffu, int(threadIdx.x) / gemm_large_lanes, 0);

@@ -2,8 +2,7 @@
 // A and columns of B, which lie side by side in shared memory, for one k after the other.
 #pragma once
 
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gpu_element.cuh"
+#include "kernel/gemm_large_device.cuh"
 
 namespace tilewright {
 
@@ -24,32 +23,36 @@ struct GemmLargeFma {
     T b[C.thread_n];
   };
 
-  int first_row;  // of the lane in the tile, and its first column
-  int first_column;
+  int base_a;  // byte offsets of the lane's first row and column
+  int base_b;
   T sum[C.thread_n][C.thread_m];
 
-  __device__ __forceinline__ GemmLargeFma() {
-    const int warp = int(threadIdx.x) / gemm_large_lanes, lane = int(threadIdx.x) % gemm_large_lanes;
-    constexpr int warps_m = C.tile_m / C.warp_m;
-    first_row = warp % warps_m * C.warp_m + gemm_large_lane_m(C, lane) * pack_a;
-    first_column = warp / warps_m * C.warp_n + gemm_large_lane_n(C, lane) * pack_b;
+  static __device__ __forceinline__ int first_row(int thread) {
+    return thread / gemm_large_lanes % (C.tile_m / C.warp_m) * C.warp_m +
+           gemm_large_lane_m(C, thread % gemm_large_lanes) * pack_a;
   }
+  static __device__ __forceinline__ int first_column(int thread) {
+    return thread / gemm_large_lanes / (C.tile_m / C.warp_m) * C.warp_n +
+           gemm_large_lane_n(C, thread % gemm_large_lanes) * pack_b;
+  }
+  __device__ __forceinline__ GemmLargeFma()
+      : base_a(tile_a.offset(first_row(threadIdx.x), 0)),
+        base_b(tile_b.offset(first_column(threadIdx.x), 0)) {}
   __device__ __forceinline__ Value& value(int i) { return sum[i / C.thread_m][i % C.thread_m]; }
 
   template <int Count, int PackSize, int Lanes, bool Conjugate, GemmLargeTile Tile>
-  static __device__ __forceinline__ void read(T (&to)[Count], const unsigned char* stage, int first, int k) {
+  static __device__ __forceinline__ void read(T (&to)[Count], const unsigned char* stage, int base, int k) {
 #pragma unroll
     for (int i = 0; i < Count; i += PackSize) {
-      const auto pack = *reinterpret_cast<const Pack<T, PackSize>*>(stage + Tile.offset(first, 0) +
-                                                                    Tile.offset(i * Lanes, k));
+      const auto pack = *reinterpret_cast<const Pack<T, PackSize>*>(stage + base + Tile.offset(i * Lanes, k));
 #pragma unroll
       for (int e = 0; e < PackSize; ++e) to[i + e] = conjugate_if<Conjugate>(pack.item[e]);
     }
   }
   __device__ __forceinline__ void load(Fragment& fragment, const unsigned char* a, const unsigned char* b,
                                        int step) const {
-    read<C.thread_m, pack_a, lanes_m, S.conj_a, tile_a>(fragment.a, a, first_row, step);
-    read<C.thread_n, pack_b, lanes_n, S.conj_b, tile_b>(fragment.b, b, first_column, step);
+    read<C.thread_m, pack_a, lanes_m, S.conj_a, tile_a>(fragment.a, a, base_a, step);
+    read<C.thread_n, pack_b, lanes_n, S.conj_b, tile_b>(fragment.b, b, base_b, step);
   }
   // sum(i, j) += op(A)(i, k) op(B)(k, j)
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
@@ -66,6 +69,8 @@ struct GemmLargeFma {
   // Hands every pack of sums on with its place in the tile.
   template <class F>
   __device__ __forceinline__ void for_each(F&& use) const {
+    // Read anew, so that no register holds it through the main loop.
+    const int thread = read_thread_again(), row = first_row(thread), column = first_column(thread);
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
@@ -73,7 +78,7 @@ struct GemmLargeFma {
         Pack<T, pack_a> pack;
 #pragma unroll
         for (int e = 0; e < pack_a; ++e) pack.item[e] = sum[j][i + e];
-        use(first_row + i * lanes_m, first_column + j / pack_b * pack_b * lanes_n + j % pack_b, pack);
+        use(row + i * lanes_m, column + j / pack_b * pack_b * lanes_n + j % pack_b, pack);
       }
   }
 };

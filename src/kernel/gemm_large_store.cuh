@@ -29,7 +29,7 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
   const auto slot = [&](int part) {
     return static_cast<Value*>(args.workspace) +
            gemm_large_slot(C, grid, work, part) * (static_cast<long long>(Product::value_count) * workers) +
-           threadIdx.x;
+           read_thread_again();
   };
   Value* own = slot(work.part);
 #pragma unroll
@@ -93,16 +93,17 @@ __device__ __forceinline__ void store_tile(const Product& product, const Args& a
                                            const GemmLargeWork& work) {
   const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
   const long long column = static_cast<long long>(work.tile_n) * C.tile_n;
-  auto* c = args.c + column * args.ldc + row;
+  const long long ldc = here(args.ldc);
+  auto* c = args.c + column * ldc + row;
   const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;
   const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;
   if (rows == C.tile_m && columns == C.tile_n)
     product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, false>(c + j * args.ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
+      store_pack<S, false>(c + j * ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
     });
   else
     product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, true>(c + j * args.ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
+      store_pack<S, true>(c + j * ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
     });
 }
 

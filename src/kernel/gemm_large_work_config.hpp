@@ -92,54 +92,36 @@ constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmL
   return 2ll * block + (stream.begin(block) < begin ? 1 : 0);
 }
 
-// One block's way through its units: whole tiles (or parts) first, then its share of the streamed ones.
-struct GemmLargeWalk {
-  GemmLargeConfig config;
-  GemmLargeGrid grid;
-  int block = 0;
-  long long unit = 0;
-  long long units = 0;
-  long long position = 0;  // in the stream
-  long long stop = 0;
-
-  constexpr GemmLargeWalk(GemmLargeConfig c, GemmLargeGrid g, int b)
-      : config(c), grid(g), block(b), unit(b), units(gemm_large_units(c, g)) {
-    if (c.stream_k == 0) return;
-    const GemmLargeStream stream = gemm_large_stream(c, g);
-    if (b >= stream.blocks) return;
-    position = stream.begin(b);
-    stop = stream.begin(b + 1);
-  }
-
-  // The next unit; false when there is none.
-  constexpr bool next(GemmLargeWork& work) {
-    if (unit < units) {
-      gemm_large_place(config, grid, static_cast<int>(unit / config.split_k), work);
-      work.part = static_cast<int>(unit % config.split_k);
-      work.parts = config.split_k;
-      work.k_begin = static_cast<int>(static_cast<long long>(grid.k_tiles) * work.part / work.parts);
-      work.k_end = static_cast<int>(static_cast<long long>(grid.k_tiles) * (work.part + 1) / work.parts);
-      unit += grid.blocks;
-      return true;
-    }
-    if (config.stream_k == 0 || position >= stop) return false;
-    next_streamed(work);
+// Unit `index` of a block: whole tiles (or parts) first, then its share of the streamed ones. False beyond
+// the last. Nothing is kept from unit to unit, so that a kernel holds no more than `index` through a product.
+constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block, int index,
+                               GemmLargeWork& work) {
+  const long long units = gemm_large_units(c, grid);
+  const long long unit = block + static_cast<long long>(index) * grid.blocks;
+  if (unit < units) {
+    gemm_large_place(c, grid, static_cast<int>(unit / c.split_k), work);
+    work.part = static_cast<int>(unit % c.split_k);
+    work.parts = c.split_k;
+    work.k_begin = static_cast<int>(static_cast<long long>(grid.k_tiles) * work.part / work.parts);
+    work.k_end = static_cast<int>(static_cast<long long>(grid.k_tiles) * (work.part + 1) / work.parts);
     return true;
   }
-
- private:
-  constexpr void next_streamed(GemmLargeWork& work) {
-    const GemmLargeStream stream = gemm_large_stream(config, grid);
-    const int number = static_cast<int>(position / grid.k_tiles);
-    const long long begin = static_cast<long long>(number) * grid.k_tiles, end = begin + grid.k_tiles;
-    gemm_large_place(config, grid, static_cast<int>(units) + number, work);
-    work.first_block = stream.block_of(begin);
-    work.part = block - work.first_block;
-    work.parts = stream.block_of(end - 1) - work.first_block + 1;
-    work.k_begin = static_cast<int>(position - begin);
-    work.k_end = static_cast<int>((stop < end ? stop : end) - begin);
-    position = begin + work.k_end;
-  }
-};
+  const GemmLargeStream stream = gemm_large_stream(c, grid);
+  if (c.stream_k == 0 || block >= stream.blocks) return false;
+  const int own = units > block ? static_cast<int>((units - block - 1) / grid.blocks) + 1 : 0;
+  const long long first = stream.begin(block), stop = stream.begin(block + 1);
+  const int piece = index - own;  // each but the first begins a tile
+  const long long position = piece == 0 ? first : (first / grid.k_tiles + piece) * grid.k_tiles;
+  if (position >= stop) return false;
+  const int number = static_cast<int>(position / grid.k_tiles);
+  const long long begin = static_cast<long long>(number) * grid.k_tiles, end = begin + grid.k_tiles;
+  gemm_large_place(c, grid, static_cast<int>(units) + number, work);
+  work.first_block = stream.block_of(begin);
+  work.part = block - work.first_block;
+  work.parts = stream.block_of(end - 1) - work.first_block + 1;
+  work.k_begin = static_cast<int>(position - begin);
+  work.k_end = static_cast<int>((stop < end ? stop : end) - begin);
+  return true;
+}
 
 }  // namespace tilewright

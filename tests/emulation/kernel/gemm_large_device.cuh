@@ -65,6 +65,7 @@ void multiply(double* c, const double* a, const double* b) {
 }  // namespace emulation
 
 inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
+inline long long here(long long value) { return value; }
 inline int uniform_warp() { return emulation::warp_of(); }
 inline bool elect_lane() { return emulation::lane_of() == 0; }
 template <int Threads>
