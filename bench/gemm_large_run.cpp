@@ -216,6 +216,34 @@ EnergyWindow LargeBench::energy(const std::function<void()>& launch, double seco
   return window;
 }
 
+nlohmann::json LargeBench::metrics(const GemmProblem& p, const LargeTrial* trial) {
+  nlohmann::json metrics = nlohmann::json::object();
+  const GpuReadings readings = nvml_.read();
+  const auto add = [&](const char* key, const auto& value) {
+    if (value)
+      metrics[key] = *value;
+    else
+      metrics[key] = nullptr;
+  };
+  add("clock_mhz", readings.clock_mhz);
+  add("memory_clock_mhz", readings.memory_clock_mhz);
+  add("power_w", readings.power_w);
+  add("temperature_c", readings.temperature_c);
+  if (trial != nullptr) {
+    const GemmLargeCost cost = gemm_large_cost(p, trial->kernel->shape(), trial->config, gpu_.limits());
+    metrics["registers"] = trial->report.registers;
+    metrics["shared_bytes"] = trial->kernel->shared_bytes();
+    metrics["blocks_per_multiprocessor"] = trial->kernel->blocks_per_multiprocessor();
+    metrics["occupancy"] = double(trial->kernel->blocks_per_multiprocessor()) *
+                           gemm_large_threads(trial->config) / gpu_.limits().threads_per_multiprocessor;
+    metrics["workspace_bytes"] = trial->kernel->needs(p).workspace_bytes;
+    metrics["predicted_cycles"] = {{"multiply", cost.multiply}, {"issue", cost.issue},
+                                   {"shared", cost.shared},     {"l2", cost.l2},
+                                   {"memory", cost.memory},     {"fixed", cost.fixed}};
+  }
+  return metrics;
+}
+
 nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const LargeTrial* trial,
                                const char* phase) {
   char now[32];
@@ -245,18 +273,6 @@ nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const Lar
                         {"device_uuid", gpu_.limits().uuid},
                         {"driver", nvml_.driver_version()},
                         {"time", now}};
-  nlohmann::json metrics = nlohmann::json::object();
-  const GpuReadings readings = nvml_.read();
-  const auto add = [&](const char* key, const auto& value) {
-    if (value)
-      metrics[key] = *value;
-    else
-      metrics[key] = nullptr;
-  };
-  add("clock_mhz", readings.clock_mhz);
-  add("memory_clock_mhz", readings.memory_clock_mhz);
-  add("power_w", readings.power_w);
-  add("temperature_c", readings.temperature_c);
   if (trial == nullptr) {
     row["impl_version"] = blas_.version();
   } else {
@@ -264,18 +280,8 @@ nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const Lar
     row["error"] = trial->error;
     row["error_bound"] = 1;
     if (!trial->name.empty()) row["step"] = trial->name;
-    const GemmLargeCost cost = gemm_large_cost(p, trial->kernel->shape(), trial->config, gpu_.limits());
-    metrics["registers"] = trial->report.registers;
-    metrics["shared_bytes"] = trial->kernel->shared_bytes();
-    metrics["blocks_per_multiprocessor"] = trial->kernel->blocks_per_multiprocessor();
-    metrics["occupancy"] = double(trial->kernel->blocks_per_multiprocessor()) *
-                           gemm_large_threads(trial->config) / gpu_.limits().threads_per_multiprocessor;
-    metrics["workspace_bytes"] = trial->kernel->needs(p).workspace_bytes;
-    metrics["predicted_cycles"] = {{"multiply", cost.multiply}, {"issue", cost.issue},
-                                   {"shared", cost.shared},     {"l2", cost.l2},
-                                   {"memory", cost.memory},     {"fixed", cost.fixed}};
   }
-  row["metrics"] = metrics;
+  row["metrics"] = metrics(p, trial);
   return row;
 }
 

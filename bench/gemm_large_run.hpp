@@ -86,6 +86,7 @@ class LargeBench {
 
   nlohmann::json row(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
                      const char* phase);
+  nlohmann::json metrics(const GemmProblem& problem, const LargeTrial* trial);
   void add_times(nlohmann::json& row, const GemmProblem& problem, std::vector<double> samples);
   void write(const nlohmann::json& row);
   bool late(const std::string& left_out);

@@ -199,75 +199,99 @@ GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s
   return c;
 }
 
-std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLargeShape& s,
-                                             const GpuLimits& limits) {
-  const int bytes = static_cast<int>(size_bytes(p.dtype));
-  const auto space = gemm_large_space(p, s, limits);
+namespace {
+
+// Collects the steps that the space allows.
+struct Ladder {
+  Space<C> space;
+  C c;
   std::vector<GemmLargeStep> steps;
-  C c = gemm_large_default(p, s, limits);
-  c = {.tile_m = 128,
-       .tile_n = 128,
-       .tile_k = 8,
-       .warp_m = 64,
-       .warp_n = 32,
-       .thread_m = 8,
-       .thread_n = 8,
-       .product = GemmLargeProduct::fma,
-       .k_unroll = 1,
-       .load = GemmLargeLoad::plain,
-       .load_bytes = std::max(4, bytes),
-       .stages = 1,
-       .shared_bytes = std::max(4, bytes),
-       .layout = GemmLargeLayout::padding,
-       .raster = 1,
-       .boundary = GemmLargeBoundary::predicate};
-  if (is_complex(p.dtype)) std::tie(c.tile_m, c.tile_n, c.warp_m, c.thread_m) = std::tuple(64, 64, 32, 4);
-  const auto add = [&](const std::string& name) {
+
+  void add(const std::string& name) {
     if (space.contains(c)) steps.push_back({name, c});
-  };
-  add("plain");
+  }
+};
+
+// P2's own techniques, in the order of its chapter.
+void add_classic_steps(Ladder& ladder) {
+  C& c = ladder.c;
+  ladder.add("plain");
   c.load = GemmLargeLoad::registers;
-  add("register prefetch");
+  ladder.add("register prefetch");
   c.k_unroll = 0;
-  add("unroll");
+  ladder.add("unroll");
   c.shared_bytes = 16;
-  add("128-bit shared reads");
+  ladder.add("128-bit shared reads");
   c.load_bytes = 16;
-  add("128-bit global reads");
+  ladder.add("128-bit global reads");
   c.stages = 2;
-  add("double buffering");
+  ladder.add("double buffering");
   c.prefetch = true;
-  add("shared prefetch");
+  ladder.add("shared prefetch");
   c.boundary = GemmLargeBoundary::residue;
-  add("residue path");
+  ladder.add("residue path");
+}
+
+// What the devices since then have.
+void add_modern_steps(Ladder& ladder, DType dtype) {
+  C& c = ladder.c;
   c.load = GemmLargeLoad::async;
   c.stages = 4;
-  add("async copies");
-  if (p.dtype == DType::f32) {
+  ladder.add("async copies");
+  if (dtype == DType::f32) {
     std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16);
-    add("thread tile 8x16");
+    ladder.add("thread tile 8x16");
   }
-  if (p.dtype == DType::f64) {
+  if (dtype == DType::f64) {
     c.prefetch = false;
     std::tie(c.tile_k, c.warp_m, c.warp_n, c.thread_m, c.thread_n) = std::tuple(16, 32, 64, 0, 0);
     c.product = GemmLargeProduct::mma_8x8x4;
     c.layout = GemmLargeLayout::plain;
-    add("tensor cores 8x8x4");
+    ladder.add("tensor cores 8x8x4");
     c.product = GemmLargeProduct::mma_16x8x4;
-    add("tensor cores 16x8x4");
+    ladder.add("tensor cores 16x8x4");
     c.layout = GemmLargeLayout::swizzle;
-    add("swizzle");
+    ladder.add("swizzle");
   }
   c.raster = 8;
-  add("raster");
+  ladder.add("raster");
   c.load = GemmLargeLoad::tensor;
   c.boundary = GemmLargeBoundary::none;
   if (!gemm_large_is_mma(c)) c.layout = GemmLargeLayout::plain;
-  add("tensor copies");
+  ladder.add("tensor copies");
   c.stream_k = 2;
   c.persistent = true;
-  add("stream-k");
-  return steps;
+  ladder.add("stream-k");
+}
+
+}  // namespace
+
+std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLargeShape& s,
+                                             const GpuLimits& limits) {
+  const int bytes = std::max(4, static_cast<int>(size_bytes(p.dtype)));
+  Ladder ladder{gemm_large_space(p, s, limits), {}, {}};
+  ladder.c = {.tile_m = 128,
+              .tile_n = 128,
+              .tile_k = 8,
+              .warp_m = 64,
+              .warp_n = 32,
+              .thread_m = 8,
+              .thread_n = 8,
+              .product = GemmLargeProduct::fma,
+              .k_unroll = 1,
+              .load = GemmLargeLoad::plain,
+              .load_bytes = bytes,
+              .stages = 1,
+              .shared_bytes = bytes,
+              .layout = GemmLargeLayout::padding,
+              .raster = 1,
+              .boundary = GemmLargeBoundary::predicate};
+  if (is_complex(p.dtype))
+    std::tie(ladder.c.tile_m, ladder.c.tile_n, ladder.c.warp_m, ladder.c.thread_m) =
+        std::tuple(64, 64, 32, 4);
+  add_classic_steps(ladder);
+  add_modern_steps(ladder, p.dtype);
+  return std::move(ladder.steps);
 }
 
 }  // namespace tilewright

@@ -14,7 +14,7 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
       dtype_(dtype),
       shared_bytes_(gemm_large_memory(shape, config, static_cast<int>(size_bytes(dtype))).total_bytes),
       module_(gpu, binary.code),
-      function_(module_.function(binary.function, shared_bytes_)) {
+      function_(module_.function(binary.function, shared_bytes_, config.carveout)) {
   blocks_per_multiprocessor_ = function_.blocks_per_multiprocessor(gemm_large_threads(config), shared_bytes_);
   if (blocks_per_multiprocessor_ == 0)
     throw Error(ErrorCode::unsupported, "config",
