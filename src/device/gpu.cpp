@@ -259,7 +259,7 @@ GpuModule::~GpuModule() {
   gpu_->driver().module_unload(module_);
   gpu_->driver().context_pop(&context);
 }
-GpuFunction GpuModule::function(const std::string& name, int shared_bytes) const {
+GpuFunction GpuModule::function(const std::string& name, int shared_bytes, int carveout) const {
   const Gpu::Current current(*gpu_);
   const GpuDriver& driver = gpu_->driver();
   GpuFunction function;
@@ -275,6 +275,10 @@ GpuFunction GpuModule::function(const std::string& name, int shared_bytes) const
   driver.check(driver.function_set_attribute(function.function_,
                                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes),
                "cuFuncSetAttribute", fmt::format("{} bytes shared", shared_bytes));
+  if (carveout >= 0)
+    driver.check(driver.function_set_attribute(function.function_,
+                                               CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout),
+                 "cuFuncSetAttribute", fmt::format("{} percent shared", carveout));
   return function;
 }
 

@@ -204,8 +204,9 @@ class GpuModule {
   ~GpuModule();
   GpuModule(GpuModule&& other) noexcept : gpu_(other.gpu_), module_(std::exchange(other.module_, nullptr)) {}
   GpuModule& operator=(GpuModule&&) = delete;
-  // `shared_bytes` is the most that a launch will ask for.
-  GpuFunction function(const std::string& name, int shared_bytes) const;
+  // `shared_bytes` is the most that a launch will ask for; `carveout` the percent of the first-level cache
+  // that shared memory should get, -1 for the driver's choice.
+  GpuFunction function(const std::string& name, int shared_bytes, int carveout = -1) const;
 
  private:
   const Gpu* gpu_;

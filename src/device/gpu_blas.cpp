@@ -99,4 +99,13 @@ void GpuBlas::gemm_grouped(const std::vector<Batch>& groups) {
         name);
 }
 
+void GpuBlas::gemm(const Batch& b) {
+  using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
+                       const void*, void*, int);
+  const std::string name = gemm_name(b.dtype, "_v2");
+  check(find<Gemm>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, b.alpha, b.a,
+                                 b.lda, b.b, b.ldb, b.beta, b.c, b.ldc),
+        name);
+}
+
 }  // namespace tilewright

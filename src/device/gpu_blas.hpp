@@ -48,6 +48,8 @@ class GpuBlas {
   // others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no function for, and
   // where the library is older than that function.
   void gemm_grouped(const std::vector<Batch>& groups);
+  // One problem; strides and count are not read.
+  void gemm(const Batch& batch);
 
  private:
   void check(int status, const std::string& call) const;

@@ -72,6 +72,7 @@ GpuDriver::GpuDriver() {
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
   find("cuPointerGetAttribute", pointer_attribute);
+  tensor_map_encode = reinterpret_cast<decltype(tensor_map_encode)>(dlsym(library, "cuTensorMapEncodeTiled"));
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {

@@ -64,6 +64,7 @@ class GpuDriver {
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
   decltype(&cuPointerGetAttribute) pointer_attribute = nullptr;
+  decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 
  private:
   GpuDriver();

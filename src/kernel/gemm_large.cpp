@@ -1,0 +1,352 @@
+// The space of large GEMM on the GPU with the reasons of its constraints, and the geometry of a launch.
+#include "kernel/gemm_large.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernel/gpu_stencil.hpp"
+
+namespace tilewright {
+namespace {
+
+using C = GemmLargeConfig;
+
+const char* device_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    case DType::c64:
+      return "tilewright::Complex<float>";
+    case DType::c128:
+      return "tilewright::Complex<double>";
+  }
+  return "";
+}
+
+int bytes_of(DType dtype) { return static_cast<int>(size_bytes(dtype)); }
+
+// What the constraints read of the problem and the device, kept by value because a space outlives its call.
+struct Rules {
+  GemmProblem p;
+  GemmLargeShape s;
+  GpuLimits limits;
+  int bytes;
+
+  bool whole(const C& c) const { return p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0; }
+  int shared(const C& c) const { return gemm_large_memory(s, c, bytes).total_bytes; }
+  int alignment() const { return std::min(s.align_a, s.align_b); }
+  // Without what axes that are declared later add.
+  static C early(C c) {
+    c.stream_k = 0;
+    c.specialised = false;
+    return c;
+  }
+  int registers(const C& c) const { return gemm_large_registers(s, early(c), p.dtype); }
+  int resident(const C& c) const { return gemm_large_resident(s, early(c), p.dtype, limits); }
+};
+
+void add_product(Space<C>& space, const Rules& r) {
+  const bool wide = r.p.dtype == DType::f64 || r.p.dtype == DType::c128;
+  space.axis(&C::product,
+             {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16,
+              GemmLargeProduct::mma_8x8x4, GemmLargeProduct::fma});
+  space.require(
+      "tensor cores multiply f64 and c128 in full precision, nothing else",
+      [=](const C& c) { return wide || !gemm_large_is_mma(c); }, &C::product);
+  space.require(
+      "mma 8x8x4 needs compute capability 8.0, the shapes of 16 rows 9.0",
+      [=](const C& c) {
+        if (!gemm_large_is_mma(c)) return true;
+        return r.limits.compute_capability >= (c.product == GemmLargeProduct::mma_8x8x4 ? 80 : 90);
+      },
+      &C::product);
+}
+
+void add_load(Space<C>& space, const Rules& r) {
+  space.axis(&C::load, {GemmLargeLoad::tensor, GemmLargeLoad::async, GemmLargeLoad::registers,
+                        GemmLargeLoad::read_only, GemmLargeLoad::plain});
+  space.require(
+      "asynchronous copies need compute capability 8.0, tensor copies 9.0",
+      [=](const C& c) {
+        const int capability = r.limits.compute_capability;
+        return c.load == GemmLargeLoad::tensor ? capability >= 90
+                                               : c.load != GemmLargeLoad::async || capability >= 80;
+      },
+      &C::load);
+  space.require(
+      "tensor copies need addresses and leading dimensions at multiples of 16 bytes, and sizes below 2^30",
+      [=](const C& c) {
+        return c.load != GemmLargeLoad::tensor ||
+               (r.alignment() >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
+      },
+      &C::load);
+  space.require(
+      "the fma product reads rows side by side, and tensor copies do not transpose",
+      [=](const C& c) {
+        return gemm_large_is_mma(c) || c.load != GemmLargeLoad::tensor || (!r.s.trans_a && r.s.trans_b);
+      },
+      &C::product, &C::load);
+  space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
+    // The fma product reads unswizzled tiles; tensor copies write swizzled ones for mma and plain ones for
+    // fma.
+    if (c.load == GemmLargeLoad::tensor)
+      return {gemm_large_is_mma(c) ? GemmLargeLayout::swizzle : GemmLargeLayout::plain};
+    if (!gemm_large_is_mma(c)) return {GemmLargeLayout::padding, GemmLargeLayout::plain};
+    return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
+  });
+  space.axis(&C::load_bytes, [](const C& c) {
+    return c.load == GemmLargeLoad::tensor ? std::vector{16} : std::vector{16, 8, 4};
+  });
+  space.require(
+      "accesses hold whole elements and are aligned",
+      [=](const C& c) { return gemm_large_aligned_loads(r.s, c, r.p.dtype); }, &C::product, &C::load,
+      &C::load_bytes);
+}
+
+std::vector<int> divisors(std::vector<int> values, int of) {
+  std::erase_if(values, [=](int value) { return of % value != 0; });
+  return values;
+}
+
+void add_tiles(Space<C>& space, const Rules& r) {
+  space.axis(&C::tile_m, {128, 256, 64, 192, 160, 96, 48, 32, 16});
+  space.axis(&C::tile_n, {128, 256, 64, 192, 160, 96, 48, 32, 16});
+  space.axis(&C::warp_m, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_m); });
+  space.axis(&C::warp_n, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_n); });
+  space.require(
+      "a block has at most the threads of the device",
+      [=](const C& c) { return gemm_large_workers(c) <= r.limits.threads_per_block; }, &C::tile_m, &C::tile_n,
+      &C::warp_m, &C::warp_n);
+  // mma has no thread tile; the thread tiles of 32 lanes make up the warp tile.
+  space.axis(&C::thread_m, [](const C& c) {
+    return gemm_large_is_mma(c) ? std::vector{0} : divisors({8, 16, 4, 2, 6, 12}, c.warp_m);
+  });
+  space.axis(&C::thread_n, [](const C& c) -> std::vector<int> {
+    if (gemm_large_is_mma(c)) return {0};
+    const int elements = c.warp_m * c.warp_n, rest = elements / gemm_large_lanes;
+    const bool whole = c.thread_m > 0 && rest % c.thread_m == 0 && c.warp_n % (rest / c.thread_m) == 0;
+    return whole && rest / c.thread_m <= 16 ? std::vector{rest / c.thread_m} : std::vector<int>{};
+  });
+  space.axis(&C::prefetch, {false, true});
+  space.require(
+      "sums and operands fit the registers of a thread", [=](const C& c) { return r.registers(c) <= 255; },
+      &C::product, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
+  space.require(
+      "the registers of a block exist on a multiprocessor",
+      [=](const C& c) {
+        return r.registers(c) * gemm_large_workers(c) <= r.limits.registers_per_multiprocessor;
+      },
+      &C::product, &C::tile_m, &C::tile_n, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
+  space.axis(&C::tile_k, {16, 8, 32, 64});
+  space.axis(&C::stages, [](const C& c) {
+    const bool engine = c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async;
+    return engine ? std::vector{4, 3, 2, 5, 6} : std::vector{2, 1};
+  });
+  space.require(
+      "a tile of k holds whole steps, an even number with prefetch",
+      [](const C& c) {
+        return c.tile_k % gemm_large_step(c) == 0 &&
+               (!c.prefetch || (gemm_large_steps(c) % 2 == 0 && c.stages > 1));
+      },
+      &C::product, &C::prefetch, &C::tile_k, &C::stages);
+}
+
+void add_memory(Space<C>& space, const Rules& r) {
+  space.require("swizzled rows are whole 128-byte rows", [=](const C& c) {
+    const auto fits = [](const GemmLargeTile& tile) {
+      return tile.inner() * tile.element_bytes % gemm_large_row == 0;
+    };
+    return c.layout != GemmLargeLayout::swizzle ||
+           (fits(gemm_large_tile_a(r.s, c, r.bytes)) && fits(gemm_large_tile_b(r.s, c, r.bytes)));
+  });
+  space.require("stages fit the shared memory of a block",
+                [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
+  space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
+    return c.load != GemmLargeLoad::tensor || (c.tile_m <= 256 && c.tile_n <= 256);
+  });
+  // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
+  // reads move the limit.
+  space.require("at least one multiply-add per byte that is copied into shared memory", [=](const C& c) {
+    const double products = double(c.tile_m) * c.tile_n * (is_complex(r.p.dtype) ? 4 : 1);
+    return products >= double(c.tile_m + c.tile_n) * r.bytes;
+  });
+  space.axis(&C::blocks_per_sm, {1, 2, 3, 4});
+  space.require("the blocks that registers are limited for fit a multiprocessor",
+                [=](const C& c) { return c.blocks_per_sm == 1 || r.resident(c) >= c.blocks_per_sm; });
+  space.require("at least four warps on a multiprocessor, one for each scheduler",
+                [=](const C& c) { return r.resident(c) * gemm_large_warps(c) >= 4; });
+}
+
+void add_reading(Space<C>& space, const Rules& r) {
+  // Anzt's blk_m_a x blk_n_a: the arrangement covers the tile exactly.
+  const auto arrangements = [](const GemmLargeTile& tile, const C& c) {
+    std::vector<int> values{0};
+    if (c.load != GemmLargeLoad::tensor)
+      for (const int threads : {1, 2, 4, 8, 16, 32, 64, 128})
+        if (gemm_large_reads_all(tile, c, threads)) values.push_back(threads);
+    return values;
+  };
+  space.axis(&C::read_a, [=](const C& c) { return arrangements(gemm_large_tile_a(r.s, c, r.bytes), c); });
+  space.axis(&C::read_b, [=](const C& c) { return arrangements(gemm_large_tile_b(r.s, c, r.bytes), c); });
+  space.require("the arrangement of threads covers the tiles of A and B exactly", [=](const C& c) {
+    return c.load == GemmLargeLoad::tensor ||
+           (gemm_large_reads_all(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a) &&
+            gemm_large_reads_all(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b));
+  });
+  space.require("at most 32 accesses of a thread to each tile", [=](const C& c) {
+    if (c.load == GemmLargeLoad::tensor) return true;
+    return gemm_large_reading(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a).accesses() <= 32 &&
+           gemm_large_reading(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b).accesses() <= 32;
+  });
+  space.axis(&C::interleave, {true, false});
+  space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
+    std::vector<int> values{16};
+    for (const int bytes : {8, 4})
+      if (!gemm_large_is_mma(c) && bytes >= r.bytes) values.push_back(bytes);
+    return values;
+  });
+  space.axis(&C::k_unroll, [](const C& c) { return c.prefetch ? std::vector{0} : std::vector{0, 1, 2, 4}; });
+  space.require("a partly unrolled stage has more steps",
+                [](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c); });
+}
+
+void add_schedule(Space<C>& space, const Rules& r) {
+  space.axis(&C::raster, {8, 4, 16, 1, 2});
+  space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64});
+  space.axis(&C::stream_k, {0, 1, 2});
+  space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
+    return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};
+  });
+  space.require("tiles are shared by split_k or by stream_k, not by both",
+                [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
+  space.require("sums, operands and the walk of stream_k fit the registers of a thread",
+                [=](const C& c) { return gemm_large_registers(r.s, c, r.p.dtype) <= 255; });
+  space.require("every part of a split tile has k to sum",
+                [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
+  space.axis(&C::boundary, [=](const C& c) -> std::vector<GemmLargeBoundary> {
+    if (c.load == GemmLargeLoad::tensor) return {GemmLargeBoundary::none};
+    return {GemmLargeBoundary::residue, GemmLargeBoundary::predicate, GemmLargeBoundary::none};
+  });
+  space.require("without checks sizes are multiples of the tile, or the copy engine fills with zeros",
+                [=](const C& c) {
+                  if (c.load == GemmLargeLoad::tensor) return c.boundary == GemmLargeBoundary::none;
+                  return c.boundary != GemmLargeBoundary::none || r.whole(c);
+                });
+  space.axis(&C::specialised, [](const C& c) {
+    return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  });
+  space.require("a block has room for the warp that feeds the copy engine",
+                [=](const C& c) { return gemm_large_threads(c) <= r.limits.threads_per_block; });
+  space.require("a fifth warp on a scheduler takes registers from the others", [=](const C& c) {
+    const int per_scheduler = (gemm_large_threads(c) * c.blocks_per_sm + 127) / 128;
+    return !c.specialised || gemm_large_registers(r.s, c, r.p.dtype) <=
+                                 r.limits.registers_per_multiprocessor / 128 / per_scheduler;
+  });
+  space.axis(&C::carveout, {-1, 100, 50});
+}
+
+int alignment_of(int address, std::int64_t ld, int bytes) {
+  return static_cast<int>(std::gcd(std::gcd<std::int64_t>(address, ld * bytes), 16));
+}
+
+}  // namespace
+
+GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment) {
+  const int bytes = bytes_of(p.dtype);
+  GemmLargeShape s;
+  s.trans_a = p.op_a != Op::none;
+  s.trans_b = p.op_b != Op::none;
+  s.conj_a = p.op_a == Op::conj_trans && is_complex(p.dtype);
+  s.conj_b = p.op_b == Op::conj_trans && is_complex(p.dtype);
+  s.reads_c = p.beta != Scalar::zero;
+  s.align_a = alignment_of(alignment.a, p.lda, bytes);
+  s.align_b = alignment_of(alignment.b, p.ldb, bytes);
+  s.align_c = alignment_of(alignment.c, p.ldc, bytes);
+  return s;
+}
+
+Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
+                                        const GpuLimits& limits) {
+  const Rules rules{problem, shape, limits, bytes_of(problem.dtype)};
+  Space<C> space;
+  add_product(space, rules);
+  add_load(space, rules);
+  add_tiles(space, rules);
+  add_memory(space, rules);
+  add_reading(space, rules);
+  add_schedule(space, rules);
+  return space;
+}
+
+bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  const int bytes = bytes_of(dtype);
+  const auto access = [&](const GemmLargeTile& tile) {
+    return gemm_large_reading(tile, c, 0).vector * bytes;
+  };
+  return c.load_bytes >= bytes && access(gemm_large_tile_a(s, c, bytes)) <= s.align_a &&
+         access(gemm_large_tile_b(s, c, bytes)) <= s.align_b;
+}
+
+int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
+  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
+  // What the compiler was seen to need besides sums and operands.
+  int others = c.stream_k > 0 ? 24 : 0;
+  if (!gemm_large_is_mma(c)) {
+    others += (c.load == GemmLargeLoad::tensor ? 36 : 56) + (is_complex(dtype) ? 16 : 0);
+    return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + others;
+  }
+  const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
+  const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c) / gemm_large_lanes * words;
+  return sums + fragments * operands + 28;
+}
+
+int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,
+                        const GpuLimits& limits) {
+  const int shared = gemm_large_memory(s, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
+  const int threads = gemm_large_threads(c);
+  return std::max(
+      0, std::min({limits.shared_bytes_per_multiprocessor / shared,
+                   limits.registers_per_multiprocessor / (gemm_large_registers(s, c, dtype) * threads),
+                   limits.threads_per_multiprocessor / threads, 32}));
+}
+
+GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                                  const GpuLimits& limits, int resident) {
+  constexpr std::int64_t most_blocks = 2147483647;
+  const int slots = limits.multiprocessors * std::max(1, resident);
+  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, slots);
+  const std::int64_t units = std::int64_t(grid.tiles_m) * grid.tiles_n * c.split_k;
+  if (units > most_blocks)
+    throw Error(ErrorCode::unsupported, "config",
+                fmt::format("m = {}, n = {}: {} tiles are more than a grid holds", p.m, p.n, units));
+  GemmLargeLaunch result;
+  const bool walks = gemm_large_walks(c);
+  const std::int64_t blocks = c.stream_k > 0 ? slots : walks ? std::min<std::int64_t>(units, slots) : units;
+  result.launch.blocks = static_cast<unsigned>(blocks);
+  result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
+  result.launch.shared_bytes = static_cast<unsigned>(gemm_large_memory(s, c, bytes_of(p.dtype)).total_bytes);
+  if (gemm_large_shares(c)) {
+    const GemmLargeGrid launched = gemm_large_grid(c, p.m, p.n, p.k, static_cast<int>(blocks));
+    result.workspace_bytes =
+        gemm_large_slots(c, launched) * std::int64_t(c.tile_m) * c.tile_n * bytes_of(p.dtype);
+    result.counter_count = grid.tiles();
+  }
+  return result;
+}
+
+std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return fmt::format("tilewright::gemm_large<{}, {}, {}>", device_type(dtype),
+                     designated("tilewright::GemmLargeShape", s),
+                     designated("tilewright::GemmLargeConfig", c));
+}
+
+std::string gemm_large_assertion(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return fmt::format("tilewright::gemm_large_memory({}, {}, sizeof({})).total_bytes == {}",
+                     designated("tilewright::GemmLargeShape", s),
+                     designated("tilewright::GemmLargeConfig", c), device_type(dtype),
+                     gemm_large_memory(s, c, bytes_of(dtype)).total_bytes);
+}
+
+}  // namespace tilewright

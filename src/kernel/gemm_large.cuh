@@ -1,0 +1,145 @@
+// The stencil of large GEMM on the GPU: C = alpha op(A) op(B) + beta C. A block computes tiles of C (or k
+// ranges of them); tiles of op(A) and op(B) come through a ring of stages in shared memory; warps multiply
+// them in registers. Everything that is chosen is in the config; sizes are run-time values.
+#pragma once
+
+#include "kernel/gemm_large_fma.cuh"
+#include "kernel/gemm_large_mma.cuh"
+#include "kernel/gemm_large_ring.cuh"
+#include "kernel/gemm_large_store.cuh"
+
+namespace tilewright {
+
+template <bool Condition, class A, class B>
+struct GemmLargeEither {
+  using Type = A;
+};
+template <class A, class B>
+struct GemmLargeEither<false, A, B> {
+  using Type = B;
+};
+
+// Unit `index` of this block, from values that the compiler cannot keep from one call to the next.
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
+                                          GemmLargeWork& work) {
+  if constexpr (gemm_large_walks(C)) {
+    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)));
+    return gemm_large_unit(C, grid, int(here(blockIdx.x)), index, work);
+  } else {
+    grid = gemm_large_grid(C, args.m, args.n, args.k, int(gridDim.x));
+    return index == 0 && gemm_large_unit(C, grid, int(blockIdx.x), 0, work);
+  }
+}
+
+// The rows, columns and k of a unit of work. Without A and B to read (k = 0) it has no turns.
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const GemmLargeWork& work) {
+  GemmLargeSpan span;
+  span.row_a = static_cast<long long>(work.tile_m) * C.tile_m;
+  span.row_b = static_cast<long long>(work.tile_n) * C.tile_n;
+  span.k_first = static_cast<long long>(work.k_begin) * C.tile_k;
+  const long long stop = static_cast<long long>(work.k_end) * C.tile_k;
+  span.k_stop = stop < args.k ? stop : args.k;
+  span.turns = args.k == 0 ? 0 : work.k_end - work.k_begin;
+  return span;
+}
+
+// Step after step of each stage: read the operands, multiply.
+template <GemmLargeConfig C, class Product, class Ring>
+__device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns) {
+  constexpr int steps = gemm_large_steps(C);
+  [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn) {
+    ring.acquire();
+    ring.refill_begin();
+    const unsigned char *a = ring.read_a(), *b = ring.read_b();
+#pragma unroll unroll
+    for (int step = 0; step < steps; ++step) {
+      typename Product::Fragment fragment;
+      product.load(fragment, a, b, step);
+      product.multiply(fragment);
+    }
+    ring.release();
+    ring.refill_end();
+  }
+}
+
+// The same with the operands of the next step, across stages too, read before this step's product.
+template <GemmLargeConfig C, class Product, class Ring>
+__device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns) {
+  constexpr int steps = gemm_large_steps(C);
+  static_assert(!C.prefetch || steps % 2 == 0, "two fragments take turns within a stage");
+  if (turns == 0) return;
+  typename Product::Fragment fragments[2];
+  ring.acquire();
+  const unsigned char *a = ring.read_a(), *b = ring.read_b();
+  product.load(fragments[0], a, b, 0);
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn) {
+    const bool last = turn + 1 == turns;
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      if (step + 1 < steps) {
+        product.load(fragments[(step + 1) % 2], a, b, step + 1);
+      } else {
+        ring.release();
+        ring.refill_end();
+        if (!last) {
+          ring.acquire();
+          a = ring.read_a();
+          b = ring.read_b();
+          product.load(fragments[0], a, b, 0);
+        }
+      }
+      if (step == 0) ring.refill_begin();
+      product.multiply(fragments[step % 2]);
+    }
+  }
+}
+
+template <class T, GemmLargeShape S, GemmLargeConfig C>
+__global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
+    gemm_large(const __grid_constant__ GemmLargeArgs<T> args) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  using Ring = typename GemmLargeEither<C.load == GemmLargeLoad::tensor, GemmLargeTensorRing<T, S, C>,
+                                        GemmLargeThreadRing<T, S, C>>::Type;
+  using Product =
+      typename GemmLargeEither<gemm_large_is_mma(C), GemmLargeMma<T, S, C>, GemmLargeFma<T, S, C>>::Type;
+  constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
+
+  // Phase 1: the ring.
+  Ring ring(args, shared);
+  GemmLargeGrid grid;
+  GemmLargeWork work;
+
+  // Phase 2, a warp of its own: it feeds the copy engine for all units in one go.
+  if constexpr (C.specialised) {
+    if (threadIdx.x >= gemm_large_workers(C)) {
+      for (int index = 0; find_unit<C>(args, index, grid, work); ++index)
+        ring.start(gemm_large_span<C>(args, work));
+      return;
+    }
+  }
+
+  // Phase 2: unit after unit: product, sums of shared tiles, C.
+  for (int index = 0; find_unit<C>(args, index, grid, work); ++index) {
+    const GemmLargeSpan span = gemm_large_span<C>(args, work);
+    if constexpr (!C.specialised) ring.start(span);
+    Product product;
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
+    if constexpr (C.prefetch)
+      multiply_turns_ahead<C>(product, ring, span.turns);
+    else
+      multiply_turns<C>(product, ring, span.turns);
+    // Where the block walks on, what is known of the unit is found again and not held through its product.
+    if constexpr (gemm_large_walks(C)) find_unit<C>(args, index, grid, work);
+    auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
+    if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
+    if constexpr (!gemm_large_walks(C)) break;
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,86 @@
+// Large GEMM on the GPU as the host sees it: the shape a problem compiles to, the space of configs, what a
+// config is predicted to cost, the configs worth trying first, and the geometry and workspace of a launch.
+// Compiling, loading and launching are gpu_gemm_large.hpp's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "device/gpu.hpp"
+#include "kernel/gemm_large_work_config.hpp"
+#include "kernel/space.hpp"
+
+namespace tilewright {
+
+// Bytes of which all addresses are multiples: of the operands' first elements. Leading dimensions are the
+// problem's.
+struct GemmLargeAlignment {
+  int a = 16, b = 16, c = 16;
+};
+
+// What enters the code of a problem of one matrix each.
+GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {});
+
+// The legal configs for `problem` on a device with `limits`.
+Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
+                                        const GpuLimits& limits);
+
+// Whether accesses of `config` to A and B hold whole elements and are aligned.
+bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+
+// Registers that a thread needs at least: sums, one step's operands (two with prefetch), addresses.
+int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+// Blocks that a multiprocessor holds, by that estimate.
+int gemm_large_resident(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
+                        const GpuLimits& limits);
+
+// What the whole device spends on a problem, in clock cycles: each figure is a lower bound by one unit.
+struct GemmLargeCost {
+  double multiply = 0;  // the pipe of the product, waves and idle multiprocessors included
+  double issue = 0;     // instructions over four schedulers
+  double shared = 0;    // wavefronts of shared memory, from the lanes' real addresses
+  double l2 = 0;        // tiles from L2 to shared memory
+  double memory = 0;    // device memory, with the panels of the raster in L2
+  double fixed = 0;     // filling and draining the ring, writing C, adding shared tiles
+  double cycles() const;
+};
+GemmLargeCost gemm_large_cost(const GemmProblem& problem, const GemmLargeShape& shape,
+                              const GemmLargeConfig& config, const GpuLimits& limits);
+
+// Wavefronts of shared memory for reading one step's operands by one warp; without conflicts it is the bytes
+// over 128.
+double gemm_large_wavefronts(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+
+// Up to `count` legal configs worth measuring, the most promising first by predicted cost.
+std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& problem, const GemmLargeShape& shape,
+                                                  const GpuLimits& limits, std::size_t count);
+
+// The config used when wisdom knows nothing near: always a point of the space.
+GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeShape& shape,
+                                   const GpuLimits& limits);
+
+// The techniques of P2 and today's switched on one after the other, as configs with a name each; those that
+// the problem or the device does not allow are left out.
+struct GemmLargeStep {
+  std::string name;
+  GemmLargeConfig config;
+};
+std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& problem, const GemmLargeShape& shape,
+                                             const GpuLimits& limits);
+
+// The launch where `resident` blocks fit a multiprocessor, and what it needs besides operands.
+struct GemmLargeLaunch {
+  GpuLaunch launch;
+  std::int64_t workspace_bytes = 0;
+  std::int64_t counter_count = 0;  // of 4 bytes, zero before the launch
+};
+GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
+                                  const GemmLargeConfig& config, const GpuLimits& limits, int resident);
+
+// The instance of the stencil, and the condition that makes the device derive what the host derived.
+std::string gemm_large_expression(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+std::string gemm_large_assertion(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+
+}  // namespace tilewright

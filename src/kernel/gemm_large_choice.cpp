@@ -1,0 +1,297 @@
+// Which configs of large GEMM to try first, and the ladder of techniques. Block and warp tiles that make
+// sense for each product are listed here; what else is chosen follows from the device, the problem and the
+// predicted cost.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "kernel/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using C = GemmLargeConfig;
+
+struct Tiling {
+  int tile_m, tile_n, warp_m, warp_n, thread_m, thread_n;
+};
+
+const std::vector<Tiling>& tilings(DType dtype, bool mma) {
+  static const std::vector<Tiling> tensor_real = {
+      {128, 128, 32, 64, 0, 0}, {128, 128, 64, 32, 0, 0}, {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0},
+      {64, 64, 32, 32, 0, 0},   {128, 160, 32, 80, 0, 0}, {256, 64, 64, 32, 0, 0}, {64, 256, 32, 64, 0, 0},
+      {128, 96, 32, 48, 0, 0},  {96, 128, 48, 32, 0, 0},  {96, 96, 48, 48, 0, 0},  {128, 64, 64, 32, 0, 0},
+      {64, 128, 32, 64, 0, 0},  {64, 64, 32, 16, 0, 0},   {256, 32, 64, 32, 0, 0}, {32, 256, 32, 64, 0, 0},
+      {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
+      {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0}};
+  static const std::vector<Tiling> tensor_complex = {
+      {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
+      {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
+      {128, 32, 32, 32, 0, 0}, {128, 16, 32, 16, 0, 0}, {16, 128, 16, 32, 0, 0}};
+  static const std::vector<Tiling> plain_f32 = {
+      {128, 256, 64, 64, 8, 16}, {256, 128, 64, 64, 16, 8}, {256, 128, 64, 64, 8, 16},
+      {128, 128, 32, 64, 8, 8},  {128, 128, 64, 32, 8, 8},  {128, 128, 64, 64, 8, 16},
+      {128, 64, 32, 32, 8, 4},   {64, 128, 64, 32, 8, 8},   {64, 64, 32, 32, 8, 4},
+      {64, 64, 32, 32, 4, 8},    {256, 64, 64, 32, 8, 8},   {64, 256, 32, 64, 8, 8},
+      {128, 96, 64, 48, 16, 6},  {64, 32, 32, 16, 4, 4},    {32, 32, 16, 16, 4, 2},
+      {256, 32, 64, 32, 8, 8},   {256, 16, 64, 16, 8, 4},   {32, 256, 32, 64, 8, 8},
+      {16, 256, 16, 64, 4, 8},   {128, 32, 64, 16, 8, 4},   {192, 128, 96, 32, 12, 8}};
+  static const std::vector<Tiling> plain_wide = {
+      {128, 64, 64, 32, 8, 8}, {64, 128, 32, 64, 8, 8}, {128, 128, 64, 32, 8, 8}, {64, 64, 32, 32, 8, 4},
+      {64, 64, 32, 32, 4, 8},  {64, 64, 32, 16, 4, 4},  {128, 64, 32, 32, 8, 4},  {64, 32, 32, 16, 4, 4},
+      {32, 32, 16, 16, 4, 2},  {256, 32, 64, 32, 8, 8}, {32, 256, 32, 64, 8, 8},  {256, 16, 64, 16, 8, 4},
+      {128, 96, 64, 48, 8, 12}};
+  if (mma) return dtype == DType::c128 ? tensor_complex : tensor_real;
+  return dtype == DType::f32 ? plain_f32 : plain_wide;
+}
+
+// Configs ordered by predicted cost, few of each kind before more of any.
+class Shortlist {
+ public:
+  Shortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
+      : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
+
+  void consider(const C& c, double penalty) {
+    if (!space_.contains(c)) return;
+    ranked_.push_back({gemm_large_cost(p_, s_, c, limits_).cycles() * penalty, c});
+  }
+
+  std::vector<C> best(std::size_t count) {
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
+    const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, bool>, std::size_t> taken;
+    std::vector<C> configs;
+    const auto take = [&](bool any) {
+      for (const auto& [cost, c] : ranked_) {
+        if (configs.size() == count) break;
+        if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
+        const bool shares = c.split_k > 1 || c.stream_k > 0;
+        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, shares);
+        if (any || ++taken[kind] <= per_kind) configs.push_back(c);
+      }
+    };
+    take(false);
+    take(true);
+    return configs;
+  }
+
+ private:
+  struct Ranked {
+    double cost;
+    C config;
+  };
+  const GemmProblem& p_;
+  const GemmLargeShape& s_;
+  const GpuLimits& limits_;
+  Space<C> space_;
+  std::vector<Ranked> ranked_;
+};
+
+// The way in: what the device and the alignment allow, the best first.
+std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
+  C c;
+  c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
+  std::vector<C> ways;
+  const bool aligned = std::min(s.align_a, s.align_b) >= 16;
+  if (limits.compute_capability >= 90 && aligned && (mma || (!s.trans_a && s.trans_b))) {
+    c.load = GemmLargeLoad::tensor;
+    c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
+    c.boundary = GemmLargeBoundary::none;
+    ways.push_back(c);
+  }
+  c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
+  c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::padding;
+  c.boundary = GemmLargeBoundary::residue;
+  while (c.load_bytes > 4 && !gemm_large_aligned_loads(s, c, p.dtype)) c.load_bytes /= 2;
+  ways.push_back(c);
+  return ways;
+}
+
+std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& limits) {
+  const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
+  if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
+  if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
+  return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
+}
+
+// How k is shared where tiles alone do not fill the device.
+void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double penalty) {
+  const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
+  c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
+  list.consider(c, penalty);
+  if (tiles < 2.0 * limits.multiprocessors)
+    for (const int split : {2, 3, 4, 8, 16, 32, 64}) {
+      if (double(p.k) / (split * c.tile_k) < 4) break;
+      C shared = c;
+      shared.split_k = split;
+      list.consider(shared, penalty);
+    }
+  if (p.k >= 16 * c.tile_k && tiles >= 8) {
+    c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
+    c.persistent = true;
+    list.consider(c, penalty * 1.03);
+  }
+}
+
+// The same tiles and schedule with other products, depths, stages and reads ahead.
+void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
+  for (const GemmLargeProduct product : all)
+    for (const int tile_k : {base.tile_k, 2 * base.tile_k})
+      for (const bool prefetch : {base.prefetch, !base.prefetch})
+        for (const int stages : {base.stages, 3, 5})
+          for (const int blocks : {1, 2}) {
+            C c = base;
+            std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
+            std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
+            double penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
+                             : product == GemmLargeProduct::mma_16x8x16 ? 1.003
+                                                                        : 1;
+            penalty *= (stages == base.stages ? 1 : 1.005) * (tile_k == base.tile_k ? 1 : 1.002) *
+                       (blocks == 1 ? 1 : 1.001) * (prefetch == base.prefetch ? 1 : 1.001);
+            list.consider(c, penalty);
+          }
+}
+
+}  // namespace
+
+std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
+                                                  const GpuLimits& limits, std::size_t count) {
+  // First the tilings with one kind of ring each, then variations of the best of them.
+  Shortlist tiles(p, s, limits);
+  const std::vector<GemmLargeProduct> all = products(p, limits);
+  const bool mma = all.front() != GemmLargeProduct::fma;
+  for (C c : ways_in(p, s, limits, mma)) {
+    c.product = all.front();
+    c.prefetch = !mma;
+    c.stages = c.load == GemmLargeLoad::registers ? 2 : 4;
+    // Small preferences where the model sees no difference.
+    const double penalty = c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.02;
+    for (const Tiling& t : tilings(p.dtype, mma)) {
+      std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
+      std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
+      c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
+      consider_schedules(tiles, c, p, limits, penalty);
+    }
+  }
+  std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
+  if (best.empty() || count == 1) return best;
+  Shortlist list(p, s, limits);
+  for (const C& base : best) vary(list, base, all);
+  return list.best(count);
+}
+
+GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
+  const auto promising = gemm_large_promising(p, s, limits, 1);
+  if (!promising.empty()) return promising.front();
+  C c;  // legal everywhere: plain loads of single elements
+  c.tile_m = c.tile_n = 64;
+  c.tile_k = 8;
+  c.warp_m = c.warp_n = 32;
+  c.thread_m = 8;
+  c.thread_n = 4;
+  c.product = GemmLargeProduct::fma;
+  c.load = GemmLargeLoad::plain;
+  c.load_bytes = static_cast<int>(size_bytes(p.dtype));
+  c.layout = GemmLargeLayout::padding;
+  c.stages = 1;
+  c.boundary = GemmLargeBoundary::predicate;
+  return c;
+}
+
+namespace {
+
+// Collects the steps that the space allows.
+struct Ladder {
+  Space<C> space;
+  C c;
+  std::vector<GemmLargeStep> steps;
+
+  void add(const std::string& name) {
+    if (space.contains(c)) steps.push_back({name, c});
+  }
+};
+
+// P2's own techniques, in the order of its chapter.
+void add_classic_steps(Ladder& ladder) {
+  C& c = ladder.c;
+  ladder.add("plain");
+  c.load = GemmLargeLoad::registers;
+  ladder.add("register prefetch");
+  c.k_unroll = 0;
+  ladder.add("unroll");
+  c.shared_bytes = 16;
+  ladder.add("128-bit shared reads");
+  c.load_bytes = 16;
+  ladder.add("128-bit global reads");
+  c.stages = 2;
+  ladder.add("double buffering");
+  c.prefetch = true;
+  ladder.add("shared prefetch");
+  c.boundary = GemmLargeBoundary::residue;
+  ladder.add("residue path");
+}
+
+// What the devices since then have.
+void add_modern_steps(Ladder& ladder, DType dtype) {
+  C& c = ladder.c;
+  c.load = GemmLargeLoad::async;
+  c.stages = 4;
+  ladder.add("async copies");
+  if (dtype == DType::f32) {
+    std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16);
+    ladder.add("thread tile 8x16");
+  }
+  if (dtype == DType::f64) {
+    c.prefetch = false;
+    std::tie(c.tile_k, c.warp_m, c.warp_n, c.thread_m, c.thread_n) = std::tuple(16, 32, 64, 0, 0);
+    c.product = GemmLargeProduct::mma_8x8x4;
+    c.layout = GemmLargeLayout::plain;
+    ladder.add("tensor cores 8x8x4");
+    c.product = GemmLargeProduct::mma_16x8x4;
+    ladder.add("tensor cores 16x8x4");
+    c.layout = GemmLargeLayout::swizzle;
+    ladder.add("swizzle");
+  }
+  c.raster = 8;
+  ladder.add("raster");
+  c.load = GemmLargeLoad::tensor;
+  c.boundary = GemmLargeBoundary::none;
+  if (!gemm_large_is_mma(c)) c.layout = GemmLargeLayout::plain;
+  ladder.add("tensor copies");
+  c.stream_k = 2;
+  c.persistent = true;
+  ladder.add("stream-k");
+}
+
+}  // namespace
+
+std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLargeShape& s,
+                                             const GpuLimits& limits) {
+  const int bytes = std::max(4, static_cast<int>(size_bytes(p.dtype)));
+  Ladder ladder{gemm_large_space(p, s, limits), {}, {}};
+  ladder.c = {.tile_m = 128,
+              .tile_n = 128,
+              .tile_k = 8,
+              .warp_m = 64,
+              .warp_n = 32,
+              .thread_m = 8,
+              .thread_n = 8,
+              .product = GemmLargeProduct::fma,
+              .k_unroll = 1,
+              .load = GemmLargeLoad::plain,
+              .load_bytes = bytes,
+              .stages = 1,
+              .shared_bytes = bytes,
+              .layout = GemmLargeLayout::padding,
+              .raster = 1,
+              .boundary = GemmLargeBoundary::predicate};
+  if (is_complex(p.dtype))
+    std::tie(ladder.c.tile_m, ladder.c.tile_n, ladder.c.warp_m, ladder.c.thread_m) =
+        std::tuple(64, 64, 32, 4);
+  add_classic_steps(ladder);
+  add_modern_steps(ladder, p.dtype);
+  return std::move(ladder.steps);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,340 @@
+// The config of large GEMM on the GPU, the shape it is compiled for, and what both derive from them: thread
+// counts, the layout of tiles in shared memory, lanes and fragments. Read by the host compiler and by NVRTC
+// alike; it holds no device code.
+#pragma once
+
+#ifndef __CUDACC_RTC__
+#include "core/fields.hpp"
+#endif
+
+namespace tilewright {
+
+// How sums are formed: multiply-adds of the plain pipes, or FP64 tensor cores by their m x n x k.
+enum class GemmLargeProduct : unsigned char { fma, mma_8x8x4, mma_16x8x4, mma_16x8x8, mma_16x8x16 };
+// How tiles reach shared memory. plain and read_only: loaded and stored at once (Anzt 2015); registers:
+// loaded early, stored after the product (P2's prefetch); async: cp.async; tensor: bulk copies by the copy
+// engine, which also fills with zeros beyond the edge.
+enum class GemmLargeLoad : unsigned char { plain, read_only, registers, async, tensor };
+// How a tile lies in shared memory: as it comes, with 16 bytes between rows, or with the 16-byte chunks of
+// 128-byte rows exchanged as the copy engine does.
+enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
+// predicate: every copy checks; residue: only tiles and k ranges that stick out take the checking path; none:
+// sizes are multiples of the tile (after zero padding), or the copy engine fills.
+enum class GemmLargeBoundary : unsigned char { predicate, residue, none };
+// Precision of products and sums; lower and emulated ones will be further values.
+enum class GemmLargeMath : unsigned char { full };
+
+// What is computed, as far as it enters the code.
+struct GemmLargeShape {
+  bool trans_a = false;
+  bool trans_b = false;
+  bool conj_a = false;
+  bool conj_b = false;
+  bool reads_c = false;  // beta is not zero
+  int align_a = 16;  // address and leading dimension are multiples of this many bytes (element size to 16)
+  int align_b = 16;
+  int align_c = 16;
+  GemmLargeMath math = GemmLargeMath::full;
+
+  friend constexpr bool operator==(const GemmLargeShape&, const GemmLargeShape&) = default;
+};
+
+// How it is computed. Sizes count elements (of a complex type: complex numbers).
+struct GemmLargeConfig {
+  int tile_m = 128;
+  int tile_n = 128;
+  int tile_k = 16;
+  int warp_m = 32;  // part of the tile that one warp computes
+  int warp_n = 64;
+  int thread_m = 0;  // part of it that one thread computes; 0 for mma, whose shape decides
+  int thread_n = 0;
+  GemmLargeProduct product = GemmLargeProduct::mma_16x8x4;
+  int k_unroll = 0;  // steps of a stage unrolled; 0 = all
+  GemmLargeLoad load = GemmLargeLoad::tensor;
+  int load_bytes = 16;  // of one access to global memory
+  int read_a = 0;  // threads side by side along A's contiguous dimension when reading; 0 = as many as fit
+  int read_b = 0;
+  bool interleave = true;  // accesses to A and B take turns; else first A, then B
+  int stages = 4;
+  int shared_bytes = 16;  // of one read from shared memory (fma)
+  bool prefetch = false;  // the next step's operands are read while this one's are multiplied
+  GemmLargeLayout layout = GemmLargeLayout::swizzle;
+  int raster = 8;    // tiles are walked in panels of this many columns of tiles; 1 = column by column
+  int split_k = 1;   // blocks that share each tile
+  int stream_k = 0;  // waves of tiles that all blocks share by k ranges; 0 = none
+  GemmLargeBoundary boundary = GemmLargeBoundary::none;
+  bool specialised = false;  // one more warp feeds the copy engine
+  bool persistent = false;   // as many blocks as fit the device, each walking over tiles
+  int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
+  int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
+
+  friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
+};
+
+// A tensor map of the driver, opaque here.
+struct alignas(64) GemmLargeMap {
+  unsigned long long words[16];
+};
+
+// What a launch passes. Leading dimensions count elements. The maps are read by load = tensor only; workspace
+// and counters only where blocks share tiles. Counters are zero before and after a launch.
+template <class T>
+struct GemmLargeArgs {
+  GemmLargeMap map_a, map_b;
+  T alpha, beta;  // here, where the alignment of host and device complex numbers makes no difference
+  const T* a;
+  const T* b;
+  T* c;
+  long long lda, ldb, ldc;
+  long long m, n, k;
+  void* workspace;
+  unsigned* counters;
+};
+
+constexpr int gemm_large_lanes = 32;
+constexpr int gemm_large_chunk = 16;   // bytes
+constexpr int gemm_large_row = 128;    // bytes of a swizzled row
+constexpr int gemm_large_k_group = 8;  // k of one fragment of the mma products
+
+constexpr bool gemm_large_is_mma(GemmLargeConfig c) { return c.product != GemmLargeProduct::fma; }
+constexpr int gemm_large_mma_k(GemmLargeConfig c) {
+  return c.product == GemmLargeProduct::mma_16x8x16 ? 16 : c.product == GemmLargeProduct::mma_16x8x8 ? 8 : 4;
+}
+constexpr int gemm_large_warps(GemmLargeConfig c) { return (c.tile_m / c.warp_m) * (c.tile_n / c.warp_n); }
+// Threads that multiply, and all threads of a block.
+constexpr int gemm_large_workers(GemmLargeConfig c) { return gemm_large_warps(c) * gemm_large_lanes; }
+constexpr int gemm_large_threads(GemmLargeConfig c) {
+  return gemm_large_workers(c) + (c.specialised ? gemm_large_lanes : 0);
+}
+// k of one step: what is read from shared memory at once and then multiplied.
+constexpr int gemm_large_step(GemmLargeConfig c) {
+  if (!gemm_large_is_mma(c)) return 1;
+  return gemm_large_mma_k(c) > gemm_large_k_group ? gemm_large_mma_k(c) : gemm_large_k_group;
+}
+constexpr int gemm_large_steps(GemmLargeConfig c) { return c.tile_k / gemm_large_step(c); }
+
+// One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
+// fastest.
+struct GemmLargeTile {
+  int rows = 0;
+  int depth = 0;
+  bool along_k = false;         // in shared memory
+  bool source_along_k = false;  // in global memory; where the two differ the copy transposes
+  GemmLargeLayout layout = GemmLargeLayout::plain;
+  int element_bytes = 0;
+
+  constexpr int inner() const { return along_k ? depth : rows; }
+  constexpr int outer() const { return along_k ? rows : depth; }
+  constexpr int pitch() const {
+    return inner() * element_bytes + (layout == GemmLargeLayout::padding ? gemm_large_chunk : 0);
+  }
+  constexpr int bytes() const { return outer() * pitch(); }
+  // Where element (x, k) of op(X) lies.
+  constexpr int offset(int x, int k) const {
+    const int in = (along_k ? k : x) * element_bytes, out = along_k ? x : k;
+    if (layout != GemmLargeLayout::swizzle) return out * pitch() + in;
+    const int chunk = in % gemm_large_row / gemm_large_chunk;
+    return (in / gemm_large_row * outer() + out) * gemm_large_row + ((chunk ^ (out & 7)) * gemm_large_chunk) +
+           in % gemm_large_chunk;
+  }
+};
+
+// The fma product reads rows side by side; mma takes an operand as it lies in global memory.
+constexpr GemmLargeTile gemm_large_tile_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
+  return {c.tile_m, c.tile_k, gemm_large_is_mma(c) && s.trans_a, s.trans_a, c.layout, element_bytes};
+}
+constexpr GemmLargeTile gemm_large_tile_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
+  return {c.tile_n, c.tile_k, gemm_large_is_mma(c) && !s.trans_b, !s.trans_b, c.layout, element_bytes};
+}
+
+// Byte offsets in a block's shared memory: stages of A and B in turn, then barriers and one word for all
+// threads.
+struct GemmLargeMemory {
+  int a_bytes = 0;  // of one stage; B follows A
+  int stage_bytes = 0;
+  int barrier_offset = 0;
+  int total_bytes = 0;
+};
+constexpr int gemm_large_aligned(int bytes) { return (bytes + 1023) / 1024 * 1024; }
+constexpr GemmLargeMemory gemm_large_memory(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
+  GemmLargeMemory memory;
+  // The copy engine's swizzle counts from multiples of 1024 bytes.
+  const int a = gemm_large_tile_a(s, c, element_bytes).bytes(),
+            b = gemm_large_tile_b(s, c, element_bytes).bytes();
+  const bool swizzled = c.layout == GemmLargeLayout::swizzle;
+  memory.a_bytes = swizzled ? gemm_large_aligned(a) : (a + 127) / 128 * 128;
+  memory.stage_bytes = memory.a_bytes + (swizzled ? gemm_large_aligned(b) : (b + 127) / 128 * 128);
+  memory.barrier_offset = memory.stage_bytes * c.stages;
+  memory.total_bytes = memory.barrier_offset + 16 * c.stages + 16;
+  return memory;
+}
+
+// How the threads of a block read one operand's tile: chunks of `vector` elements, `threads_inner` threads
+// side by side along the contiguous dimension in global memory.
+struct GemmLargeReading {
+  int vector = 1;
+  int threads_inner = 1;
+  int threads_outer = 1;
+  int inner_count = 1;  // accesses of one thread
+  int outer_count = 1;
+
+  constexpr int accesses() const { return inner_count * outer_count; }
+};
+constexpr GemmLargeReading gemm_large_reading(GemmLargeTile tile, GemmLargeConfig c, int wanted_threads) {
+  GemmLargeReading reading;
+  const int inner = tile.source_along_k ? tile.depth : tile.rows;
+  const int outer = tile.source_along_k ? tile.rows : tile.depth;
+  const bool transposes = tile.source_along_k != tile.along_k;
+  // cp.async moves neighbours to neighbours, so a transposing one moves single elements.
+  const bool single = transposes && c.load == GemmLargeLoad::async;
+  reading.vector = single || c.load_bytes < tile.element_bytes ? 1 : c.load_bytes / tile.element_bytes;
+  const int threads = gemm_large_workers(c), pieces = inner / reading.vector;
+  reading.threads_inner = wanted_threads > 0 ? wanted_threads : (pieces < threads ? pieces : threads);
+  reading.threads_outer = threads / reading.threads_inner;
+  reading.inner_count = pieces / reading.threads_inner;
+  reading.outer_count = reading.threads_outer > 0 ? outer / reading.threads_outer : 0;
+  return reading;
+}
+// Whether the arrangement covers the tile exactly.
+constexpr bool gemm_large_reads_all(GemmLargeTile tile, GemmLargeConfig c, int wanted_threads) {
+  const GemmLargeReading r = gemm_large_reading(tile, c, wanted_threads);
+  const int inner = tile.source_along_k ? tile.depth : tile.rows;
+  const int outer = tile.source_along_k ? tile.rows : tile.depth;
+  return r.threads_inner * r.threads_outer == gemm_large_workers(c) && inner % r.vector == 0 &&
+         r.threads_inner * r.vector * r.inner_count == inner && r.threads_outer * r.outer_count == outer;
+}
+
+// Place of a lane among a warp's threads of the fma product. Neighbouring lanes share rows and the next ones
+// columns, which lets 128-bit reads of shared memory be served two quarters of a warp at a time.
+constexpr int gemm_large_lanes_n(GemmLargeConfig c) { return c.warp_n / c.thread_n; }
+constexpr int gemm_large_lane_m(GemmLargeConfig c, int lane) {
+  const int lanes_n = gemm_large_lanes_n(c);
+  return lanes_n == gemm_large_lanes ? 0 : (lane & 1) | (lane / (2 * lanes_n) << 1);
+}
+constexpr int gemm_large_lane_n(GemmLargeConfig c, int lane) {
+  const int lanes_n = gemm_large_lanes_n(c);
+  return lanes_n == gemm_large_lanes ? lane : lane / 2 % lanes_n;
+}
+// Elements of one read from shared memory by the fma product, for an operand of which a thread has `count`.
+constexpr int gemm_large_pack(GemmLargeConfig c, int count, int element_bytes) {
+  int pack = c.shared_bytes > element_bytes ? c.shared_bytes / element_bytes : 1;
+  while (count % pack != 0) pack /= 2;
+  return pack;
+}
+
+// How an mma operand is read from shared memory: 16 bytes that hold two rows of one k, or two k of one row,
+// or (single) 8 bytes. The choice leaves every register where the instruction wants it: A holds pairs of
+// rows, B of mma_16x8x8 and wider holds pairs of k. A complex number is 16 bytes by itself.
+enum class GemmLargeRead : unsigned char { row_pair, k_pair, single, number };
+
+// An operand of the mma products: lane (g = lane / 4, t = lane % 4), half h, step s of a group of 8 k.
+struct GemmLargeOperand {
+  GemmLargeTile tile;
+  GemmLargeRead read = GemmLargeRead::row_pair;
+  bool late = false;  // k = t + 4 s; else k = 2 t + s
+
+  constexpr int block() const { return read == GemmLargeRead::number ? 8 : 16; }  // rows
+  constexpr int k_of(int t, int s) const { return late ? t + 4 * s : 2 * t + s; }
+  // The permutations of rows that spread a quarter warp (16-byte reads) or half a warp over all banks.
+  constexpr int row_of(int g, int h) const {
+    const int far = (g & 1) * 4 + (g >> 1);
+    if (read == GemmLargeRead::number) return g;
+    if (read == GemmLargeRead::row_pair) return 2 * (late ? far : g) + h;
+    if (read == GemmLargeRead::k_pair) return 8 * h + far;
+    if (tile.along_k) return 8 * h + 2 * (g & 3) + (g >> 2);
+    return late ? 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1) : 8 * h + g;
+  }
+  // Address of the read for (block i, group q, s, h) = base of its variant for the lane + a constant.
+  constexpr int variants() const { return read == GemmLargeRead::single ? 4 : 2; }
+  constexpr int variant(int q, int s, int h) const {
+    if (read == GemmLargeRead::k_pair) return q % 2;
+    if (read != GemmLargeRead::single) return s;
+    return tile.along_k ? q % 2 * 2 + s : s * 2 + h;
+  }
+  constexpr int base(int variant, int first_row, int g, int t) const {
+    int q = 0, s = variant, h = 0;
+    if (read == GemmLargeRead::k_pair) q = variant, s = 0;
+    if (read == GemmLargeRead::single) {
+      q = tile.along_k ? variant / 2 : 0;
+      s = tile.along_k ? variant % 2 : variant / 2;
+      h = tile.along_k ? 0 : variant % 2;
+    }
+    return tile.offset(first_row, 0) + tile.offset(row_of(g, h), 8 * q + k_of(t, s));
+  }
+  constexpr int constant(int i, int q, int h) const {
+    const bool groups_alternate = tile.along_k && read != GemmLargeRead::number;
+    return groups_alternate ? tile.offset(16 * i + 8 * h, q / 2 * 16) : tile.offset(block() * i, 8 * q);
+  }
+};
+constexpr GemmLargeOperand gemm_large_operand_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
+  const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);
+  if (element_bytes == gemm_large_chunk) return {tile, GemmLargeRead::number, false};
+  return {tile, tile.along_k ? GemmLargeRead::single : GemmLargeRead::row_pair, tile.along_k};
+}
+constexpr GemmLargeOperand gemm_large_operand_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
+  const GemmLargeTile tile = gemm_large_tile_b(s, c, element_bytes);
+  if (element_bytes == gemm_large_chunk) return {tile, GemmLargeRead::number, false};
+  const bool late = s.trans_a;
+  if (tile.along_k) return {tile, late ? GemmLargeRead::single : GemmLargeRead::k_pair, late};
+  return {tile, gemm_large_mma_k(c) == 4 ? GemmLargeRead::row_pair : GemmLargeRead::single, late};
+}
+
+#ifndef __CUDACC_RTC__
+template <>
+struct EnumNames<GemmLargeProduct> {
+  static constexpr std::array value{std::pair{GemmLargeProduct::fma, "fma"},
+                                    std::pair{GemmLargeProduct::mma_8x8x4, "mma_8x8x4"},
+                                    std::pair{GemmLargeProduct::mma_16x8x4, "mma_16x8x4"},
+                                    std::pair{GemmLargeProduct::mma_16x8x8, "mma_16x8x8"},
+                                    std::pair{GemmLargeProduct::mma_16x8x16, "mma_16x8x16"}};
+};
+template <>
+struct EnumNames<GemmLargeLoad> {
+  static constexpr std::array value{
+      std::pair{GemmLargeLoad::plain, "plain"}, std::pair{GemmLargeLoad::read_only, "read_only"},
+      std::pair{GemmLargeLoad::registers, "registers"}, std::pair{GemmLargeLoad::async, "async"},
+      std::pair{GemmLargeLoad::tensor, "tensor"}};
+};
+template <>
+struct EnumNames<GemmLargeLayout> {
+  static constexpr std::array value{std::pair{GemmLargeLayout::plain, "plain"},
+                                    std::pair{GemmLargeLayout::padding, "padding"},
+                                    std::pair{GemmLargeLayout::swizzle, "swizzle"}};
+};
+template <>
+struct EnumNames<GemmLargeBoundary> {
+  static constexpr std::array value{std::pair{GemmLargeBoundary::predicate, "predicate"},
+                                    std::pair{GemmLargeBoundary::residue, "residue"},
+                                    std::pair{GemmLargeBoundary::none, "none"}};
+};
+template <>
+struct EnumNames<GemmLargeMath> {
+  static constexpr std::array value{std::pair{GemmLargeMath::full, "full"}};
+};
+
+template <>
+struct FieldList<GemmLargeShape> {
+  using S = GemmLargeShape;
+  static constexpr auto value = std::make_tuple(
+      field("trans_a", &S::trans_a), field("trans_b", &S::trans_b), field("conj_a", &S::conj_a),
+      field("conj_b", &S::conj_b), field("reads_c", &S::reads_c), field("align_a", &S::align_a),
+      field("align_b", &S::align_b), field("align_c", &S::align_c), field("math", &S::math));
+};
+template <>
+struct FieldList<GemmLargeConfig> {
+  using C = GemmLargeConfig;
+  static constexpr auto value = std::make_tuple(
+      field("tile_m", &C::tile_m), field("tile_n", &C::tile_n), field("tile_k", &C::tile_k),
+      field("warp_m", &C::warp_m), field("warp_n", &C::warp_n), field("thread_m", &C::thread_m),
+      field("thread_n", &C::thread_n), field("product", &C::product), field("k_unroll", &C::k_unroll),
+      field("load", &C::load), field("load_bytes", &C::load_bytes), field("read_a", &C::read_a),
+      field("read_b", &C::read_b), field("interleave", &C::interleave), field("stages", &C::stages),
+      field("shared_bytes", &C::shared_bytes), field("prefetch", &C::prefetch), field("layout", &C::layout),
+      field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
+      field("boundary", &C::boundary), field("specialised", &C::specialised),
+      field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
+      field("carveout", &C::carveout));
+};
+#endif
+
+}  // namespace tilewright

@@ -1,0 +1,169 @@
+// Predicts what a config of large GEMM costs the device: wavefronts of shared memory from the addresses that
+// the lanes of a warp touch, instructions as counted in the compiled main loops, bytes per level, and how the
+// tiles fill the multiprocessors. It ranks configs and explains them; what is shipped is measured.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernel/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using Addresses = std::array<int, gemm_large_lanes>;
+
+// Wavefronts of lanes [first, first + count): different words of one bank follow one another.
+int phase_wavefronts(const Addresses& at, int bytes, int first, int count) {
+  std::array<std::array<int, gemm_large_lanes>, 32> words{};
+  std::array<int, 32> counts{};
+  for (int lane = first; lane < first + count; ++lane)
+    for (int word = at[std::size_t(lane)] / 4; word < (at[std::size_t(lane)] + bytes) / 4; ++word) {
+      auto& bank = words[std::size_t(word % 32)];
+      int& used = counts[std::size_t(word % 32)];
+      if (std::find(bank.begin(), bank.begin() + used, word) == bank.begin() + used)
+        bank[std::size_t(used++)] = word;
+    }
+  return std::max(1, *std::max_element(counts.begin(), counts.end()));
+}
+bool neighbours_share(const Addresses& at, int first, int count, int distance) {
+  for (int lane = first; lane < first + count; ++lane)
+    if (at[std::size_t(lane)] != at[std::size_t(lane ^ distance)]) return false;
+  return true;
+}
+// A warp's reads of 8 or 16 bytes go in halves or quarters; two of them go together where neighbours read the
+// same.
+int read_wavefronts(const Addresses& at, int bytes) {
+  const int lanes = std::min(32, 128 / bytes);
+  int sum = 0;
+  for (int first = 0; first < gemm_large_lanes; first += 2 * lanes) {
+    if (lanes == gemm_large_lanes) return phase_wavefronts(at, bytes, 0, lanes);
+    const bool together =
+        neighbours_share(at, first, 2 * lanes, 1) || neighbours_share(at, first, 2 * lanes, 2);
+    sum += together ? phase_wavefronts(at, bytes, first, 2 * lanes)
+                    : phase_wavefronts(at, bytes, first, lanes) +
+                          phase_wavefronts(at, bytes, first + lanes, lanes);
+  }
+  return sum;
+}
+
+struct Reads {
+  double wavefronts = 0;
+  double instructions = 0;
+};
+
+// One step's reads of an mma operand of which the warp has `rows`.
+void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
+  const bool single = operand.read == GemmLargeRead::single, k_pair = operand.read == GemmLargeRead::k_pair;
+  for (int i = 0; i < rows / operand.block(); ++i)
+    for (int q = 0; q < groups; ++q)
+      for (int s = 0; s < (k_pair ? 1 : 2); ++s)
+        for (int h = 0; h < (k_pair || single ? 2 : 1); ++h) {
+          Addresses at{};
+          for (int lane = 0; lane < gemm_large_lanes; ++lane)
+            at[std::size_t(lane)] =
+                operand.base(operand.variant(q, s, h), 0, lane / 4, lane % 4) + operand.constant(i, q, h);
+          reads.wavefronts += read_wavefronts(at, single ? 8 : 16);
+          reads.instructions += 1;
+        }
+}
+
+// One step's reads of the fma product from one operand.
+void read_rows(const GemmLargeConfig& c, const GemmLargeTile& tile, bool is_a, Reads& reads) {
+  const int count = is_a ? c.thread_m : c.thread_n, lanes = (is_a ? c.warp_m : c.warp_n) / count;
+  const int pack = gemm_large_pack(c, count, tile.element_bytes);
+  for (int i = 0; i < count; i += pack) {
+    Addresses at{};
+    for (int lane = 0; lane < gemm_large_lanes; ++lane) {
+      const int place = is_a ? gemm_large_lane_m(c, lane) : gemm_large_lane_n(c, lane);
+      at[std::size_t(lane)] = tile.offset(place * pack + i * lanes, 0);
+    }
+    reads.wavefronts += read_wavefronts(at, pack * tile.element_bytes);
+    reads.instructions += 1;
+  }
+}
+
+Reads step_reads(const GemmLargeShape& s, const GemmLargeConfig& c, int bytes) {
+  Reads reads;
+  if (gemm_large_is_mma(c)) {
+    const int groups = gemm_large_step(c) / gemm_large_k_group;
+    read_operand(gemm_large_operand_a(s, c, bytes), c.warp_m, groups, reads);
+    read_operand(gemm_large_operand_b(s, c, bytes), c.warp_n, groups, reads);
+  } else {
+    read_rows(c, gemm_large_tile_a(s, c, bytes), true, reads);
+    read_rows(c, gemm_large_tile_b(s, c, bytes), false, reads);
+  }
+  return reads;
+}
+
+// Real multiply-adds per clock and multiprocessor.
+double rate(const GemmLargeConfig& c, DType dtype, int capability) {
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  if (c.product == GemmLargeProduct::mma_8x8x4) return 64;
+  if (gemm_large_is_mma(c)) return 128;
+  if (!wide) return capability == 80 ? 64 : 128;
+  return capability == 90 ? 64 : capability == 80 ? 32 : 2;
+}
+
+// Work of one multiprocessor, in tiles: whole units, or an even share where all blocks share the last ones.
+double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits,
+                                int resident) {
+  const GemmLargeGrid grid =
+      gemm_large_grid(c, p.m, p.n, p.k, limits.multiprocessors * std::max(1, resident));
+  const double tiles = double(grid.tiles_m) * grid.tiles_n;
+  if (c.stream_k > 0) return tiles / limits.multiprocessors;
+  const double units = tiles * c.split_k;
+  return std::ceil(units / limits.multiprocessors) / c.split_k;
+}
+
+// Bytes per clock; of the first device this was tuned on, for the ratios among levels.
+constexpr double l2_rate = 24;        // per multiprocessor
+constexpr double memory_rate = 2400;  // of the device
+constexpr double latency = 1200;      // cycles from the first load of a block to its first product
+
+}  // namespace
+
+double gemm_large_wavefronts(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return step_reads(s, c, static_cast<int>(size_bytes(dtype))).wavefronts;
+}
+
+double GemmLargeCost::cycles() const {
+  const double most = std::max({multiply, issue, shared, l2, memory});
+  return most + 0.1 * (multiply + issue + shared + l2 + memory - most) + fixed;
+}
+
+GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                              const GpuLimits& limits) {
+  const int bytes = static_cast<int>(size_bytes(p.dtype));
+  const int resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits));
+  const double tiles = tiles_per_multiprocessor(p, c, limits, resident);
+  const double turns = std::max(1.0, std::ceil(double(p.k) / c.tile_k)), k = turns * c.tile_k;
+  const double warps = gemm_large_warps(c), real = is_complex(p.dtype) ? 4 : 1;
+  const double tile_products = double(c.tile_m) * c.tile_n * k * real;
+  const Reads reads = step_reads(s, c, bytes);
+  const double steps = k / gemm_large_step(c) * warps * tiles;
+  GemmLargeCost cost;
+  // One warp per scheduler waits for its own shared reads; two or more hide them, and so does reading ahead.
+  const double busy = std::min(double(resident), std::max(1.0, tiles)) * warps / 4;
+  const double hidden = busy >= 2 ? 1 : c.prefetch ? 0.97 : 0.88;
+  cost.multiply = tiles * tile_products / rate(c, p.dtype, limits.compute_capability) / hidden;
+  cost.shared = reads.wavefronts * steps;
+  const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c) * real;
+  const double per_instruction = !gemm_large_is_mma(c)                      ? 32
+                                 : c.product == GemmLargeProduct::mma_8x8x4 ? 256
+                                                                            : 128.0 * gemm_large_mma_k(c);
+  const double copied = double(c.tile_m + c.tile_n) * c.tile_k * bytes;
+  const double copies = c.load == GemmLargeLoad::tensor ? 100 : copied / c.load_bytes / 32 * 4 + 40 * warps;
+  cost.issue = ((products / per_instruction + reads.instructions) * steps + copies * turns * tiles) / 4;
+  cost.l2 = tiles * turns * copied / l2_rate;
+  const double panel = std::min<double>(c.raster, std::ceil(double(p.n) / c.tile_n));
+  const double rows = std::max(1.0, double(limits.multiprocessors) * resident / panel);
+  const double wave = (panel * c.tile_n + rows * c.tile_m) * k * bytes;
+  cost.memory = tiles / resident * wave / memory_rate;
+  const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
+  const double shared_tiles = c.split_k > 1 ? c.split_k * tiles * 2 : c.stream_k > 0 ? 3 : 0;
+  cost.fixed = (tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
+               (c.specialised || resident > 1 ? 0.5 : 1) * std::ceil(tiles / resident) * latency + latency;
+  return cost;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,142 @@
+// The instructions of the device that large GEMM uses beyond plain C++, as thin wrappers: tensor-core
+// products, copies that fill with zeros, tensor copies, warp and block meetings. Tests replace this file by
+// one that does the same on the host.
+#pragma once
+
+#include "kernel/gemm_large_config.hpp"
+#include "kernel/gpu_copy.cuh"
+#include "kernel/gpu_element.cuh"
+
+namespace tilewright {
+
+// The thread's number by an instruction that the compiler does not merge with earlier ones.
+__device__ __forceinline__ int read_thread_again() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+// The value by an instruction that stays where it stands: what is computed from it is not hoisted out of a
+// loop over tiles, where it would hold registers through the main loop.
+__device__ __forceinline__ long long here(long long value) {
+  long long same;
+  asm volatile("mov.b64 %0, %1;" : "=l"(same) : "l"(value));
+  return same;
+}
+// The number of the warp, known to be the same for all its lanes.
+__device__ __forceinline__ int uniform_warp() {
+  return __shfl_sync(0xffffffffu, int(threadIdx.x) / gemm_large_lanes, 0);
+}
+// One lane of a warp, chosen so that the compiler knows the branch to be the warp's.
+__device__ __forceinline__ bool elect_lane() {
+  unsigned chosen;
+  asm volatile("{\n .reg .pred p;\n elect.sync _|p, 0xffffffff;\n selp.b32 %0, 1, 0, p;\n}" : "=r"(chosen));
+  return chosen != 0;
+}
+// Barrier of the first `Threads` threads; a warp that feeds the copy engine takes no part.
+template <int Threads>
+__device__ __forceinline__ void sync_workers() {
+  asm volatile("bar.sync 1, %0;" ::"n"(Threads) : "memory");
+}
+
+// -x without the FP64 pipe.
+__device__ __forceinline__ double flip_sign(double x) {
+  return __hiloint2double(__double2hiint(x) ^ 0x80000000, __double2loint(x));
+}
+
+// sum += a b
+__device__ __forceinline__ void mma_8x8x4(double& c0, double& c1, double a, double b) {
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(c0), "+d"(c1)
+      : "d"(a), "d"(b));
+}
+__device__ __forceinline__ void mma_16x8x4(double (&c)[4], const double* a, double b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(b));
+}
+__device__ __forceinline__ void mma_16x8x8(double (&c)[4], const double* a, const double (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
+      "%1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+}
+__device__ __forceinline__ void mma_16x8x16(double (&c)[4], const double* a, const double (&b)[4]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
+      "%11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
+        "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
+// Asynchronous copy of `Bytes`, of which the first `valid` are read and the rest becomes zero.
+template <int Bytes>
+__device__ __forceinline__ void copy_async_zero_fill(void* shared, const void* global, int valid) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+                 "l"(global), "r"(valid)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(shared_address(shared)),
+                 "l"(global), "n"(Bytes), "r"(valid)
+                 : "memory");
+}
+template <int Bytes>
+__device__ __forceinline__ void copy_async_whole(void* shared, const void* global) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(shared_address(shared)),
+                 "l"(global)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(shared_address(shared)),
+                 "l"(global), "n"(Bytes)
+                 : "memory");
+}
+
+// One box of a tensor map into shared memory; coordinates count the map's elements.
+__device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* map, int inner, int outer,
+                                            unsigned long long* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
+      "%4}], [%2];" ::"r"(shared_address(shared)),
+      "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer)
+      : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(unsigned long long* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+// A read of 4 to 16 bytes in one piece; read_only goes by the read-only path.
+template <bool ReadOnly, class Words, class P>
+__device__ __forceinline__ void read_words(P& pack, const void* from) {
+  const Words* source = static_cast<const Words*>(from);
+  Words words;
+  if constexpr (ReadOnly)
+    words = __ldg(source);
+  else
+    words = *source;
+  pack = *reinterpret_cast<const P*>(&words);
+}
+template <bool ReadOnly, class P>
+__device__ __forceinline__ P read_global(const void* from) {
+  P pack;
+  if constexpr (sizeof(P) == 16)
+    read_words<ReadOnly, uint4>(pack, from);
+  else if constexpr (sizeof(P) == 8)
+    read_words<ReadOnly, uint2>(pack, from);
+  else
+    read_words<ReadOnly, unsigned>(pack, from);
+  return pack;
+}
+
+// Sums that another block wrote during this launch: past the first-level cache.
+template <class R>
+__device__ __forceinline__ R read_foreign(const R* from) {
+  return __ldcg(from);
+}
+template <class R>
+__device__ __forceinline__ Complex<R> read_foreign(const Complex<R>* from) {
+  const R* parts = reinterpret_cast<const R*>(from);
+  return {__ldcg(parts), __ldcg(parts + 1)};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,110 @@
+// What follows the main loop: sums of tiles that several blocks share come together, and C = alpha sum +
+// beta C is written, with checks only for tiles that stick out.
+#pragma once
+
+#include "kernel/gemm_large_device.cuh"
+#include "kernel/gemm_large_work_config.hpp"
+
+namespace tilewright {
+
+template <class R>
+__device__ __forceinline__ void add_to(R& sum, R more) {
+  sum += more;
+}
+template <class R>
+__device__ __forceinline__ void add_to(Complex<R>& sum, Complex<R> more) {
+  sum.re += more.re;
+  sum.im += more.im;
+}
+
+// True for the block that has the whole sum of the tile: the last one to arrive, which adds the parts in the
+// order of k, so that the result does not depend on who was last.
+template <GemmLargeConfig C, class Product, class Args>
+__device__ __forceinline__ bool combine(Product& product, const Args& args, const GemmLargeGrid& grid,
+                                        const GemmLargeWork& work, unsigned* word) {
+  using Value = typename Product::Value;
+  if constexpr (!gemm_large_shares(C)) return true;
+  if (work.parts == 1) return true;
+  constexpr int workers = gemm_large_workers(C);
+  const auto slot = [&](int part) {
+    return static_cast<Value*>(args.workspace) +
+           gemm_large_slot(C, grid, work, part) * (static_cast<long long>(Product::value_count) * workers) +
+           read_thread_again();
+  };
+  Value* own = slot(work.part);
+#pragma unroll
+  for (int i = 0; i < Product::value_count; ++i) own[i * workers] = product.value(i);
+  __threadfence();
+  sync_workers<workers>();
+  if (threadIdx.x == 0) *word = atomicAdd(args.counters + work.tile, 1u);
+  sync_workers<workers>();
+  if (*word != static_cast<unsigned>(work.parts - 1)) return false;
+  __threadfence();
+  if (threadIdx.x == 0) args.counters[work.tile] = 0;
+#pragma unroll 1
+  for (int part = 0; part < work.parts; ++part) {
+    const Value* other = slot(part);
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i) {
+      const Value more = read_foreign(other + i * workers);
+      if (part == 0)
+        product.value(i) = more;
+      else
+        add_to(product.value(i), more);
+    }
+  }
+  return true;
+}
+
+// alpha sum + beta C for one pack of rows of one column. Checked: rows and columns beyond C are left out.
+template <GemmLargeShape S, bool Checked, class T, int Count>
+__device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exists, const Pack<T, Count>& sum,
+                                           T alpha, T beta) {
+  constexpr int wide = S.align_c / int(sizeof(T)) > 0 ? S.align_c / int(sizeof(T)) : 1;
+  constexpr int part = wide < Count ? wide : Count;
+  if (Checked && !column_exists) return;
+#pragma unroll
+  for (int first = 0; first < Count; first += part) {
+    Pack<T, part> result;
+    const auto finish = [&](int e, T old) {
+      result.item[e] = zero<T>();
+      multiply_add(result.item[e], alpha, sum.item[first + e]);
+      if constexpr (S.reads_c) multiply_add(result.item[e], beta, old);
+    };
+    if (!Checked || first + part <= rows_left) {
+      Pack<T, part> old{};
+      if constexpr (S.reads_c) old = *reinterpret_cast<const Pack<T, part>*>(c + first);
+#pragma unroll
+      for (int e = 0; e < part; ++e) finish(e, old.item[e]);
+      *reinterpret_cast<Pack<T, part>*>(c + first) = result;
+    } else {
+#pragma unroll
+      for (int e = 0; e < part; ++e)
+        if (first + e < rows_left) {
+          finish(e, S.reads_c ? c[first + e] : zero<T>());
+          c[first + e] = result.item[e];
+        }
+    }
+  }
+}
+
+template <GemmLargeShape S, GemmLargeConfig C, class Product, class Args>
+__device__ __forceinline__ void store_tile(const Product& product, const Args& args,
+                                           const GemmLargeWork& work) {
+  const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
+  const long long column = static_cast<long long>(work.tile_n) * C.tile_n;
+  const long long ldc = here(args.ldc);
+  auto* c = args.c + column * ldc + row;
+  const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;
+  const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;
+  if (rows == C.tile_m && columns == C.tile_n)
+    product.for_each([&](int i, int j, const auto& sum) {
+      store_pack<S, false>(c + j * ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
+    });
+  else
+    product.for_each([&](int i, int j, const auto& sum) {
+      store_pack<S, true>(c + j * ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
+    });
+}
+
+}  // namespace tilewright

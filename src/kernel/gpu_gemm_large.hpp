@@ -1,0 +1,59 @@
+// One loaded kernel of large GEMM on the GPU: compiled for a shape and a config, ready to be launched on any
+// stream for any sizes. It validates nothing and chooses nothing; workspace and counters are the caller's.
+#pragma once
+
+#include "kernel/gemm_large.hpp"
+#include "kernel/gpu_stencil.hpp"
+
+namespace tilewright {
+
+// Addresses on the device.
+struct GemmLargeOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* alpha = nullptr;  // host addresses of values of the kernel's type
+  const void* beta = nullptr;   // null stands for 0
+  void* workspace = nullptr;    // as gemm_large_launch asks for
+  void* counters = nullptr;     // zero
+};
+
+class GemmLargeKernel {
+ public:
+  GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
+                  const GemmLargeConfig& config, DType dtype);
+
+  // What launches of `problem`, which must have the kernel's shape, need.
+  GemmLargeLaunch needs(const GemmProblem& problem) const {
+    return gemm_large_launch(problem, shape_, config_, gpu_->limits(), blocks_per_multiprocessor_);
+  }
+  // C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
+  void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
+
+  const GpuFunction& function() const { return function_; }
+  const GemmLargeShape& shape() const { return shape_; }
+  const GemmLargeConfig& config() const { return config_; }
+  int blocks_per_multiprocessor() const { return blocks_per_multiprocessor_; }
+  int shared_bytes() const { return shared_bytes_; }
+
+ private:
+  void encode_map(const GemmProblem& problem, const void* address, bool is_a, GemmLargeMap& map) const;
+
+  const Gpu* gpu_;
+  GemmLargeShape shape_;
+  GemmLargeConfig config_;
+  DType dtype_;
+  int shared_bytes_ = 0;
+  int blocks_per_multiprocessor_ = 0;
+  GpuModule module_;
+  GpuFunction function_;
+};
+
+// Compiles the instance for the device's architecture, through the compiler's cache.
+JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
+                             const GemmLargeConfig& config, DType dtype, int compute_capability);
+
+// Why the compiler's report forbids running the kernel: spilled registers, or a stack. "" = nothing does.
+std::string gemm_large_refusal(const JitBinary& binary);
+
+}  // namespace tilewright

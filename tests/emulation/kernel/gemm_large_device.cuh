@@ -1,0 +1,139 @@
+// The instructions of src/kernel/gemm_large_device.cuh, emulated; found before those by the tests that run
+// the stencil on the host. Lanes of a warp exchange the operands of tensor-core products through arrays;
+// tensor copies take rows of their box apart into chunks of 16 bytes.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <deque>
+
+#include "emulation/gpu.hpp"
+#include "kernel/gemm_large_config.hpp"
+#include "kernel/gpu_copy.cuh"
+#include "kernel/gpu_element.cuh"
+
+#define __grid_constant__
+
+namespace tilewright {
+
+namespace emulation {
+
+// What the words of a tensor map mean here.
+struct Tensor {
+  const unsigned char* address;
+  long long inner, outer, stride_bytes, box_inner, box_outer, swizzled, element_bytes;
+};
+static_assert(sizeof(Tensor) <= sizeof(GemmLargeMap));
+
+// Copies that are zero beyond an edge come from here, where they lie ready. `begin` makes all state new.
+struct LargeState {
+  alignas(16) unsigned char filled[1 << 22];
+  std::size_t used = 0;
+  unsigned long long workers = 0;
+  unsigned parity[1056] = {};
+  double a[33][32][8], b[33][32][4];
+
+  const void* keep(const void* from, std::size_t valid, std::size_t bytes) {
+    if (used + 16 > sizeof(filled)) used = 0;
+    unsigned char* place = filled + used;
+    used += 16;
+    std::memset(place, 0, bytes);
+    if (valid > 0) std::memcpy(place, from, valid);
+    return place;
+  }
+};
+inline LargeState large;
+inline int warp_of() { return static_cast<int>(thread_index.x) / 32; }
+inline int lane_of() { return static_cast<int>(thread_index.x) % 32; }
+
+// c += a b of rows x 8 x k, where `Rows` is 8 or 16.
+template <int Rows, int K>
+void multiply(double* c, const double* a, const double* b) {
+  auto& all_a = large.a[warp_of()];
+  auto& all_b = large.b[warp_of()];
+  const int g = lane_of() / 4, t = lane_of() % 4, halves = Rows / 8;
+  std::memcpy(all_a[lane_of()], a, sizeof(double) * halves * K / 4);
+  std::memcpy(all_b[lane_of()], b, sizeof(double) * K / 4);
+  sync_warp();
+  for (int h = 0; h < halves; ++h)
+    for (int e = 0; e < 2; ++e)
+      for (int k = 0; k < K; ++k)
+        c[2 * h + e] += all_a[g * 4 + k % 4][h + halves * (k / 4)] * all_b[(2 * t + e) * 4 + k % 4][k / 4];
+  sync_warp();
+}
+
+}  // namespace emulation
+
+inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
+inline long long here(long long value) { return value; }
+inline int uniform_warp() { return emulation::warp_of(); }
+inline bool elect_lane() { return emulation::lane_of() == 0; }
+template <int Threads>
+void sync_workers() {
+  emulation::barrier_arrive(&emulation::large.workers);
+  emulation::barrier_wait(&emulation::large.workers, emulation::large.parity[threadIdx.x]);
+  emulation::large.parity[threadIdx.x] ^= 1;
+}
+inline void __threadfence() {}
+inline unsigned atomicAdd(unsigned* address, unsigned value) {
+  const unsigned old = *address;
+  *address += value;
+  return old;
+}
+inline double flip_sign(double x) { return -x; }
+
+inline void mma_8x8x4(double& c0, double& c1, double a, double b) {
+  double c[2] = {c0, c1};
+  emulation::multiply<8, 4>(c, &a, &b);
+  c0 = c[0];
+  c1 = c[1];
+}
+inline void mma_16x8x4(double (&c)[4], const double* a, double b) { emulation::multiply<16, 4>(c, a, &b); }
+inline void mma_16x8x8(double (&c)[4], const double* a, const double (&b)[2]) {
+  emulation::multiply<16, 8>(c, a, b);
+}
+inline void mma_16x8x16(double (&c)[4], const double* a, const double (&b)[4]) {
+  emulation::multiply<16, 16>(c, a, b);
+}
+
+template <int Bytes>
+void copy_async_zero_fill(void* shared_place, const void* global, int valid) {
+  const void* from = emulation::large.keep(global, static_cast<std::size_t>(valid), Bytes);
+  emulation::copy(emulation::Queue::loads, shared_place, from, Bytes, true);
+}
+template <int Bytes>
+void copy_async_whole(void* shared_place, const void* global) {
+  emulation::copy(emulation::Queue::loads, shared_place, global, Bytes, true);
+}
+
+inline void barrier_arrive(unsigned long long* barrier) { emulation::barrier_arrive(barrier); }
+inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer,
+                        unsigned long long* barrier) {
+  emulation::Tensor tensor;
+  std::memcpy(&tensor, map, sizeof(tensor));
+  const long long size = tensor.element_bytes, row_bytes = tensor.box_inner * size;
+  const auto begin = static_cast<unsigned char*>(shared_place) - shared;
+  for (long long r = 0; r < tensor.box_outer; ++r)
+    for (long long at = 0; at < row_bytes; at += 16) {
+      const long long column = inner + at / size, row = outer + r, left = tensor.inner - column;
+      const long long elements = row >= tensor.outer || left <= 0 ? 0 : left < 16 / size ? left : 16 / size;
+      const void* from = emulation::large.keep(tensor.address + row * tensor.stride_bytes + column * size,
+                                               static_cast<std::size_t>(elements * size), 16);
+      auto to = begin + r * row_bytes + at;
+      if (tensor.swizzled != 0) to ^= (to >> 7 & 7) << 4;
+      emulation::bulk_load(shared + to, from, 16, barrier);
+    }
+}
+
+template <bool ReadOnly, class P>
+P read_global(const void* from) {
+  P pack;
+  std::memcpy(static_cast<void*>(&pack), from, sizeof(P));
+  return pack;
+}
+template <class V>
+V read_foreign(const V* from) {
+  return *from;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,226 @@
+// The stencil of large GEMM, run on the host: every product, load path, layout, boundary and schedule on
+// problems with edges in all directions, under copies that come at once and as late as the waits allow.
+#include "emulation/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using emulation::expect_large;
+using Case = emulation::LargeCase;
+using Config = GemmLargeConfig;
+using Shape = GemmLargeShape;
+
+constexpr Config mma_small{
+    .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 3, .raster = 2};
+constexpr Config with(Config c, GemmLargeProduct product) {
+  c.product = product;
+  return c;
+}
+constexpr Config async(Config c, GemmLargeLayout layout, int load_bytes = 16,
+                       GemmLargeBoundary boundary = GemmLargeBoundary::residue) {
+  c.load = GemmLargeLoad::async;
+  c.layout = layout;
+  c.load_bytes = load_bytes;
+  c.boundary = boundary;
+  return c;
+}
+
+template <class T, Config C, int Align = 16>
+void all_operations(const Case& one) {
+  constexpr auto aligned = [](Shape s) {
+    s.align_a = s.align_b = s.align_c = Align;
+    return s;
+  };
+  expect_large<T, aligned({}), C>(one);
+  expect_large<T, aligned({.trans_b = true, .reads_c = true}), C>(one);
+  expect_large<T, aligned({.trans_a = true, .reads_c = true}), C>(one);
+  expect_large<T, aligned({.trans_a = true, .trans_b = true}), C>(one);
+}
+
+TEST(GemmLargeEmulation, TensorCopiesFeedTensorCores) {
+  const Case one{70, 90, 54, 2};
+  all_operations<double, mma_small>(one);
+  all_operations<double, with(mma_small, GemmLargeProduct::mma_16x8x8)>(one);
+  all_operations<double, with(mma_small, GemmLargeProduct::mma_16x8x16)>(one);
+  all_operations<double, with(mma_small, GemmLargeProduct::mma_8x8x4)>(one);
+}
+
+TEST(GemmLargeEmulation, DefaultTileOfTheLargestDevice) {
+  expect_large<double, Shape{.reads_c = true}, Config{}>({130, 136, 40, 2});
+}
+
+TEST(GemmLargeEmulation, FeedingWarpAndPersistentGrid) {
+  constexpr Config fed{.tile_m = 32,
+                       .tile_n = 32,
+                       .tile_k = 16,
+                       .warp_m = 16,
+                       .warp_n = 16,
+                       .stages = 2,
+                       .raster = 1,
+                       .specialised = true,
+                       .persistent = true};
+  expect_large<double, Shape{}, fed>({100, 70, 80, 0, 0, 2});
+  constexpr Config shared{.tile_m = 32,
+                          .tile_n = 32,
+                          .tile_k = 16,
+                          .warp_m = 16,
+                          .warp_n = 16,
+                          .stages = 3,
+                          .raster = 2,
+                          .split_k = 3,
+                          .specialised = true,
+                          .persistent = true};
+  expect_large<double, Shape{.reads_c = true}, shared>({40, 70, 100, 0, 0, 2});
+}
+
+TEST(GemmLargeEmulation, TilesThatBlocksShare) {
+  constexpr Config split{.tile_m = 32,
+                         .tile_n = 64,
+                         .tile_k = 16,
+                         .warp_m = 32,
+                         .warp_n = 32,
+                         .stages = 2,
+                         .raster = 1,
+                         .split_k = 4};
+  expect_large<double, Shape{.trans_a = true, .reads_c = true}, split>({70, 60, 150, 2});
+  constexpr Config stream{.tile_m = 32,
+                          .tile_n = 64,
+                          .tile_k = 16,
+                          .warp_m = 32,
+                          .warp_n = 32,
+                          .stages = 2,
+                          .raster = 4,
+                          .stream_k = 1,
+                          .persistent = true};
+  expect_large<double, Shape{}, stream>({128, 130, 100, 2, 0, 5});
+  expect_large<double, Shape{}, stream>({30, 50, 40, 2, 0, 7});
+  constexpr Config more{.tile_m = 32,
+                        .tile_n = 64,
+                        .tile_k = 16,
+                        .warp_m = 32,
+                        .warp_n = 32,
+                        .stages = 2,
+                        .raster = 4,
+                        .stream_k = 2,
+                        .persistent = true};
+  expect_large<double, Shape{.trans_b = true}, more>({128, 130, 100, 2, 0, 3});
+}
+
+TEST(GemmLargeEmulation, NothingToSum) {
+  constexpr Config split{
+      .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};
+  expect_large<double, Shape{.reads_c = true}, mma_small>({40, 40, 40, 0}, 0.0);
+  expect_large<double, Shape{}, split>({40, 40, 40, 0}, 0.0);
+}
+
+TEST(GemmLargeEmulation, AsynchronousCopiesFeedTensorCores) {
+  all_operations<double, async(mma_small, GemmLargeLayout::swizzle)>({70, 90, 54, 2});
+  all_operations<double, async(mma_small, GemmLargeLayout::padding, 8), 8>({61, 67, 39, 0, 1});
+  all_operations<double, async(with(mma_small, GemmLargeProduct::mma_8x8x4), GemmLargeLayout::plain, 16,
+                               GemmLargeBoundary::predicate)>({70, 90, 54, 2});
+}
+
+TEST(GemmLargeEmulation, OperandsAreReadAhead) {
+  constexpr Config ahead{
+      .tile_m = 32, .tile_n = 32, .tile_k = 32, .warp_m = 16, .warp_n = 16, .stages = 3, .prefetch = true};
+  all_operations<double, ahead>({50, 40, 140, 2});
+  all_operations<double, async(ahead, GemmLargeLayout::padding)>({50, 40, 140, 2});
+}
+
+TEST(GemmLargeEmulation, ComplexTensorCores) {
+  using Z = std::complex<double>;
+  constexpr Config z{
+      .tile_m = 32, .tile_n = 32, .tile_k = 8, .warp_m = 16, .warp_n = 16, .stages = 3, .raster = 2};
+  const Case one{37, 41, 27, 1};
+  all_operations<Z, z>(one);
+  expect_large<Z, Shape{.trans_a = true, .conj_a = true, .reads_c = true}, z>(one, Z(0.5, -1));
+  expect_large<Z, Shape{.trans_b = true, .conj_b = true}, z>(one, Z(0.5, -1));
+  expect_large<Z, Shape{.trans_a = true, .trans_b = true, .conj_a = true, .conj_b = true},
+               with(z, GemmLargeProduct::mma_16x8x8)>(one);
+  expect_large<Z, Shape{.trans_b = true},
+               async(with(z, GemmLargeProduct::mma_8x8x4), GemmLargeLayout::padding)>(one);
+}
+
+constexpr Config fma_small{.tile_m = 64,
+                           .tile_n = 32,
+                           .tile_k = 16,
+                           .warp_m = 32,
+                           .warp_n = 16,
+                           .thread_m = 4,
+                           .thread_n = 4,
+                           .product = GemmLargeProduct::fma,
+                           .load = GemmLargeLoad::async,
+                           .stages = 3,
+                           .layout = GemmLargeLayout::padding,
+                           .raster = 2,
+                           .boundary = GemmLargeBoundary::residue};
+constexpr Config fma_with(GemmLargeLoad load, int stages, GemmLargeBoundary boundary, int load_bytes,
+                          bool prefetch, int k_unroll = 0) {
+  Config c = fma_small;
+  c.load = load;
+  c.stages = stages;
+  c.boundary = boundary;
+  c.load_bytes = load_bytes;
+  c.prefetch = prefetch;
+  c.k_unroll = k_unroll;
+  c.interleave = !prefetch;
+  return c;
+}
+
+TEST(GemmLargeEmulation, MultiplyAddsOfAllTypes) {
+  all_operations<float, fma_small>({100, 72, 40});
+  // B is copied element by element, so its alignment does not matter.
+  expect_large<float, Shape{.align_b = 4}, fma_small>({100, 70, 39});
+  expect_large<double, Shape{.align_a = 8, .align_b = 8, .align_c = 8},
+               fma_with(GemmLargeLoad::async, 3, GemmLargeBoundary::predicate, 8, true)>({65, 33, 19, 0, 1});
+  expect_large<std::complex<float>, Shape{.trans_a = true, .trans_b = true, .conj_a = true, .reads_c = true},
+               fma_small>({66, 34, 20, 0}, std::complex<float>(0.5f, 2));
+  expect_large<std::complex<double>, Shape{.trans_b = true, .conj_b = true, .reads_c = true}, fma_small>(
+      {65, 33, 19, 0}, std::complex<double>(0.5, 2));
+}
+
+TEST(GemmLargeEmulation, LoadsThroughRegisters) {
+  const Case one{100, 68, 36, 0};
+  all_operations<float, fma_with(GemmLargeLoad::plain, 1, GemmLargeBoundary::predicate, 4, false, 1)>(one);
+  all_operations<float, fma_with(GemmLargeLoad::read_only, 2, GemmLargeBoundary::residue, 8, false, 2)>(one);
+  all_operations<float, fma_with(GemmLargeLoad::registers, 1, GemmLargeBoundary::residue, 8, false)>(one);
+  all_operations<float, fma_with(GemmLargeLoad::registers, 2, GemmLargeBoundary::residue, 16, true)>(one);
+}
+
+TEST(GemmLargeEmulation, ArrangementsOfReadingThreads) {
+  constexpr Config c{.tile_m = 64,
+                     .tile_n = 32,
+                     .tile_k = 16,
+                     .warp_m = 32,
+                     .warp_n = 16,
+                     .thread_m = 4,
+                     .thread_n = 4,
+                     .product = GemmLargeProduct::fma,
+                     .load = GemmLargeLoad::registers,
+                     .load_bytes = 4,
+                     .read_a = 8,
+                     .read_b = 8,
+                     .stages = 2,
+                     .shared_bytes = 4,
+                     .layout = GemmLargeLayout::plain,
+                     .boundary = GemmLargeBoundary::none};
+  all_operations<float, c>({128, 64, 48, 0});
+}
+
+TEST(GemmLargeEmulation, TensorCopiesFeedMultiplyAdds) {
+  constexpr Config c{.tile_m = 64,
+                     .tile_n = 32,
+                     .tile_k = 8,
+                     .warp_m = 32,
+                     .warp_n = 16,
+                     .thread_m = 4,
+                     .thread_n = 4,
+                     .product = GemmLargeProduct::fma,
+                     .stages = 3,
+                     .prefetch = true,
+                     .layout = GemmLargeLayout::plain};
+  expect_large<float, Shape{.trans_b = true, .reads_c = true}, c>({100, 72, 39, 0});
+}
+
+}  // namespace
+}  // namespace tilewright

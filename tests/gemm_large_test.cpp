@@ -1,0 +1,382 @@
+// Large GEMM on the GPU without a GPU: shapes, the space and its reasons, tiles in shared memory and their
+// bank conflicts, which block computes what, launches, and a covering set of instances through the run-time
+// compiler for new and older architectures.
+#include "kernel/gemm_large.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#if TILEWRIGHT_HAS_GPU
+#include "kernel/gpu_gemm_large.hpp"
+#endif
+
+namespace tilewright {
+namespace {
+
+using Config = GemmLargeConfig;
+
+GpuLimits fictional(int compute_capability) {
+  GpuLimits limits;
+  limits.name = "fictional";
+  limits.compute_capability = compute_capability;
+  limits.multiprocessors = 132;
+  limits.shared_bytes_per_block = compute_capability >= 90   ? 232448
+                                  : compute_capability >= 80 ? 166912
+                                                             : 65536;
+  limits.shared_bytes_per_multiprocessor =
+      limits.shared_bytes_per_block + (compute_capability >= 80 ? 1024 : 0);
+  limits.shared_bytes_reserved = compute_capability >= 80 ? 1024 : 0;
+  limits.threads_per_block = 1024;
+  limits.threads_per_multiprocessor = compute_capability >= 80 ? 2048 : 1024;
+  limits.registers_per_multiprocessor = 65536;
+  return limits;
+}
+
+GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, Op op_a = Op::none,
+                    Op op_b = Op::none, std::int64_t pad = 0) {
+  GemmProblem p;
+  p.dtype = dtype;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.op_a = op_a;
+  p.op_b = op_b;
+  p.location = Location::device;
+  p = packed(p);
+  p.lda += pad;
+  p.ldb += pad;
+  p.ldc += pad;
+  return p;
+}
+
+constexpr DType all_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+
+TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
+  GemmProblem p = problem(DType::c64, 100, 60, 30, Op::conj_trans, Op::trans);
+  p.beta = Scalar::general;
+  const GemmLargeShape s = gemm_large_shape(p);
+  EXPECT_TRUE(s.trans_a && s.trans_b && s.conj_a && !s.conj_b && s.reads_c);
+  EXPECT_EQ(s.align_a, 16);  // 30 numbers of 8 bytes
+  EXPECT_EQ(gemm_large_shape(problem(DType::f64, 101, 8, 8)).align_a, 8);
+  EXPECT_EQ(gemm_large_shape(problem(DType::f32, 8, 8, 8), {4, 16, 16}).align_a, 4);
+  EXPECT_FALSE(gemm_large_shape(problem(DType::f64, 8, 8, 8, Op::conj_trans)).conj_a);
+}
+
+TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
+  for (const int capability : {75, 80, 90})
+    for (const DType dtype : all_types)
+      for (const auto& [m, n, k] : {std::array{1, 1, 1},
+                                    {1000, 1000, 1000},
+                                    {4096, 4096, 4096},
+                                    {1 << 20, 16, 16},
+                                    {64, 64, 65536},
+                                    {8192, 8192, 64},
+                                    {1009, 7, 1013}})
+        for (const Op op : {Op::none, Op::trans}) {
+          const GpuLimits limits = fictional(capability);
+          const GemmProblem p = problem(dtype, m, n, k, op, Op::none, m == 1009 ? 1 : 0);
+          const GemmLargeShape s = gemm_large_shape(p);
+          const auto space = gemm_large_space(p, s, limits);
+          const Config config = gemm_large_default(p, s, limits);
+          for (const auto& reason : space.explain(config))
+            ADD_FAILURE() << to_string(p) << " " << describe(config) << ": " << reason;
+          if (m == 4096) {
+            EXPECT_GE(gemm_large_promising(p, s, limits, 24).size(), 12u) << to_string(p);
+            EXPECT_GE(gemm_large_ladder(p, s, limits).size(), 6u) << capability << to_string(p);
+          }
+        }
+}
+
+TEST(GemmLarge, ConstraintsSayWhy) {
+  const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
+  const GemmLargeShape s = gemm_large_shape(p);
+  const auto reasons = [&](const Config& c, int capability) {
+    std::string text;
+    for (const auto& reason : gemm_large_space(p, s, fictional(capability)).explain(c)) text += reason + "; ";
+    return text;
+  };
+  EXPECT_EQ(reasons({}, 90), "");
+  EXPECT_NE(reasons({}, 80).find("9.0"), std::string::npos);
+  EXPECT_NE(reasons({.stages = 6, .blocks_per_sm = 2}, 90).find("fit a multiprocessor"), std::string::npos);
+  EXPECT_NE(reasons({.warp_m = 64, .warp_n = 64}, 90).find("registers of a thread"), std::string::npos);
+  EXPECT_NE(reasons({.split_k = 2, .stream_k = 1, .persistent = true}, 90).find("not by both"),
+            std::string::npos);
+  EXPECT_NE(reasons({.load = GemmLargeLoad::async, .read_a = 1, .boundary = GemmLargeBoundary::residue}, 90)
+                .find("read_a has a value outside"),
+            std::string::npos);
+}
+
+TEST(GemmLarge, SpaceHoldsTheExperimentOfAnzt) {
+  // 770 configs and more at n = 4096, both products among them.
+  const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
+  const auto space = gemm_large_space(p, gemm_large_shape(p), fictional(90));
+  std::mt19937 random(1);
+  std::set<std::string> seen;
+  std::map<GemmLargeProduct, int> products;
+  for (const auto& config : space.sample(900, random))
+    if (seen.insert(describe(config)).second) ++products[config.product];
+  EXPECT_GE(seen.size(), 770u);
+  EXPECT_EQ(products.size(), 5u);
+}
+
+// Elements of a tile lie at different places, and reading threads take each exactly once.
+TEST(GemmLarge, TilesAreFilledOnce) {
+  std::mt19937 random(2);
+  for (const DType dtype : all_types)
+    for (const Op op : {Op::none, Op::trans}) {
+      const GemmProblem p = problem(dtype, 4096, 4096, 4096, op, op);
+      const GemmLargeShape s = gemm_large_shape(p);
+      const int bytes = static_cast<int>(size_bytes(dtype));
+      for (const auto& c : gemm_large_space(p, s, fictional(90)).sample(12, random)) {
+        for (const GemmLargeTile& tile : {gemm_large_tile_a(s, c, bytes), gemm_large_tile_b(s, c, bytes)}) {
+          std::set<int> places;
+          for (int x = 0; x < tile.rows; ++x)
+            for (int k = 0; k < tile.depth; ++k) places.insert(tile.offset(x, k));
+          EXPECT_EQ(places.size(), std::size_t(tile.rows) * std::size_t(tile.depth)) << describe(c);
+          EXPECT_LE(*places.rbegin() + bytes, tile.bytes()) << describe(c);
+        }
+        if (c.load == GemmLargeLoad::tensor) continue;
+        EXPECT_TRUE(gemm_large_reads_all(gemm_large_tile_a(s, c, bytes), c, c.read_a)) << describe(c);
+        EXPECT_TRUE(gemm_large_reads_all(gemm_large_tile_b(s, c, bytes), c, c.read_b)) << describe(c);
+      }
+    }
+}
+
+// What an address of the reads must be: base of the variant + constant is where the element lies.
+TEST(GemmLarge, FragmentsFindTheirElements) {
+  for (const int bytes : {8, 16})
+    for (const bool trans_a : {false, true})
+      for (const bool trans_b : {false, true})
+        for (const auto product : {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x16})
+          for (const auto layout :
+               {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain}) {
+            const Config c{.tile_k = 32, .product = product, .layout = layout};
+            const GemmLargeShape s{.trans_a = trans_a, .trans_b = trans_b};
+            for (const auto& operand :
+                 {gemm_large_operand_a(s, c, bytes), gemm_large_operand_b(s, c, bytes)}) {
+              std::set<int> rows, ks;
+              for (int lane = 0; lane < 32; ++lane)
+                for (int i = 0; i < 2; ++i)
+                  for (int q = 0; q < 4; ++q)
+                    for (int step = 0; step < 2; ++step)
+                      for (int h = 0; h < (operand.block() == 8 ? 1 : 2); ++h) {
+                        const int g = lane / 4, t = lane % 4,
+                                  row = 32 + operand.block() * i + operand.row_of(g, h);
+                        const bool first_of_pair = (operand.read != GemmLargeRead::row_pair || h == 0) &&
+                                                   (operand.read != GemmLargeRead::k_pair || step == 0);
+                        rows.insert(operand.row_of(g, h));
+                        ks.insert(operand.k_of(t, step));
+                        if (!first_of_pair) continue;
+                        EXPECT_EQ(
+                            operand.base(operand.variant(q, step, h), 32, g, t) + operand.constant(i, q, h),
+                            operand.tile.offset(row, 8 * q + operand.k_of(t, step)));
+                      }
+              EXPECT_EQ(rows.size(), std::size_t(operand.block()));
+              EXPECT_EQ(ks.size(), 8u);
+            }
+          }
+}
+
+TEST(GemmLarge, FragmentsAreReadWithoutBankConflicts) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const Op op_a : {Op::none, Op::trans})
+      for (const Op op_b : {Op::none, Op::trans})
+        for (const auto product : {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8})
+          for (const auto layout : {GemmLargeLayout::swizzle, GemmLargeLayout::padding}) {
+            const GemmLargeShape s = gemm_large_shape(problem(dtype, 512, 512, 512, op_a, op_b));
+            const Config c{.warp_m = 32, .warp_n = 32, .product = product, .layout = layout};
+            const double least = (32.0 + 32.0) * 8 * double(size_bytes(dtype)) / 128;
+            EXPECT_EQ(gemm_large_wavefronts(s, c, dtype), least) << describe(s) << " " << describe(c);
+          }
+  const GemmLargeShape s = gemm_large_shape(problem(DType::f64, 512, 512, 512));
+  EXPECT_GT(gemm_large_wavefronts(s, {.layout = GemmLargeLayout::plain}, DType::f64),
+            1.9 * gemm_large_wavefronts(s, {}, DType::f64));
+  // Thread tiles of the fma product: 8 lanes along m read 128 bytes, 4 along n 64.
+  const Config fma{.tile_n = 256,
+                   .tile_k = 8,
+                   .warp_m = 64,
+                   .warp_n = 64,
+                   .thread_m = 8,
+                   .thread_n = 16,
+                   .product = GemmLargeProduct::fma,
+                   .layout = GemmLargeLayout::padding};
+  EXPECT_EQ(gemm_large_wavefronts(gemm_large_shape(problem(DType::f32, 512, 512, 512)), fma, DType::f32),
+            2 * 2 + 4 * 2);
+}
+
+TEST(GemmLarge, LanesCoverTheWarpTile) {
+  for (const auto& [warp_m, warp_n, thread_m, thread_n] : {std::array{64, 64, 8, 16},
+                                                           {32, 64, 8, 8},
+                                                           {64, 32, 8, 8},
+                                                           {16, 16, 4, 2},
+                                                           {128, 16, 4, 16},
+                                                           {16, 128, 16, 4}}) {
+    const Config c{.warp_m = warp_m, .warp_n = warp_n, .thread_m = thread_m, .thread_n = thread_n};
+    std::set<std::pair<int, int>> places;
+    for (int lane = 0; lane < 32; ++lane)
+      places.insert({gemm_large_lane_m(c, lane), gemm_large_lane_n(c, lane)});
+    EXPECT_EQ(places.size(), 32u);
+    EXPECT_EQ(places.rbegin()->first, warp_m / thread_m - 1);
+  }
+}
+
+// Every tile of k of every tile belongs to exactly one unit; parts are numbered in the order of k, and their
+// slots differ.
+void expect_covered(const Config& c, long long m, long long n, long long k, int blocks) {
+  const GemmLargeGrid grid = gemm_large_grid(c, m, n, k, blocks);
+  std::map<std::pair<int, int>, std::vector<GemmLargeWork>> of_tile;
+  std::map<long long, int> slots;
+  for (int block = 0; block < blocks; ++block) {
+    GemmLargeWork work;
+    for (int index = 0; gemm_large_unit(c, grid, block, index, work); ++index) {
+      of_tile[{work.tile_m, work.tile_n}].push_back(work);
+      if (work.parts > 1) ++slots[gemm_large_slot(c, grid, work, work.part)];
+      if (!gemm_large_walks(c)) break;
+    }
+  }
+  const std::string what = fmt::format("{} {} {} on {} blocks, {}", m, n, k, blocks, describe(c));
+  EXPECT_EQ(of_tile.size(), std::size_t(grid.tiles())) << what;
+  for (const auto& [slot, count] : slots) {
+    EXPECT_EQ(count, 1) << what;
+    EXPECT_LT(slot, gemm_large_slots(c, grid)) << what;
+  }
+  for (auto& [tile, units] : of_tile) {
+    std::sort(units.begin(), units.end(), [](const auto& x, const auto& y) { return x.part < y.part; });
+    int at = 0;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      EXPECT_EQ(units[i].part, int(i)) << what;
+      EXPECT_EQ(units[i].parts, int(units.size())) << what;
+      EXPECT_EQ(units[i].k_begin, at) << what;
+      at = units[i].k_end;
+    }
+    EXPECT_EQ(at, grid.k_tiles) << what;
+  }
+}
+
+TEST(GemmLarge, WorkIsDoneOnce) {
+  for (const auto& [m, n, k] :
+       {std::array{1000, 1000, 1000}, {129, 4000, 33}, {5, 5, 0}, {3000, 200, 4096}, {128, 128, 128}}) {
+    Config c{.tile_m = 64, .tile_n = 128, .tile_k = 16};
+    for (const int raster : {1, 4, 16}) {
+      c.raster = raster;
+      for (const int split : {1, 3}) {
+        c.split_k = split;
+        c.persistent = false;
+        const GemmLargeGrid grid = gemm_large_grid(c, m, n, k, 1);
+        expect_covered(c, m, n, k, grid.tiles() * split);
+        c.persistent = true;
+        for (const int blocks : {1, 7, 132}) expect_covered(c, m, n, k, blocks);
+      }
+      c.split_k = 1;
+      for (const int stream : {1, 2, 3})
+        for (const int blocks : {1, 7, 132}) {
+          Config shared = c;
+          shared.stream_k = stream;
+          expect_covered(shared, m, n, k, blocks);
+        }
+    }
+  }
+}
+
+TEST(GemmLarge, LaunchKnowsItsNeeds) {
+  const GemmProblem p = problem(DType::f64, 1000, 1000, 1000);
+  const GemmLargeShape s = gemm_large_shape(p);
+  const auto plain = gemm_large_launch(p, s, {}, fictional(90), 1);
+  EXPECT_EQ(plain.launch.blocks, 64u);
+  EXPECT_EQ(plain.launch.threads, 256u);
+  EXPECT_EQ(plain.workspace_bytes, 0);
+  const auto split = gemm_large_launch(p, s, {.split_k = 4}, fictional(90), 1);
+  EXPECT_EQ(split.launch.blocks, 256u);
+  EXPECT_EQ(split.workspace_bytes, 256ll * 128 * 128 * 8);
+  EXPECT_EQ(split.counter_count, 64);
+  const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, fictional(90), 1);
+  EXPECT_EQ(stream.launch.blocks, 132u);
+  EXPECT_EQ(stream.workspace_bytes, 2ll * 132 * 128 * 128 * 8);
+  EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional(90), 1).launch.threads, 288u);
+}
+
+TEST(GemmLarge, CostSeesWavesAndConflicts) {
+  const GpuLimits limits = fictional(90);
+  const auto cycles = [&](const GemmProblem& p, const Config& c) {
+    return gemm_large_cost(p, gemm_large_shape(p), c, limits).cycles();
+  };
+  const GemmProblem small =
+      problem(DType::f64, 1024, 1024, 1024);  // 64 tiles of 128 x 128 on 132 multiprocessors
+  const Config half{.tile_n = 64, .warp_n = 32};
+  EXPECT_LT(cycles(small, half), 0.8 * cycles(small, {}));
+  const GemmProblem odd = problem(DType::f64, 3000, 3000, 3000);
+  EXPECT_LT(cycles(odd, {.stream_k = 2, .persistent = true}), 0.95 * cycles(odd, {}));
+  const GemmLargeShape s = gemm_large_shape(small);
+  EXPECT_GT(
+      gemm_large_cost(small, s, {.load = GemmLargeLoad::async, .layout = GemmLargeLayout::plain}, limits)
+          .shared,
+      1.9 * gemm_large_cost(small, s, {}, limits).shared);
+}
+
+#if TILEWRIGHT_HAS_GPU
+
+struct Instance {
+  GemmProblem problem;
+  Config config;
+  int capability = 0;
+};
+
+// One default for each type and operation pair on the newest architecture, less on older ones, and configs
+// drawn from the space, so that all values of the axes that change code occur.
+std::vector<Instance> covering_instances() {
+  std::vector<Instance> all;
+  std::mt19937 random(4);
+  for (const int capability : {90, 80, 75})
+    for (const DType dtype : all_types)
+      for (const Op op_a : {Op::none, Op::trans})
+        for (const Op op_b : {Op::none, Op::conj_trans}) {
+          if (capability < 90 && op_a != op_b) continue;
+          const GemmProblem p = problem(dtype, 4096, 4096, 4096, op_a, op_b);
+          const GemmLargeShape s = gemm_large_shape(p);
+          const auto limits = fictional(capability);
+          all.push_back({p, gemm_large_default(p, s, limits), capability});
+          if (op_a != Op::none) continue;
+          for (auto& config : gemm_large_space(p, s, limits).sample(1, random)) {
+            config.tile_k = std::min(config.tile_k, 32);
+            if (gemm_large_space(p, s, limits).contains(config)) all.push_back({p, config, capability});
+          }
+        }
+  return all;
+}
+
+TEST(GemmLarge, CoveringInstancesCompile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(TILEWRIGHT_TEST_SHARE, "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const auto& [p, config, capability] : covering_instances()) {
+    const GemmLargeShape s = gemm_large_shape(p);
+    const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
+    EXPECT_FALSE(binary.code.empty());
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+    if (config == gemm_large_default(p, s, fictional(capability))) {
+      EXPECT_EQ(gemm_large_refusal(binary), "")
+          << capability << " " << to_string(p) << " " << describe(config);
+    }
+  }
+}
+
+TEST(GemmLarge, SpilledKernelsAreRefused) {
+  JitBinary binary;
+  binary.log =
+      "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
+  EXPECT_NE(gemm_large_refusal(binary).find("40 bytes are spilled"), std::string::npos);
+  binary.log =
+      "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";
+  EXPECT_EQ(gemm_large_refusal(binary), "");
+}
+
+#endif
+
+}  // namespace
+}  // namespace tilewright
