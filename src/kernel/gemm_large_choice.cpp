@@ -60,14 +60,15 @@ class Shortlist {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
-    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, bool>, std::size_t> taken;
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, bool>, std::size_t> taken;
     std::vector<C> configs;
     const auto take = [&](bool any) {
       for (const auto& [cost, c] : ranked_) {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const bool shares = c.split_k > 1 || c.stream_k > 0;
-        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, shares);
+        const auto kind =
+            std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load, shares);
         if (any || ++taken[kind] <= per_kind) configs.push_back(c);
       }
     };
@@ -134,22 +135,25 @@ void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLim
   }
 }
 
-// The same tiles and schedule with other products, depths, stages and reads ahead.
+// The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
+// the way through registers.
 void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
-        for (const int stages : {base.stages, 3, 5})
+        for (const int stages : {base.stages, 3, 5, 2})
           for (const int blocks : {1, 2}) {
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
-            double penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
-                             : product == GemmLargeProduct::mma_16x8x16 ? 1.003
-                                                                        : 1;
-            penalty *= (stages == base.stages ? 1 : 1.005) * (tile_k == base.tile_k ? 1 : 1.002) *
-                       (blocks == 1 ? 1 : 1.001) * (prefetch == base.prefetch ? 1 : 1.001);
-            list.consider(c, penalty);
+            if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
+              c.load = GemmLargeLoad::registers;
+            const double product_penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
+                                           : product == GemmLargeProduct::mma_16x8x16 ? 1.003
+                                                                                      : 1;
+            list.consider(c, product_penalty * (stages == base.stages ? 1 : 1.005) *
+                                 (tile_k == base.tile_k ? 1 : 1.002) * (blocks == 1 ? 1 : 1.001) *
+                                 (prefetch == base.prefetch ? 1 : 1.001));
           }
 }
 
