@@ -11,20 +11,6 @@ namespace {
 
 using C = GemmLargeConfig;
 
-const char* device_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::c64:
-      return "tilewright::Complex<float>";
-    case DType::c128:
-      return "tilewright::Complex<double>";
-  }
-  return "";
-}
-
 int bytes_of(DType dtype) { return static_cast<int>(size_bytes(dtype)); }
 
 // What the constraints read of the problem and the device, kept by value because a space outlives its call.
