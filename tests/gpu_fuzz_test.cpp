@@ -43,32 +43,40 @@ class Source {
     p.beta = static_cast<Scalar>(below(3));
     p.alpha = below(2) == 0 ? Scalar::one : Scalar::general;
     const bool strides = p.layout == Layout::strided;
-    const bool padded = below(3) == 0, broadcast_a = strides && below(6) == 0,
-               broadcast_b = strides && below(5) == 0;
+    Form form;
+    form.broadcast_a = strides && below(6) == 0, form.broadcast_b = strides && below(5) == 0;
+    form.any_stride = strides && below(4) == 0;
+    const bool padded = below(3) == 0;
+    for (std::int64_t& pad : form.pads) pad = padded ? 1 + below(5) : 0;
     base.draw.offset = strides && p.dtype != DType::c128 && below(5) == 0 ? 1 : 0;
     base.options.align_bytes =
         base.draw.offset == 0 ? (below(2) == 0 ? 16 : 128) : static_cast<int>(size_bytes(p.dtype));
     std::vector<Fuzz> all;
-    for (std::int64_t i = 0; i < problems_per_kernel; ++i)
-      all.push_back(variant(base, padded, broadcast_a, broadcast_b));
+    for (std::int64_t i = 0; i < problems_per_kernel; ++i) all.push_back(variant(base, form));
     if (below(2) == 0) give_config(all);
     return all;
   }
 
  private:
+  // How operands lie, as far as it enters the code: gaps that all problems share, or any at run time.
+  struct Form {
+    bool broadcast_a = false, broadcast_b = false, any_stride = false;
+    std::int64_t pads[3] = {};
+  };
+
   std::int64_t below(std::int64_t n) { return std::int64_t(random_() % std::uint64_t(n)); }
 
-  Fuzz variant(Fuzz one, bool padded, bool broadcast_a, bool broadcast_b) {
+  Fuzz variant(Fuzz one, const Form& form) {
     GemmProblem& p = one.problem;
     const std::int64_t most = std::max<std::int64_t>(2, 20000 / (p.m * p.n + p.k * (p.m + p.n)));
     p.batch_count = 2 + below(below(3) == 0 ? most : std::min<std::int64_t>(most, 40));
-    if (padded)
-      p.lda = p.a_rows() + 1 + below(5), p.ldb = p.b_rows() + 1 + below(5), p.ldc = p.m + 1 + below(5);
+    const auto pad = [&](int operand) { return form.any_stride ? below(6) : form.pads[operand]; };
+    p.lda = p.a_rows() + pad(0), p.ldb = p.b_rows() + pad(1), p.ldc = p.m + pad(2);
     p = packed(p);
-    if (padded && p.layout == Layout::strided)
-      p.stride_a += below(20), p.stride_b += below(20), p.stride_c += below(20);
-    if (broadcast_a) p.stride_a = 0;
-    if (broadcast_b) p.stride_b = 0;
+    if (form.any_stride)
+      p.stride_a += 1 + below(20), p.stride_b += 1 + below(20), p.stride_c += 1 + below(20);
+    if (form.broadcast_a) p.stride_a = 0;
+    if (form.broadcast_b) p.stride_b = 0;
     one.draw.alpha = p.alpha == Scalar::one ? 1 : below(8) == 0 ? 0 : -0.5;
     one.draw.beta = p.beta != Scalar::general ? value_of(p.beta) : below(8) == 0 ? 0 : 0.25;
     one.draw.seed = random_();
@@ -79,7 +87,9 @@ class Source {
   // compile for large sizes.
   void give_config(std::vector<Fuzz>& all) {
     const GemmProblem& p = all[0].problem;
-    GemmSmallShape shape = gemm_small_shape(p, all[0].options.align_bytes);
+    const bool pointers = p.layout == Layout::pointer;  // whose matrices may begin anywhere
+    const GemmSmallShape shape =
+        gemm_small_shape(p, pointers ? int(size_bytes(p.dtype)) : all[0].options.align_bytes);
     const auto space = gemm_small_space(shape, p.dtype, limits_);
     auto drawn = space.sample(1, random_);
     if (drawn.empty()) return;
