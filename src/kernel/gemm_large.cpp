@@ -181,10 +181,10 @@ void add_reading(Space<C>& space, const Rules& r) {
            (gemm_large_reads_all(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a) &&
             gemm_large_reads_all(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b));
   });
-  space.require("at most 32 accesses of a thread to each tile", [=](const C& c) {
+  space.require("at most 16 accesses of a thread to each tile", [=](const C& c) {
     if (c.load == GemmLargeLoad::tensor) return true;
-    return gemm_large_reading(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a).accesses() <= 32 &&
-           gemm_large_reading(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b).accesses() <= 32;
+    return gemm_large_reading(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a).accesses() <= 16 &&
+           gemm_large_reading(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b).accesses() <= 16;
   });
   space.axis(&C::interleave, {true, false});
   space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
@@ -193,7 +193,9 @@ void add_reading(Space<C>& space, const Rules& r) {
       if (!gemm_large_is_mma(c) && bytes >= r.bytes) values.push_back(bytes);
     return values;
   });
-  space.axis(&C::k_unroll, [](const C& c) { return c.prefetch ? std::vector{0} : std::vector{0, 1, 2, 4}; });
+  space.axis(&C::k_unroll, [](const C& c) {  // the addresses of mma's reads are constants of the step
+    return c.prefetch || gemm_large_is_mma(c) ? std::vector{0} : std::vector{0, 1, 2, 4};
+  });
   space.require("a partly unrolled stage has more steps",
                 [](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c); });
 }
@@ -207,8 +209,11 @@ void add_schedule(Space<C>& space, const Rules& r) {
   });
   space.require("tiles are shared by split_k or by stream_k, not by both",
                 [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
-  space.require("sums, operands and the walk of stream_k fit the registers of a thread",
-                [=](const C& c) { return gemm_large_registers(r.s, c, r.p.dtype) <= 255; });
+  space.require(
+      "sums, operands, loads on their way and the walk of stream_k fit the registers of a thread",
+      [=](const C& c) {
+        return gemm_large_registers(r.s, c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <= 255;
+      });
   space.require("every part of a split tile has k to sum",
                 [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
   space.axis(&C::boundary, [=](const C& c) -> std::vector<GemmLargeBoundary> {
@@ -286,6 +291,16 @@ int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType 
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
   const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c) / gemm_large_lanes * words;
   return sums + fragments * operands + 28;
+}
+
+int gemm_large_held_registers(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  if (c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async) return 0;
+  const int bytes = bytes_of(dtype);
+  const auto held = [&](const GemmLargeTile& tile, int wanted) {
+    const GemmLargeReading reading = gemm_large_reading(tile, c, wanted);
+    return reading.accesses() * reading.vector * bytes / 4;
+  };
+  return held(gemm_large_tile_a(s, c, bytes), c.read_a) + held(gemm_large_tile_b(s, c, bytes), c.read_b);
 }
 
 int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,

@@ -32,6 +32,8 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
 
 // Registers that a thread needs at least: sums, one step's operands (two with prefetch), addresses.
 int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+// Registers in which a thread holds what it loads on the way to shared memory.
+int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 // Blocks that a multiprocessor holds, by that estimate.
 int gemm_large_resident(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
                         const GpuLimits& limits);
