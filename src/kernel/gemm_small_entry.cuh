@@ -70,14 +70,14 @@ __device__ __forceinline__ int gemm_small_read_sizes(const GemmSmallArgs<T>& arg
   if (m < 0) return -3;
   if (n < 0) return -4;
   if (k < 0) return -5;
+  const long long largest = m > n ? (m > k ? m : k) : (n > k ? n : k);
+  if (args.above > 0 && largest <= args.above) return 1;
+  if (m > S.m || n > S.n || k > S.k) return !args.last ? 1 : m > S.m ? -3 : n > S.n ? -4 : -5;
   const long long rows_a = S.trans_a ? k : m, rows_b = S.trans_b ? n : k;
   if (lda < 1 || lda < rows_a || lda > most) return -8;
   if (ldb < 1 || ldb < rows_b || ldb > most) return -10;
   if (ldc < 1 || ldc < m || ldc > most) return -13;
-  const long long largest = m > n ? (m > k ? m : k) : (n > k ? n : k);
-  if (args.above > 0 && largest <= args.above) return 1;
-  if (m <= S.m && n <= S.n && k <= S.k) return 0;
-  return !args.last ? 1 : m > S.m ? -3 : n > S.n ? -4 : -5;
+  return 0;
 }
 
 // Reads and judges a problem; its code goes where the launch wants it.

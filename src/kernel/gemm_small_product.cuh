@@ -15,7 +15,10 @@ struct GemmSmallView {
   Index ld;
   Index lanes;
 
-  __device__ __forceinline__ T* at(int i, int j) const { return base + (j * ld + i) * lanes; }
+  // Each index is widened by itself: what is known when compiling then ends up in the instruction's offset.
+  __device__ __forceinline__ T* at(int i, int j) const {
+    return base + static_cast<long long>(j) * ld * lanes + static_cast<long long>(i) * lanes;
+  }
 };
 
 template <class T, GemmSmallShape S, GemmSmallConfig C, class Sizes>
