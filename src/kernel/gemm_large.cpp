@@ -285,7 +285,7 @@ int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType 
   // What the compiler was seen to need besides sums and operands.
   int others = c.stream_k > 0 ? 24 : 0;
   if (!gemm_large_is_mma(c)) {
-    others += (c.load == GemmLargeLoad::tensor ? 36 : 56) + (is_complex(dtype) ? 16 : 0);
+    others += (c.load == GemmLargeLoad::async ? 56 : 36) + (is_complex(dtype) ? 16 : 0);
     return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + others;
   }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;

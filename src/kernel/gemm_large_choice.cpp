@@ -293,6 +293,7 @@ std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLar
   if (is_complex(p.dtype))
     std::tie(ladder.c.tile_m, ladder.c.tile_n, ladder.c.warp_m, ladder.c.thread_m) =
         std::tuple(64, 64, 32, 4);
+  if (p.dtype == DType::c128) std::tie(ladder.c.warp_n, ladder.c.thread_n) = std::tuple(16, 4);
   add_classic_steps(ladder);
   add_modern_steps(ladder, p.dtype);
   return std::move(ladder.steps);
