@@ -71,11 +71,8 @@ def heading(residencies):
     return ["| " + " | ".join(columns) + " |", "|" + "--:|" * len(columns)]
 
 
-def body(found, residencies, sizes):
-    cases = sorted({case for rows in found.values() for case in rows}, key=size_order)
-    for case in cases:
-        if sizes and size_name(case) not in sizes:
-            continue
+def body(found, residencies):
+    for case in sorted({case for rows in found.values() for case in rows}, key=size_order):
         cells = [size_name(case)]
         for residency in residencies:
             if case not in found[residency]:
@@ -93,8 +90,9 @@ def table(words):
     residencies = wanted.pop("residency").split(",")
     sizes = wanted.pop("sizes", "").split(",") if "sizes" in wanted else []
     runs = [Run(path) for path in sorted((ROOT / "results" / machine).glob(f"{family}-*.jsonl"))]
-    found = {residency: select(runs, wanted, residency) for residency in residencies}
-    rows = list(body(found, residencies, sizes))
+    found = {residency: {case: entry for case, entry in select(runs, wanted, residency).items()
+                         if not sizes or size_name(case) in sizes} for residency in residencies}
+    rows = list(body(found, residencies))
     if not rows:
         return "No run with these cases is recorded in results/.\n"
     used = {entry[2].path: (entry[2], entry[0]) for rows_of in found.values() for entry in rows_of.values()}
