@@ -283,9 +283,9 @@ bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c,
 int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
   const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
   // What the compiler was seen to need besides sums and operands.
-  int others = c.stream_k > 0 ? 24 : 0;
+  int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {
-    others += (c.load == GemmLargeLoad::async ? 56 : 36) + (is_complex(dtype) ? 16 : 0);
+    others += c.load == GemmLargeLoad::async ? 56 : 36;
     return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + others;
   }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;

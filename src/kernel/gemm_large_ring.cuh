@@ -176,8 +176,11 @@ struct GemmLargeTensorRing {
     // Complex f64 numbers are pairs of the map's elements.
     constexpr int words = Tile.element_bytes > 8 ? Tile.element_bytes / 8 : 1;
     constexpr int panel = swizzled ? gemm_large_row / Tile.element_bytes : Tile.inner();
-#pragma unroll
-    for (int p = 0; p < Tile.inner() / panel; ++p)
+    // Where a block walks on, registers are short and a loop is enough.
+    constexpr int panels = Tile.inner() / panel;
+    [[maybe_unused]] constexpr int unroll = gemm_large_walks(C) ? 1 : panels;
+#pragma unroll unroll
+    for (int p = 0; p < panels; ++p)
       tensor_load(stage + p * Tile.outer() * panel * Tile.element_bytes, &map,
                   ((Tile.along_k ? at[1] : at[0]) + p * panel) * words, Tile.along_k ? at[0] : at[1],
                   full(fill_stage));

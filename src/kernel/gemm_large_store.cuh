@@ -41,17 +41,14 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
   if (*word != static_cast<unsigned>(work.parts - 1)) return false;
   __threadfence();
   if (threadIdx.x == 0) args.counters[work.tile] = 0;
+#pragma unroll
+  for (int i = 0; i < Product::value_count; ++i) product.value(i) = Value{};
 #pragma unroll 1
   for (int part = 0; part < work.parts; ++part) {
     const Value* other = slot(part);
 #pragma unroll
-    for (int i = 0; i < Product::value_count; ++i) {
-      const Value more = read_foreign(other + i * workers);
-      if (part == 0)
-        product.value(i) = more;
-      else
-        add_to(product.value(i), more);
-    }
+    for (int i = 0; i < Product::value_count; ++i)
+      add_to(product.value(i), read_foreign(other + i * workers));
   }
   return true;
 }
