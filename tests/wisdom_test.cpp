@@ -184,6 +184,8 @@ TEST_F(WisdomTest, EqualBlockIsExactAndAnotherBlockIsNear) {
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
   EXPECT_EQ(hits[0].config.nr, 8);
   EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
+  p.block = 4;  // half a vector of 64 bytes
+  EXPECT_TRUE(wisdom.lookup(p, Isa::avx512).empty());
 }
 
 TEST_F(WisdomTest, FirstFileAndLaterLineWin) {

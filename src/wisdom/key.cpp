@@ -107,6 +107,14 @@ bool is_exact(const GemmProblem& x, const GemmProblem& y) {
          x.residency == y.residency && (x.layout != Layout::block_interleaved || x.block == y.block);
 }
 
+bool fills_alike(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture) {
+  if (wanted.layout != Layout::block_interleaved || wanted.block == known.block) return true;
+  const auto whole = [vector = vector_bytes(architecture)](const GemmProblem& p) {
+    return p.block * size_bytes(p.dtype) % vector == 0;
+  };
+  return whole(wanted) && whole(known);
+}
+
 double shape_distance(const GemmProblem& x, const GemmProblem& y) {
   return log_ratio(x.m, y.m) + log_ratio(x.n, y.n) + log_ratio(x.k, y.k);
 }

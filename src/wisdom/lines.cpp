@@ -157,7 +157,9 @@ std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomSta
     if (is_same_device(query.device, entry.device) == elsewhere || entry.objective != query.objective)
       continue;
     const double distance = shape_distance(query.problem, entry.problem);
-    if (near && (distance > shape_radius || is_exact(query.problem, entry.problem))) continue;
+    if (near && (distance > shape_radius || is_exact(query.problem, entry.problem) ||
+                 !fills_alike(query.problem, entry.problem, query.architecture)))
+      continue;
     found.push_back({distance + trait_penalty(query.problem, entry.problem, query.architecture) +
                          device_penalty(query.device, entry.device),
                      std::int64_t(i)});

@@ -384,7 +384,9 @@ struct WisdomStore::Impl {
       known.block = rows.integer(5);
       unpack_traits(rows.integer(6), known);
       const double distance = shape_distance(query.problem, known);
-      if (distance > shape_radius || is_exact(query.problem, known)) continue;
+      if (distance > shape_radius || is_exact(query.problem, known) ||
+          !fills_alike(query.problem, known, query.architecture))
+        continue;
       const double score = distance + trait_penalty(query.problem, known, query.architecture);
       nearest = std::min(nearest, distance);
       best = std::min(best, score);

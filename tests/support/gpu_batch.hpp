@@ -61,7 +61,7 @@ class GpuOperand {
   }
   void upload() {
     std::vector<std::byte> all(device_.bytes(), guard);
-    std::memcpy(all.data() + lead_bytes_, host_.data(), host_.size() * sizeof(T));
+    if (!host_.empty()) std::memcpy(all.data() + lead_bytes_, host_.data(), host_.size() * sizeof(T));
     device_.write(all.data(), all.size());
   }
   // "" when the device holds these elements and whole guards; elements that differ in a byte are asked about.
