@@ -414,14 +414,14 @@ class OtherVerbs(Case):
         own = {"TILEWRIGHT_WISDOM": str(self.folder / "own.sqlite")}
         problem = "gemm_batched:f64:nn:m=3,n=4,k=5:strided:batch=100:residency=l1"
         self.assertIn("no exact record", run("explain", problem, TILEWRIGHT_NOTICES="on", **own).stdout)
-        tuned = run("tune", problem, "--budget", "0.2s", **own)
+        tuned = run("tune", problem, "--budget", "1s", **own)
         self.assertEqual(tuned.returncode, 0, tuned.stderr)
         self.assertIn("own.sqlite", tuned.stdout)
         explained = run("explain", problem, TILEWRIGHT_NOTICES="on", **own)
         self.assertIn("exact (" + own["TILEWRIGHT_WISDOM"] + "#1)", explained.stdout)
         self.assertNotIn("no exact record", explained.stdout + explained.stderr)
         (self.folder / "text.sqlite").write_text("x" * 5000)
-        result = run("tune", problem, "--budget", "0.2s", TILEWRIGHT_WISDOM=str(self.folder / "text.sqlite"))
+        result = run("tune", problem, "--budget", "1s", TILEWRIGHT_WISDOM=str(self.folder / "text.sqlite"))
         self.assertEqual(result.returncode, 1)
         self.assertIn("no wisdom database", result.stderr)
         self.assertEqual((self.folder / "text.sqlite").read_text(), "x" * 5000)
