@@ -172,6 +172,11 @@ void GpuEvent::record(CUstream_st* stream) {
 void GpuEvent::synchronize() const {
   gpu_->driver().check(gpu_->driver().event_synchronize(event_), "cuEventSynchronize");
 }
+void GpuEvent::hold_back(CUstream_st* stream) const {
+  const Gpu::Current current(*gpu_);
+  gpu_->driver().check(gpu_->driver().stream_wait_event(stream, event_, CU_EVENT_WAIT_DEFAULT),
+                       "cuStreamWaitEvent");
+}
 double GpuEvent::seconds_since(const GpuEvent& start) const {
   float milliseconds = 0;
   gpu_->driver().check(gpu_->driver().event_elapsed(&milliseconds, start.event_, event_),

@@ -113,6 +113,8 @@ class GpuEvent {
   GpuEvent& operator=(GpuEvent&&) = delete;
   void record(CUstream_st* stream);
   void synchronize() const;
+  // What is queued on `stream` from now on begins after the event; the host does not wait.
+  void hold_back(CUstream_st* stream) const;
   // Seconds from `start` to this event; both must have happened.
   double seconds_since(const GpuEvent& start) const;
 

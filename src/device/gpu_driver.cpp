@@ -45,6 +45,8 @@ GpuDriver::GpuDriver() {
   find("cuStreamCreate", stream_create);
   find("cuStreamDestroy_v2", stream_destroy);
   find("cuStreamSynchronize", stream_synchronize);
+  find("cuStreamWaitEvent", stream_wait_event);
+  find("cuStreamIsCapturing", stream_is_capturing);
   find("cuStreamBeginCapture_v2", stream_begin_capture);
   find("cuStreamEndCapture", stream_end_capture);
   find("cuGraphInstantiateWithFlags", graph_instantiate);
@@ -58,6 +60,8 @@ GpuDriver::GpuDriver() {
   find("cuEventElapsedTime", event_elapsed);
   find("cuMemAlloc_v2", memory_allocate);
   find("cuMemFree_v2", memory_free);
+  find("cuMemAllocAsync", memory_allocate_async);
+  find("cuMemFreeAsync", memory_free_async);
   find("cuMemHostAlloc", host_allocate);
   find("cuMemFreeHost", host_free);
   find("cuMemcpyHtoD_v2", copy_to_device);

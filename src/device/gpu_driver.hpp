@@ -37,6 +37,8 @@ class GpuDriver {
   decltype(&cuStreamCreate) stream_create = nullptr;
   decltype(&cuStreamDestroy) stream_destroy = nullptr;
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;
+  decltype(&cuStreamWaitEvent) stream_wait_event = nullptr;
+  decltype(&cuStreamIsCapturing) stream_is_capturing = nullptr;
   decltype(&cuStreamBeginCapture) stream_begin_capture = nullptr;
   decltype(&cuStreamEndCapture) stream_end_capture = nullptr;
   decltype(&cuGraphInstantiateWithFlags) graph_instantiate = nullptr;
@@ -50,6 +52,8 @@ class GpuDriver {
   decltype(&cuEventElapsedTime) event_elapsed = nullptr;
   decltype(&cuMemAlloc) memory_allocate = nullptr;
   decltype(&cuMemFree) memory_free = nullptr;
+  decltype(&cuMemAllocAsync) memory_allocate_async = nullptr;
+  decltype(&cuMemFreeAsync) memory_free_async = nullptr;
   decltype(&cuMemHostAlloc) host_allocate = nullptr;
   decltype(&cuMemFreeHost) host_free = nullptr;
   decltype(&cuMemcpyHtoD) copy_to_device = nullptr;

@@ -81,14 +81,9 @@ void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
   }
 }
 
-// gemm: large matrices on the GPU, and hybrid: CPU and GPU together. Not built; they keep their place.
+// hybrid: CPU and GPU together. Not built; it keeps its place.
 
-std::string gemm_declines(const PlanRequest&) {
-  return "the kernels for large matrices on the GPU are not built yet";
-}
-std::string hybrid_declines(const PlanRequest&) {
-  return "it needs the kernels for large matrices on the GPU, which are not built yet";
-}
+std::string hybrid_declines(const PlanRequest&) { return "CPU and GPU do not work together yet"; }
 
 // cblas: large matrices, one call each.
 
@@ -139,6 +134,10 @@ std::string gpu_small_declines(const PlanRequest&) { return "this build has no G
 void prepare_gpu_small(const PlanRequest&, GemmPlan::Impl&) {}
 std::string gpu_scale_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
 void prepare_gpu_scale(const PlanRequest&, GemmPlan::Impl&) {}
+std::string gpu_large_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+void prepare_gpu_large(const PlanRequest&, GemmPlan::Impl&) {}
+std::string cublas_declines(const PlanRequest&) { return "this build has no GPU runtime"; }
+void prepare_cublas(const PlanRequest&, GemmPlan::Impl&) {}
 #endif
 
 nlohmann::json parse_config(const std::string& text) {
@@ -186,7 +185,8 @@ const std::vector<Candidate>& gemm_candidates() {
       {"scale", scale_declines, prepare_scale},
       {"gemm_small_cpu", small_cpu_declines, prepare_small_cpu},
       {"gemm_small", gpu_small_declines, prepare_gpu_small},
-      {"gemm", gemm_declines, nullptr},
+      {"gemm", gpu_large_declines, prepare_gpu_large},
+      {"cublas", cublas_declines, prepare_cublas},
       {"hybrid", hybrid_declines, nullptr},
       {"cblas", cblas_declines, prepare_cblas},
       {"reference", reference_declines, prepare_reference},

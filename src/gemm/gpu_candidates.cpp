@@ -4,68 +4,17 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/dispatch.hpp"
 #include "gemm/gpu_machine.hpp"
 #include "gemm/gpu_operands.hpp"
+#include "gemm/gpu_request.hpp"
 #include "gemm/operand.hpp"
-#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr int least_compute_capability = 75;
-
-CUstream_st* stream_of(const Operands& o) { return static_cast<CUstream_st*>(o.stream); }
-
-int align_bytes(const PlanRequest& r) {
-  const int asked = r.options.align_bytes, size = static_cast<int>(size_bytes(r.problem.dtype));
-  if (asked == 0) return usual_alignment(r.problem);
-  if (asked < 0 || (asked & (asked - 1)) != 0 || asked < size)
-    throw Error(
-        ErrorCode::invalid_argument, "align_bytes",
-        fmt::format("align_bytes = {} is no power of two from {} on, the size of an element", asked, size));
-  return std::min(asked, usual_alignment(r.problem));
-}
-
 bool has_gpu_kernel(Layout layout) { return layout != Layout::grouped && layout != Layout::variable; }
 std::string no_gpu_kernel(Layout layout) {
   return fmt::format("layout = {} is not served on the GPU yet", to_string(layout));
-}
-
-// The machine, or why there is none.
-std::string why_no_machine(const PlanRequest& r) {
-  try {
-    const GpuLimits& limits = r.context.gpus->open(r.options.device)->gpu().limits();
-    if (limits.compute_capability >= least_compute_capability) return "";
-    return fmt::format("{} has compute capability {}.{}, and {}.{} is the least that the kernels run on",
-                       limits.name, limits.compute_capability / 10, limits.compute_capability % 10,
-                       least_compute_capability / 10, least_compute_capability % 10);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::invalid_argument) throw;
-    return error.what();
-  }
-}
-
-std::string why_not_on_gpu(const PlanRequest& r) {
-  if (r.problem.location != Location::device)
-    return "the operands are in host memory; only data in device memory are served by the GPU so far";
-  if (r.options.target == Target::cpu) return "target = cpu was asked for";
-  return "";
-}
-
-template <class T>
-bool is_zero(const void* value) {
-  return *static_cast<const T*>(value) == T(0);
-}
-bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
-  if (kind != Scalar::general) return kind == Scalar::zero;
-  return dispatch(p.dtype, [&]<class T>() { return is_zero<T>(value); });
-}
-
-void refuse_values(const char* name, std::int64_t stride) {
-  if (stride != 0)
-    throw Error(ErrorCode::unsupported, name,
-                fmt::format("{} holds a value per problem, which the GPU's kernels do not take yet", name));
 }
 
 // The kernels of one problem for whichever beta a call of its class may bring. With k = 0 or alpha = 0 they
@@ -159,8 +108,7 @@ class ScaleRunner : public GpuRunner {
         scaling_(r, machine) {}
 
   void run(const Operands& o) const override {
-    refuse_values("alpha", o.alpha_stride);
-    refuse_values("beta", o.beta_stride);
+    refuse_values(o);
     check_.check(o, false);
     scaling_.run(o);
   }
@@ -186,8 +134,7 @@ class SmallRunner : public GpuRunner {
   }
 
   void run(const Operands& o) const override {
-    refuse_values("alpha", o.alpha_stride);
-    refuse_values("beta", o.beta_stride);
+    refuse_values(o);
     const bool reads_ab = !is_zero(problem_, problem_.alpha, o.alpha);
     check_.check(o, reads_ab);
     if (reads_ab)
@@ -214,47 +161,6 @@ class SmallRunner : public GpuRunner {
   std::unique_ptr<const Scaling> scaling_;
 };
 
-struct GpuChoice {
-  GemmSmallConfig config;
-  WisdomMatch match = WisdomMatch::none;
-  std::string source;
-};
-
-GpuChoice gpu_config_asked_for(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits) {
-  const auto json = parse_config(r.options.config);
-  const auto config =
-      from_json(json, gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count));
-  require_legal(r, gemm_small_space(shape, r.problem.dtype, limits).explain(config));
-  return {config, WisdomMatch::none, "asked for"};
-}
-
-// Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
-// wisdom offers and, at last, the rule of thumb.
-template <class Take>
-void offer_configs(const PlanRequest& r, const GemmSmallShape& shape, const GpuLimits& limits, Take&& take) {
-  if (!r.options.config.empty()) {
-    take(gpu_config_asked_for(r, shape, limits));
-    return;
-  }
-  if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
-    const auto space = gemm_small_space(shape, r.problem.dtype, limits);
-    const auto offer = [&](const WisdomAnswer& answer) {
-      try {
-        const auto config = from_json<GemmSmallConfig>(answer.config);
-        return space.contains(config) && take({config, answer.match, answer.source});
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_argument) throw;
-        return false;  // a config of other fields than this build's
-      }
-    };
-    if (wisdom->offer({"gemm_small", architecture_of_all("gemm_small"), r.problem, "time", limits.name},
-                      offer))
-      return;
-  }
-  take({gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count), WisdomMatch::none,
-        "rule of thumb"});
-}
-
 }  // namespace
 
 std::string gpu_small_declines(const PlanRequest& r) {
@@ -271,8 +177,12 @@ std::string gpu_small_declines(const PlanRequest& r) {
 void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
   auto machine = r.context.gpus->open(r.options.device);
   const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r));
+  const GpuLimits& limits = machine->gpu().limits();
+  const GpuFamily family{
+      "gemm_small", [&] { return gemm_small_space(shape, r.problem.dtype, limits); },
+      [&] { return gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count); }};
   std::string declined;
-  offer_configs(r, shape, machine->gpu().limits(), [&](const GpuChoice& choice) {
+  offer_configs<GemmSmallConfig>(r, family, limits, [&](const GpuChoice<GemmSmallConfig>& choice) {
     try {
       plan.gpu = std::make_shared<const SmallRunner>(r, machine, choice.config);
     } catch (const Error& error) {

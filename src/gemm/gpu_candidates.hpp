@@ -10,6 +10,12 @@ namespace tilewright {
 std::string gpu_small_declines(const PlanRequest& request);
 void prepare_gpu_small(const PlanRequest& request, GemmPlan::Impl& plan);
 
+// gemm: the stencil for large matrices. cublas: the vendor's library, opened at run time.
+std::string gpu_large_declines(const PlanRequest& request);
+void prepare_gpu_large(const PlanRequest& request, GemmPlan::Impl& plan);
+std::string cublas_declines(const PlanRequest& request);
+void prepare_cublas(const PlanRequest& request, GemmPlan::Impl& plan);
+
 // scale, where the operands lie on a GPU.
 std::string gpu_scale_declines(const PlanRequest& request);
 void prepare_gpu_scale(const PlanRequest& request, GemmPlan::Impl& plan);

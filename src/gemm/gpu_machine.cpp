@@ -32,6 +32,32 @@ std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallSha
                                   });
 }
 
+std::shared_ptr<const GemmLargeKernel> GpuMachine::gemm_large(const GemmLargeShape& shape,
+                                                              const GemmLargeConfig& config, DType dtype,
+                                                              bool may_compile) const {
+  return kept_or<GemmLargeKernel>(
+      gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability), may_compile,
+      [&](const JitBinary& binary) {
+        if (const std::string reason = gemm_large_refusal(binary); !reason.empty())
+          throw Error(ErrorCode::unsupported, "config", fmt::format("{}: {}", describe(config), reason));
+        return std::make_shared<const GemmLargeKernel>(gpu_, binary, shape, config, dtype);
+      });
+}
+
+GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
+  Use use{std::unique_lock(mutex_), library_};
+  if (stream != stream_) library_.set_stream(stream);
+  stream_ = stream;
+  return use;
+}
+
+std::shared_ptr<GpuMachine::Blas> GpuMachine::blas() const {
+  const std::lock_guard lock(blas_mutex_);
+  const Gpu::Current current(gpu_);
+  if (blas_ == nullptr) blas_ = std::make_shared<Blas>();
+  return blas_;
+}
+
 std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool may_compile) const {
   return kept_or<GpuScale>(
       gpu_scale_request(kind, gpu_.limits().compute_capability), may_compile,

@@ -10,6 +10,8 @@
 #include <unordered_map>
 
 #include "core/env.hpp"
+#include "device/gpu_blas.hpp"
+#include "kernel/gpu_gemm_large.hpp"
 #include "kernel/gpu_gemm_small.hpp"
 #include "kernel/gpu_scale.hpp"
 
@@ -27,7 +29,32 @@ class GpuMachine {
   std::shared_ptr<const GemmSmallKernel> gemm_small(const GemmSmallShape& shape,
                                                     const GemmSmallConfig& config, DType dtype,
                                                     bool may_compile) const;
+  // Also throws Error(unsupported) where the compiler's report forbids running it.
+  std::shared_ptr<const GemmLargeKernel> gemm_large(const GemmLargeShape& shape,
+                                                    const GemmLargeConfig& config, DType dtype,
+                                                    bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
+
+  // The vendor's library, opened when first asked for, for one call at a time: a handle serves one stream and
+  // one thread.
+  class Blas {
+   public:
+    // Holds the library until it ends. `gpu` must be current.
+    struct Use {
+      std::unique_lock<std::mutex> lock;
+      GpuBlas& library;
+      GpuBlas* operator->() const { return &library; }
+    };
+    Use on(CUstream_st* stream);
+    const std::string& version() const { return library_.version(); }
+
+   private:
+    std::mutex mutex_;
+    GpuBlas library_;
+    CUstream_st* stream_ = nullptr;
+  };
+  // Throws Error(unsupported) naming what was tried.
+  std::shared_ptr<Blas> blas() const;
 
  private:
   // Each loaded module takes device memory; plans hold what they use.
@@ -40,6 +67,8 @@ class GpuMachine {
   std::shared_ptr<const StencilCompiler> compiler_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<std::string, std::shared_ptr<const void>> kernels_;  // by expression
+  mutable std::mutex blas_mutex_;
+  mutable std::shared_ptr<Blas> blas_;
 };
 
 class GpuMachines {

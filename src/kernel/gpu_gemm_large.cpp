@@ -69,10 +69,15 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
   });
 }
 
+StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
+                                  int compute_capability) {
+  return {"kernel/gemm_large.cuh", gemm_large_expression(shape, config, dtype),
+          gemm_large_assertion(shape, config, dtype), compute_capability};
+}
+
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
                              const GemmLargeConfig& config, DType dtype, int compute_capability) {
-  return compiler.compile({"kernel/gemm_large.cuh", gemm_large_expression(shape, config, dtype),
-                           gemm_large_assertion(shape, config, dtype), compute_capability});
+  return compiler.compile(gemm_large_request(shape, config, dtype, compute_capability));
 }
 
 std::string gemm_large_refusal(const JitBinary& binary) {

@@ -49,6 +49,10 @@ class GemmLargeKernel {
   GpuFunction function_;
 };
 
+// The instance of the stencil for the compiler.
+StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
+                                  int compute_capability);
+
 // Compiles the instance for the device's architecture, through the compiler's cache.
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
                              const GemmLargeConfig& config, DType dtype, int compute_capability);

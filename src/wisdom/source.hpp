@@ -24,6 +24,7 @@ struct WisdomFinding {
 struct WisdomConfig {
   nlohmann::json config;
   std::string source;  // for people
+  double seconds = 0;  // per problem, as recorded
 };
 
 class WisdomSource {

@@ -197,7 +197,7 @@ struct Session {
               "AND objective = ?2 AND source_hash = ?3"),
         crowd(handle(), path, near_sql("", "LIMIT 1 OFFSET ?3")),
         in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
-        config(handle(), path, "SELECT config FROM records WHERE id = ?1"),
+        config(handle(), path, "SELECT config, seconds FROM records WHERE id = ?1"),
         begin(handle(), path, "BEGIN"),
         commit(handle(), path, "COMMIT") {}
 
@@ -472,7 +472,7 @@ WisdomConfig WisdomStore::fetch(std::int64_t record) {
     throw Error(ErrorCode::io, "wisdom",
                 fmt::format("wisdom = '{}': record {} has gone", impl_->path, record));
   WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
-                     fmt::format("{}#{}", impl_->path, record)};
+                     fmt::format("{}#{}", impl_->path, record), row.real(1)};
   row.reset();
   return found;
 }

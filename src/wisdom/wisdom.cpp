@@ -110,7 +110,7 @@ bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
       impl_->with_source(one.source, [&](WisdomSource& source) {
         WisdomConfig record = source.fetch(one.finding.record);
         if (std::find(offered.begin(), offered.end(), record.config) != offered.end()) return;
-        taken = take({record.config, match_of(stage), record.source});
+        taken = take({record.config, match_of(stage), record.source, record.seconds});
         offered.push_back(std::move(record.config));
       });
       if (taken) return true;

@@ -29,6 +29,7 @@ struct WisdomAnswer {
   nlohmann::json config;
   WisdomMatch match = WisdomMatch::none;
   std::string source;  // "file:line" or "file#record"
+  double seconds = 0;  // per problem, as recorded
 };
 struct WisdomHit {
   GemmSmallCpuConfig config;

@@ -106,6 +106,13 @@ int attribute_of(const Device& d, CUdevice_attribute which) {
   }
 }
 
+// Now, or whenever the graph that is being captured is launched.
+CUresult queue(CUstream stream, std::function<CUresult()> work) {
+  if (stream == nullptr || !stream->capturing) return work();
+  stream->captured.push_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
 bool valid(CUdevice device) { return device >= 0 && device < device_count; }
 
 }  // namespace
@@ -221,6 +228,17 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   *graph = new CUgraph_st{std::move(stream->captured)};
   return CUDA_SUCCESS;
 }
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const bool capturing = stream != nullptr && stream->capturing;
+  *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+// Everything has happened when its call returns, so there is nothing to wait for; but a stream that is being
+// captured may not wait for what lies outside.
+CUresult cuStreamWaitEvent(CUstream stream, CUevent, unsigned) {
+  const auto lock = count("wait_event");
+  return stream != nullptr && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_ISOLATION : CUDA_SUCCESS;
+}
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   *exec = new CUgraphExec_st{graph->work};
   return CUDA_SUCCESS;
@@ -296,9 +314,22 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
-  std::memset(reinterpret_cast<void*>(to), value, bytes);
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
+  return queue(stream, [=] {
+    std::memset(reinterpret_cast<void*>(to), value, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+// What a graph allocates is kept for its replays.
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  const auto lock = count("allocate_async");
+  *address = machine().memory.add(bytes, stream->context->device);
   return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  const auto lock = count("free_async");
+  if (stream->capturing) return CUDA_SUCCESS;
+  return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
   const std::lock_guard lock(machine().mutex);
@@ -351,9 +382,17 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned
   const auto run = [work, owner = function->device] {
     return work(machine().memory, owner) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
   };
-  if (stream == nullptr || !stream->capturing) return run();
-  stream->captured.push_back(run);
-  return CUDA_SUCCESS;
+  return queue(stream, run);
+}
+
+// The matrices lie where the kernel finds them by their addresses.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
+                                const cuuint64_t*, const cuuint64_t* strides, const cuuint32_t*,
+                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  std::memset(map, 0, sizeof *map);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && strides[0] % 16 == 0;
+  return aligned ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-// gemm_small and gpu_scale by plain loops. An expression of another kernel computes nothing.
+// gemm_small, gemm_large and gpu_scale by plain loops. An expression of another kernel computes nothing.
 #include "fake_kernels.hpp"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <new>
 #include <regex>
 
+#include "kernel/gemm_large_config.hpp"
 #include "kernel/gemm_small_config.hpp"
 #include "kernel/gpu_scale_config.hpp"
 
@@ -18,15 +19,16 @@ namespace {
 constexpr std::align_val_t alignment{256};  // as cuMemAlloc gives
 
 // ".m=4, .step_a=decltype(...)(2), ..." inside "GemmSmallShape{...}".
-GemmSmallShape shape_of(const std::string& expression) {
-  const std::size_t begin = expression.find("GemmSmallShape{");
+template <class Shape>
+Shape shape_of(const std::string& expression, const char* begins) {
+  const std::size_t begin = expression.find(begins);
   const std::string text = expression.substr(begin, expression.find('}', begin) - begin);
   nlohmann::json json;
-  for_each_field<GemmSmallShape>([&](const auto& f) {
+  for_each_field<Shape>([&](const auto& f) {
     std::smatch found;
     const std::regex value("\\." + std::string(f.name) + R"(=(?:decltype\([^)]*\)\()?(\w+))");
     if (!std::regex_search(text, found, value)) return;
-    GemmSmallShape shape;
+    Shape shape;
     using M = std::remove_cvref_t<decltype(shape.*(f.member))>;
     const std::string word = found[1];
     if constexpr (std::is_same_v<M, bool>)
@@ -36,7 +38,7 @@ GemmSmallShape shape_of(const std::string& expression) {
     else
       json[std::string(f.name)] = std::stoi(word);
   });
-  return from_json<GemmSmallShape>(json);
+  return from_json<Shape>(json);
 }
 
 template <class T>
@@ -124,6 +126,36 @@ bool multiply(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& 
 }
 
 template <class T>
+bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& memory, int device) {
+  const auto inside = [&](const T* base, long long ld, long long rows, long long columns) {
+    return memory.holds(reinterpret_cast<unsigned long long>(base),
+                        static_cast<std::size_t>((columns - 1) * ld + rows) * sizeof(T), device);
+  };
+  const bool trans_a = s.trans_a, trans_b = s.trans_b;
+  if (x.k > 0 && (!inside(x.a, x.lda, trans_a ? x.k : x.m, trans_a ? x.m : x.k) ||
+                  !inside(x.b, x.ldb, trans_b ? x.n : x.k, trans_b ? x.k : x.n)))
+    return false;
+  if (!inside(x.c, x.ldc, x.m, x.n)) return false;
+  const auto address = [](const T* base) { return reinterpret_cast<std::uintptr_t>(base); };
+  if (address(x.a) % unsigned(s.align_a) != 0 || address(x.b) % unsigned(s.align_b) != 0 ||
+      address(x.c) % unsigned(s.align_c) != 0)
+    return false;
+  for (long long j = 0; j < x.n; ++j)
+    for (long long i = 0; i < x.m; ++i) {
+      T sum{};
+      for (long long l = 0; l < x.k; ++l) {
+        const T u = trans_a ? x.a[i * x.lda + l] : x.a[l * x.lda + i];
+        const T v = trans_b ? x.b[l * x.ldb + j] : x.b[j * x.ldb + l];
+        sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
+      }
+      T& element = x.c[j * x.ldc + i];
+      const T product = x.k > 0 ? x.alpha * sum : T{};
+      element = s.reads_c ? product + x.beta * element : product;
+    }
+  return true;
+}
+
+template <class T>
 bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memory, int device) {
   const long long ld = packed ? x.m : x.ldc, stride = packed ? x.m * x.n : x.stride_c;
   const auto bytes = static_cast<std::size_t>((x.count - 1) * stride + (x.n - 1) * ld + x.m) * sizeof(T);
@@ -140,8 +172,15 @@ bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memor
 template <class T>
 Work typed(const std::string& expression, const void* arguments) {
   if (expression.find("gemm_small<") != std::string::npos)
-    return [s = shape_of(expression), x = *static_cast<const GemmSmallArgs<T>*>(arguments)](
-               const Memory& memory, int device) { return multiply(s, x, memory, device); };
+    return [s = shape_of<GemmSmallShape>(expression, "GemmSmallShape{"),
+            x = *static_cast<const GemmSmallArgs<T>*>(arguments)](const Memory& memory, int device) {
+      return multiply(s, x, memory, device);
+    };
+  if (expression.find("gemm_large<") != std::string::npos)
+    return [s = shape_of<GemmLargeShape>(expression, "GemmLargeShape{"),
+            x = *static_cast<const GemmLargeArgs<T>*>(arguments)](const Memory& memory, int device) {
+      return multiply(s, x, memory, device);
+    };
   if (expression.find("gpu_scale<") == std::string::npos) return [](const Memory&, int) { return true; };
   const std::size_t first = expression.rfind(", "), second = expression.rfind(", ", first - 1);
   const bool packed = expression.compare(first + 2, 4, "true") == 0;

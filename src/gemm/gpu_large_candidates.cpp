@@ -1,0 +1,255 @@
+// Large products of operands on a GPU: our stencil and the vendor's library, as two candidates of one list.
+// Wisdom holds what each of them took; between the two it alone decides.
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "device/gpu_workspace.hpp"
+#include "gemm/gpu_candidates.hpp"
+#include "gemm/gpu_machine.hpp"
+#include "gemm/gpu_operands.hpp"
+#include "gemm/gpu_request.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr const char* stencil = "gemm";
+constexpr const char* vendor = "cublas";
+
+// C = alpha op(A) op(B) + beta C of one matrix at a time, for whichever beta a call of its class may bring.
+class LargeKernels {
+ public:
+  LargeKernels(const GemmProblem& problem, const GpuMachine& machine, const GemmLargeConfig& config,
+               int align_bytes, bool may_compile)
+      : problem_(problem), kernel_(load(problem, machine, config, align_bytes, may_compile)) {
+    reserve(machine, *kernel_);
+    if (problem.beta != Scalar::general) return;
+    GemmProblem overwriting = problem;
+    overwriting.beta = Scalar::zero;
+    beta_zero_ = load(overwriting, machine, config, align_bytes, may_compile);
+    reserve(machine, *beta_zero_);
+  }
+
+  void launch(const Operands& o) const {
+    const bool overwrites = beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta);
+    const GemmLargeKernel& kernel = overwrites ? *beta_zero_ : *kernel_;
+    GemmLargeOperands operands;
+    operands.alpha = o.alpha;
+    operands.beta = overwrites ? nullptr : o.beta;
+    std::optional<GpuWorkspace::Loan> loan;
+    if (workspace_ != nullptr) {
+      loan.emplace(*workspace_, stream_of(o));
+      operands.workspace = loan->scratch();
+      operands.counters = loan->zeros();
+    }
+    const std::int64_t size = size_bytes(problem_.dtype);
+    for (std::int64_t q = 0; q < problem_.batch_count; ++q) {
+      operands.a = static_cast<const char*>(o.a) + q * problem_.stride_a * size;
+      operands.b = static_cast<const char*>(o.b) + q * problem_.stride_b * size;
+      operands.c = static_cast<char*>(o.c) + q * problem_.stride_c * size;
+      kernel.launch(problem_, operands, stream_of(o));
+    }
+  }
+  const GemmLargeKernel& kernel() const { return *kernel_; }
+
+ private:
+  static std::shared_ptr<const GemmLargeKernel> load(const GemmProblem& p, const GpuMachine& machine,
+                                                     const GemmLargeConfig& config, int align_bytes,
+                                                     bool may_compile) {
+    // Every matrix of a batch has the alignment that its distance from the first leaves.
+    const auto aligned = [&](std::int64_t stride) {
+      const auto distance = static_cast<std::uint64_t>(stride) * static_cast<unsigned>(size_bytes(p.dtype));
+      const auto bits = static_cast<unsigned>(align_bytes) | (p.batch_count > 1 ? distance : 0);
+      return static_cast<int>(std::min<std::uint64_t>(16, bits & (~bits + 1)));
+    };
+    const GemmLargeShape shape =
+        gemm_large_shape(p, {aligned(p.stride_a), aligned(p.stride_b), aligned(p.stride_c)});
+    const GpuLimits& limits = machine.gpu().limits();
+    // What is legal for the best alignment need not be for this one, nor what reads C where C is not read.
+    const bool legal = gemm_large_space(p, shape, limits).contains(config);
+    return machine.gemm_large(shape, legal ? config : gemm_large_default(p, shape, limits), p.dtype,
+                              may_compile);
+  }
+  void reserve(const GpuMachine& machine, const GemmLargeKernel& kernel) {
+    const GemmLargeLaunch needs = kernel.needs(problem_);
+    scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::size_t>(needs.workspace_bytes));
+    zero_bytes_ = std::max(zero_bytes_, static_cast<std::size_t>(needs.counter_count) * sizeof(unsigned));
+    if (scratch_bytes_ + zero_bytes_ > 0)
+      workspace_ = std::make_unique<GpuWorkspace>(machine.gpu(), scratch_bytes_, zero_bytes_);
+  }
+
+  GemmProblem problem_;
+  std::shared_ptr<const GemmLargeKernel> kernel_, beta_zero_;
+  std::size_t scratch_bytes_ = 0, zero_bytes_ = 0;
+  std::unique_ptr<GpuWorkspace> workspace_;
+};
+
+class LargeRunner : public GpuRunner {
+ public:
+  LargeRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, const GemmLargeConfig& config)
+      : problem_(r.problem),
+        machine_(std::move(machine)),
+        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr),
+        kernels_(problem_, *machine_, config, align_bytes(r), r.may_compile) {}
+
+  void run(const Operands& o) const override {
+    refuse_values(o);
+    check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
+    kernels_.launch(o);
+  }
+
+  std::string device() const override { return machine_->gpu().limits().name; }
+  nlohmann::json config() const override { return to_json(kernels_.kernel().config()); }
+  std::string kernel() const override {
+    const GemmLargeKernel& kernel = kernels_.kernel();
+    const GemmLargeLaunch needs = kernel.needs(problem_);
+    return fmt::format(
+        "{} registers, {} bytes of shared memory, {} blocks of {} threads, {} on a multiprocessor, {} bytes "
+        "of "
+        "workspace",
+        kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
+        kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
+  }
+
+ private:
+  GemmProblem problem_;
+  std::shared_ptr<const GpuMachine> machine_;
+  GpuOperandCheck check_;
+  LargeKernels kernels_;
+};
+
+class BlasRunner : public GpuRunner {
+ public:
+  BlasRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
+      : problem_(r.problem),
+        machine_(std::move(machine)),
+        blas_(machine_->blas()),
+        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr) {}
+
+  void run(const Operands& o) const override {
+    refuse_values(o);
+    check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
+    const GemmProblem& p = problem_;
+    GpuBlas::Batch batch{p.dtype,    p.op_a, p.op_b,     int(p.m),   int(p.n),   int(p.k),
+                         o.alpha,    o.a,    int(p.lda), p.stride_a, o.b,        int(p.ldb),
+                         p.stride_b, o.beta, o.c,        int(p.ldc), p.stride_c, int(p.batch_count)};
+    const Gpu::Current current(machine_->gpu());
+    const GpuMachine::Blas::Use library = blas_->on(stream_of(o));
+    if (p.layout == Layout::pointer)
+      library->gemm_pointers(batch);
+    else if (p.layout == Layout::strided)
+      library->gemm_strided(batch);
+    else
+      library->gemm(batch);
+  }
+
+  std::string device() const override { return machine_->gpu().limits().name; }
+  nlohmann::json config() const override { return {{"version", blas_->version()}}; }
+  std::string kernel() const override { return "the library's own choice"; }
+
+ private:
+  GemmProblem problem_;
+  std::shared_ptr<const GpuMachine> machine_;
+  std::shared_ptr<GpuMachine::Blas> blas_;
+  GpuOperandCheck check_;
+};
+
+std::string why_no_product(const GemmProblem& p) {
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  return "";
+}
+
+std::string why_no_blas(const PlanRequest& r) {
+  try {
+    (void)r.context.gpus->open(r.options.device)->blas();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// What wisdom holds of one of the two for this very problem or one near it.
+std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
+  std::optional<WisdomAnswer> found;
+  const Wisdom* wisdom = r.context.wisdom();
+  if (wisdom == nullptr) return found;
+  const std::string device = r.context.gpus->open(r.options.device)->gpu().limits().name;
+  wisdom->offer({family, architecture_of_all(family), r.problem, "time", device},
+                [&](const WisdomAnswer& answer) {
+                  found = answer;
+                  return true;
+                });
+  return found;
+}
+
+// Why the vendor's library goes first though the stencil could serve; "" where it does not.
+std::string why_vendor_first(const PlanRequest& r) {
+  if (!r.options.candidate.empty() || !r.options.config.empty()) return "";
+  if (!why_no_blas(r).empty()) return "";
+  const auto ours = recorded(r, stencil);
+  if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
+  const auto theirs = recorded(r, vendor);
+  const bool comparable = theirs && theirs->match == ours->match;
+  if (comparable && theirs->seconds < ours->seconds)
+    return fmt::format("cuBLAS took {:.4g} s where it took {:.4g} s ({}, {})", theirs->seconds, ours->seconds,
+                       to_string(theirs->match), theirs->source);
+  return "";
+}
+
+}  // namespace
+
+std::string gpu_large_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (p.layout != Layout::single && p.layout != Layout::strided)
+    return fmt::format("it takes one matrix at a time from the host, not the layout {}", to_string(p.layout));
+  if (auto reason = why_no_product(p); !reason.empty()) return reason;
+  if (auto reason = why_no_machine(r); !reason.empty()) return reason;
+  return why_vendor_first(r);
+}
+
+void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
+  auto machine = r.context.gpus->open(r.options.device);
+  const int align = std::min(16, align_bytes(r));
+  const GemmLargeShape shape = gemm_large_shape(r.problem, {align, align, align});
+  const GpuLimits& limits = machine->gpu().limits();
+  const GpuFamily family{stencil, [&] { return gemm_large_space(r.problem, shape, limits); },
+                         [&] { return gemm_large_default(r.problem, shape, limits); }};
+  std::string declined;
+  offer_configs<GemmLargeConfig>(r, family, limits, [&](const GpuChoice<GemmLargeConfig>& choice) {
+    try {
+      plan.gpu = std::make_shared<const LargeRunner>(r, machine, choice.config);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (declined.empty()) declined = error.what();
+      return false;
+    }
+    plan.match = choice.match;
+    plan.config_source = choice.source;
+    notice_match(r, choice.match, choice.source, plan);
+    return true;
+  });
+  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
+}
+
+std::string cublas_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  const GemmProblem& p = r.problem;
+  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
+    return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
+  if (auto reason = why_no_product(p); !reason.empty()) return reason;
+  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
+  if (largest > std::numeric_limits<int>::max())
+    return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
+  if (auto reason = why_no_machine(r); !reason.empty()) return reason;
+  return why_no_blas(r);
+}
+
+void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
+  plan.gpu = std::make_shared<const BlasRunner>(r, r.context.gpus->open(r.options.device));
+  const auto known = recorded(r, vendor);
+  plan.match = known ? known->match : WisdomMatch::none;
+  plan.config_source = known ? known->source : "no record";
+}
+
+}  // namespace tilewright

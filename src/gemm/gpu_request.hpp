@@ -1,0 +1,74 @@
+// What all candidates whose operands lie on a GPU share: the reasons for which none of them serves, what a
+// plan promises about addresses, zeros among general scalars, and the order in which configs are tried.
+#pragma once
+
+#include <string>
+
+#include "core/problem.hpp"
+#include "device/gpu.hpp"
+#include "gemm/candidates.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+
+inline CUstream_st* stream_of(const Operands& o) { return static_cast<CUstream_st*>(o.stream); }
+
+// What the options promise of all addresses, at most what kernels gain from. Throws Error(invalid_argument)
+// for what is no alignment.
+int align_bytes(const PlanRequest& request);
+
+// Why the GPU does not serve data that lie elsewhere or calls that were meant for the CPU; why it cannot be
+// used; "" for no reason.
+std::string why_not_on_gpu(const PlanRequest& request);
+std::string why_no_machine(const PlanRequest& request);
+
+// Whether a scalar of the class is zero; general ones are looked at.
+bool is_zero(const GemmProblem& problem, Scalar kind, const void* value);
+
+// Throws Error(unsupported) where alpha or beta hold a value per problem.
+void refuse_values(const Operands& operands);
+
+template <class Config>
+struct GpuChoice {
+  Config config;
+  WisdomMatch match = WisdomMatch::none;
+  std::string source;
+};
+
+// The family as offer_configs() needs it; `space` and `rule_of_thumb` are asked only when wanted.
+template <class Space, class RuleOfThumb>
+struct GpuFamily {
+  const char* name;
+  Space space;
+  RuleOfThumb rule_of_thumb;
+};
+
+// Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
+// wisdom offers and, at last, the rule of thumb.
+template <class Config, class Family, class Take>
+void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& limits, Take&& take) {
+  using Choice = GpuChoice<Config>;
+  if (!r.options.config.empty()) {
+    const auto config = from_json(parse_config(r.options.config), family.rule_of_thumb());
+    require_legal(r, family.space().explain(config));
+    take(Choice{config, WisdomMatch::none, "asked for"});
+    return;
+  }
+  if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
+    const auto space = family.space();
+    const auto offer = [&](const WisdomAnswer& answer) {
+      try {
+        const auto config = from_json<Config>(answer.config);
+        return space.contains(config) && take(Choice{config, answer.match, answer.source});
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        return false;  // a config of other fields than this build's
+      }
+    };
+    if (wisdom->offer({family.name, architecture_of_all(family.name), r.problem, "time", limits.name}, offer))
+      return;
+  }
+  take(Choice{family.rule_of_thumb(), WisdomMatch::none, "rule of thumb"});
+}
+
+}  // namespace tilewright

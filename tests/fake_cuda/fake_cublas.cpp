@@ -1,0 +1,92 @@
+// A libcublas.so.13 by plain loops on the fake driver's memory, so that the vendor's library as a candidate
+// is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE.
+#include <complex>
+#include <cstddef>
+
+namespace {
+
+struct Handle {
+  void* stream = nullptr;
+};
+
+template <class T>
+T conjugate(T x) {
+  return x;
+}
+template <class R>
+std::complex<R> conjugate(std::complex<R> x) {
+  return std::conj(x);
+}
+
+template <class T>
+T element(const T* x, int ld, int op, int i, int j) {
+  const T value = op == 0 ? x[std::ptrdiff_t(j) * ld + i] : x[std::ptrdiff_t(i) * ld + j];
+  return op == 2 ? conjugate(value) : value;
+}
+
+template <class T>
+int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, const T* a, int lda,
+             const T* b, int ldb, const T* beta, T* c, int ldc) {
+  if (handle == nullptr || m < 0 || n < 0 || k < 0 || ldc < m) return 7;
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < m; ++i) {
+      T sum{};
+      if (*alpha != T(0))
+        for (int l = 0; l < k; ++l) sum += element(a, lda, op_a, i, l) * element(b, ldb, op_b, l, j);
+      T& to = c[std::ptrdiff_t(j) * ldc + i];
+      to = *beta == T(0) ? *alpha * sum : *alpha * sum + *beta * to;
+    }
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int cublasCreate_v2(void** handle) {
+  *handle = new Handle;
+  return 0;
+}
+int cublasDestroy_v2(void* handle) {
+  delete static_cast<Handle*>(handle);
+  return 0;
+}
+int cublasGetVersion_v2(void*, int* version) {
+  *version = 130100;
+  return 0;
+}
+int cublasSetStream_v2(void* handle, void* stream) {
+  static_cast<Handle*>(handle)->stream = stream;
+  return 0;
+}
+
+#define FAKE_GEMM(LETTER, T)                                                                             \
+  int cublas##LETTER##gemm_v2(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha,     \
+                              const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {  \
+    return multiply(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                   \
+  }                                                                                                      \
+  int cublas##LETTER##gemmStridedBatched(void* handle, int op_a, int op_b, int m, int n, int k,          \
+                                         const T* alpha, const T* a, int lda, long long stride_a,        \
+                                         const T* b, int ldb, long long stride_b, const T* beta, T* c,   \
+                                         int ldc, long long stride_c, int count) {                       \
+    for (int q = 0; q < count; ++q)                                                                      \
+      multiply(handle, op_a, op_b, m, n, k, alpha, a + q * stride_a, lda, b + q * stride_b, ldb, beta,   \
+               c + q * stride_c, ldc);                                                                   \
+    return 0;                                                                                            \
+  }                                                                                                      \
+  int cublas##LETTER##gemmBatched(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, \
+                                  const T* const* a, int lda, const T* const* b, int ldb, const T* beta, \
+                                  T* const* c, int ldc, int count) {                                     \
+    for (int q = 0; q < count; ++q)                                                                      \
+      multiply(handle, op_a, op_b, m, n, k, alpha, a[q], lda, b[q], ldb, beta, c[q], ldc);               \
+    return 0;                                                                                            \
+  }
+
+FAKE_GEMM(S, float)
+FAKE_GEMM(D, double)
+FAKE_GEMM(C, std::complex<float>)
+FAKE_GEMM(Z, std::complex<double>)
+
+#undef FAKE_GEMM
+
+}  // extern "C"

@@ -1,0 +1,207 @@
+// Large GEMM on the GPU through the public interface, ours and the vendor's library, held against the CPU
+// reference byte by byte; what the two share and how wisdom decides between them. TILEWRIGHT_GPU_GRID=some
+// takes a part of the grid.
+#include <fstream>
+
+#include "core/dispatch.hpp"
+#include "device/gpu_graph.hpp"
+#include "gemm/plan.hpp"
+#include "kernel/gemm_large.hpp"
+#include "support/failures.hpp"
+#include "support/gpu_fixture.hpp"
+#include "support/temp_folder.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+using GpuGemmLarge = GpuTest;
+
+GemmProblem square(const std::string& rest = "") {
+  return packed(parse_problem("gemm:f64:nn:m=160,n=144,k=400:beta=one:location=device" + rest));
+}
+
+std::string run_once(const Gpu& gpu, const GemmPlan& made, const GpuDraw& draw = {1, 1}) {
+  return dispatch(made.problem().dtype, [&]<class T>() {
+    const GpuBatch<T> batch(gpu, made.problem(), draw);
+    batch.run(made);
+    gpu.synchronize();
+    return batch.check();
+  });
+}
+
+std::vector<GemmProblem> grid() {
+  const char* part = std::getenv("TILEWRIGHT_GPU_GRID");
+  const bool all = part == nullptr || std::string(part) != "some";
+  std::vector<GemmProblem> problems;
+  std::size_t number = 0;
+  for (const char* dtype : {"f32", "f64", "c64", "c128"})
+    for (const char* ops : {"nn", "nt", "tn", "tt", "cn", "nc", "ct"})
+      for (const char* sizes : {"m=65,n=3,k=7", "m=128,n=128,k=64", "m=131,n=97,k=301", "m=7,n=260,k=66"})
+        for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"})
+          for (const int pad : {0, 3})
+            if (all || number++ % 17 == 0) {
+              auto p = parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtype, ops, sizes, rest));
+              p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = p.m + pad;
+              problems.push_back(packed(p));
+            }
+  return problems;
+}
+
+TEST_F(GpuGemmLarge, TheGridIsRightWithEitherCandidate) {
+  for (const char* candidate : {"gemm", "cublas"}) {
+    Context context;
+    options_.candidate = candidate;
+    const std::vector<GemmProblem> problems = grid();
+    prepare(context, problems, options_);
+    Failures failures;
+    for (const GemmProblem& p : problems) {
+      const GemmPlan made = plan(context, p, options_);
+      for (const double alpha : {value_of(p.alpha), 0.0})
+        for (const double beta : {value_of(p.beta), 0.0}) {
+          if ((alpha != value_of(p.alpha) && p.alpha != Scalar::general) ||
+              (beta != value_of(p.beta) && p.beta != Scalar::general))
+            continue;
+          failures.note(fmt::format("{} {}", candidate, to_string(p)), run_once(*gpu_, made, {alpha, beta}));
+        }
+      if (failures.too_many()) break;
+    }
+    std::printf("%s: %zu problems\n", candidate, failures.case_count());
+  }
+}
+
+TEST_F(GpuGemmLarge, BatchesAboveTheSmallKernelsLimit) {
+  Context context;
+  for (const char* text :
+       {"gemm_batched:f64:nt:m=70,n=66,k=65:strided:batch=5:beta=one:location=device",
+        "gemm_batched:f32:tn:m=129,n=1,k=77:strided:batch=3:stride_a=10001:location=device"})
+    for (const char* candidate : {"gemm", "cublas"}) {
+      options_.candidate = candidate;
+      const GemmProblem p = packed(parse_problem(text));
+      EXPECT_EQ(run_once(*gpu_, plan(context, p, options_), {1, value_of(p.beta)}), "") << candidate;
+    }
+  options_.candidate = "";
+  const auto pointers =
+      packed(parse_problem("gemm_batched:f64:nn:m=70,n=66,k=65:pointer:batch=5:beta=one:location=device"));
+  const GemmPlan made = plan(context, pointers, options_);
+  EXPECT_EQ(made.impl().candidate, "cublas") << made.explain();
+  EXPECT_EQ(run_once(*gpu_, made), "");
+}
+
+TEST_F(GpuGemmLarge, AddressesOfOneElementsAlignmentServe) {
+  Context context;
+  options_.align_bytes = 8;
+  for (const char* candidate : {"gemm", "cublas"}) {
+    options_.candidate = candidate;
+    EXPECT_EQ(run_once(*gpu_, plan(context, square(), options_), {1, 1, 1}), "") << candidate;
+  }
+}
+
+// Blocks that share tiles need scratch memory: streams that use one plan at once must not share it.
+class GpuSharedTiles : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    options_.candidate = "gemm";
+    options_.config = R"({"tile_m":64,"tile_n":64,"tile_k":16,"warp_m":32,"warp_n":32,"product":"mma_8x8x4",
+      "load":"async","boundary":"residue","stages":3,"persistent":false,"stream_k":0,"split_k":4})";
+  }
+};
+
+TEST_F(GpuSharedTiles, StreamsOfOnePlan) {
+  Context context;
+  const GemmProblem p = square();
+  const GemmPlan made = plan(context, p, options_);
+  EXPECT_NE(made.explain().find("bytes of workspace"), std::string::npos) << made.explain();
+  std::vector<std::unique_ptr<GpuStream>> streams;
+  std::vector<std::unique_ptr<GpuBatch<double>>> batches;
+  for (std::size_t i = 0; i < 8; ++i) {
+    streams.push_back(std::make_unique<GpuStream>(*gpu_));
+    batches.push_back(std::make_unique<GpuBatch<double>>(*gpu_, p, GpuDraw{1, 1, 0, i + 1}));
+  }
+#pragma omp parallel for
+  for (std::size_t i = 0; i < batches.size(); ++i) batches[i]->run(made, streams[i]->get());
+  gpu_->synchronize();
+  for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(batches[i]->check(), "") << i;
+}
+
+TEST_F(GpuSharedTiles, AGraphHasItsOwnScratchMemory) {
+  Context context;
+  const GemmProblem p = square();
+  const GemmPlan made = plan(context, p, options_);
+  EXPECT_EQ(run_once(*gpu_, made), "");
+  GpuBatch<double> batch(*gpu_, p, {1, 1});
+  const GpuStream stream(*gpu_);
+  const GpuGraph graph(*gpu_, stream.get(), [&] { batch.run(made, stream.get()); });
+  for (int launch = 0; launch < 2; ++launch) {
+    batch.reset();
+    graph.launch(stream.get());
+    stream.synchronize();
+    EXPECT_EQ(batch.check(), "") << "launch " << launch;
+  }
+}
+
+TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {
+  Context context;
+  options_.candidate = "gemm";
+  options_.config = R"({"tile_m": 100})";
+  try {
+    plan(context, square(), options_);
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.argument(), "config");
+    EXPECT_NE(std::string(error.what()).find("tile_m"), std::string::npos) << error.what();
+  }
+}
+
+// Which of the two serves is what wisdom says they took.
+class GpuLargeWisdom : public GpuTest {
+ protected:
+  void write(const std::vector<std::pair<std::string, double>>& records, const GemmProblem& p) {
+    std::ofstream file(path_);
+    for (const auto& [family, seconds] : records) {
+      const nlohmann::json config = family == "cublas"
+                                        ? nlohmann::json{{"version", "13.1.0"}}
+                                        : to_json(gemm_large_default(p, gemm_large_shape(p), gpu_->limits()));
+      file << nlohmann::json{{"family", family},
+                             {"problem", to_string(p)},
+                             {"config", config},
+                             {"device", gpu_->limits().name},
+                             {"source_hash", current_source_hash(family)},
+                             {"compiler", "13.0"},
+                             {"seconds", seconds},
+                             {"seconds_low", seconds},
+                             {"seconds_high", seconds},
+                             {"samples", 9},
+                             {"time", "2026-11-21T00:00:00Z"},
+                             {"verdict", "passed"}}
+                  .dump()
+           << '\n';
+    }
+  }
+  std::string chosen(const GemmProblem& p) {
+    Context context({.wisdom = path_});
+    return plan(context, p, options_).impl().candidate;
+  }
+
+  TempFolder folder_;
+  std::string path_ = folder_ / "wisdom.jsonl";
+};
+
+TEST_F(GpuLargeWisdom, DecidesBetweenOursAndTheVendors) {
+  GemmProblem p = square(":residency=cold");
+  write({}, p);
+  EXPECT_EQ(chosen(p), "cublas") << "nothing is known";
+  write({{"gemm", 2e-5}}, p);
+  EXPECT_EQ(chosen(p), "gemm");
+  write({{"gemm", 2e-5}, {"cublas", 3e-5}}, p);
+  EXPECT_EQ(chosen(p), "gemm");
+  write({{"gemm", 3e-5}, {"cublas", 2e-5}}, p);
+  EXPECT_EQ(chosen(p), "cublas");
+  options_.candidate = "gemm";
+  EXPECT_EQ(chosen(p), "gemm") << "asked for";
+}
+
+}  // namespace
+}  // namespace tilewright::testing
