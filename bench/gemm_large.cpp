@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
 #include "gemm_large_run.hpp"
@@ -72,6 +73,7 @@ LargeFlags parse_large_flags(int argc, char** argv) {
       {"--seconds", [&](const std::string& v) { f.seconds = std::atof(v.c_str()); }},
       {"--energy-seconds", [&](const std::string& v) { f.energy_seconds = std::atof(v.c_str()); }},
       {"--screen-seconds", [&](const std::string& v) { f.screen_seconds = std::atof(v.c_str()); }},
+      {"--config", [&](const std::string& v) { f.own.push_back(v); }},
       {"--share", [&](const std::string& v) { f.share = v; }},
       {"--cache", [&](const std::string& v) { f.cache = v; }},
       {"--json", [&](const std::string& v) { f.json = v; }}};
@@ -93,6 +95,8 @@ void LargeBench::run() {
   for (const auto& phase : flags_.phases) {
     if (phase == "variety")
       run_variety();
+    else if (phase == "repeat")
+      run_repeat();
     else if (phase == "compare")
       run_compare();
     else if (phase == "ladder")
@@ -138,6 +142,53 @@ void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right,
     if (!result.fault.empty())
       std::printf("WRONG offset=%d %s | %s\n", one.offset, result.fault.c_str(),
                   describe(trial.config).c_str());
+  }
+}
+
+// Every kernel is deterministic, so a result that moves from launch to launch is a race.
+void LargeBench::run_repeat() {
+  for (const DType dtype : flags_.dtypes)
+    for (const auto& ops : flags_.ops)
+      for (const GemmProblem& shape : flags_.shapes) {
+        const GemmProblem p = large_problem(dtype, shape.m, shape.n, shape.k, ops);
+        if (late(to_string(p))) return;
+        repeat_case(p);
+      }
+}
+
+void LargeBench::repeat_case(const GemmProblem& p) {
+  prepare(p);
+  const GemmLargeShape shape = gemm_large_shape(p);
+  std::vector<GemmLargeConfig> configs;
+  for (const auto& text : flags_.own)
+    configs.push_back(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
+  for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), flags_.configs))
+    configs.push_back(config);
+  const auto bytes = static_cast<std::size_t>(p.m * p.n) * size_bytes(p.dtype);
+  PinnedBuffer first(gpu_, bytes), again(gpu_, bytes);
+  for (const LargeTrial& trial : compile(shape, p.dtype, configs)) {
+    if (late("repeat of " + describe(trial.config))) return;
+    const auto launch = ours(p, trial);
+    int moved = 0;
+    std::size_t where = 0;
+    for (int round = 0; round <= flags_.rounds; ++round) {
+      PinnedBuffer& to = round == 0 ? first : again;
+      time(launch, 1);
+      gpu_.read(to.data(), pool_->operands().c, bytes);
+      if (round == 0 || std::memcmp(first.data(), again.data(), bytes) == 0) continue;
+      const auto *x = static_cast<const char*>(first.data()), *y = static_cast<const char*>(again.data());
+      if (moved++ == 0) where = static_cast<std::size_t>(std::mismatch(x, x + bytes, y).first - x);
+    }
+    auto line = row(p, "tilewright", &trial, "repeat");
+    line["launches"] = flags_.rounds;
+    line["moved"] = moved;
+    write(line);
+    const auto element = static_cast<std::int64_t>(where / size_bytes(p.dtype));
+    std::printf("%s: %d of %d launches differ from the first%s | %s\n", to_string(p).c_str(), moved,
+                flags_.rounds,
+                moved == 0 ? "" : fmt::format(", at ({}, {})", element % p.m, element / p.m).c_str(),
+                describe(trial.config).c_str());
+    std::fflush(stdout);
   }
 }
 

@@ -32,6 +32,7 @@ struct LargeFlags {
   double seconds = 540;     // after which nothing new is begun
   double energy_seconds = 8;
   double screen_seconds = 1.5;
+  std::vector<std::string> own;  // configs as JSON that `repeat` takes besides the promising ones
   std::string share = "src", cache, json = "gemm_large.jsonl", command;
 };
 LargeFlags parse_large_flags(int argc, char** argv);
@@ -62,6 +63,8 @@ class LargeBench {
  private:
   void run_variety();
   void variety_problem(DType dtype, unsigned seed, std::size_t& right, std::size_t& wrong);
+  void run_repeat();
+  void repeat_case(const GemmProblem& problem);
   void run_compare();
   void compare_case(const GemmProblem& problem, std::vector<GemmLargeConfig>& winners);
   void run_ladder();

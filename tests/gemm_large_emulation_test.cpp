@@ -207,6 +207,37 @@ TEST(GemmLargeEmulation, ArrangementsOfReadingThreads) {
   all_operations<float, c>({128, 64, 48, 0});
 }
 
+constexpr Config as_stored(GemmLargeLoad load, int tile_k, bool prefetch) {
+  Config c = fma_small;
+  c.load = load;
+  c.tile_k = tile_k;
+  c.layout = GemmLargeLayout::swizzle;
+  c.boundary = load == GemmLargeLoad::tensor ? GemmLargeBoundary::none : GemmLargeBoundary::residue;
+  c.prefetch = prefetch;
+  return c;
+}
+
+TEST(GemmLargeEmulation, MultiplyAddsReadSeveralKOfARow) {
+  const Case one{100, 72, 84, 4};
+  all_operations<float, as_stored(GemmLargeLoad::tensor, 32, false)>(one);
+  all_operations<float, as_stored(GemmLargeLoad::tensor, 32, true)>(one);
+  all_operations<float, as_stored(GemmLargeLoad::async, 32, false)>(one);
+  all_operations<std::complex<float>, as_stored(GemmLargeLoad::tensor, 16, false)>(one);
+  expect_large<std::complex<float>, Shape{.trans_a = true, .conj_a = true, .reads_c = true},
+               as_stored(GemmLargeLoad::tensor, 16, true)>(one, std::complex<float>(0.5f, 2));
+  all_operations<double, as_stored(GemmLargeLoad::async, 16, false)>(one);
+  constexpr Config wide{.tile_m = 64,
+                        .tile_n = 128,
+                        .tile_k = 32,
+                        .warp_m = 64,
+                        .warp_n = 32,
+                        .thread_m = 8,
+                        .thread_n = 8,
+                        .product = GemmLargeProduct::fma,
+                        .stages = 2};
+  all_operations<float, wide>({72, 140, 84, 4});
+}
+
 TEST(GemmLargeEmulation, TensorCopiesFeedMultiplyAdds) {
   constexpr Config c{.tile_m = 64,
                      .tile_n = 32,

@@ -139,10 +139,10 @@ TEST_F(FakeGpu, RefusalsSayWhy) {
       contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:variable:batch=9:location=device"),
                       options_, context),
                "gemm_variable makes one for each shape"));
-  EXPECT_TRUE(contains(
-      reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:interleaved:batch=9:location=device"), options_,
-             context),
-      "a size of 65 is above the limit of 64"));
+  EXPECT_TRUE(
+      contains(reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:interleaved:batch=9:location=device"),
+                      options_, context),
+               "a size of 65 is above the limit of 64"));
   options = options_;
   options.config = R"({"threads": 33})";
   EXPECT_TRUE(contains(reason(problem(""), options, context), "threads has a value outside its axis"));

@@ -68,20 +68,19 @@ void add_load(Space<C>& space, const Rules& r) {
                (r.alignment() >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
       },
       &C::load);
-  space.require(
-      "the fma product reads rows side by side, and tensor copies do not transpose",
-      [=](const C& c) {
-        return gemm_large_is_mma(c) || c.load != GemmLargeLoad::tensor || (!r.s.trans_a && r.s.trans_b);
-      },
-      &C::product, &C::load);
   space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
-    // The fma product reads unswizzled tiles; tensor copies write swizzled ones for mma and plain ones for
-    // fma.
-    if (c.load == GemmLargeLoad::tensor)
-      return {gemm_large_is_mma(c) ? GemmLargeLayout::swizzle : GemmLargeLayout::plain};
-    if (!gemm_large_is_mma(c)) return {GemmLargeLayout::padding, GemmLargeLayout::plain};
-    return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
+    if (c.load != GemmLargeLoad::tensor)
+      return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
+    if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle};
+    return {GemmLargeLayout::swizzle, GemmLargeLayout::plain};
   });
+  space.require(
+      "the fma product reads plain tiles with rows side by side, and tensor copies do not transpose",
+      [=](const C& c) {
+        const bool rows_contiguous = !r.s.trans_a && r.s.trans_b;
+        return gemm_large_as_stored(c) || c.load != GemmLargeLoad::tensor || rows_contiguous;
+      },
+      &C::product, &C::load, &C::layout);
   space.axis(&C::load_bytes, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector{16} : std::vector{16, 8, 4};
   });
@@ -132,9 +131,9 @@ void add_tiles(Space<C>& space, const Rules& r) {
   });
   space.require(
       "a tile of k holds whole steps, an even number with prefetch",
-      [](const C& c) {
-        return c.tile_k % gemm_large_step(c) == 0 &&
-               (!c.prefetch || (gemm_large_steps(c) % 2 == 0 && c.stages > 1));
+      [=](const C& c) {
+        return c.tile_k % gemm_large_step(c, r.bytes) == 0 &&
+               (!c.prefetch || (gemm_large_steps(c, r.bytes) % 2 == 0 && c.stages > 1));
       },
       &C::product, &C::prefetch, &C::tile_k, &C::stages);
 }
@@ -147,6 +146,15 @@ void add_memory(Space<C>& space, const Rules& r) {
     return c.layout != GemmLargeLayout::swizzle ||
            (fits(gemm_large_tile_a(r.s, c, r.bytes)) && fits(gemm_large_tile_b(r.s, c, r.bytes)));
   });
+  space.require("swizzled rows of a warp tile are whole 128-byte rows or an even part of one",
+                [=](const C& c) {
+                  const auto fits = [&](int rows) {
+                    const int bytes = rows * r.bytes;
+                    return bytes % gemm_large_row == 0 || gemm_large_row % bytes == 0;
+                  };
+                  return gemm_large_is_mma(c) || c.layout != GemmLargeLayout::swizzle ||
+                         (fits(c.warp_m) && fits(c.warp_n));
+                });
   space.require("stages fit the shared memory of a block",
                 [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
@@ -190,14 +198,14 @@ void add_reading(Space<C>& space, const Rules& r) {
   space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
     std::vector<int> values{16};
     for (const int bytes : {8, 4})
-      if (!gemm_large_is_mma(c) && bytes >= r.bytes) values.push_back(bytes);
+      if (!gemm_large_as_stored(c) && bytes >= r.bytes) values.push_back(bytes);
     return values;
   });
-  space.axis(&C::k_unroll, [](const C& c) {  // the addresses of mma's reads are constants of the step
-    return c.prefetch || gemm_large_is_mma(c) ? std::vector{0} : std::vector{0, 1, 2, 4};
+  space.axis(&C::k_unroll, [](const C& c) {  // the addresses of swizzled reads are constants of the step
+    return c.prefetch || gemm_large_as_stored(c) ? std::vector{0} : std::vector{0, 1, 2, 4};
   });
   space.require("a partly unrolled stage has more steps",
-                [](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c); });
+                [=](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c, r.bytes); });
 }
 
 void add_schedule(Space<C>& space, const Rules& r) {
@@ -286,10 +294,12 @@ int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType 
   int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {
     others += c.load == GemmLargeLoad::async ? 56 : 36;
-    return (c.thread_m * c.thread_n + fragments * (c.thread_m + c.thread_n)) * words + others;
+    if (c.prefetch && words > 1) others += 28;
+    const int operands = (c.thread_m + c.thread_n) * gemm_large_step(c, bytes_of(dtype));
+    return (c.thread_m * c.thread_n + fragments * operands) * words + others;
   }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
-  const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c) / gemm_large_lanes * words;
+  const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c, bytes_of(dtype)) / gemm_large_lanes * words;
   return sums + fragments * operands + 28;
 }
 

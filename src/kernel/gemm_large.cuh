@@ -46,55 +46,58 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
 }
 
 // Step after step of each stage: read the operands, multiply.
-template <GemmLargeConfig C, class Product, class Ring>
+template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns) {
-  constexpr int steps = gemm_large_steps(C);
+  constexpr int steps = gemm_large_steps(C, sizeof(T));
   [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
     ring.acquire();
     ring.refill_begin();
     const unsigned char *a = ring.read_a(), *b = ring.read_b();
+    typename Product::Fragment fragment;
 #pragma unroll unroll
     for (int step = 0; step < steps; ++step) {
-      typename Product::Fragment fragment;
       product.load(fragment, a, b, step);
       product.multiply(fragment);
     }
-    ring.release();
+    ring.release(product.witness(fragment));
     ring.refill_end();
   }
 }
 
-// The same with the operands of the next step, across stages too, read before this step's product.
-template <GemmLargeConfig C, class Product, class Ring>
+// The same with the operands of the next step, across stages too, read before this step's product. Steps go
+// in pairs with a fragment each: of an array of two the compiler would make memory.
+template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns) {
-  constexpr int steps = gemm_large_steps(C);
+  constexpr int steps = gemm_large_steps(C, sizeof(T));
   static_assert(!C.prefetch || steps % 2 == 0, "two fragments take turns within a stage");
   if (turns == 0) return;
-  typename Product::Fragment fragments[2];
+  typename Product::Fragment even, odd;
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
-  product.load(fragments[0], a, b, 0);
+  product.load(even, a, b, 0);
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
     const bool last = turn + 1 == turns;
 #pragma unroll
-    for (int step = 0; step < steps; ++step) {
-      if (step + 1 < steps) {
-        product.load(fragments[(step + 1) % 2], a, b, step + 1);
+    for (int step = 0; step < steps; step += 2) {
+      product.load(odd, a, b, step + 1);
+      if (step == 0) ring.refill_begin();
+      product.multiply(even);
+      if (step + 2 < steps) {
+        product.load(even, a, b, step + 2);
       } else {
-        ring.release();
+        ring.release(product.witness(odd));
         ring.refill_end();
         if (!last) {
           ring.acquire();
           a = ring.read_a();
           b = ring.read_b();
-          product.load(fragments[0], a, b, 0);
+          product.load(even, a, b, 0);
         }
       }
-      if (step == 0) ring.refill_begin();
-      product.multiply(fragments[step % 2]);
+      product.multiply(odd);
     }
   }
 }
@@ -131,9 +134,9 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
     if constexpr (C.prefetch)
-      multiply_turns_ahead<C>(product, ring, span.turns);
+      multiply_turns_ahead<T, C>(product, ring, span.turns);
     else
-      multiply_turns<C>(product, ring, span.turns);
+      multiply_turns<T, C>(product, ring, span.turns);
     // Where the block walks on, what is known of the unit is found again and not held through its product.
     if constexpr (gemm_large_walks(C)) find_unit<C>(args, index, grid, work);
     auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);

@@ -95,9 +95,10 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
   c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
   std::vector<C> ways;
   const bool aligned = std::min(s.align_a, s.align_b) >= 16;
-  if (limits.compute_capability >= 90 && aligned && (mma || (!s.trans_a && s.trans_b))) {
+  if (limits.compute_capability >= 90 && aligned) {
+    const bool rows_contiguous = !s.trans_a && s.trans_b;
     c.load = GemmLargeLoad::tensor;
-    c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
+    c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
     c.boundary = GemmLargeBoundary::none;
     ways.push_back(c);
   }
@@ -151,9 +152,14 @@ void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& a
             const double product_penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
                                            : product == GemmLargeProduct::mma_16x8x16 ? 1.003
                                                                                       : 1;
-            list.consider(c, product_penalty * (stages == base.stages ? 1 : 1.005) *
-                                 (tile_k == base.tile_k ? 1 : 1.002) * (blocks == 1 ? 1 : 1.001) *
-                                 (prefetch == base.prefetch ? 1 : 1.001));
+            const double penalty = product_penalty * (stages == base.stages ? 1 : 1.005) *
+                                   (tile_k == base.tile_k ? 1 : 1.002) * (blocks == 1 ? 1 : 1.001) *
+                                   (prefetch == base.prefetch ? 1 : 1.001);
+            list.consider(c, penalty);
+            if (c.load == GemmLargeLoad::tensor && tile_k == base.tile_k && prefetch == base.prefetch) {
+              c.specialised = true;
+              list.consider(c, penalty * 1.002);
+            }
           }
 }
 
@@ -167,7 +173,7 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   const bool mma = all.front() != GemmLargeProduct::fma;
   for (C c : ways_in(p, s, limits, mma)) {
     c.product = all.front();
-    c.prefetch = !mma;
+    c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
     c.stages = c.load == GemmLargeLoad::registers ? 2 : 4;
     // Small preferences where the model sees no difference.
     const double penalty = c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.02;
@@ -175,6 +181,8 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
       c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
+      if (!mma && c.layout == GemmLargeLayout::swizzle)
+        c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       consider_schedules(tiles, c, p, limits, penalty);
     }
   }

@@ -16,7 +16,8 @@ enum class GemmLargeProduct : unsigned char { fma, mma_8x8x4, mma_16x8x4, mma_16
 // engine, which also fills with zeros beyond the edge.
 enum class GemmLargeLoad : unsigned char { plain, read_only, registers, async, tensor };
 // How a tile lies in shared memory: as it comes, with 16 bytes between rows, or with the 16-byte chunks of
-// 128-byte rows exchanged as the copy engine does.
+// 128-byte rows exchanged as the copy engine does. In the first two the fma product has rows side by side,
+// whatever global memory has; swizzled tiles keep the contiguous dimension, and lanes read several k at once.
 enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
 // predicate: every copy checks; residue: only tiles and k ranges that stick out take the checking path; none:
 // sizes are multiples of the tile (after zero padding), or the copy engine fills.
@@ -107,11 +108,14 @@ constexpr int gemm_large_threads(GemmLargeConfig c) {
   return gemm_large_workers(c) + (c.specialised ? gemm_large_lanes : 0);
 }
 // k of one step: what is read from shared memory at once and then multiplied.
-constexpr int gemm_large_step(GemmLargeConfig c) {
-  if (!gemm_large_is_mma(c)) return 1;
+constexpr int gemm_large_step(GemmLargeConfig c, int element_bytes) {
+  if (!gemm_large_is_mma(c))
+    return c.layout == GemmLargeLayout::swizzle ? gemm_large_chunk / element_bytes : 1;
   return gemm_large_mma_k(c) > gemm_large_k_group ? gemm_large_mma_k(c) : gemm_large_k_group;
 }
-constexpr int gemm_large_steps(GemmLargeConfig c) { return c.tile_k / gemm_large_step(c); }
+constexpr int gemm_large_steps(GemmLargeConfig c, int element_bytes) {
+  return c.tile_k / gemm_large_step(c, element_bytes);
+}
 
 // One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
 // fastest.
@@ -139,12 +143,15 @@ struct GemmLargeTile {
   }
 };
 
-// The fma product reads rows side by side; mma takes an operand as it lies in global memory.
+// Whether an operand's contiguous dimension is the same in shared as in global memory.
+constexpr bool gemm_large_as_stored(GemmLargeConfig c) {
+  return gemm_large_is_mma(c) || c.layout == GemmLargeLayout::swizzle;
+}
 constexpr GemmLargeTile gemm_large_tile_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
-  return {c.tile_m, c.tile_k, gemm_large_is_mma(c) && s.trans_a, s.trans_a, c.layout, element_bytes};
+  return {c.tile_m, c.tile_k, gemm_large_as_stored(c) && s.trans_a, s.trans_a, c.layout, element_bytes};
 }
 constexpr GemmLargeTile gemm_large_tile_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
-  return {c.tile_n, c.tile_k, gemm_large_is_mma(c) && !s.trans_b, !s.trans_b, c.layout, element_bytes};
+  return {c.tile_n, c.tile_k, gemm_large_as_stored(c) && !s.trans_b, !s.trans_b, c.layout, element_bytes};
 }
 
 // Byte offsets in a block's shared memory: stages of A and B in turn, then barriers and one word for all
@@ -220,6 +227,36 @@ constexpr int gemm_large_pack(GemmLargeConfig c, int count, int element_bytes) {
   int pack = c.shared_bytes > element_bytes ? c.shared_bytes / element_bytes : 1;
   while (count % pack != 0) pack /= 2;
   return pack;
+}
+
+// How the fma product reads an operand of which a thread has `count` rows and `lanes` threads stand side by
+// side: packs of rows of one k, or of k of one row. A lane's address is base + a constant, xor another.
+struct GemmLargePacks {
+  GemmLargeTile tile;
+  int rows = 1;  // side by side in a pack
+  int depth = 1;
+
+  // The thread's `i`th row, counted from the first one of its lane.
+  constexpr int row(int i, int lanes) const { return i / rows * rows * lanes + i % rows; }
+  constexpr bool swizzled() const { return tile.layout == GemmLargeLayout::swizzle; }
+  constexpr int mask(int dx, int k) const {
+    if (!swizzled()) return 0;
+    const int chunk = (tile.along_k ? k : dx) * tile.element_bytes / gemm_large_chunk;
+    return ((chunk ^ (tile.along_k ? dx : k)) & 7) * gemm_large_chunk;
+  }
+  constexpr int constant(int dx, int k) const {
+    if (!swizzled()) return tile.offset(dx, k);
+    const int in = (tile.along_k ? k : dx) * tile.element_bytes, out = tile.along_k ? dx : k;
+    return (in / gemm_large_row * tile.outer() + out) * gemm_large_row;
+  }
+};
+constexpr GemmLargePacks gemm_large_packs(GemmLargeConfig c, GemmLargeTile tile, int count) {
+  GemmLargePacks packs{tile};
+  if (tile.along_k)
+    packs.depth = gemm_large_chunk / tile.element_bytes;
+  else
+    packs.rows = gemm_large_pack(c, count, tile.element_bytes);
+  return packs;
 }
 
 // How an mma operand is read from shared memory: 16 bytes that hold two rows of one k, or two k of one row,

@@ -70,22 +70,24 @@ void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& 
 // One step's reads of the fma product from one operand.
 void read_rows(const GemmLargeConfig& c, const GemmLargeTile& tile, bool is_a, Reads& reads) {
   const int count = is_a ? c.thread_m : c.thread_n, lanes = (is_a ? c.warp_m : c.warp_n) / count;
-  const int pack = gemm_large_pack(c, count, tile.element_bytes);
-  for (int i = 0; i < count; i += pack) {
-    Addresses at{};
-    for (int lane = 0; lane < gemm_large_lanes; ++lane) {
-      const int place = is_a ? gemm_large_lane_m(c, lane) : gemm_large_lane_n(c, lane);
-      at[std::size_t(lane)] = tile.offset(place * pack + i * lanes, 0);
+  const GemmLargePacks packs = gemm_large_packs(c, tile, count);
+  const int step = gemm_large_step(c, tile.element_bytes), deep = std::min(packs.depth, step);
+  for (int k = 0; k < step; k += deep)
+    for (int i = 0; i < count; i += packs.rows) {
+      Addresses at{};
+      for (int lane = 0; lane < gemm_large_lanes; ++lane) {
+        const int place = is_a ? gemm_large_lane_m(c, lane) : gemm_large_lane_n(c, lane);
+        at[std::size_t(lane)] = tile.offset(place * packs.rows + packs.row(i, lanes), k);
+      }
+      reads.wavefronts += read_wavefronts(at, packs.rows * deep * tile.element_bytes);
+      reads.instructions += 1;
     }
-    reads.wavefronts += read_wavefronts(at, pack * tile.element_bytes);
-    reads.instructions += 1;
-  }
 }
 
 Reads step_reads(const GemmLargeShape& s, const GemmLargeConfig& c, int bytes) {
   Reads reads;
   if (gemm_large_is_mma(c)) {
-    const int groups = gemm_large_step(c) / gemm_large_k_group;
+    const int groups = gemm_large_step(c, bytes) / gemm_large_k_group;
     read_operand(gemm_large_operand_a(s, c, bytes), c.warp_m, groups, reads);
     read_operand(gemm_large_operand_b(s, c, bytes), c.warp_n, groups, reads);
   } else {
@@ -140,14 +142,14 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
   const double warps = gemm_large_warps(c), real = is_complex(p.dtype) ? 4 : 1;
   const double tile_products = double(c.tile_m) * c.tile_n * k * real;
   const Reads reads = step_reads(s, c, bytes);
-  const double steps = k / gemm_large_step(c) * warps * tiles;
+  const double steps = k / gemm_large_step(c, bytes) * warps * tiles;
   GemmLargeCost cost;
   // One warp per scheduler waits for its own shared reads; two or more hide them, and so does reading ahead.
   const double busy = std::min(double(resident), std::max(1.0, tiles)) * warps / 4;
   const double hidden = busy >= 2 ? 1 : c.prefetch ? 0.97 : 0.88;
   cost.multiply = tiles * tile_products / rate(c, p.dtype, limits.compute_capability) / hidden;
   cost.shared = reads.wavefronts * steps;
-  const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c) * real;
+  const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c, bytes) * real;
   const double per_instruction = !gemm_large_is_mma(c)                      ? 32
                                  : c.product == GemmLargeProduct::mma_8x8x4 ? 256
                                                                             : 128.0 * gemm_large_mma_k(c);

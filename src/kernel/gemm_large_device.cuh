@@ -101,8 +101,18 @@ __device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* ma
       "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer)
       : "memory");
 }
-__device__ __forceinline__ void barrier_arrive(unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+// Arrives when `known`, and hence the read that it comes from, is there; `none` is zero in a way that the
+// compiler cannot know. Reads of one warp return in the order in which they were issued.
+__device__ __forceinline__ void barrier_arrive_after(unsigned long long* barrier, unsigned known,
+                                                     unsigned none) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier) | (known & none))
+               : "memory");
+}
+__device__ __forceinline__ unsigned low_bits(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ unsigned low_bits(double x) { return static_cast<unsigned>(__double2loint(x)); }
+template <class R>
+__device__ __forceinline__ unsigned low_bits(const Complex<R>& x) {
+  return low_bits(x.im);
 }
 
 // A read of 4 to 16 bytes in one piece; read_only goes by the read-only path.

@@ -1,5 +1,6 @@
-// A warp tile's product by multiply-adds: each lane holds thread_m x thread_n sums and reads packs of rows of
-// A and columns of B, which lie side by side in shared memory, for one k after the other.
+// A warp tile's product by multiply-adds: each lane holds thread_m x thread_n sums. It reads packs of rows of
+// A and columns of B for one k after the other or, from tiles whose k is contiguous, packs of k for one row
+// after the other.
 #pragma once
 
 #include "kernel/gemm_large_device.cuh"
@@ -10,17 +11,18 @@ template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeFma {
   static constexpr GemmLargeTile tile_a = gemm_large_tile_a(S, C, sizeof(T));
   static constexpr GemmLargeTile tile_b = gemm_large_tile_b(S, C, sizeof(T));
-  static constexpr int pack_a = gemm_large_pack(C, C.thread_m, sizeof(T));
-  static constexpr int pack_b = gemm_large_pack(C, C.thread_n, sizeof(T));
+  static constexpr GemmLargePacks packs_a = gemm_large_packs(C, tile_a, C.thread_m);
+  static constexpr GemmLargePacks packs_b = gemm_large_packs(C, tile_b, C.thread_n);
+  static constexpr int depth = gemm_large_step(C, sizeof(T));
   static constexpr int lanes_m = C.warp_m / C.thread_m;
   static constexpr int lanes_n = C.warp_n / C.thread_n;
-  static constexpr int store_pack = pack_a;
+  static constexpr int store_pack = packs_a.rows;
   static constexpr int value_count = C.thread_m * C.thread_n;
   using Value = T;
 
   struct Fragment {
-    T a[C.thread_m];
-    T b[C.thread_n];
+    T a[depth][C.thread_m];
+    T b[depth][C.thread_n];
   };
 
   int base_a;  // byte offsets of the lane's first row and column
@@ -29,41 +31,54 @@ struct GemmLargeFma {
 
   static __device__ __forceinline__ int first_row(int thread) {
     return thread / gemm_large_lanes % (C.tile_m / C.warp_m) * C.warp_m +
-           gemm_large_lane_m(C, thread % gemm_large_lanes) * pack_a;
+           gemm_large_lane_m(C, thread % gemm_large_lanes) * packs_a.rows;
   }
   static __device__ __forceinline__ int first_column(int thread) {
     return thread / gemm_large_lanes / (C.tile_m / C.warp_m) * C.warp_n +
-           gemm_large_lane_n(C, thread % gemm_large_lanes) * pack_b;
+           gemm_large_lane_n(C, thread % gemm_large_lanes) * packs_b.rows;
   }
   __device__ __forceinline__ GemmLargeFma()
       : base_a(tile_a.offset(first_row(threadIdx.x), 0)),
         base_b(tile_b.offset(first_column(threadIdx.x), 0)) {}
   __device__ __forceinline__ Value& value(int i) { return sum[i / C.thread_m][i % C.thread_m]; }
 
-  template <int Count, int PackSize, int Lanes, bool Conjugate, GemmLargeTile Tile>
-  static __device__ __forceinline__ void read(T (&to)[Count], const unsigned char* stage, int base, int k) {
+  template <GemmLargePacks Packs, int Lanes, bool Conjugate, int Count>
+  static __device__ __forceinline__ void read(T (&to)[depth][Count], const unsigned char* stage, int base,
+                                              int step) {
+    constexpr int deep = Packs.depth < depth ? Packs.depth : depth;
 #pragma unroll
-    for (int i = 0; i < Count; i += PackSize) {
-      const auto pack = *reinterpret_cast<const Pack<T, PackSize>*>(stage + base + Tile.offset(i * Lanes, k));
+    for (int d = 0; d < depth; d += deep)
 #pragma unroll
-      for (int e = 0; e < PackSize; ++e) to[i + e] = conjugate_if<Conjugate>(pack.item[e]);
-    }
+      for (int i = 0; i < Count; i += Packs.rows) {
+        const int dx = Packs.row(i, Lanes), k = step * depth + d;
+        const unsigned char* from = stage + (base ^ Packs.mask(dx, k)) + Packs.constant(dx, k);
+        const auto pack = *reinterpret_cast<const Pack<T, Packs.rows * deep>*>(from);
+#pragma unroll
+        for (int e = 0; e < Packs.rows * deep; ++e)
+          to[d + e / Packs.rows][i + e % Packs.rows] = conjugate_if<Conjugate>(pack.item[e]);
+      }
   }
   __device__ __forceinline__ void load(Fragment& fragment, const unsigned char* a, const unsigned char* b,
                                        int step) const {
-    read<C.thread_m, pack_a, lanes_m, S.conj_a, tile_a>(fragment.a, a, base_a, step);
-    read<C.thread_n, pack_b, lanes_n, S.conj_b, tile_b>(fragment.b, b, base_b, step);
+    read<packs_a, lanes_m, S.conj_a>(fragment.a, a, base_a, step);
+    read<packs_b, lanes_n, S.conj_b>(fragment.b, b, base_b, step);
+  }
+  // Bits that are known when the fragment has been read.
+  static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
+    return low_bits(fragment.a[depth - 1][C.thread_m - 1]) | low_bits(fragment.b[depth - 1][C.thread_n - 1]);
   }
   // sum(i, j) += op(A)(i, k) op(B)(k, j)
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
 #pragma unroll
-    for (int j = 0; j < C.thread_n; ++j)
+    for (int d = 0; d < depth; ++d)
 #pragma unroll
-      for (int i = 0; i < C.thread_m; ++i) {
-        // There and back, so that the element of A that two multiply-adds share stays in the reuse cache.
-        const int at = j % 2 == 0 ? i : C.thread_m - 1 - i;
-        multiply_add(sum[j][at], fragment.a[at], fragment.b[j]);
-      }
+      for (int j = 0; j < C.thread_n; ++j)
+#pragma unroll
+        for (int i = 0; i < C.thread_m; ++i) {
+          // There and back, so that the element of A that two multiply-adds share stays in the reuse cache.
+          const int at = j % 2 == 0 ? i : C.thread_m - 1 - i;
+          multiply_add(sum[j][at], fragment.a[d][at], fragment.b[d][j]);
+        }
   }
 
   // Hands every pack of sums on with its place in the tile.
@@ -74,11 +89,11 @@ struct GemmLargeFma {
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
-      for (int i = 0; i < C.thread_m; i += pack_a) {
-        Pack<T, pack_a> pack;
+      for (int i = 0; i < C.thread_m; i += packs_a.rows) {
+        Pack<T, packs_a.rows> pack;
 #pragma unroll
-        for (int e = 0; e < pack_a; ++e) pack.item[e] = sum[j][i + e];
-        use(row + i * lanes_m, column + j / pack_b * pack_b * lanes_n + j % pack_b, pack);
+        for (int e = 0; e < packs_a.rows; ++e) pack.item[e] = sum[j][i + e];
+        use(row + packs_a.row(i, lanes_m), column + packs_b.row(j, lanes_n), pack);
       }
   }
 };

@@ -16,7 +16,7 @@ struct GemmLargeMma {
   static constexpr int blocks_a = C.warp_m / block;
   static constexpr int blocks_b = C.warp_n / block;
   static constexpr int columns = C.warp_n / 8;  // mma columns of the warp tile
-  static constexpr int groups = gemm_large_step(C) / gemm_large_k_group;
+  static constexpr int groups = gemm_large_step(C, sizeof(T)) / gemm_large_k_group;
   static constexpr bool pairs = !complex && operand_a.read == GemmLargeRead::row_pair;
   static constexpr int store_pack = pairs ? 2 : 1;
   static constexpr int value_count = blocks_a * columns * 4;
@@ -83,6 +83,12 @@ struct GemmLargeMma {
                                        int step) const {
     read<operand_a, S.conj_a>(fragment.a, a, base_a, step * groups);
     read<operand_b, S.conj_b>(fragment.b, b, base_b, step * groups);
+  }
+
+  // Bits that are known when the fragment has been read.
+  static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
+    return low_bits(fragment.a[blocks_a - 1][groups - 1][1][1]) |
+           low_bits(fragment.b[blocks_b - 1][groups - 1][1][1]);
   }
 
   // sum += a b over the fragment's k, for a block of rows and eight columns; `part` chooses the half of B's

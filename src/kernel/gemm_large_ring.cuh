@@ -119,7 +119,9 @@ struct GemmLargeThreadRing {
   __device__ __forceinline__ void refill_end() {
     if constexpr (C.stages > 1 && early) end_fill();
   }
-  __device__ __forceinline__ void release() { read_stage = read_stage + 1 == C.stages ? 0 : read_stage + 1; }
+  __device__ __forceinline__ void release(unsigned) {
+    read_stage = read_stage + 1 == C.stages ? 0 : read_stage + 1;
+  }
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }
   __device__ __forceinline__ const unsigned char* read_b() const { return stage_b(read_stage); }
   __device__ __forceinline__ void finish() const {}
@@ -224,9 +226,12 @@ struct GemmLargeTensorRing {
     if constexpr (!C.specialised) fill();
   }
   __device__ __forceinline__ void refill_end() const {}
-  __device__ __forceinline__ void release() {
+  // `witness` comes from the last read of the stage: without it the arrival may overtake reads that wait in
+  // line behind those of other warps, and the copy engine write what they have yet to read.
+  __device__ __forceinline__ void release(unsigned witness) {
     __syncwarp();
-    if (elect_lane()) barrier_arrive(empty(read_stage));
+    const auto none = static_cast<unsigned>(args.k >> 63);
+    if (elect_lane()) barrier_arrive_after(empty(read_stage), witness, none);
     if (++read_stage == C.stages) {
       read_stage = 0;
       read_parity ^= 1;

@@ -106,7 +106,13 @@ void copy_async_whole(void* shared_place, const void* global) {
   emulation::copy(emulation::Queue::loads, shared_place, global, Bytes, true);
 }
 
-inline void barrier_arrive(unsigned long long* barrier) { emulation::barrier_arrive(barrier); }
+inline void barrier_arrive_after(unsigned long long* barrier, unsigned, unsigned) {
+  emulation::barrier_arrive(barrier);
+}
+template <class V>
+unsigned low_bits(const V&) {
+  return 0;
+}
 inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer,
                         unsigned long long* barrier) {
   emulation::Tensor tensor;
