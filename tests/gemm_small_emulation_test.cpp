@@ -232,6 +232,63 @@ TEST(GemmSmallEmulation, PointersToContiguousMatrices) {
   }
 }
 
+// Matrices whose ends fill no piece, in rings of each kind: the ends arrive by themselves, the entries with
+// an earlier tile.
+TEST(GemmSmallEmulation, PointersToMatricesOfOddSizes) {
+  SmallCase one = problem_of(DType::f64, Layout::pointer, 5, 3, 7);
+  one.faults = one.scalars_vary = true;
+  constexpr GemmSmallShape shape{.m = 5,
+                                 .n = 3,
+                                 .k = 7,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .lda = 5,
+                                 .ldb = 7,
+                                 .ldc = 5,
+                                 .scalars_vary = true,
+                                 .align_bytes = 8};
+  constexpr GemmSmallConfig c_direct{.matrices_per_block = 3,
+                                     .threads = 32,
+                                     .thread_m = 2,
+                                     .thread_n = 3,
+                                     .store = O::direct,
+                                     .stages = 3,
+                                     .c_direct = true};
+  constexpr GemmSmallConfig late{
+      .matrices_per_block = 4, .threads = 64, .thread_m = 1, .thread_n = 1, .stages = 3};
+  constexpr GemmSmallConfig at_once{.matrices_per_block = 40,
+                                    .threads = 96,
+                                    .thread_m = 2,
+                                    .thread_n = 2,
+                                    .stages = 2,
+                                    .refill = R::at_once};
+  constexpr GemmSmallConfig one_stage{.matrices_per_block = 2, .threads = 32, .stages = 1};
+  constexpr GemmSmallConfig through_shared{
+      .matrices_per_block = 5, .threads = 64, .thread_m = 1, .thread_n = 1, .store = O::shared};
+  constexpr GemmSmallConfig async_bulk{
+      .matrices_per_block = 6, .threads = 64, .thread_m = 1, .thread_n = 1, .load = L::async, .stages = 3};
+  constexpr GemmSmallConfig async_once{.matrices_per_block = 4,
+                                       .threads = 32,
+                                       .thread_m = 5,
+                                       .thread_n = 1,
+                                       .load = L::async,
+                                       .store = O::direct,
+                                       .stages = 1,
+                                       .persistent = false,
+                                       .c_direct = true};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<double, shape, c_direct>(one);
+    expect_right<double, shape, late>(one);
+    expect_right<double, shape, at_once>(one);
+    expect_right<double, shape, one_stage>(one);
+    expect_right<double, shape, through_shared>(one);
+    expect_right<double, shape, async_bulk>(one);
+    expect_right<double, shape, async_once>(one);
+  }
+}
+
 TEST(GemmSmallEmulation, PointersToMatricesWithGaps) {
   SmallCase one = problem_of(DType::f64, Layout::pointer, 4, 3, 6, 1);
   one.scalars_vary = one.faults = true;
@@ -284,6 +341,15 @@ TEST(GemmSmallEmulation, VaryingSizes) {
                                  .load = L::async,
                                  .store = O::direct,
                                  .stages = 1,
+                                 .c_direct = true}>(one);
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 2,
+                                 .threads = 64,
+                                 .thread_m = 4,
+                                 .thread_n = 4,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 3,
                                  .c_direct = true}>(one);
   }
   one.gaps = false;
@@ -387,6 +453,32 @@ TEST(GemmSmallEmulation, LargeBlocksOfInterleavedMatrices) {
                                .load = L::direct,
                                .store = O::direct,
                                .stages = 1}>(whole);
+}
+
+// What the emulation must notice: a copy that nobody waits for, and an arrival too few.
+TEST(GemmSmallEmulation, ArrivalsOfCopiesAreCounted) {
+  const Memory<double> values(std::vector<double>(32, 1.0));
+  auto* const barrier = reinterpret_cast<unsigned long long*>(shared + 1024);
+  auto* const to = reinterpret_cast<double*>(shared);
+  const auto run_kernel = [&](unsigned arrivals, bool arrives) {
+    Launch launch;
+    launch.threads = 32;
+    launch.shared_bytes = 2048;
+    launch.copies = Copies::late;
+    launch.global = {values.region()};
+    return run(launch, [&] {
+      if (threadIdx.x == 0) barrier_init(barrier, arrivals);
+      __syncthreads();
+      tilewright::copy_async<8>(to + threadIdx.x, values.data() + threadIdx.x);
+      if (arrives) tilewright::copy_async_arrive(barrier);
+      if (threadIdx.x == 0) tilewright::barrier_arrive_expect(barrier, 0);
+      tilewright::barrier_wait(barrier, 0);
+    });
+  };
+  EXPECT_EQ(run_kernel(33, true), "");
+  EXPECT_EQ(to[31], 1.0);
+  EXPECT_NE(run_kernel(34, true), "");
+  EXPECT_NE(run_kernel(1, false), "");
 }
 
 }  // namespace

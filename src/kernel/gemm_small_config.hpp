@@ -233,11 +233,14 @@ constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
   if (c.refill != GemmSmallRefill::spare) return c.stages;
   return gemm_small_loads_c(s, c) || c.stages < 2 ? c.stages + 1 : 3;
 }
-// What is kept of each problem of a tile until its C has left, where it does not follow from its number.
+// What is kept of each problem where it does not follow from its number: addresses, and sizes where they
+// vary.
 constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
   if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
-  return s.sizes_vary ? 48 : 24;
+  return s.sizes_vary ? 72 : 24;
 }
+// Tiles of which entries are kept: those in the stages, and as many that will follow them.
+constexpr int gemm_small_entry_slots(GemmSmallConfig c) { return 2 * c.stages; }
 
 // Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
 // operands that are broadcast, barriers, entries. Thread tiles that stick out of a matrix read past it, hence
@@ -282,7 +285,7 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
       gemm_small_rounded(memory.b_offset + memory.b_bytes * b_count + (staged ? slack : 0), 128);
   memory.entry_offset = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
   memory.total_bytes =
-      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * (c.stages + 1);
+      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * gemm_small_entry_slots(c);
   return memory;
 }
 

@@ -87,9 +87,26 @@ void move_results(Warp& warp) {
       });
 }
 
+// What stands for the problems of a batch: where sizes vary the mean of their squares is taken to be two
+// fifths of the largest, as it is for sizes drawn evenly.
+GemmSmallShape typical(GemmSmallShape s) {
+  const auto mean = [&](int size) { return s.sizes_vary ? ceil_div(size * 5, 8) : size; };
+  s.m = mean(s.m);
+  s.n = mean(s.n);
+  s.k = mean(s.k);
+  return s;
+}
+
 // Bytes of a problem's operands that a launch moves.
 double moved_bytes(const GemmSmallShape& s, int element_bytes) {
   return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
+}
+
+// Pieces of 16 bytes of a pointer batch's problem that threads copy, if they do.
+double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load != GemmSmallLoad::async) return 0;
+  const double elements = s.m * s.k + s.k * s.n + (gemm_small_loads_c(s, c) ? s.m * s.n : 0);
+  return elements * element_bytes / 16;
 }
 
 }  // namespace
@@ -99,13 +116,15 @@ double GemmSmallCost::cycles() const {
   return most + 0.1 * (shared + issue + multiply - most);
 }
 
-GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& c, DType dtype) {
+  const GemmSmallShape s = typical(shape);
   const int bytes = static_cast<int>(size_bytes(dtype));
   const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
   read_operands(warp);
   move_results(warp);
-  const double warps = double(tiles) / warp.width;  // per problem
+  // Per problem; a problem with a size of its own has warps of its own.
+  const double warps = s.sizes_vary ? ceil_div(tiles, 32) : double(tiles) / warp.width;
   const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
   const bool wide = dtype == DType::f64 || dtype == DType::c128;
   GemmSmallCost cost;
@@ -115,6 +134,8 @@ GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c,
   cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
   // The fixed part: finding the unit's place, and its loop.
   cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
+  constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
+  cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
   return cost;
 }
 
@@ -145,6 +166,8 @@ namespace {
 // Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
 // having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
 constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
+// Cycles of the copy engine per bulk copy: pointer batches of small matrices took this long per matrix.
+constexpr double engine = 16;
 
 // What a turn of a block costs, in cycles: on a multiprocessor that has other blocks, and on its own.
 struct Turn {
@@ -154,11 +177,12 @@ struct Turn {
 
 Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
   const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
-  const double busy = double(rounds) * c.threads / units;
+  const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
   // One warp alone issues an instruction every two cycles or so.
   const double warps = c.threads / 32.0;
   double waits = 0;
-  if (gemm_small_has(s, GemmSmallStep::pointer)) waits += latency / 2;  // for the addresses
+  // For the addresses, where no earlier tile of the block has brought them.
+  if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
   if (s.reads_c && c.c_direct) waits += latency / 2;
   if (c.load == GemmSmallLoad::direct) waits += latency;
   return {c.matrices_per_block * cost.cycles() * busy,
@@ -174,6 +198,14 @@ double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, i
   return alike ? 0.97 : 0.9;
 }
 
+// Cycles of the copy engine for a tile of a pointer batch.
+double engine_cycles(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer)) return 0;
+  int copies = c.load == GemmSmallLoad::bulk ? (gemm_small_loads_c(s, c) ? 3 : 2) : 0;
+  if (c.store == GemmSmallStore::bulk) ++copies;
+  return c.matrices_per_block * copies * engine;
+}
+
 // Tiles on their way while a block computes.
 int tiles_ahead(const GemmSmallConfig& c) {
   const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
@@ -185,7 +217,7 @@ int tiles_ahead(const GemmSmallConfig& c) {
 double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
   const int bytes = static_cast<int>(size_bytes(dtype));
-  const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
+  const double memory = c.matrices_per_block * moved_bytes(typical(s), bytes) / bandwidth;
   const Turn one = cost_of_turn(s, c, cost);
   const int blocks = gemm_small_blocks(s, c, dtype, limits);
   if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {
@@ -200,9 +232,9 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   // Measured: kernels that keep shared memory busy for nine tenths of the time still reach the memory's
   // bound.
   constexpr double sharpness = 10;
-  const double all = std::pow(
-      std::pow(memory, sharpness) + std::pow(one.computing, sharpness) + std::pow(waiting, sharpness),
-      1 / sharpness);
+  const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
+                                  std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
+                              1 / sharpness);
   const double unsteady = tiles_ahead(c) == 0 ? 0.98 : 1;  // then only other blocks keep the memory busy
   return memory / all * share_left_by_splits(s, c, bytes) * unsteady;
 }

@@ -37,6 +37,11 @@ struct GemmSmallProduct {
   int tile_m;
   int tile_n;
   T sum[C.thread_n][C.thread_m];
+  // Where matrices lie apart in global memory, the old C is asked for before anything is multiplied, all of
+  // it at once: read when it is needed, each element would wait for the one before to be stored.
+  static constexpr bool reads_early =
+      S.reads_c && !gemm_small_loads_c(S, C) && gemm_small_has(S, GemmSmallStep::pointer);
+  T old[reads_early ? C.thread_n : 1][reads_early ? C.thread_m : 1];
 
   __device__ __forceinline__ GemmSmallProduct(const Sizes& all_sizes, int tile)
       : sizes(all_sizes), tile_m(tile % all_sizes.tiles_m), tile_n(tile / all_sizes.tiles_m) {
@@ -119,6 +124,16 @@ struct GemmSmallProduct {
                            gemm_small_pack_limit(bytes, sizeof(T)));
   }
 
+  template <class From>
+  __device__ __forceinline__ void read_old(From from, T beta) {
+    const bool adds = !S.scalars_vary || !is_zero(beta);
+#pragma unroll
+    for (int j = 0; j < C.thread_n; ++j)
+#pragma unroll
+      for (int i = 0; i < C.thread_m; ++i)
+        old[j][i] = adds && has_row(i) && has_column(j) ? *from.at(row(i), column(j)) : zero<T>();
+  }
+
   // to = alpha sum + beta from; `from` and `to` are one C in shared memory or in global memory.
   template <class From, class To>
   __device__ __forceinline__ void finish(From from, To to, T alpha, T beta) const {
@@ -130,16 +145,18 @@ struct GemmSmallProduct {
 #pragma unroll
       for (int i = 0; i < C.thread_m; i += pack) {
         if (!has_row(i)) continue;
-        Pack<T, pack> old{};
-        if constexpr (S.reads_c)
-          if (adds) old = *reinterpret_cast<const Pack<T, pack>*>(from.at(row(i), column(j)));
+        Pack<T, pack> before{};
+        if constexpr (reads_early)
+          before.item[0] = old[j][i];
+        else if constexpr (S.reads_c)
+          if (adds) before = *reinterpret_cast<const Pack<T, pack>*>(from.at(row(i), column(j)));
         Pack<T, pack> result;
 #pragma unroll
         for (int e = 0; e < pack; ++e) {
           T value = zero<T>();
           if (scales) multiply_add(value, alpha, sum[j][i + e]);
           if constexpr (S.reads_c)
-            if (adds) multiply_add(value, beta, old.item[e]);
+            if (adds) multiply_add(value, beta, before.item[e]);
           result.item[e] = value;
         }
         *reinterpret_cast<Pack<T, pack>*>(to.at(row(i), column(j))) = result;

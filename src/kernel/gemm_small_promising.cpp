@@ -3,6 +3,7 @@
 // of the forecast.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "kernel/gemm_small.hpp"
 
@@ -120,31 +121,38 @@ class Shortlist {
           c.stages = direct ? 1 : filling.stages;
           c.persistent = c.stages > 1 || problem_count_ == 0;
           for (const bool whole_sectors : {true, false})
-            if (fill_block(c, s_, element_bytes_, filling, whole_sectors)) rank(c, cost, way.worth);
+            if (fill_block(c, s_, element_bytes_, filling, whole_sectors)) rank_all(c, cost, way.worth);
         }
       }
     }
   }
 
-  // Few of each thread tile and of each ring, so that a short list still holds different ones.
+  // Few of each thread tile and of each ring, so that a short list still holds different ones; of pointer
+  // batches few of each way in and out instead.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    constexpr int most_per_tile = 4;
-    const std::size_t most_per_ring = std::max<std::size_t>(2, count / 4);
-    std::map<std::pair<int, int>, int> of_tile;
-    std::map<std::pair<int, GemmSmallRefill>, std::size_t> of_ring;
+    // Of pointer batches the best way in and out is the least certain.
+    const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
+    const std::size_t most_per_tile = by_pointer ? 2 : 4;
+    const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
+    using Group = std::tuple<int, int, int>;
+    std::map<std::pair<Group, std::pair<int, int>>, std::size_t> of_tile;
+    std::map<Group, std::size_t> of_group;
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      int& tiles = of_tile[{config.thread_m, config.thread_n}];
-      std::size_t& rings = of_ring[{config.stages, config.refill}];
-      if (tiles == most_per_tile || rings == most_per_ring || !space_.contains(config) ||
+      const Group way{int(config.load), int(config.store), int(config.c_direct)};
+      const Group ring{config.stages, int(config.refill), 0};
+      const Group group = by_pointer ? way : ring;
+      std::size_t& tiles = of_tile[{by_pointer ? way : Group{}, {config.thread_m, config.thread_n}}];
+      std::size_t& groups = of_group[group];
+      if (tiles == most_per_tile || groups == most_per_group || !space_.contains(config) ||
           std::find(configs.begin(), configs.end(), config) != configs.end())
         continue;
       configs.push_back(config);
       ++tiles;
-      ++rings;
+      ++groups;
     }
     return configs;
   }
@@ -164,6 +172,21 @@ class Shortlist {
     return space_.contains(c);
   }
 
+  // A config, and what differs from it only where sizes vary: blocks that are handed out as others end, which
+  // evens out how long their problems take, and registers for as many blocks as the memory of a
+  // multiprocessor holds, since each block is a warp or two.
+  void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
+    rank(c, cost, worth);
+    if (!s_.sizes_vary) return;
+    const int blocks = limits_.shared_bytes_per_multiprocessor /
+                       (gemm_small_memory(s_, c, element_bytes_).total_bytes + limits_.shared_bytes_reserved);
+    for (const int asked : {12, 16, 24})
+      if (asked <= blocks && asked * c.threads <= limits_.threads_per_multiprocessor) c.blocks_per_sm = asked;
+    if (c.blocks_per_sm != 0) rank(c, cost, worth);
+    if (c.stages > 1) return;
+    c.persistent = !c.persistent;
+    rank(c, cost, worth);
+  }
   void rank(const GemmSmallConfig& c, const GemmSmallCost& cost, double worth) {
     if (busy_share(s_, c) < 0.6 && problem_count_ == 0) return;
     if (gemm_small_memory(s_, c, element_bytes_).total_bytes > limits_.shared_bytes_per_block) return;

@@ -91,6 +91,8 @@ std::string run_once(const bench::SmallBatch& batch, const bench::SmallData<T>& 
   launch.shared_bytes = static_cast<unsigned>(gemm_small_memory(S, C, sizeof(D)).total_bytes);
   launch.copies = copies;
   launch.global = {a.region(), b.region(), c.region()};
+  for (const auto& array : addresses) launch.global.push_back(array.region());
+  for (const auto& array : sizes) launch.global.push_back(array.region());
   const std::string fault = run(launch, [&] { gemm_small<D, S, C>(args); });
   if (!fault.empty()) return fault;
   return data.compare(c.values(), batch.by_pointer() ? info.values() : std::vector<int>()).fault;
