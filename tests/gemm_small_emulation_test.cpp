@@ -352,7 +352,13 @@ TEST(GemmSmallEmulation, VaryingSizes) {
                                  .stages = 3,
                                  .c_direct = true}>(one);
   }
-  one.gaps = false;
+}
+
+TEST(GemmSmallEmulation, VaryingSizesOfTransposedMatrices) {
+  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
+  one.smallest = 0;
+  one.faults = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   constexpr GemmSmallShape transposed{.m = 9,
                                       .n = 8,
                                       .k = 7,
@@ -364,6 +370,14 @@ TEST(GemmSmallEmulation, VaryingSizes) {
                                       .sizes_vary = true,
                                       .align_bytes = 8};
   one.problem.op_a = one.problem.op_b = Op::trans;
+  expect_right<double, transposed,
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 32,
+                               .thread_m = 4,
+                               .thread_n = 3,
+                               .load = L::async,
+                               .store = O::direct,
+                               .stages = 2}>(one);
   expect_right<double, transposed,
                GemmSmallConfig{.matrices_per_block = 1,
                                .threads = 32,

@@ -166,6 +166,14 @@ constexpr GemmSmallUnit gemm_small_unit(int unit, int lanes, int tiles) {
   return {unit / (lanes * tiles) * lanes + rest % lanes, rest / lanes};
 }
 
+// With thread tiles half as high and as wide, for problems of varying sizes that leave most of a warp idle
+// else.
+constexpr GemmSmallConfig gemm_small_halved(GemmSmallConfig c) {
+  c.thread_m = ceil_div(c.thread_m, 2);
+  c.thread_n = ceil_div(c.thread_n, 2);
+  return c;
+}
+
 // Elements that lie side by side in memory, belong to one thread and are moved by one instruction: rows of A
 // and C, columns of a transposed B, and k steps where an operand is stored with k running fastest.
 struct GemmSmallPacks {

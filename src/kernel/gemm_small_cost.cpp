@@ -87,19 +87,26 @@ void move_results(Warp& warp) {
       });
 }
 
-// What stands for the problems of a batch: where sizes vary the mean of their squares is taken to be two
-// fifths of the largest, as it is for sizes drawn evenly.
-GemmSmallShape typical(GemmSmallShape s) {
-  const auto mean = [&](int size) { return s.sizes_vary ? ceil_div(size * 5, 8) : size; };
-  s.m = mean(s.m);
-  s.n = mean(s.n);
-  s.k = mean(s.k);
+// Sizes that stand for those of a batch where they vary: quarters of the largest. Odd ones, since most sizes
+// do not put all columns into the same banks.
+constexpr int quarters = 4;
+GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
+  const auto part = [&](int size) { return (ceil_div(size * quarter, quarters) - 1) / 2 * 2 + 1; };
+  s.m = part(s.m);
+  s.n = part(s.n);
+  s.k = part(s.k);
   return s;
 }
 
 // Bytes of a problem's operands that a launch moves.
-double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+double bytes_of_sizes(const GemmSmallShape& s, int element_bytes) {
   return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
+}
+double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+  if (!s.sizes_vary) return bytes_of_sizes(s, element_bytes);
+  double sum = 0;
+  for (int q = 1; q <= quarters; ++q) sum += bytes_of_sizes(of_quarter(s, q), element_bytes);
+  return sum / quarters;
 }
 
 // Pieces of 16 bytes of a pointer batch's problem that threads copy, if they do.
@@ -109,27 +116,19 @@ double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int elem
   return elements * element_bytes / 16;
 }
 
-}  // namespace
-
-double GemmSmallCost::cycles() const {
-  const double most = std::max({shared, issue, multiply});
-  return most + 0.1 * (shared + issue + multiply - most);
-}
-
-GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig& c, DType dtype) {
-  const GemmSmallShape s = typical(shape);
+GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const int bytes = static_cast<int>(size_bytes(dtype));
   const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
   read_operands(warp);
   move_results(warp);
-  // Per problem; a problem with a size of its own has warps of its own.
+  // Per problem; a problem with a size of its own has a warp of its own.
   const double warps = s.sizes_vary ? ceil_div(tiles, 32) : double(tiles) / warp.width;
   const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
   const bool wide = dtype == DType::f64 || dtype == DType::c128;
   GemmSmallCost cost;
   // Copies in and out pass through shared memory once, 128 bytes per wavefront.
-  const double moved = moved_bytes(s, bytes);
+  const double moved = bytes_of_sizes(s, bytes);
   cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
   cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
   // The fixed part: finding the unit's place, and its loop.
@@ -137,6 +136,37 @@ GemmSmallCost gemm_small_cost(const GemmSmallShape& shape, const GemmSmallConfig
   constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
   cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
   return cost;
+}
+
+// Sizes that vary: a warp's own. Counted in the code for one 4 x 4 thread tile: 6 more instructions per value
+// of k, 10 for each element that is read and stored, and 250 for a problem, whatever its size.
+GemmSmallCost cost_of_quarters(const GemmSmallShape& s, GemmSmallConfig c, DType dtype) {
+  c.matrices_per_block = 1;
+  GemmSmallCost sum;
+  for (int q = 1; q <= quarters; ++q) {
+    const GemmSmallShape part = of_quarter(s, q);
+    const GemmSmallConfig half = gemm_small_halved(c);
+    const bool halves = gemm_small_tiles_m(part, half) * gemm_small_tiles_n(part, half) <= 32;
+    const GemmSmallConfig& used = halves ? half : c;
+    const GemmSmallCost one = cost_of_sizes(part, used, dtype);
+    const int rounds = ceil_div(gemm_small_tiles_m(part, used) * gemm_small_tiles_n(part, used), 32);
+    sum.shared += one.shared / quarters;
+    sum.multiply += one.multiply / quarters;
+    sum.issue +=
+        (one.issue + (rounds * (6.0 * part.k + 10.0 * used.thread_m * used.thread_n) + 250) / 4) / quarters;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double GemmSmallCost::cycles() const {
+  const double most = std::max({shared, issue, multiply});
+  return most + 0.1 * (shared + issue + multiply - most);
+}
+
+GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  return s.sizes_vary ? cost_of_quarters(s, c, dtype) : cost_of_sizes(s, c, dtype);
 }
 
 int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
@@ -217,7 +247,7 @@ int tiles_ahead(const GemmSmallConfig& c) {
 double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
   const int bytes = static_cast<int>(size_bytes(dtype));
-  const double memory = c.matrices_per_block * moved_bytes(typical(s), bytes) / bandwidth;
+  const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
   const Turn one = cost_of_turn(s, c, cost);
   const int blocks = gemm_small_blocks(s, c, dtype, limits);
   if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {

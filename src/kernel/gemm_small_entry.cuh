@@ -65,20 +65,28 @@ __device__ __forceinline__ long long gemm_small_group(const GemmSmallArgs<T>& ar
 
 // Minus the number of the first bad argument of Batched BLAS (m is 3, ldc 13), 0 where the sizes are good, 1
 // where another launch takes the problem.
+template <GemmSmallShape S, class Int, class T>
+__device__ __forceinline__ int gemm_small_code_of(const GemmSmallArgs<T>& args, Int m, Int n, Int k, Int lda,
+                                                  Int ldb, Int ldc) {
+  constexpr Int most = 2147483647;
+  if (m < 0) return -3;
+  if (n < 0) return -4;
+  if (k < 0) return -5;
+  const Int largest = m > n ? (m > k ? m : k) : (n > k ? n : k);
+  if (args.above > 0 && largest <= args.above) return 1;
+  if (m > S.m || n > S.n || k > S.k) return !args.last ? 1 : m > S.m ? -3 : n > S.n ? -4 : -5;
+  const Int rows_a = S.trans_a ? k : m, rows_b = S.trans_b ? n : k;
+  if (lda < 1 || lda < rows_a || lda > most) return -8;
+  if (ldb < 1 || ldb < rows_b || ldb > most) return -10;
+  if (ldc < 1 || ldc < m || ldc > most) return -13;
+  return 0;
+}
+// A warp judges a problem for every one it multiplies: half the instructions where all sizes fit 32 bits.
 template <GemmSmallShape S, class T>
 __device__ __forceinline__ int gemm_small_size_code(const GemmSmallArgs<T>& args, const GemmSmallSizes& s) {
-  constexpr long long most = 2147483647;
-  if (s.m < 0) return -3;
-  if (s.n < 0) return -4;
-  if (s.k < 0) return -5;
-  const long long largest = s.m > s.n ? (s.m > s.k ? s.m : s.k) : (s.n > s.k ? s.n : s.k);
-  if (args.above > 0 && largest <= args.above) return 1;
-  if (s.m > S.m || s.n > S.n || s.k > S.k) return !args.last ? 1 : s.m > S.m ? -3 : s.n > S.n ? -4 : -5;
-  const long long rows_a = S.trans_a ? s.k : s.m, rows_b = S.trans_b ? s.n : s.k;
-  if (s.lda < 1 || s.lda < rows_a || s.lda > most) return -8;
-  if (s.ldb < 1 || s.ldb < rows_b || s.ldb > most) return -10;
-  if (s.ldc < 1 || s.ldc < s.m || s.ldc > most) return -13;
-  return 0;
+  if (((s.m | s.n | s.k | s.lda | s.ldb | s.ldc) >> 31) != 0)
+    return gemm_small_code_of<S, long long>(args, s.m, s.n, s.k, s.lda, s.ldb, s.ldc);
+  return gemm_small_code_of<S, int>(args, int(s.m), int(s.n), int(s.k), int(s.lda), int(s.ldb), int(s.ldc));
 }
 
 // What the arrays of the launch hold for a problem, each value by `bring(to, from)`.

@@ -111,7 +111,7 @@ class Shortlist {
       const bool shifts = c.load != GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::packed);
       c.shift_bytes = shifts ? 128 : 16;
       const bool direct = c.load == GemmSmallLoad::direct;
-      if (!allowed(c)) continue;
+      if (!allowed(c) || reads_too_often(c)) continue;
       const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
       for (const auto refill : {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once}) {
         if (c.store != GemmSmallStore::bulk && refill != GemmSmallRefill::late) continue;
@@ -132,7 +132,8 @@ class Shortlist {
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    // Of pointer batches the best way in and out is the least certain.
+    // Of pointer batches the best way in and out is the least certain, and of varying sizes, which leave one
+    // way, how its blocks follow one another.
     const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
     const std::size_t most_per_tile = by_pointer ? 2 : 4;
     const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
@@ -142,7 +143,8 @@ class Shortlist {
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      const Group way{int(config.load), int(config.store), int(config.c_direct)};
+      const Group way = s_.sizes_vary ? Group{config.stages, config.persistent, config.c_direct}
+                                      : Group{int(config.load), int(config.store), config.c_direct};
       const Group ring{config.stages, int(config.refill), 0};
       const Group group = by_pointer ? way : ring;
       std::size_t& tiles = of_tile[{by_pointer ? way : Group{}, {config.thread_m, config.thread_n}}];
@@ -163,6 +165,12 @@ class Shortlist {
     GemmSmallConfig config;
   };
 
+  // Of larger matrices by pointer every thread would read rows and columns one element at a time.
+  bool reads_too_often(const GemmSmallConfig& c) const {
+    constexpr int most = 8;
+    return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
+           limits_.compute_capability >= 80;
+  }
   // Whether the shape and the device know this way at all, tried with the smallest block.
   bool allowed(GemmSmallConfig c) const {
     c.matrices_per_block = gemm_small_tile_counts(s_).front();
@@ -172,18 +180,19 @@ class Shortlist {
     return space_.contains(c);
   }
 
-  // A config, and what differs from it only where sizes vary: blocks that are handed out as others end, which
-  // evens out how long their problems take, and registers for as many blocks as the memory of a
-  // multiprocessor holds, since each block is a warp or two.
+  // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
+  // take unequal times, which blocks that are handed out as others end even out.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
+    const int words = element_bytes_ / 4, addresses = 32;
+    const int needed = gemm_small_registers(c, dtype_) + addresses +
+                       (c.c_direct ? c.thread_m * c.thread_n * words : 0);  // the old C, asked for early
+    if (s_.sizes_vary)
+      for (const int asked : {8, 12, 16, 20})
+        if (asked <= gemm_small_blocks(s_, c, dtype_, limits_) &&
+            asked * needed * c.threads <= limits_.registers_per_multiprocessor)
+          c.blocks_per_sm = asked;
     rank(c, cost, worth);
-    if (!s_.sizes_vary) return;
-    const int blocks = limits_.shared_bytes_per_multiprocessor /
-                       (gemm_small_memory(s_, c, element_bytes_).total_bytes + limits_.shared_bytes_reserved);
-    for (const int asked : {12, 16, 24})
-      if (asked <= blocks && asked * c.threads <= limits_.threads_per_multiprocessor) c.blocks_per_sm = asked;
-    if (c.blocks_per_sm != 0) rank(c, cost, worth);
-    if (c.stages > 1) return;
+    if (!s_.sizes_vary || c.stages > 1) return;
     c.persistent = !c.persistent;
     rank(c, cost, worth);
   }

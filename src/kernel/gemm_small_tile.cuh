@@ -309,8 +309,8 @@ struct GemmSmallTile {
                                  S.sizes_vary ? rows : o.ld, lanes};
   }
 
-  // One thread tile of problem q of a tile.
-  template <class Sizes>
+  // One thread tile of problem q of a tile, of the height and width of P.
+  template <GemmSmallConfig P, class Sizes>
   __device__ __forceinline__ void compute(long long tile, Place place, int q, int thread_tile, const Sizes& z,
                                           const Entry& e, const GemmSmallSizes& own, int shift_a, int shift_b,
                                           int shift_c) const {
@@ -318,7 +318,7 @@ struct GemmSmallTile {
     const T alpha = gemm_small_alpha(args, S.scalars_vary, problem);
     const T beta = gemm_small_beta(args, S.scalars_vary, problem);
     const auto out = in_global<c>(problem, e, own);
-    GemmSmallProduct<T, S, C, Sizes> product(z, thread_tile);
+    GemmSmallProduct<T, S, P, Sizes> product(z, thread_tile);
     if constexpr (product.reads_early) product.read_old(out, beta);
     if constexpr (S.k > 0) {
       if (!has_entries || e.a != nullptr) {
@@ -345,6 +345,14 @@ struct GemmSmallTile {
     own = entries().own_sizes(place.entries, q);
     return entry(place, q);
   }
+  // A problem of a size of its own, by one warp.
+  template <GemmSmallConfig P>
+  __device__ __forceinline__ void multiply_own(long long tile, Place place, int q, const Entry& e,
+                                               const GemmSmallSizes& own) const {
+    const GemmSmallOwnSizes<P> z(own);
+    for (int t = threadIdx.x % 32; t < z.tiles_m * z.tiles_n; t += 32)
+      compute<P>(tile, place, q, t, z, e, own, 0, 0, 0);
+  }
   __device__ __forceinline__ void multiply(long long tile, Place place) const {
     const int here = problems(tile);
     const int shift_a = shift<a>(tile), shift_b = shift<b>(tile), shift_c = shift<c>(tile);
@@ -353,9 +361,12 @@ struct GemmSmallTile {
       for (int q = threadIdx.x / 32; q < here; q += C.threads / 32) {
         const Entry e = read_entry(tile, place, q, own);
         if (e.c == nullptr) continue;
-        const GemmSmallOwnSizes<C> z(own);
-        for (int t = threadIdx.x % 32; t < z.tiles_m * z.tiles_n; t += 32)
-          compute(tile, place, q, t, z, e, own, shift_a, shift_b, shift_c);
+        constexpr GemmSmallConfig half = gemm_small_halved(C);
+        const GemmSmallOwnSizes<half> halved(own);
+        if (half != C && halved.tiles_m * halved.tiles_n <= 32)
+          multiply_own<half>(tile, place, q, e, own);
+        else
+          multiply_own<C>(tile, place, q, e, own);
       }
     } else {
       constexpr GemmSmallFixedSizes<S, C> z{};
@@ -366,7 +377,7 @@ struct GemmSmallTile {
         if (interleaved && u.q >= here) continue;
         const Entry e = read_entry(tile, place, u.q, own);
         if (has_entries && e.c == nullptr) continue;
-        compute(tile, place, u.q, u.tile, z, e, own, shift_a, shift_b, shift_c);
+        compute<C>(tile, place, u.q, u.tile, z, e, own, shift_a, shift_b, shift_c);
       }
     }
   }
