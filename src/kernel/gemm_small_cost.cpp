@@ -213,10 +213,11 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
   double waits = 0;
   // For the addresses, where no earlier tile of the block has brought them.
   if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
-  if (s.reads_c && c.c_direct) waits += latency / 2;
   if (c.load == GemmSmallLoad::direct) waits += latency;
-  return {c.matrices_per_block * cost.cycles() * busy,
-          c.matrices_per_block * cost.issue * 4 * busy / warps * 2 + turn + waits};
+  const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * 2;
+  // The old C is on its way while the block multiplies.
+  if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
+  return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
 }
 
 // Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors

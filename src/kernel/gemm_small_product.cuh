@@ -37,10 +37,9 @@ struct GemmSmallProduct {
   int tile_m;
   int tile_n;
   T sum[C.thread_n][C.thread_m];
-  // Where matrices lie apart in global memory, the old C is asked for before anything is multiplied, all of
-  // it at once: read when it is needed, each element would wait for the one before to be stored.
-  static constexpr bool reads_early =
-      S.reads_c && !gemm_small_loads_c(S, C) && gemm_small_has(S, GemmSmallStep::pointer);
+  // An old C that was not staged is asked for before anything is multiplied, all of it at once: read when it
+  // is needed, each element would wait for the one before to be stored.
+  static constexpr bool reads_early = S.reads_c && !gemm_small_loads_c(S, C);
   T old[reads_early ? C.thread_n : 1][reads_early ? C.thread_m : 1];
 
   __device__ __forceinline__ GemmSmallProduct(const Sizes& all_sizes, int tile)
@@ -182,13 +181,19 @@ struct GemmSmallProduct {
 
   template <class From>
   __device__ __forceinline__ void read_old(From from, T beta) {
+    constexpr int pack = c_pack();
     const bool adds = !S.scalars_vary || !is_zero(beta);
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j) {
       const auto* const in_column = column_of(from, j);
 #pragma unroll
-      for (int i = 0; i < C.thread_m; ++i)
-        old[j][i] = adds && has_row(i) && has_column(j) ? *place_of(from, in_column, i, j) : zero<T>();
+      for (int i = 0; i < C.thread_m; i += pack) {
+        Pack<T, pack> before{};
+        if (adds && has_row(i) && has_column(j))
+          before = *reinterpret_cast<const Pack<T, pack>*>(place_of(from, in_column, i, j));
+#pragma unroll
+        for (int e = 0; e < pack; ++e) old[j][i + e] = before.item[e];
+      }
     }
   }
 
@@ -206,10 +211,12 @@ struct GemmSmallProduct {
       for (int i = 0; i < C.thread_m; i += pack) {
         if (!has_row(i)) continue;
         Pack<T, pack> before{};
-        if constexpr (reads_early)
-          before.item[0] = old[j][i];
-        else if constexpr (S.reads_c)
+        if constexpr (reads_early) {
+#pragma unroll
+          for (int e = 0; e < pack; ++e) before.item[e] = old[j][i + e];
+        } else if constexpr (S.reads_c) {
           if (adds) before = *reinterpret_cast<const Pack<T, pack>*>(place_of(from, in_from, i, j));
+        }
         Pack<T, pack> result;
 #pragma unroll
         for (int e = 0; e < pack; ++e) {

@@ -2,8 +2,8 @@
 // crossed with thread tiles and with blocks that did well on the first device this was tuned on, in the order
 // of the forecast.
 #include <algorithm>
+#include <array>
 #include <map>
-#include <tuple>
 
 #include "kernel/gemm_small.hpp"
 
@@ -135,19 +135,22 @@ class Shortlist {
     // Of pointer batches the best way in and out is the least certain, and of varying sizes, which leave one
     // way, how its blocks follow one another.
     const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
-    const std::size_t most_per_tile = by_pointer ? 2 : 4;
+    const bool of_one_size = by_pointer && !s_.sizes_vary;
     const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
-    using Group = std::tuple<int, int, int>;
+    const std::size_t most_per_tile = s_.sizes_vary ? std::max<std::size_t>(2, count / 8)
+                                      : by_pointer  ? 2
+                                                    : 4;
+    using Group = std::array<int, 4>;
     std::map<std::pair<Group, std::pair<int, int>>, std::size_t> of_tile;
     std::map<Group, std::size_t> of_group;
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      const Group way = s_.sizes_vary ? Group{config.stages, config.persistent, config.c_direct}
-                                      : Group{int(config.load), int(config.store), config.c_direct};
-      const Group ring{config.stages, int(config.refill), 0};
-      const Group group = by_pointer ? way : ring;
-      std::size_t& tiles = of_tile[{by_pointer ? way : Group{}, {config.thread_m, config.thread_n}}];
+      const Group blocks{config.stages, config.matrices_per_block, config.persistent, config.c_direct};
+      const Group way{int(config.load), int(config.store), config.c_direct};
+      const Group ring{config.stages, int(config.refill)};
+      const Group group = s_.sizes_vary ? blocks : by_pointer ? way : ring;
+      std::size_t& tiles = of_tile[{of_one_size ? group : Group{}, {config.thread_m, config.thread_n}}];
       std::size_t& groups = of_group[group];
       if (tiles == most_per_tile || groups == most_per_group || !space_.contains(config) ||
           std::find(configs.begin(), configs.end(), config) != configs.end())
