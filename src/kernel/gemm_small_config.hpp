@@ -122,9 +122,12 @@ constexpr GemmSmallOperand gemm_small_operand(GemmSmallStep step, int rows, int 
     o.ld = ld;
     o.elements = ld * columns;
   }
-  if (step == GemmSmallStep::pointer) {  // each matrix begins at a piece of 16 bytes
+  if (step == GemmSmallStep::pointer) {
     o.contiguous = ld == rows;
-    o.elements = gemm_small_rounded(o.elements * element_bytes, 16) / element_bytes;
+    // Each matrix begins at a piece of 16 bytes. Larger ones, which bulk copies are for, begin at a sector: a
+    // copy whose ends lie differently within a sector fetches sectors twice.
+    const int bytes = o.elements * element_bytes;
+    o.elements = gemm_small_rounded(bytes, bytes > 256 ? 32 : 16) / element_bytes;
   }
   return o;
 }
