@@ -2,6 +2,7 @@
 #include "gemm_small_cases.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tilewright::bench {
 namespace {
@@ -48,11 +49,24 @@ std::int64_t block_for(DType dtype, int n) {
   return block;
 }
 
+// Sizes in the order of measuring: of pointer batches first those that tell most, in case time runs out.
+// Matrices below and above what a bulk copy is worth, whole pieces and ends, and each as large as it gets.
+std::vector<std::vector<int>> parts_of(const std::string& group, const CaseOptions& o) {
+  std::vector<std::vector<int>> parts(2);
+  const int telling[] = {7, 16, 4, 31, 12, 8, 15, 25};
+  if (group == "pointer") std::copy(std::begin(telling), std::end(telling), std::back_inserter(parts[0]));
+  std::erase_if(parts[0], [&](int n) { return n < o.first || n > o.last; });
+  for (int n = o.first; n <= o.last; ++n)
+    if (std::find(parts[0].begin(), parts[0].end(), n) == parts[0].end()) parts[1].push_back(n);
+  return parts;
+}
+
 void squares(std::vector<NamedCase>& list, const std::string& group, const CaseOptions& o) {
   const auto each = [&](auto&& make) {
     for (const int beta : o.betas)
-      for (const DType dtype : o.dtypes)
-        for (int n = o.first; n <= o.last; ++n) list.push_back({group, make(dtype, n, beta)});
+      for (const auto& part : parts_of(group, o))
+        for (const DType dtype : o.dtypes)
+          for (const int n : part) list.push_back({group, make(dtype, n, beta)});
   };
   if (group == "strided" || group == "large")
     each([&](DType dtype, int n, int beta) {

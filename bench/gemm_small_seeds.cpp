@@ -22,10 +22,10 @@ std::vector<GemmSmallConfig> Seeds::of(const GemmProblem& p) const {
   for (const Seed& seed : seeds_) {
     const GemmProblem& q = seed.problem;
     if (q.dtype != p.dtype || q.op_a != p.op_a || q.op_b != p.op_b || q.m != p.m || q.n != p.n ||
-        q.k != p.k || q.layout != Layout::strided || p.layout != Layout::strided || q.beta != p.beta)
+        q.k != p.k || q.layout != p.layout || q.beta != p.beta)
       continue;
     configs.push_back(seed.config);
-    if (seed.config.load == GemmSmallLoad::direct) continue;
+    if (seed.config.load == GemmSmallLoad::direct || p.layout != Layout::strided) continue;
     configs.push_back(seed.config);
     configs.back().shift_bytes = 128;
   }

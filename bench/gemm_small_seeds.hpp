@@ -14,8 +14,8 @@ class Seeds {
   // JSON lines; "" = none. Lines without a problem and a config are passed over.
   explicit Seeds(const std::string& path);
 
-  // Of strided problems with the same type, operations and sizes: each as it is, and with its tiles lying as
-  // they lie in lines of memory.
+  // Of problems with the same layout, type, operations and sizes: each as it is, and of strided ones also
+  // with its tiles lying as they lie in lines of memory.
   std::vector<GemmSmallConfig> of(const GemmProblem& problem) const;
 
  private:

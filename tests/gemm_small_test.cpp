@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -122,18 +123,41 @@ TEST(GemmSmall, FewProblemsGetManyBlocks) {
 }
 
 TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
+  const auto expect_legal = [](const GemmProblem& p, const GpuLimits& limits, std::size_t count) {
+    const GemmSmallShape shape = gemm_small_shape(p);
+    const auto space = gemm_small_space(shape, p.dtype, limits);
+    const GemmSmallConfig config = gemm_small_default(shape, p.dtype, limits);
+    for (const auto& reason : space.explain(config))
+      ADD_FAILURE() << to_string(p) << " " << describe(config) << ": " << reason;
+    for (const auto& one : gemm_small_promising(shape, p.dtype, limits, count))
+      EXPECT_TRUE(space.contains(one));
+  };
   for (const int capability : {75, 80, 90})
     for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
       for (const int n : {1, 2, 3, 7, 8, 13, 16, 25, 31, 32, 48, 64}) {
-        const GpuLimits limits = fictional(capability);
-        const GemmSmallShape shape = gemm_small_shape(strided(dtype, n, n, n));
-        const auto space = gemm_small_space(shape, dtype, limits);
-        const GemmSmallConfig config = gemm_small_default(shape, dtype, limits);
-        for (const auto& reason : space.explain(config))
-          ADD_FAILURE() << n << " " << describe(config) << ": " << reason;
-        for (const auto& one : gemm_small_promising(shape, dtype, limits, 40))
-          EXPECT_TRUE(space.contains(one));
+        GemmProblem p = strided(dtype, n, n, n);
+        expect_legal(p, fictional(capability), 40);
+        if (n > 16) continue;
+        p.stride_a = p.stride_b = p.stride_c = 0;
+        for (const Layout layout : {Layout::pointer, Layout::variable}) {
+          p.layout = layout;
+          expect_legal(p, fictional(capability), 16);
+        }
       }
+}
+
+// A bulk copy costs the same for every matrix, so small ones must also be tried by copies of all threads.
+TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
+  for (const int n : {4, 7, 16}) {
+    GemmProblem p = strided(DType::f32, n, n, n);
+    p.layout = Layout::pointer;
+    p.stride_a = p.stride_b = p.stride_c = 0;
+    std::map<GemmSmallLoad, int> ways;
+    for (const auto& c : gemm_small_promising(gemm_small_shape(p), DType::f32, fictional(90), 16))
+      ++ways[c.load];
+    EXPECT_GE(ways[GemmSmallLoad::async], 4) << n;
+    if (n > 4) EXPECT_GE(ways[GemmSmallLoad::bulk], 4) << n;
+  }
 }
 
 TEST(GemmSmall, ConstraintsSayWhy) {

@@ -19,7 +19,7 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles",
                 [](const C& c) { return c.persistent || c.stages == 1; });
-  space.axis(&C::blocks_per_sm, {0, 1, 2, 3, 4, 6, 8});
+  space.axis(&C::blocks_per_sm, {0, 1, 2, 3, 4, 6, 8, 12, 16, 20});
   space.require("the registers and threads of the blocks that are asked for exist", [=](const C& c) {
     return c.blocks_per_sm * c.threads <= limits.threads_per_multiprocessor &&
            c.blocks_per_sm * c.threads * gemm_small_registers(c, dtype) <=

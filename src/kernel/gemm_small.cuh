@@ -18,12 +18,13 @@ __global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const G
   // Phase 1: barriers, broadcast operands, and the first tiles on their way.
   if constexpr (C.load == GemmSmallLoad::bulk) {
     if (threadIdx.x == 0) {
-      for (int stage = 0; stage < C.stages; ++stage) barrier_init(all.barrier(stage), 1);
+      for (int stage = 0; stage < C.stages; ++stage) barrier_init(all.barrier(stage), Tile::arrivals);
       barrier_init_fence();
     }
     __syncwarp();
   }
   const long long step = gridDim.x;
+  all.read_first_entries(step);
   for (int stage = 0; stage < C.stages; ++stage)
     all.fill(blockIdx.x + stage * step, step, {stage, stage, stage});
   all.template keep<Tile::a>();
@@ -36,6 +37,7 @@ __global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const G
   bool may_refill = Tile::Place::refill_lag == 0;  // with a lag the first turn has no older stage to fill
   for (long long tile = blockIdx.x; all.first(tile) < args.count; tile += step) {
     all.wait(place.stage, parity);
+    if (may_refill) all.judge(tile + step * (C.stages - Tile::Place::refill_lag), place.refilled());
     all.multiply(tile, place);
     all.turn(tile, step, place, may_refill);
     may_refill = true;

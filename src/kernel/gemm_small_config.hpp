@@ -122,9 +122,12 @@ constexpr GemmSmallOperand gemm_small_operand(GemmSmallStep step, int rows, int 
     o.ld = ld;
     o.elements = ld * columns;
   }
-  if (step == GemmSmallStep::pointer) {  // each matrix begins at a piece of 16 bytes
+  if (step == GemmSmallStep::pointer) {
     o.contiguous = ld == rows;
-    o.elements = gemm_small_rounded(o.elements * element_bytes, 16) / element_bytes;
+    // Each matrix begins at a piece of 16 bytes. Larger ones, which bulk copies are for, begin at a sector: a
+    // copy whose ends lie differently within a sector fetches sectors twice.
+    const int bytes = o.elements * element_bytes;
+    o.elements = gemm_small_rounded(bytes, bytes > 256 ? 32 : 16) / element_bytes;
   }
   return o;
 }
@@ -164,6 +167,14 @@ struct GemmSmallUnit {
 constexpr GemmSmallUnit gemm_small_unit(int unit, int lanes, int tiles) {
   const int rest = unit % (lanes * tiles);
   return {unit / (lanes * tiles) * lanes + rest % lanes, rest / lanes};
+}
+
+// With thread tiles half as high and as wide, for problems of varying sizes that leave most of a warp idle
+// else.
+constexpr GemmSmallConfig gemm_small_halved(GemmSmallConfig c) {
+  c.thread_m = ceil_div(c.thread_m, 2);
+  c.thread_n = ceil_div(c.thread_n, 2);
+  return c;
 }
 
 // Elements that lie side by side in memory, belong to one thread and are moved by one instruction: rows of A
@@ -233,11 +244,14 @@ constexpr int gemm_small_stages_c(GemmSmallShape s, GemmSmallConfig c) {
   if (c.refill != GemmSmallRefill::spare) return c.stages;
   return gemm_small_loads_c(s, c) || c.stages < 2 ? c.stages + 1 : 3;
 }
-// What is kept of each problem of a tile until its C has left, where it does not follow from its number.
+// What is kept of each problem where it does not follow from its number: addresses, and sizes where they
+// vary.
 constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
   if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
-  return s.sizes_vary ? 48 : 24;
+  return s.sizes_vary ? 72 : 24;
 }
+// Tiles of which entries are kept: those in the stages, and as many that will follow them.
+constexpr int gemm_small_entry_slots(GemmSmallConfig c) { return 2 * c.stages; }
 
 // Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
 // operands that are broadcast, barriers, entries. Thread tiles that stick out of a matrix read past it, hence
@@ -282,7 +296,7 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
       gemm_small_rounded(memory.b_offset + memory.b_bytes * b_count + (staged ? slack : 0), 128);
   memory.entry_offset = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
   memory.total_bytes =
-      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * (c.stages + 1);
+      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * gemm_small_entry_slots(c);
   return memory;
 }
 

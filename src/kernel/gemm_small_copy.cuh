@@ -55,12 +55,39 @@ __device__ __forceinline__ void columns_async(T* to, int rows, int columns, int 
   }
 }
 
-// A matrix of sizes known at run time only, one element at a time.
+// A matrix without gaps of a size known at run time only: pieces where it begins at one, and elements.
+template <class T>
+__device__ __forceinline__ void matrix_async(T* to, const T* from, int count, int thread, int threads) {
+  constexpr int piece = 16 / sizeof(T);
+  const int whole = at_piece(from) ? count / piece * piece : 0;
+  for (int e = thread * piece; e < whole; e += threads * piece) copy_async<16>(to + e, from + e);
+  for (int e = whole + thread; e < count; e += threads) copy_async<int(sizeof(T))>(to + e, from + e);
+}
+
+// The same with gaps, which are left out. The place of an element follows from that of the last one without a
+// division, which would take longer than the copy.
 template <class T>
 __device__ __forceinline__ void elements_async(T* to, const T* from, int rows, int columns, long long ld,
                                                int thread, int threads) {
-  for (int e = thread; e < rows * columns; e += threads)
-    copy_async<int(sizeof(T))>(to + e, from + e / rows * ld + e % rows);
+  int row = thread, column = 0;
+  for (int e = thread; e < rows * columns; e += threads, row += threads) {
+    for (; row >= rows; row -= rows) ++column;
+    copy_async<int(sizeof(T))>(to + e, from + column * ld + row);
+  }
+}
+
+// A whole matrix by one thread: pieces by a bulk copy, and what fills none by copies that arrive at the
+// barrier by themselves (copy_async_arrive). Returns the bytes that the copy engine will report.
+template <class T>
+__device__ __forceinline__ unsigned matrix_bulk(T* to, const T* from, int count,
+                                                unsigned long long* barrier) {
+  constexpr int piece = 16 / sizeof(T);
+  const int whole = at_piece(from) ? count / piece * piece : 0;
+  const unsigned bytes = static_cast<unsigned>(whole) * static_cast<unsigned>(sizeof(T));
+  if (whole > 0) bulk_load(to, from, bytes, barrier);
+#pragma unroll 1
+  for (int e = whole; e < count; ++e) copy_async<int(sizeof(T))>(to + e, from + e);
+  return bytes;
 }
 
 // A run by one bulk copy of whole pieces. Elements at both ends that share a piece with others come along

@@ -87,9 +87,75 @@ void move_results(Warp& warp) {
       });
 }
 
+// Sizes that stand for those of a batch where they vary: quarters of the largest. Odd ones, since most sizes
+// do not put all columns into the same banks.
+constexpr int quarters = 4;
+GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
+  const auto part = [&](int size) { return (ceil_div(size * quarter, quarters) - 1) / 2 * 2 + 1; };
+  s.m = part(s.m);
+  s.n = part(s.n);
+  s.k = part(s.k);
+  return s;
+}
+
 // Bytes of a problem's operands that a launch moves.
-double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+double bytes_of_sizes(const GemmSmallShape& s, int element_bytes) {
   return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
+}
+double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+  if (!s.sizes_vary) return bytes_of_sizes(s, element_bytes);
+  double sum = 0;
+  for (int q = 1; q <= quarters; ++q) sum += bytes_of_sizes(of_quarter(s, q), element_bytes);
+  return sum / quarters;
+}
+
+// Pieces of 16 bytes of a pointer batch's problem that threads copy, if they do.
+double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load != GemmSmallLoad::async) return 0;
+  const double elements = s.m * s.k + s.k * s.n + (gemm_small_loads_c(s, c) ? s.m * s.n : 0);
+  return elements * element_bytes / 16;
+}
+
+GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
+  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
+  read_operands(warp);
+  move_results(warp);
+  // Per problem; a problem with a size of its own has a warp of its own.
+  const double warps = s.sizes_vary ? ceil_div(tiles, 32) : double(tiles) / warp.width;
+  const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  GemmSmallCost cost;
+  // Copies in and out pass through shared memory once, 128 bytes per wavefront.
+  const double moved = bytes_of_sizes(s, bytes);
+  cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
+  cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
+  // The fixed part: finding the unit's place, and its loop.
+  cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
+  constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
+  cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
+  return cost;
+}
+
+// Sizes that vary: a warp's own. Counted in the code for one 4 x 4 thread tile: 6 more instructions per value
+// of k, 10 for each element that is read and stored, and 250 for a problem, whatever its size.
+GemmSmallCost cost_of_quarters(const GemmSmallShape& s, GemmSmallConfig c, DType dtype) {
+  c.matrices_per_block = 1;
+  GemmSmallCost sum;
+  for (int q = 1; q <= quarters; ++q) {
+    const GemmSmallShape part = of_quarter(s, q);
+    const GemmSmallConfig half = gemm_small_halved(c);
+    const bool halves = gemm_small_tiles_m(part, half) * gemm_small_tiles_n(part, half) <= 32;
+    const GemmSmallConfig& used = halves ? half : c;
+    const GemmSmallCost one = cost_of_sizes(part, used, dtype);
+    const int rounds = ceil_div(gemm_small_tiles_m(part, used) * gemm_small_tiles_n(part, used), 32);
+    sum.shared += one.shared / quarters;
+    sum.multiply += one.multiply / quarters;
+    sum.issue +=
+        (one.issue + (rounds * (6.0 * part.k + 10.0 * used.thread_m * used.thread_n) + 250) / 4) / quarters;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -100,22 +166,7 @@ double GemmSmallCost::cycles() const {
 }
 
 GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
-  const int bytes = static_cast<int>(size_bytes(dtype));
-  const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
-  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
-  read_operands(warp);
-  move_results(warp);
-  const double warps = double(tiles) / warp.width;  // per problem
-  const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
-  const bool wide = dtype == DType::f64 || dtype == DType::c128;
-  GemmSmallCost cost;
-  // Copies in and out pass through shared memory once, 128 bytes per wavefront.
-  const double moved = moved_bytes(s, bytes);
-  cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
-  cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
-  // The fixed part: finding the unit's place, and its loop.
-  cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
-  return cost;
+  return s.sizes_vary ? cost_of_quarters(s, c, dtype) : cost_of_sizes(s, c, dtype);
 }
 
 int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
@@ -145,6 +196,8 @@ namespace {
 // Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
 // having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
 constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
+// Cycles of the copy engine per bulk copy: pointer batches of small matrices took this long per matrix.
+constexpr double engine = 16;
 
 // What a turn of a block costs, in cycles: on a multiprocessor that has other blocks, and on its own.
 struct Turn {
@@ -154,15 +207,17 @@ struct Turn {
 
 Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
   const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
-  const double busy = double(rounds) * c.threads / units;
+  const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
   // One warp alone issues an instruction every two cycles or so.
   const double warps = c.threads / 32.0;
   double waits = 0;
-  if (gemm_small_has(s, GemmSmallStep::pointer)) waits += latency / 2;  // for the addresses
-  if (s.reads_c && c.c_direct) waits += latency / 2;
+  // For the addresses, where no earlier tile of the block has brought them.
+  if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
   if (c.load == GemmSmallLoad::direct) waits += latency;
-  return {c.matrices_per_block * cost.cycles() * busy,
-          c.matrices_per_block * cost.issue * 4 * busy / warps * 2 + turn + waits};
+  const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * 2;
+  // The old C is on its way while the block multiplies.
+  if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
+  return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
 }
 
 // Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
@@ -172,6 +227,14 @@ double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, i
   if (gemm_small_tiles_of(sector_bytes, s, c, element_bytes))
     return alike || gemm_small_tiles_of(128, s, c, element_bytes) ? 1 : 0.98;
   return alike ? 0.97 : 0.9;
+}
+
+// Cycles of the copy engine for a tile of a pointer batch.
+double engine_cycles(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer)) return 0;
+  int copies = c.load == GemmSmallLoad::bulk ? (gemm_small_loads_c(s, c) ? 3 : 2) : 0;
+  if (c.store == GemmSmallStore::bulk) ++copies;
+  return c.matrices_per_block * copies * engine;
 }
 
 // Tiles on their way while a block computes.
@@ -200,9 +263,9 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   // Measured: kernels that keep shared memory busy for nine tenths of the time still reach the memory's
   // bound.
   constexpr double sharpness = 10;
-  const double all = std::pow(
-      std::pow(memory, sharpness) + std::pow(one.computing, sharpness) + std::pow(waiting, sharpness),
-      1 / sharpness);
+  const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
+                                  std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
+                              1 / sharpness);
   const double unsteady = tiles_ahead(c) == 0 ? 0.98 : 1;  // then only other blocks keep the memory busy
   return memory / all * share_left_by_splits(s, c, bytes) * unsteady;
 }

@@ -37,6 +37,10 @@ struct GemmSmallProduct {
   int tile_m;
   int tile_n;
   T sum[C.thread_n][C.thread_m];
+  // An old C that was not staged is asked for before anything is multiplied, all of it at once: read when it
+  // is needed, each element would wait for the one before to be stored.
+  static constexpr bool reads_early = S.reads_c && !gemm_small_loads_c(S, C);
+  T old[reads_early ? C.thread_n : 1][reads_early ? C.thread_m : 1];
 
   __device__ __forceinline__ GemmSmallProduct(const Sizes& all_sizes, int tile)
       : sizes(all_sizes), tile_m(tile % all_sizes.tiles_m), tile_n(tile / all_sizes.tiles_m) {
@@ -53,11 +57,13 @@ struct GemmSmallProduct {
     return gemm_small_column(C, j, column_pack, sizes.tiles_n, tile_n);
   }
   __device__ __forceinline__ bool has_row(int i) const {
-    return (i / row_pack + 1) * sizes.tiles_m * row_pack <= sizes.m || row(i) < sizes.m;
+    return (!S.sizes_vary && (i / row_pack + 1) * sizes.tiles_m * row_pack <= sizes.m) || row(i) < sizes.m;
   }
   __device__ __forceinline__ bool has_column(int j) const {
     constexpr bool whole = !S.sizes_vary && S.n % C.thread_n == 0;
-    return whole || (!C.columns_together && (j / column_pack + 1) * sizes.tiles_n * column_pack <= sizes.n) ||
+    return whole ||
+           (!S.sizes_vary && !C.columns_together &&
+            (j / column_pack + 1) * sizes.tiles_n * column_pack <= sizes.n) ||
            column(j) < sizes.n;
   }
 
@@ -102,8 +108,42 @@ struct GemmSmallProduct {
         for (int i = 0; i < C.thread_m; ++i) multiply_add(sum[j][i], a_part[s][i], b_part[s][j]);
   }
 
+  // The same for one value of l from addresses that walk with it: where sizes and leading dimensions are
+  // known at run time only, forming each address anew would take as long as the multiplications.
+  __device__ __forceinline__ void accumulate_along(const T* (&a_at)[C.thread_m], const T* (&b_at)[C.thread_n],
+                                                   int step_a, int step_b) {
+    T a_part[C.thread_m], b_part[C.thread_n];
+#pragma unroll
+    for (int i = 0; i < C.thread_m; ++i) {
+      a_part[i] = conjugate_if<S.conj_a>(*a_at[i]);
+      a_at[i] += step_a;
+    }
+#pragma unroll
+    for (int j = 0; j < C.thread_n; ++j) {
+      b_part[j] = conjugate_if<S.conj_b>(*b_at[j]);
+      b_at[j] += step_b;
+    }
+#pragma unroll
+    for (int j = 0; j < C.thread_n; ++j)
+#pragma unroll
+      for (int i = 0; i < C.thread_m; ++i) multiply_add(sum[j][i], a_part[i], b_part[j]);
+  }
+  template <class View>
+  __device__ __forceinline__ void form_along(View a, View b) {
+    const T* a_at[C.thread_m];
+    const T* b_at[C.thread_n];
+#pragma unroll
+    for (int i = 0; i < C.thread_m; ++i) a_at[i] = S.trans_a ? a.at(0, row(i)) : a.at(row(i), 0);
+#pragma unroll
+    for (int j = 0; j < C.thread_n; ++j) b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, column(j));
+    const int step_a = S.trans_a ? 1 : a.ld, step_b = S.trans_b ? b.ld : 1;
+#pragma unroll k_unroll
+    for (int l = 0; l < sizes.k; ++l) accumulate_along(a_at, b_at, step_a, step_b);
+  }
+
   template <class View>
   __device__ __forceinline__ void form(View a, View b) {
+    if constexpr (S.sizes_vary && !direct) return form_along(a, b);
 #pragma unroll k_unroll
     for (int l = 0; l < sizes.k; l += k_step) accumulate(a, b, l);
   }
@@ -119,6 +159,44 @@ struct GemmSmallProduct {
                            gemm_small_pack_limit(bytes, sizeof(T)));
   }
 
+  // Of matrices by pointer the address of a column comes first, and the compiler does not see where it comes
+  // from: else it forms the address of each element from the matrix's, by four instructions instead of one,
+  // and keeps them all in registers until C is stored. In shared memory it must see it.
+  template <class View>
+  static constexpr bool by_column = gemm_small_has(S, GemmSmallStep::pointer) &&
+                                    sizeof(View::ld) == sizeof(long long);
+  template <class View>
+  __device__ __forceinline__ auto* column_of(View c, int j) const {
+    auto* in_column = c.at(0, column(j));
+    if constexpr (by_column<View>) asm("" : "+l"(in_column));
+    return in_column;
+  }
+  template <class View, class Element>
+  __device__ __forceinline__ auto* place_of(View c, Element* in_column, int i, int j) const {
+    if constexpr (by_column<View>)
+      return in_column + row(i);
+    else
+      return c.at(row(i), column(j));
+  }
+
+  template <class From>
+  __device__ __forceinline__ void read_old(From from, T beta) {
+    constexpr int pack = c_pack();
+    const bool adds = !S.scalars_vary || !is_zero(beta);
+#pragma unroll
+    for (int j = 0; j < C.thread_n; ++j) {
+      const auto* const in_column = column_of(from, j);
+#pragma unroll
+      for (int i = 0; i < C.thread_m; i += pack) {
+        Pack<T, pack> before{};
+        if (adds && has_row(i) && has_column(j))
+          before = *reinterpret_cast<const Pack<T, pack>*>(place_of(from, in_column, i, j));
+#pragma unroll
+        for (int e = 0; e < pack; ++e) old[j][i + e] = before.item[e];
+      }
+    }
+  }
+
   // to = alpha sum + beta from; `from` and `to` are one C in shared memory or in global memory.
   template <class From, class To>
   __device__ __forceinline__ void finish(From from, To to, T alpha, T beta) const {
@@ -126,23 +204,29 @@ struct GemmSmallProduct {
     const bool scales = !S.scalars_vary || !is_zero(alpha), adds = !S.scalars_vary || !is_zero(beta);
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j) {
+      const auto* const in_from = column_of(from, j);
+      auto* const in_to = column_of(to, j);
       if (!has_column(j)) continue;
 #pragma unroll
       for (int i = 0; i < C.thread_m; i += pack) {
         if (!has_row(i)) continue;
-        Pack<T, pack> old{};
-        if constexpr (S.reads_c)
-          if (adds) old = *reinterpret_cast<const Pack<T, pack>*>(from.at(row(i), column(j)));
+        Pack<T, pack> before{};
+        if constexpr (reads_early) {
+#pragma unroll
+          for (int e = 0; e < pack; ++e) before.item[e] = old[j][i + e];
+        } else if constexpr (S.reads_c) {
+          if (adds) before = *reinterpret_cast<const Pack<T, pack>*>(place_of(from, in_from, i, j));
+        }
         Pack<T, pack> result;
 #pragma unroll
         for (int e = 0; e < pack; ++e) {
           T value = zero<T>();
           if (scales) multiply_add(value, alpha, sum[j][i + e]);
           if constexpr (S.reads_c)
-            if (adds) multiply_add(value, beta, old.item[e]);
+            if (adds) multiply_add(value, beta, before.item[e]);
           result.item[e] = value;
         }
-        *reinterpret_cast<Pack<T, pack>*>(to.at(row(i), column(j))) = result;
+        *reinterpret_cast<Pack<T, pack>*>(place_of(to, in_to, i, j)) = result;
       }
     }
   }

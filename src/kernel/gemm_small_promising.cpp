@@ -2,6 +2,7 @@
 // crossed with thread tiles and with blocks that did well on the first device this was tuned on, in the order
 // of the forecast.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "kernel/gemm_small.hpp"
@@ -110,7 +111,7 @@ class Shortlist {
       const bool shifts = c.load != GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::packed);
       c.shift_bytes = shifts ? 128 : 16;
       const bool direct = c.load == GemmSmallLoad::direct;
-      if (!allowed(c)) continue;
+      if (!allowed(c) || reads_too_often(c)) continue;
       const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
       for (const auto refill : {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once}) {
         if (c.store != GemmSmallStore::bulk && refill != GemmSmallRefill::late) continue;
@@ -120,31 +121,43 @@ class Shortlist {
           c.stages = direct ? 1 : filling.stages;
           c.persistent = c.stages > 1 || problem_count_ == 0;
           for (const bool whole_sectors : {true, false})
-            if (fill_block(c, s_, element_bytes_, filling, whole_sectors)) rank(c, cost, way.worth);
+            if (fill_block(c, s_, element_bytes_, filling, whole_sectors)) rank_all(c, cost, way.worth);
         }
       }
     }
   }
 
-  // Few of each thread tile and of each ring, so that a short list still holds different ones.
+  // Few of each thread tile and of each ring, so that a short list still holds different ones; of pointer
+  // batches few of each way in and out instead.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
-    constexpr int most_per_tile = 4;
-    const std::size_t most_per_ring = std::max<std::size_t>(2, count / 4);
-    std::map<std::pair<int, int>, int> of_tile;
-    std::map<std::pair<int, GemmSmallRefill>, std::size_t> of_ring;
+    // Of pointer batches the best way in and out is the least certain, and of varying sizes, which leave one
+    // way, how its blocks follow one another.
+    const bool by_pointer = gemm_small_has(s_, GemmSmallStep::pointer);
+    const bool of_one_size = by_pointer && !s_.sizes_vary;
+    const std::size_t most_per_group = std::max<std::size_t>(2, count / 4);
+    const std::size_t most_per_tile = s_.sizes_vary ? std::max<std::size_t>(2, count / 8)
+                                      : by_pointer  ? 2
+                                                    : 4;
+    using Group = std::array<int, 4>;
+    std::map<std::pair<Group, std::pair<int, int>>, std::size_t> of_tile;
+    std::map<Group, std::size_t> of_group;
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      int& tiles = of_tile[{config.thread_m, config.thread_n}];
-      std::size_t& rings = of_ring[{config.stages, config.refill}];
-      if (tiles == most_per_tile || rings == most_per_ring || !space_.contains(config) ||
+      const Group blocks{config.stages, config.matrices_per_block, config.persistent, config.c_direct};
+      const Group way{int(config.load), int(config.store), config.c_direct};
+      const Group ring{config.stages, int(config.refill)};
+      const Group group = s_.sizes_vary ? blocks : by_pointer ? way : ring;
+      std::size_t& tiles = of_tile[{of_one_size ? group : Group{}, {config.thread_m, config.thread_n}}];
+      std::size_t& groups = of_group[group];
+      if (tiles == most_per_tile || groups == most_per_group || !space_.contains(config) ||
           std::find(configs.begin(), configs.end(), config) != configs.end())
         continue;
       configs.push_back(config);
       ++tiles;
-      ++rings;
+      ++groups;
     }
     return configs;
   }
@@ -155,6 +168,12 @@ class Shortlist {
     GemmSmallConfig config;
   };
 
+  // Of larger matrices by pointer every thread would read rows and columns one element at a time.
+  bool reads_too_often(const GemmSmallConfig& c) const {
+    constexpr int most = 8;
+    return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
+           limits_.compute_capability >= 80;
+  }
   // Whether the shape and the device know this way at all, tried with the smallest block.
   bool allowed(GemmSmallConfig c) const {
     c.matrices_per_block = gemm_small_tile_counts(s_).front();
@@ -164,6 +183,22 @@ class Shortlist {
     return space_.contains(c);
   }
 
+  // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
+  // take unequal times, which blocks that are handed out as others end even out.
+  void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
+    const int words = element_bytes_ / 4, addresses = 32;
+    const int needed = gemm_small_registers(c, dtype_) + addresses +
+                       (c.c_direct ? c.thread_m * c.thread_n * words : 0);  // the old C, asked for early
+    if (s_.sizes_vary)
+      for (const int asked : {8, 12, 16, 20})
+        if (asked <= gemm_small_blocks(s_, c, dtype_, limits_) &&
+            asked * needed * c.threads <= limits_.registers_per_multiprocessor)
+          c.blocks_per_sm = asked;
+    rank(c, cost, worth);
+    if (!s_.sizes_vary || c.stages > 1) return;
+    c.persistent = !c.persistent;
+    rank(c, cost, worth);
+  }
   void rank(const GemmSmallConfig& c, const GemmSmallCost& cost, double worth) {
     if (busy_share(s_, c) < 0.6 && problem_count_ == 0) return;
     if (gemm_small_memory(s_, c, element_bytes_).total_bytes > limits_.shared_bytes_per_block) return;

@@ -25,7 +25,7 @@ struct GemmSmallPlace {
   __device__ __forceinline__ void next() {
     stage = stage + 1 == C.stages ? 0 : stage + 1;
     stage_c = stage_c + 1 == stages_c ? 0 : stage_c + 1;
-    entries = entries == C.stages ? 0 : entries + 1;
+    entries = entries + 1 == gemm_small_entry_slots(C) ? 0 : entries + 1;
   }
   // Where the tile is loaded that takes this one's turn: C.stages - refill_lag tiles later.
   __device__ __forceinline__ GemmSmallPlace refilled() const {
@@ -33,7 +33,7 @@ struct GemmSmallPlace {
     if (refill_lag == 1) place.stage = stage == 0 ? C.stages - 1 : stage - 1;
     // A ring of C that is shorter than C.stages + 1 is never loaded into.
     if (stores_pending == 1) place.stage_c = stage_c == 0 ? stages_c - 1 : stage_c - 1;
-    place.entries = (entries + C.stages - refill_lag) % (C.stages + 1);
+    place.entries = (entries + C.stages - refill_lag) % gemm_small_entry_slots(C);
     return place;
   }
 };
@@ -49,6 +49,7 @@ template <class T, GemmSmallShape S, GemmSmallConfig C>
 struct GemmSmallTile {
   using Place = GemmSmallPlace<S, C>;
   using Entry = GemmSmallEntry<T>;
+  using Entries = GemmSmallEntries<T, S, C>;
   static constexpr GemmSmallMemory memory = gemm_small_memory(S, C, sizeof(T));
   enum Which { a, b, c };
   template <Which X>
@@ -61,8 +62,11 @@ struct GemmSmallTile {
   static constexpr bool loads_c = gemm_small_loads_c(S, C);
   static constexpr bool has_entries = gemm_small_has(S, GemmSmallStep::pointer);
   static constexpr bool interleaved = gemm_small_has(S, GemmSmallStep::interleaved);
-  // Threads that ask for bulk copies: one, or a warp that has a matrix each.
+  static constexpr bool keeps_entries = has_entries && !direct;
+  // Threads that ask for bulk copies: one, or a warp that has a matrix each. Of the latter each also arrives
+  // when the small copies it asked for have come.
   static constexpr int issuers = has_entries ? 32 : 1;
+  static constexpr int arrivals = has_entries ? 1 + issuers : 1;
 
   const GemmSmallArgs<T>& args;
   unsigned char* shared;
@@ -79,13 +83,9 @@ struct GemmSmallTile {
   __device__ __forceinline__ unsigned long long* barrier(int stage) const {
     return reinterpret_cast<unsigned long long*>(shared + memory.barrier_offset) + stage;
   }
-  static constexpr int entry_count = C.matrices_per_block * (C.stages + 1);
+  __device__ __forceinline__ Entries entries() const { return {args, shared + memory.entry_offset}; }
   __device__ __forceinline__ Entry& entry(Place place, int q) const {
-    return reinterpret_cast<Entry*>(shared + memory.entry_offset)[place.entries * C.matrices_per_block + q];
-  }
-  __device__ __forceinline__ GemmSmallSizes& sizes(Place place, int q) const {
-    auto* all = reinterpret_cast<GemmSmallSizes*>(shared + memory.entry_offset + entry_count * sizeof(Entry));
-    return all[place.entries * C.matrices_per_block + q];
+    return entries().entry(place.entries, q);
   }
   template <Which X>
   __device__ __forceinline__ auto base() const {
@@ -142,23 +142,33 @@ struct GemmSmallTile {
     return problems(tile) * op<X>.elements - (op<X>.ld - op<X>.rows) * lanes;
   }
 
-  // Reads the entries of a tile, and asks for those of the next one to be brought near.
-  __device__ __forceinline__ void read_entries(long long tile, long long step, Place place,
-                                               int threads) const {
-    for (int q = threadIdx.x; q < problems(tile); q += threads) {
-      GemmSmallSizes own;
-      entry(place, q) = gemm_small_read_entry<S>(args, first(tile) + q, own);
-      if constexpr (S.sizes_vary) sizes(place, q) = own;
-      const long long next = first(tile + step) + q;
-      if (next >= args.count) continue;
-      const auto touch = [&](GemmSmallStep kind, auto array) {
-        if (kind == GemmSmallStep::pointer)
-          prefetch_l2(reinterpret_cast<const decltype(array)*>(array) + next);
-      };
-      touch(S.step_a, args.a);
-      touch(S.step_b, args.b);
-      touch(S.step_c, args.c);
+  // Problems of a tile that may lie beyond the last.
+  __device__ __forceinline__ int known_problems(long long tile) const {
+    return first(tile) < args.count ? problems(tile) : 0;
+  }
+  // Entries of the first tiles; nothing else is on its way yet.
+  __device__ __forceinline__ void read_first_entries(long long step) const {
+    if constexpr (keeps_entries) {
+      for (int stage = 0; stage < C.stages; ++stage) {
+        const long long tile = blockIdx.x + stage * step;
+        entries().ask(first(tile), known_problems(tile), stage, C.threads);
+      }
+      copy_async_commit();
+      copy_async_wait<0>();
+      for (int stage = 0; stage < C.stages; ++stage) judge(blockIdx.x + stage * step, {0, 0, stage});
+      __syncthreads();
     }
+  }
+  // The thread that judges an entry is the one that asked for it, or has waited for the tile it came with.
+  __device__ __forceinline__ void judge(long long tile, Place place) const {
+    if constexpr (keeps_entries) entries().judge(first(tile), known_problems(tile), place.entries);
+  }
+  // The entries of the tile that will be asked for when this one has been waited for.
+  __device__ __forceinline__ void ask_entries(long long tile, long long step, Place place,
+                                              int threads) const {
+    const long long later = tile + step * C.stages;
+    const int slot = (place.entries + C.stages) % gemm_small_entry_slots(C);
+    if constexpr (keeps_entries) entries().ask(first(later), known_problems(later), slot, threads);
   }
 
   // One operand of a tile by bulk copies. Returns the bytes that this thread's copies will report.
@@ -175,28 +185,21 @@ struct GemmSmallTile {
     } else {
       for (int q = threadIdx.x; q < problems(tile); q += issuers) {
         const T* from = matrix<X>(entry(place, q));
-        T* to = stage<X>(place) + q * o.elements;
         if (from == nullptr) continue;
-        if (at_piece(from))
-          bytes += run_bulk(to, from, o.rows * o.columns, false, false, barrier(place.stage));
-        else
-          for (int e = 0; e < o.rows * o.columns; ++e) to[e] = from[e];
+        bytes +=
+            matrix_bulk(stage<X>(place) + q * o.elements, from, o.rows * o.columns, barrier(place.stage));
       }
     }
     return bytes;
   }
   // By the first `issuers` threads.
   __device__ __forceinline__ void fill_bulk(long long tile, long long step, Place place) const {
-    if constexpr (has_entries) {
-      read_entries(tile, step, place, issuers);
-      __syncwarp();
-    }
     unsigned bytes = bulk_in<a>(tile, place) + bulk_in<b>(tile, place);
     if constexpr (loads_c) bytes += bulk_in<c>(tile, place);
     if constexpr (has_entries) {
-      barrier_expect(barrier(place.stage), bytes);
-      __syncwarp();
-      bytes = 0;
+      ask_entries(tile, step, place, issuers);
+      copy_async_arrive(barrier(place.stage));
+      bytes = warp_sum(bytes);
     }
     if (threadIdx.x == 0) barrier_arrive_expect(barrier(place.stage), bytes);
   }
@@ -240,12 +243,12 @@ struct GemmSmallTile {
   __device__ __forceinline__ void own_size_in(T* to, Place place, int q) const {
     const T* from = matrix<X>(entry(place, q));
     if (from == nullptr) return;
-    const GemmSmallSizes s = sizes(place, q);
-    const int rows = X == a ? (S.trans_a ? s.k : s.m) : X == b ? (S.trans_b ? s.n : s.k) : s.m;
-    const int columns = X == a ? (S.trans_a ? s.m : s.k) : X == b ? (S.trans_b ? s.k : s.n) : s.n;
-    const int ld = X == a ? s.lda : X == b ? s.ldb : s.ldc;
-    if (ld == rows && at_piece(from))
-      run_async(to, from, rows * columns, threadIdx.x % 32, 32);
+    const GemmSmallSizes s = entries().own_sizes(place.entries, q);
+    const int rows = int(X == a ? (S.trans_a ? s.k : s.m) : X == b ? (S.trans_b ? s.n : s.k) : s.m);
+    const int columns = int(X == a ? (S.trans_a ? s.m : s.k) : X == b ? (S.trans_b ? s.k : s.n) : s.n);
+    const long long ld = X == a ? s.lda : X == b ? s.ldb : s.ldc;
+    if (ld == rows)
+      matrix_async(to, from, rows * columns, threadIdx.x % 32, 32);
     else
       elements_async(to, from, rows, columns, ld, threadIdx.x % 32, 32);
   }
@@ -257,10 +260,7 @@ struct GemmSmallTile {
       if (threadIdx.x < issuers && exists) fill_bulk(tile, step, place);
     } else if constexpr (C.load == GemmSmallLoad::async) {
       if (exists) {
-        if constexpr (has_entries) {
-          read_entries(tile, step, place, C.threads);
-          __syncthreads();
-        }
+        ask_entries(tile, step, place, C.threads);
         async_in<a>(tile, place);
         async_in<b>(tile, place);
         if constexpr (loads_c) async_in<c>(tile, place);
@@ -304,18 +304,22 @@ struct GemmSmallTile {
     constexpr GemmSmallOperand o = op<X>;
     T* at = stage<X>(place) + shift_elements;
     if constexpr (is_broadcast<X>) return GemmSmallView<T, int>{at, o.ld, 1};
-    const int rows = X == a ? (S.trans_a ? own.k : own.m) : X == b ? (S.trans_b ? own.n : own.k) : own.m;
+    const int rows = int(X == a ? (S.trans_a ? own.k : own.m) : X == b ? (S.trans_b ? own.n : own.k) : own.m);
     return GemmSmallView<T, int>{at + gemm_small_position(q, 0, lanes, o.elements),
                                  S.sizes_vary ? rows : o.ld, lanes};
   }
 
-  // One thread tile of problem q of a tile.
-  template <class Sizes>
+  // One thread tile of problem q of a tile, of the height and width of P.
+  template <GemmSmallConfig P, class Sizes>
   __device__ __forceinline__ void compute(long long tile, Place place, int q, int thread_tile, const Sizes& z,
                                           const Entry& e, const GemmSmallSizes& own, int shift_a, int shift_b,
                                           int shift_c) const {
     const long long problem = first(tile) + q;
-    GemmSmallProduct<T, S, C, Sizes> product(z, thread_tile);
+    const T alpha = gemm_small_alpha(args, S.scalars_vary, problem);
+    const T beta = gemm_small_beta(args, S.scalars_vary, problem);
+    const auto out = in_global<c>(problem, e, own);
+    GemmSmallProduct<T, S, P, Sizes> product(z, thread_tile);
+    if constexpr (product.reads_early) product.read_old(out, beta);
     if constexpr (S.k > 0) {
       if (!has_entries || e.a != nullptr) {
         if constexpr (direct)
@@ -324,9 +328,6 @@ struct GemmSmallTile {
           product.form(in_shared<a>(place, shift_a, q, own), in_shared<b>(place, shift_b, q, own));
       }
     }
-    const T alpha = gemm_small_alpha(args, S.scalars_vary, problem);
-    const T beta = gemm_small_beta(args, S.scalars_vary, problem);
-    const auto out = in_global<c>(problem, e, own);
     const auto staged = in_shared<c>(place, shift_c, q, own);
     constexpr bool to_global = C.store == GemmSmallStore::direct;
     if constexpr (loads_c && to_global)
@@ -340,9 +341,17 @@ struct GemmSmallTile {
   }
   __device__ __forceinline__ Entry read_entry(long long tile, Place place, int q, GemmSmallSizes& own) const {
     if constexpr (!has_entries) return {};
-    if constexpr (direct) return gemm_small_read_entry<S>(args, first(tile) + q, own);
-    if constexpr (S.sizes_vary) own = sizes(place, q);
+    if constexpr (direct) return Entries::read(args, first(tile) + q, own);
+    own = entries().own_sizes(place.entries, q);
     return entry(place, q);
+  }
+  // A problem of a size of its own, by one warp.
+  template <GemmSmallConfig P>
+  __device__ __forceinline__ void multiply_own(long long tile, Place place, int q, const Entry& e,
+                                               const GemmSmallSizes& own) const {
+    const GemmSmallOwnSizes<P> z(own);
+    for (int t = threadIdx.x % 32; t < z.tiles_m * z.tiles_n; t += 32)
+      compute<P>(tile, place, q, t, z, e, own, 0, 0, 0);
   }
   __device__ __forceinline__ void multiply(long long tile, Place place) const {
     const int here = problems(tile);
@@ -352,9 +361,12 @@ struct GemmSmallTile {
       for (int q = threadIdx.x / 32; q < here; q += C.threads / 32) {
         const Entry e = read_entry(tile, place, q, own);
         if (e.c == nullptr) continue;
-        const GemmSmallOwnSizes<C> z(own);
-        for (int t = threadIdx.x % 32; t < z.tiles_m * z.tiles_n; t += 32)
-          compute(tile, place, q, t, z, e, own, shift_a, shift_b, shift_c);
+        constexpr GemmSmallConfig half = gemm_small_halved(C);
+        const GemmSmallOwnSizes<half> halved(own);
+        if (half != C && halved.tiles_m * halved.tiles_n <= 32)
+          multiply_own<half>(tile, place, q, e, own);
+        else
+          multiply_own<C>(tile, place, q, e, own);
       }
     } else {
       constexpr GemmSmallFixedSizes<S, C> z{};
@@ -365,7 +377,7 @@ struct GemmSmallTile {
         if (interleaved && u.q >= here) continue;
         const Entry e = read_entry(tile, place, u.q, own);
         if (has_entries && e.c == nullptr) continue;
-        compute(tile, place, u.q, u.tile, z, e, own, shift_a, shift_b, shift_c);
+        compute<C>(tile, place, u.q, u.tile, z, e, own, shift_a, shift_b, shift_c);
       }
     }
   }

@@ -34,11 +34,10 @@ __device__ __forceinline__ void barrier_arrive_expect(unsigned long long* barrie
                "r"(bytes)
                : "memory");
 }
-// Adds to the bytes that the barrier's present phase waits for; it ends no sooner than its last arrival.
-__device__ __forceinline__ void barrier_expect(unsigned long long* barrier, unsigned bytes) {
-  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+// An arrival, one of those that the barrier was initialised with, when all asynchronous copies have come that
+// this thread has asked for so far.
+__device__ __forceinline__ void copy_async_arrive(unsigned long long* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 __device__ __forceinline__ void barrier_wait(unsigned long long* barrier, unsigned parity) {
   unsigned done = 0;
@@ -77,9 +76,11 @@ __device__ __forceinline__ void copy_engine_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Brings a line near that will be read soon.
-__device__ __forceinline__ void prefetch_l2(const void* address) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+// The sum over a whole warp, for each of its threads.
+__device__ __forceinline__ unsigned warp_sum(unsigned value) {
+  unsigned sum;
+  asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(value));
+  return sum;
 }
 
 }  // namespace tilewright

@@ -17,6 +17,37 @@
 
 namespace tilewright::emulation {
 
+// A packed batch of one shape; `gap` rows below each column.
+inline bench::SmallCase problem_of(DType dtype, Layout layout, int m, int n, int k, int gap = 0) {
+  bench::SmallCase one;
+  GemmProblem& p = one.problem;
+  p.dtype = dtype;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.layout = layout;
+  p.batch_count = 100000;
+  p.alpha = p.beta = Scalar::general;
+  p.location = Location::device;
+  p = packed(p);
+  p.lda += gap;
+  p.ldb += gap;
+  p.ldc += gap;
+  p.stride_a = p.lda * p.a_cols();
+  p.stride_b = p.ldb * p.b_cols();
+  p.stride_c = p.ldc * p.n;
+  if (layout != Layout::strided) p.stride_a = p.stride_b = p.stride_c = 0;
+  return one;
+}
+inline bench::SmallCase with_ops(bench::SmallCase one, Op a, Op b) {
+  GemmProblem& p = one.problem;
+  p.op_a = a;
+  p.op_b = b;
+  p.lda = p.ldb = p.ldc = p.stride_a = p.stride_b = p.stride_c = 0;
+  p = packed(p);
+  return one;
+}
+
 template <class T>
 struct DeviceType {
   using type = T;
@@ -91,6 +122,8 @@ std::string run_once(const bench::SmallBatch& batch, const bench::SmallData<T>& 
   launch.shared_bytes = static_cast<unsigned>(gemm_small_memory(S, C, sizeof(D)).total_bytes);
   launch.copies = copies;
   launch.global = {a.region(), b.region(), c.region()};
+  for (const auto& array : addresses) launch.global.push_back(array.region());
+  for (const auto& array : sizes) launch.global.push_back(array.region());
   const std::string fault = run(launch, [&] { gemm_small<D, S, C>(args); });
   if (!fault.empty()) return fault;
   return data.compare(c.values(), batch.by_pointer() ? info.values() : std::vector<int>()).fault;

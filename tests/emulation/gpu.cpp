@@ -42,12 +42,14 @@ struct Fibre {
 struct Meeting {
   unsigned arrived = 0;
   unsigned generation = 0;
+  unsigned sum = 0, last_sum = 0;  // of what the members brought
 };
 struct Barrier {
   unsigned arrivals = 0, pending = 0;
   long long bytes = 0;
   unsigned phase = 0;
-  std::vector<Copy> copies;
+  std::vector<Copy> copies;                 // by the copy engine, which reports bytes
+  std::vector<std::vector<Copy>> arriving;  // of threads, each group an arrival
 };
 
 struct Block {
@@ -79,11 +81,14 @@ void meet(Meeting& meeting, unsigned members) {
   if (++meeting.arrived == members) {
     meeting.arrived = 0;
     ++meeting.generation;
+    meeting.last_sum = meeting.sum;
+    meeting.sum = 0;
   }
   while (meeting.generation == generation && block->fault.empty()) give_way();
 }
 
-void check(const void* global, const void* in_shared, std::size_t bytes) {
+// Whether a copy may be carried out.
+bool check(const void* global, const void* in_shared, std::size_t bytes) {
   const auto* place = static_cast<const unsigned char*>(in_shared);
   if (place < shared || place + bytes > shared + block->launch->shared_bytes)
     complain(fmt::format("{} bytes at {} of shared memory", bytes, place - shared));
@@ -93,9 +98,10 @@ void check(const void* global, const void* in_shared, std::size_t bytes) {
   const auto* from = static_cast<const char*>(global);
   for (const Region& region : block->launch->global) {
     const auto* begin = static_cast<const char*>(region.begin);
-    if (from >= begin && from + bytes <= begin + region.bytes) return;
+    if (from >= begin && from + bytes <= begin + region.bytes) return block->fault.empty();
   }
   complain(fmt::format("a copy of {} bytes leaves global memory", bytes));
+  return false;
 }
 
 void carry_out(const Copy& copy) { std::memcpy(copy.to, copy.from, copy.bytes); }
@@ -103,6 +109,7 @@ void carry_out(const Copy& copy) { std::memcpy(copy.to, copy.from, copy.bytes); 
 Groups& groups(Queue queue) { return block->fibres[block->running].queues[queue == Queue::loads ? 0 : 1]; }
 
 void complete(Barrier& barrier) {
+  if (static_cast<int>(barrier.pending) < 0) complain("a barrier had more arrivals than it waits for");
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   barrier.phase ^= 1;
   barrier.pending = barrier.arrivals;
@@ -174,6 +181,12 @@ std::string run(const Launch& launch, const std::function<void()>& kernel) {
 
 void sync_threads() { meet(block->all, block->launch->threads); }
 void sync_warp() { meet(block->warps[thread_index.x / 32], 32); }
+unsigned warp_sum(unsigned value) {
+  Meeting& warp = block->warps[thread_index.x / 32];
+  warp.sum += value;
+  sync_warp();
+  return warp.last_sum;
+}
 
 int compare_and_swap(int* address, int expected, int value) {
   const int old = *address;
@@ -182,11 +195,9 @@ int compare_and_swap(int* address, int expected, int value) {
 }
 
 void copy(Queue queue, void* to, const void* from, std::size_t bytes, bool to_shared) {
-  if (to_shared)
-    check(from, to, bytes);
-  else
-    check(to, from, bytes);
+  const bool may = to_shared ? check(from, to, bytes) : check(to, from, bytes);
   if (queue == Queue::stores && bytes % 16 != 0) complain(fmt::format("a bulk store of {} bytes", bytes));
+  if (!may) return;
   if (block->launch->copies == Copies::at_once)
     carry_out({to, from, bytes});
   else
@@ -214,8 +225,17 @@ void barrier_arrive(void* barrier) {
   --b.pending;
   complete(b);
 }
+void arrive_after_copies(void* barrier) {
+  Groups& all = groups(Queue::loads);
+  std::vector<Copy> copies = std::move(all.open);
+  all.open.clear();
+  for (const auto& group : all.closed) copies.insert(copies.end(), group.begin(), group.end());
+  all.closed.clear();
+  if (block->launch->copies == Copies::at_once) return barrier_arrive(barrier);
+  block->barriers.at(barrier).arriving.push_back(std::move(copies));
+}
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier) {
-  check(from, to, bytes);
+  if (!check(from, to, bytes)) return;
   if (bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
     complain(fmt::format("a bulk copy of {} bytes is not aligned", bytes));
   Barrier& b = block->barriers.at(barrier);
@@ -236,6 +256,12 @@ void barrier_wait(void* barrier, unsigned parity) {
       block->got_on = true;
     }
     b.copies.clear();
+    for (const auto& group : b.arriving) {
+      for (const Copy& one : group) carry_out(one);
+      --b.pending;
+      block->got_on = true;
+    }
+    b.arriving.clear();
     complete(b);
     if (b.phase == parity) give_way();
   }

@@ -34,6 +34,7 @@ std::string run(const Launch& launch, const std::function<void()>& kernel);
 
 void sync_threads();
 void sync_warp();
+unsigned warp_sum(unsigned value);
 int compare_and_swap(int* address, int expected, int value);
 
 // One kind of asynchronous copies of a thread: those into shared memory, or stores out of it.
@@ -45,6 +46,8 @@ void wait(Queue queue, int pending);
 void barrier_init(void* barrier, unsigned arrivals);
 void barrier_expect(void* barrier, unsigned bytes);
 void barrier_arrive(void* barrier);
+// An arrival that happens when the loads have come that this thread has asked for so far.
+void arrive_after_copies(void* barrier);
 void barrier_wait(void* barrier, unsigned parity);
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier);
 

@@ -23,9 +23,7 @@ inline void barrier_arrive_expect(unsigned long long* barrier, unsigned bytes) {
   emulation::barrier_expect(barrier, bytes);
   emulation::barrier_arrive(barrier);
 }
-inline void barrier_expect(unsigned long long* barrier, unsigned bytes) {
-  emulation::barrier_expect(barrier, bytes);
-}
+inline void copy_async_arrive(unsigned long long* barrier) { emulation::arrive_after_copies(barrier); }
 inline void barrier_wait(unsigned long long* barrier, unsigned parity) {
   emulation::barrier_wait(barrier, parity);
 }
@@ -41,6 +39,6 @@ inline void bulk_store_wait_read() {
   emulation::wait(emulation::Queue::stores, Pending);
 }
 inline void copy_engine_fence() {}
-inline void prefetch_l2(const void*) {}
+inline unsigned warp_sum(unsigned value) { return emulation::warp_sum(value); }
 
 }  // namespace tilewright

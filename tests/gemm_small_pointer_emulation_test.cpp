@@ -1,0 +1,237 @@
+// The stencil of batched small GEMM on the host, as gemm_small_emulation_test: batches by pointer, with sizes
+// that vary and without, and what the emulation itself must notice.
+#include "emulation/gemm_small.hpp"
+
+namespace tilewright::emulation {
+namespace {
+
+using L = GemmSmallLoad;
+using O = GemmSmallStore;
+using R = GemmSmallRefill;
+using Step = GemmSmallStep;
+using bench::SmallCase;
+
+TEST(GemmSmallPointerEmulation, PointersToContiguousMatrices) {
+  SmallCase one = problem_of(DType::f32, Layout::pointer, 5, 4, 6);
+  one.faults = true;
+  constexpr GemmSmallShape shape{.m = 5,
+                                 .n = 4,
+                                 .k = 6,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .lda = 5,
+                                 .ldb = 6,
+                                 .ldc = 5,
+                                 .align_bytes = 4};
+  constexpr GemmSmallConfig bulk{.matrices_per_block = 6, .threads = 64, .thread_m = 2, .thread_n = 2};
+  constexpr GemmSmallConfig spare{
+      .matrices_per_block = 40, .threads = 64, .thread_m = 5, .thread_n = 2, .refill = R::spare};
+  constexpr GemmSmallConfig async{.matrices_per_block = 6,
+                                  .threads = 64,
+                                  .thread_m = 2,
+                                  .thread_n = 2,
+                                  .load = L::async,
+                                  .store = O::shared,
+                                  .stages = 3};
+  constexpr GemmSmallConfig direct{.matrices_per_block = 5,
+                                   .threads = 32,
+                                   .thread_m = 3,
+                                   .thread_n = 2,
+                                   .load = L::direct,
+                                   .store = O::direct,
+                                   .stages = 1,
+                                   .persistent = false};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<float, shape, bulk>(one);
+    expect_right<float, shape, spare>(one);
+    expect_right<float, shape, async>(one);
+    expect_right<float, shape, direct>(one);
+  }
+}
+
+// Matrices whose ends fill no piece, in rings of each kind: the ends arrive by themselves, the entries with
+// an earlier tile.
+TEST(GemmSmallPointerEmulation, PointersToMatricesOfOddSizes) {
+  SmallCase one = problem_of(DType::f64, Layout::pointer, 5, 3, 7);
+  one.faults = one.scalars_vary = true;
+  constexpr GemmSmallShape shape{.m = 5,
+                                 .n = 3,
+                                 .k = 7,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .lda = 5,
+                                 .ldb = 7,
+                                 .ldc = 5,
+                                 .scalars_vary = true,
+                                 .align_bytes = 8};
+  constexpr GemmSmallConfig c_direct{.matrices_per_block = 3,
+                                     .threads = 32,
+                                     .thread_m = 2,
+                                     .thread_n = 3,
+                                     .store = O::direct,
+                                     .stages = 3,
+                                     .c_direct = true};
+  constexpr GemmSmallConfig late{
+      .matrices_per_block = 4, .threads = 64, .thread_m = 1, .thread_n = 1, .stages = 3};
+  constexpr GemmSmallConfig at_once{.matrices_per_block = 40,
+                                    .threads = 96,
+                                    .thread_m = 2,
+                                    .thread_n = 2,
+                                    .stages = 2,
+                                    .refill = R::at_once};
+  constexpr GemmSmallConfig one_stage{.matrices_per_block = 2, .threads = 32, .stages = 1};
+  constexpr GemmSmallConfig through_shared{
+      .matrices_per_block = 5, .threads = 64, .thread_m = 1, .thread_n = 1, .store = O::shared};
+  constexpr GemmSmallConfig async_bulk{
+      .matrices_per_block = 6, .threads = 64, .thread_m = 1, .thread_n = 1, .load = L::async, .stages = 3};
+  constexpr GemmSmallConfig async_once{.matrices_per_block = 4,
+                                       .threads = 32,
+                                       .thread_m = 5,
+                                       .thread_n = 1,
+                                       .load = L::async,
+                                       .store = O::direct,
+                                       .stages = 1,
+                                       .persistent = false,
+                                       .c_direct = true};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<double, shape, c_direct>(one);
+    expect_right<double, shape, late>(one);
+    expect_right<double, shape, at_once>(one);
+    expect_right<double, shape, one_stage>(one);
+    expect_right<double, shape, through_shared>(one);
+    expect_right<double, shape, async_bulk>(one);
+    expect_right<double, shape, async_once>(one);
+  }
+}
+
+TEST(GemmSmallPointerEmulation, PointersToMatricesWithGaps) {
+  SmallCase one = problem_of(DType::f64, Layout::pointer, 4, 3, 6, 1);
+  one.scalars_vary = one.faults = true;
+  expect_right<double,
+               GemmSmallShape{.m = 4,
+                              .n = 3,
+                              .k = 6,
+                              .step_a = Step::pointer,
+                              .step_b = Step::pointer,
+                              .step_c = Step::pointer,
+                              .scalars_vary = true,
+                              .align_bytes = 8},
+               GemmSmallConfig{.matrices_per_block = 5,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .load = L::async,
+                               .store = O::direct}>(one);
+}
+
+TEST(GemmSmallPointerEmulation, VaryingSizes) {
+  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
+  one.smallest = 0;
+  one.faults = one.gaps = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  constexpr GemmSmallShape shape{.m = 9,
+                                 .n = 8,
+                                 .k = 7,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .sizes_vary = true,
+                                 .align_bytes = 8};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 3,
+                                 .threads = 64,
+                                 .thread_m = 4,
+                                 .thread_n = 2,
+                                 .k_unroll = 4,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 2}>(one);
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 1,
+                                 .threads = 32,
+                                 .thread_m = 2,
+                                 .thread_n = 3,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 1,
+                                 .c_direct = true}>(one);
+    expect_right<double, shape,
+                 GemmSmallConfig{.matrices_per_block = 2,
+                                 .threads = 64,
+                                 .thread_m = 4,
+                                 .thread_n = 4,
+                                 .load = L::async,
+                                 .store = O::direct,
+                                 .stages = 3,
+                                 .c_direct = true}>(one);
+  }
+}
+
+TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
+  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
+  one.smallest = 0;
+  one.faults = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  constexpr GemmSmallShape transposed{.m = 9,
+                                      .n = 8,
+                                      .k = 7,
+                                      .trans_a = true,
+                                      .trans_b = true,
+                                      .step_a = Step::pointer,
+                                      .step_b = Step::pointer,
+                                      .step_c = Step::pointer,
+                                      .sizes_vary = true,
+                                      .align_bytes = 8};
+  one.problem.op_a = one.problem.op_b = Op::trans;
+  expect_right<double, transposed,
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 32,
+                               .thread_m = 4,
+                               .thread_n = 3,
+                               .load = L::async,
+                               .store = O::direct,
+                               .stages = 2}>(one);
+  expect_right<double, transposed,
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 3,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1}>(one);
+}
+
+// What the emulation must notice: a copy that nobody waits for, and an arrival too few.
+TEST(GemmSmallPointerEmulation, ArrivalsOfCopiesAreCounted) {
+  const Memory<double> values(std::vector<double>(32, 1.0));
+  auto* const barrier = reinterpret_cast<unsigned long long*>(shared + 1024);
+  auto* const to = reinterpret_cast<double*>(shared);
+  const auto run_kernel = [&](unsigned arrivals, bool arrives) {
+    Launch launch;
+    launch.threads = 32;
+    launch.shared_bytes = 2048;
+    launch.copies = Copies::late;
+    launch.global = {values.region()};
+    return run(launch, [&] {
+      if (threadIdx.x == 0) barrier_init(barrier, arrivals);
+      __syncthreads();
+      tilewright::copy_async<8>(to + threadIdx.x, values.data() + threadIdx.x);
+      if (arrives) tilewright::copy_async_arrive(barrier);
+      if (threadIdx.x == 0) tilewright::barrier_arrive_expect(barrier, 0);
+      tilewright::barrier_wait(barrier, 0);
+    });
+  };
+  EXPECT_EQ(run_kernel(33, true), "");
+  EXPECT_EQ(to[31], 1.0);
+  EXPECT_NE(run_kernel(34, true), "");
+  EXPECT_NE(run_kernel(1, false), "");
+}
+
+}  // namespace
+}  // namespace tilewright::emulation
