@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/dispatch.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright::bench {
 
@@ -277,6 +278,8 @@ nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const Lar
     row["impl_version"] = blas_.version();
   } else {
     row["config"] = to_json(trial->config);
+    row["source_hash"] = current_source_hash("gemm");
+    row["compiler"] = "nvrtc " + compiler_.nvrtc().version();
     row["error"] = trial->error;
     row["error_bound"] = 1;
     if (!trial->name.empty()) row["step"] = trial->name;

@@ -20,6 +20,7 @@
 #include "gemm_small_seeds.hpp"
 #include "kernel/gpu_stream.hpp"
 #include "measure/estimate.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -395,6 +396,8 @@ class Bench {
     if (readings.temperature_c) metrics["temperature_c"] = *readings.temperature_c;
     if (trial != nullptr) {
       row["config"] = to_json(trial->config);
+      row["source_hash"] = current_source_hash("gemm_small");
+      row["compiler"] = "nvrtc " + compiler_.nvrtc().version();
       row["error"] = trial->error;
       row["error_bound"] = 1;
       const StencilReport report = stencil_report(trial->binary.log);

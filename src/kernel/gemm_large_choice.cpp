@@ -143,7 +143,7 @@ void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& a
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
         for (const int stages : {base.stages, 3, 5, 2})
-          for (const int blocks : {1, 2}) {
+          for (const int blocks : {1, 2, 3}) {
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Makes records of wisdom from rows that bench_gemm_small and bench_gemm_large wrote: the best of ours for each problem,
+and what the vendor's library took, which plans weigh against it. Rows whose configs were wrong are never written, so
+every record has passed its check; rows without a source hash, or of another one than the newest, are left out.
+
+    scripts/gpu_wisdom.py results/h200/*.jsonl > wisdom/h200.jsonl
+"""
+import json
+import sys
+
+LAYOUTS = {"single", "strided", "pointer", "interleaved", "block_interleaved"}
+
+
+def rows(paths):
+    for path in paths:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                if row.get("phase", "compare") == "compare" and "seconds" in row and row.get("layout") in LAYOUTS:
+                    yield row
+
+
+def problem_of(row):
+    text = row["problem"]
+    return text if ":residency=" in text else text.replace(":location=", ":residency=cold:location=")
+
+
+def record_of(row):
+    family, config = row["family"], row.get("config")
+    if row["impl"] != "tilewright":
+        family, config = "cublas", {"version": row["impl_version"]}
+    return {
+        "family": family,
+        "problem": problem_of(row),
+        "config": config,
+        "device": row["device"],
+        "driver": row["driver"],
+        "source_hash": row["source_hash"] if family != "cublas" else "vendor",
+        "compiler": row.get("compiler", ""),
+        "objective": "time",
+        "seconds": row["seconds"],
+        "seconds_low": row["seconds_low"],
+        "seconds_high": row["seconds_high"],
+        "samples": row["samples"],
+        "time": row["time"],
+        "verdict": "passed",
+    }
+
+
+def main(paths):
+    known, newest = {}, {}
+    for row in rows(paths):
+        ours = row["impl"] == "tilewright"
+        if ours and "source_hash" not in row:
+            continue
+        if not ours and not (row["impl"].startswith("cublas") and row["family"] == "gemm"):
+            continue
+        record = record_of(row)
+        if ours and record["time"] > newest.get(record["family"], ("", ""))[0]:
+            newest[record["family"]] = (record["time"], record["source_hash"])
+        key = (record["family"], record["problem"], record["device"], record["source_hash"])
+        if key not in known or record["seconds"] < known[key]["seconds"]:
+            known[key] = record
+    for key in sorted(known):
+        if key[0] == "cublas" or key[3] == newest[key[0]][1]:
+            print(json.dumps(known[key], sort_keys=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
