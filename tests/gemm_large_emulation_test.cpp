@@ -106,6 +106,29 @@ TEST(GemmLargeEmulation, TilesThatBlocksShare) {
   expect_large<double, Shape{.trans_b = true}, more>({128, 130, 100, 2, 0, 3});
 }
 
+// More parts than one block adds: their sums come together in groups.
+TEST(GemmLargeEmulation, TilesOfManyParts) {
+  constexpr Config split{.tile_m = 32,
+                         .tile_n = 32,
+                         .tile_k = 16,
+                         .warp_m = 16,
+                         .warp_n = 16,
+                         .stages = 2,
+                         .raster = 1,
+                         .split_k = 32};
+  expect_large<double, Shape{.reads_c = true}, split>({40, 30, 700, 2});
+  constexpr Config stream{.tile_m = 32,
+                          .tile_n = 32,
+                          .tile_k = 16,
+                          .warp_m = 16,
+                          .warp_n = 16,
+                          .stages = 2,
+                          .raster = 1,
+                          .stream_k = 1,
+                          .persistent = true};
+  expect_large<double, Shape{}, stream>({30, 30, 500, 2, 0, 19});
+}
+
 TEST(GemmLargeEmulation, NothingToSum) {
   constexpr Config split{
       .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};

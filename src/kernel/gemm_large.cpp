@@ -342,7 +342,8 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
     const GemmLargeGrid launched = gemm_large_grid(c, p.m, p.n, p.k, static_cast<int>(blocks));
     result.workspace_bytes =
         gemm_large_slots(c, launched) * std::int64_t(c.tile_m) * c.tile_n * bytes_of(p.dtype);
-    result.counter_count = grid.tiles();
+    result.counter_count =
+        std::int64_t(grid.tiles()) * gemm_large_counters(gemm_large_most_parts(c, launched));
   }
   return result;
 }

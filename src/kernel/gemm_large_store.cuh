@@ -17,38 +17,60 @@ __device__ __forceinline__ void add_to(Complex<R>& sum, Complex<R> more) {
   sum.im += more.im;
 }
 
-// True for the block that has the whole sum of the tile: the last one to arrive, which adds the parts in the
-// order of k, so that the result does not depend on who was last.
+// Sums `count` parts in their order, several on their way at once as far as registers allow.
+template <class Product, class Slot>
+__device__ __forceinline__ void add_parts(Product& product, int count, int workers, Slot slot) {
+  using Value = typename Product::Value;
+  constexpr int words = Product::value_count * int(sizeof(Value)) / 4;
+  [[maybe_unused]] constexpr int together = words <= 32 ? 4 : words <= 64 ? 2 : 1;
+#pragma unroll
+  for (int i = 0; i < Product::value_count; ++i) product.value(i) = Value{};
+#pragma unroll together
+  for (int part = 0; part < count; ++part) {
+    const Value* other = slot(part);
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i)
+      add_to(product.value(i), read_foreign(other + i * workers));
+  }
+}
+
+// True for the block that has the whole sum of the tile. Parts are summed in groups and groups in groups, by
+// whichever block of a group arrives last, in the order of k: the result does not depend on who was last.
 template <GemmLargeConfig C, class Product, class Args>
 __device__ __forceinline__ bool combine(Product& product, const Args& args, const GemmLargeGrid& grid,
                                         const GemmLargeWork& work, unsigned* word) {
   using Value = typename Product::Value;
   if constexpr (!gemm_large_shares(C)) return true;
-  if (work.parts == 1) return true;
   constexpr int workers = gemm_large_workers(C);
   const auto slot = [&](int part) {
     return static_cast<Value*>(args.workspace) +
            gemm_large_slot(C, grid, work, part) * (static_cast<long long>(Product::value_count) * workers) +
            read_thread_again();
   };
-  Value* own = slot(work.part);
-#pragma unroll
-  for (int i = 0; i < Product::value_count; ++i) own[i * workers] = product.value(i);
-  __threadfence();
-  sync_workers<workers>();
-  if (threadIdx.x == 0) *word = atomicAdd(args.counters + work.tile, 1u);
-  sync_workers<workers>();
-  if (*word != static_cast<unsigned>(work.parts - 1)) return false;
-  __threadfence();
-  if (threadIdx.x == 0) args.counters[work.tile] = 0;
-#pragma unroll
-  for (int i = 0; i < Product::value_count; ++i) product.value(i) = Value{};
+  unsigned* counter =
+      args.counters + static_cast<long long>(work.tile) * gemm_large_counters(gemm_large_most_parts(C, grid));
+  int index = work.part, stride = 1;
 #pragma unroll 1
-  for (int part = 0; part < work.parts; ++part) {
-    const Value* other = slot(part);
+  for (int count = work.parts; count > 1;) {
+    const int size = gemm_large_group_size(count), group = index / size, first = group * size;
+    const int members = count - first < size ? count - first : size;
+    if (members > 1) {
+      Value* own = slot(index * stride);
 #pragma unroll
-    for (int i = 0; i < Product::value_count; ++i)
-      add_to(product.value(i), read_foreign(other + i * workers));
+      for (int i = 0; i < Product::value_count; ++i) own[i * workers] = product.value(i);
+      __threadfence();
+      sync_workers<workers>();
+      if (threadIdx.x == 0) *word = atomicAdd(counter + group, 1u);
+      sync_workers<workers>();
+      if (*word != static_cast<unsigned>(members - 1)) return false;
+      __threadfence();
+      if (threadIdx.x == 0) counter[group] = 0;
+      add_parts(product, members, workers, [&](int part) { return slot((first + part) * stride); });
+    }
+    count = (count + size - 1) / size;
+    counter += count;
+    index = group;
+    stride *= size;
   }
   return true;
 }

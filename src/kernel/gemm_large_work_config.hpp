@@ -76,6 +76,25 @@ constexpr GemmLargeStream gemm_large_stream(GemmLargeConfig c, GemmLargeGrid gri
   return {total, total < grid.blocks ? (total > 0 ? static_cast<int>(total) : 1) : grid.blocks};
 }
 
+// Parts of a tile come together in groups, and the sums of groups likewise, so that no block adds more than
+// this many: the parts lie in L2, a latency from each other.
+constexpr int gemm_large_most_together = 16;
+constexpr int gemm_large_group_size(int count) { return count > gemm_large_most_together ? 8 : count; }
+// Counters of a tile of `parts` parts: one for each group of each level.
+constexpr int gemm_large_counters(int parts) {
+  int counters = 0;
+  for (int count = parts; count > 1;) {
+    const int size = gemm_large_group_size(count);
+    count = (count + size - 1) / size;
+    counters += count;
+  }
+  return counters;
+}
+// The most parts that a tile can have.
+constexpr int gemm_large_most_parts(GemmLargeConfig c, GemmLargeGrid grid) {
+  return c.stream_k == 0 ? c.split_k : grid.blocks < grid.k_tiles ? grid.blocks : grid.k_tiles;
+}
+
 // Slots of the workspace, each holding the partial sums of one tile.
 constexpr long long gemm_large_slots(GemmLargeConfig c, GemmLargeGrid grid) {
   if (c.stream_k > 0) return 2ll * gemm_large_stream(c, grid).blocks;
