@@ -24,6 +24,7 @@ struct WisdomFinding {
 struct WisdomConfig {
   nlohmann::json config;
   std::string source;  // for people
+  RecordedTime recorded;
 };
 
 class WisdomSource {
