@@ -1,6 +1,6 @@
 // The numerics gate: no candidate is timed before it has passed. Its kernel for the problem at hand is
 // checked over batches between guards, and then the same config on neighbouring shapes with padded columns,
-// because wisdom lends configs to neighbours. It measures nothing but errors.
+// because wisdom lends configs to neighbours and to other leading dimensions. It measures nothing but errors.
 #pragma once
 
 #include <memory>
