@@ -29,9 +29,15 @@ std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
 
 }  // namespace
 
-Gate::Gate(const GemmProblem& problem, Isa isa) : own_(problem) {
+Gate::Gate(const GemmProblem& problem, Isa isa) : problem_(problem), own_(problem) {
   for (const GemmProblem& shape : shapes_around(problem))
     neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<CandidateCheck>(shape)});
+}
+
+std::vector<GemmProblem> Gate::shapes() const {
+  std::vector<GemmProblem> all = {problem_};
+  for (const Neighbour& neighbour : neighbours_) all.push_back(neighbour.problem);
+  return all;
 }
 
 std::string Gate::run(const SmallKernel& kernel, Accuracy* worst) const {

@@ -20,12 +20,16 @@ class Gate {
   // for the problem itself; `worst` as in CandidateCheck::run.
   std::string run(const SmallKernel& kernel, Accuracy* worst = nullptr) const;
 
+  // The problem itself and the neighbours.
+  std::vector<GemmProblem> shapes() const;
+
  private:
   struct Neighbour {
     GemmProblem problem;
     Space<GemmSmallCpuConfig> space;
     std::unique_ptr<CandidateCheck> check;
   };
+  GemmProblem problem_;
   CandidateCheck own_;
   std::vector<Neighbour> neighbours_;
 };

@@ -39,6 +39,12 @@ class Tune(unittest.TestCase):
         self.assertEqual(result.returncode, code, result.stderr)
         return result
 
+    def tool(self, *arguments, **environment):
+        result = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                                env={**self.environment, **environment})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
     def lines(self, path):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -76,6 +82,48 @@ class Tune(unittest.TestCase):
         self.assertEqual(len(self.lines(self.folder / "wisdom.jsonl")), 4)
         again = self.tune(*job, "--resume", "--json", self.folder / "again.jsonl")
         self.assertEqual(self.lines(self.folder / "wisdom.jsonl"), self.lines(self.folder / "again.jsonl"), again.stderr)
+
+    def test_resumed_results_leave_newer_records_alone(self):
+        job = (PROBLEM, "--budget", "0.5s")
+        self.tune(*job, "--json", self.folder / "w.jsonl")
+        record = self.lines(self.folder / "w.jsonl")[0]
+        record.update(time="2999-01-01T00:00:00Z", candidates=4711)
+        (self.folder / "newer.jsonl").write_text(json.dumps(record) + "\n")
+        self.tool("wisdom", "import", self.folder / "newer.jsonl")
+        result = self.tune(*job, "--resume")
+        self.assertIn("newer", result.stdout)
+        exported = json.loads(self.tool("wisdom", "export", "--file", self.folder / "data/tilewright/wisdom.sqlite"))
+        self.assertEqual(exported["candidates"], 4711)
+        self.assertEqual(exported["time"], "2999-01-01T00:00:00Z")
+
+    def test_gate_is_not_run_again(self):
+        self.tune(PROBLEM, "--budget", "0.5s")
+        lines = self.lines(self.sweep)
+        passed = [json.dumps(line["config"]) for line in lines if "passed" in line]
+        timed = {json.dumps(line["config"]) for line in lines if "stage" in line}
+        self.assertEqual(len(passed), len(set(passed)))
+        self.assertLessEqual(timed, set(passed))
+        self.sweep.write_text("".join(json.dumps(line) + "\n" for line in lines if "result" not in line))
+        self.tune(PROBLEM, "--budget", "0.5s", "--resume")
+        again = [json.dumps(line["config"]) for line in self.lines(self.sweep) if "passed" in line]
+        self.assertEqual(len(again), len(set(again)), "a config passed the gate twice")
+
+    def test_memory_is_part_of_the_budget(self):
+        cold = PROBLEM.replace("residency=l1", "residency=cold")
+        begin = time.time()
+        result = self.tune(cold, PROBLEM, "--budget", "0.05s", "--json", self.folder / "w.jsonl")
+        self.assertLess(time.time() - begin, 3)
+        self.assertIn("residency=cold is left out", result.stderr)
+        self.assertIn("--budget = 0.05s", result.stderr)
+        self.assertEqual([line["residency"] for line in self.lines(self.folder / "w.jsonl")], ["l1"])
+        result = self.tune(cold, "--budget", "0.01s", code=1)
+        self.assertIn("left out", result.stderr)
+
+    def test_default_budget_is_for_searching(self):
+        cold = PROBLEM.replace("residency=l1", "residency=cold")
+        result = self.tune(cold, "--json", self.folder / "w.jsonl")
+        self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["residency"], "cold")
+        self.assertNotIn("left out", result.stderr)
 
     def test_interrupted(self):
         process = self.start("--sizes", "4:12", "--beta", "1", "--residency", "l1", "--budget", "60s")
@@ -127,6 +175,27 @@ class Tune(unittest.TestCase):
         record = self.lines(self.folder / "w.jsonl")[0]
         self.assertLessEqual(record["error"], record["error_bound"])
         self.assertIn("clock_mhz_low", record["metrics"])
+        self.assertGreaterEqual(record["samples"], 6)
+        self.assertLess(max(map(len, result.stdout.splitlines())), 400, "constraints have lines of their own")
+        listed = self.tool("wisdom", "list", "--file", self.folder / "data/tilewright/wisdom.sqlite", "--json", "-")
+        self.assertIs(json.loads(listed.splitlines()[0])["well_measured"], True)
+        explained = self.tool("explain", PROBLEM)
+        for word in ("predicted", "recorded", "regret of the default", "samples"):
+            self.assertIn(word, explained)
+
+    def test_json_has_every_key_of_a_measurement(self):
+        self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl")
+        line = self.lines(self.folder / "w.jsonl")[0]
+        for key in ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta residency location memory "
+                    "pointer_order numa threads target data impl impl_version config wisdom_match seconds seconds_low "
+                    "seconds_high samples gflops bound_gflops bound_share bound_kind ceiling energy_j watts "
+                    "gflops_per_watt energy_note error error_bound read_s kernel_s write_s total_s metrics device "
+                    "device_uuid driver commit time").split():
+            self.assertIn(key, line)
+        self.assertAlmostEqual(line["gflops"], 2 * 4**3 / line["seconds"] * 1e-9, places=6)
+        # Still a line of wisdom.
+        explained = self.tool("explain", PROBLEM, TILEWRIGHT_WISDOM=str(self.folder / "w.jsonl"))
+        self.assertIn("exact", explained)
 
     def test_refusals(self):
         for arguments, says in (
@@ -139,6 +208,15 @@ class Tune(unittest.TestCase):
             (("--where", "nr>=99"), "--where"),
             (("--set", "nr"), "'nr'"),
             (("--budget", "soon"), "'soon'"),
+            (("--budget", "inf"), "'inf'"),
+            (("--where", "no_such>=1"), "--where"),
+            (("--where", "nr>=x"), "--where"),
+            (("--set", "no_such=1"), "--set"),
+            (("--set", "nr=x"), "--set"),
+            (("--check", "--strategy", "random"), "--strategy"),
+            (("--check", "--resume"), "--resume"),
+            (("--check", "--objective", "edp"), "--objective"),
+            (("--check", "--wisdom", "no_such.sqlite"), "no_such.sqlite"),
             (("--space", "half"), "'half'"),
             (("--family", "gemm"), "'gemm'"),
             (("--family", "layout", "--check"), "--check"),
@@ -151,6 +229,30 @@ class Tune(unittest.TestCase):
             result = self.tune(PROBLEM, *arguments, code=2)
             self.assertIn(says, result.stderr)
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+    def test_logs_that_are_none(self):
+        log = self.folder / "log.jsonl"
+        for text, says in (("", "holds no record"), ('{"problem": 5}\n', "line 1"), ('{"count": 5}\n', "line 1"),
+                           ("[]\n", "line 1"), ('{"problem": "gemm"}\n', "line 1"),
+                           (json.dumps({"problem": PROBLEM}) + '\n{"problem": "x", "residency": 7}\n', "line 2")):
+            log.write_text(text)
+            result = subprocess.run(self.command("--from", log), capture_output=True, text=True, timeout=60,
+                                    env=self.environment)
+            self.assertIn(result.returncode, (1, 2), text)
+            self.assertIn(says, result.stderr)
+            self.assertIn("--from", result.stderr)
+
+    def test_check_names_its_sources(self):
+        wisdom = self.folder / "share/wisdom/cpu.jsonl"
+        wisdom.parent.mkdir(parents=True)
+        share = {"TILEWRIGHT_SHARE": str(self.folder / "share")}
+        self.tune(PROBLEM, "--budget", "1s", "--json", wisdom, **share)
+        # The user's database and the shipped file have the same record: lookups take the user's.
+        result = self.tune("--check", "--budget", "1s", **share)
+        self.assertIn("of 1 records", result.stdout)
+        self.assertIn("wisdom.sqlite#", result.stdout)
+        result = self.tune("--check", "--budget", "1s", "--wisdom", wisdom, "--json", "-", **share)
+        self.assertIn("cpu.jsonl:1", json.loads(result.stdout)["source"])
 
     def test_check_measures_records_again(self):
         wisdom = self.folder / "wisdom.jsonl"
