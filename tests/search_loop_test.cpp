@@ -11,6 +11,7 @@
 #include "measure/clock.hpp"
 #include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
+#include "wisdom/store.hpp"
 
 namespace tilewright {
 namespace {
@@ -159,12 +160,24 @@ TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
   const SearchOutcome outcome = found(pool, {});
   EXPECT_NE(outcome.winner, 5u);
   EXPECT_EQ(outcome.wrong, 2);
-  const auto records = wrong_records(outcome, {"gemm_small_cpu", "d", "", "", "h", "c"});
+  const auto records = wrong_records(outcome, {"fake", "d", "", "", "h", "c"});
   ASSERT_EQ(records.size(), 2u);
+  const TempFolder folder;
+  WisdomStore store(folder / "wisdom.sqlite", sqlite::Mode::write);
   for (const auto& record : records) {
     EXPECT_EQ(record["verdict"], "failed");
     EXPECT_EQ(record["reason"], "wrong on purpose");
+    EXPECT_TRUE(store.add_found(parse_record(record.dump()).value()));
   }
+  const auto best = winner_record(outcome, {"fake", "d", "", "", "h", "c"}, pool.fields(outcome.winner));
+  EXPECT_TRUE(store.add_found(parse_record(best.dump()).value()));
+  int failed = 0;
+  store.each([&](const WisdomRecord& record) {
+    failed += record.passed() ? 0 : 1;
+    EXPECT_EQ(record.reason, record.passed() ? "" : "wrong on purpose");
+  });
+  EXPECT_EQ(store.count(), 3) << "each wrong config beside the winner";
+  EXPECT_EQ(failed, 2);
 }
 
 TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {

@@ -259,10 +259,11 @@ class Tune(unittest.TestCase):
         self.tune(PROBLEM, "--budget", "1s", "--json", wisdom)
         result = self.tune(PROBLEM, "--check", "--budget", "1s", "--json", "-", TILEWRIGHT_WISDOM=str(wisdom),
                            TILEWRIGHT_SHARE=str(self.folder))
-        self.assertIn("1 of 1 records hold", result.stderr)
+        if "unknown" not in result.stderr:  # a neighbour may be at work now who was not before
+            self.assertIn("1 of 1 records hold", result.stderr)
         self.assertIn("regret of the default", result.stderr)
         record = self.lines(wisdom)[0]
-        record["regret"] = 9  # it promises too much
+        record.update(regret=9, seconds=1, default_seconds=10)  # it promises too much
         wisdom.write_text(json.dumps(record) + "\n")
         result = self.tune("--check", "--budget", "1s", code=1, TILEWRIGHT_WISDOM=str(wisdom),
                            TILEWRIGHT_SHARE=str(self.folder))
