@@ -18,12 +18,13 @@ TOOL = None
 PROBLEM = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:beta=one:residency=l1"
 
 
-class Tune(unittest.TestCase):
+class Driver(unittest.TestCase):
+    """Runs the tool in a folder of its own, where neither the user's wisdom nor their caches take part."""
+
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
         self.sweep = self.folder / "sweep.jsonl"
-        # Neither the user's wisdom nor their caches take part.
         self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "data"),
                             "XDG_CACHE_HOME": str(self.folder / "cache")}
 
@@ -60,6 +61,8 @@ class Tune(unittest.TestCase):
             time.sleep(0.02)
         self.fail(f"fewer than {count} turns in a minute")
 
+
+class Tune(Driver):
     def test_budget_holds_for_all_problems_together(self):
         begin = time.time()
         self.tune("--sizes", "2:9", "--beta", "1", "--residency", "l1", "--budget", "4s", "--json", "-")
@@ -268,6 +271,30 @@ class Tune(unittest.TestCase):
         result = self.tune("--check", "--budget", "1s", code=1, TILEWRIGHT_WISDOM=str(wisdom),
                            TILEWRIGHT_SHARE=str(self.folder))
         self.assertIn("regress", result.stderr)
+
+
+class TuneOnGpu(Driver):
+    """The same search over the kernels of a GPU. A fake one will do, whose times mean nothing."""
+
+    PROBLEM = "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:beta=one:residency=cold:location=device"
+
+    def test_tunes_and_resumes(self):
+        job = (self.PROBLEM, "--budget", "3s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
+        self.assertIn("of the default", self.tune(*job).stdout)
+        record = self.lines(self.folder / "w.jsonl")[0]
+        self.assertEqual((record["family"], record["target"], record["error_bound"]), ("gemm_small", "gpu", 1))
+        self.assertLessEqual(record["error"], 1)
+        lines = self.lines(self.sweep)
+        self.sweep.write_text("".join(json.dumps(line) + "\n" for line in lines if "result" not in line))
+        self.tune(*job, "--resume")
+        passed = [json.dumps(line["config"]) for line in self.lines(self.sweep) if "passed" in line]
+        self.assertEqual(len(passed), len(set(passed)), "a config passed the gate twice")
+
+    def test_refusals(self):
+        for arguments, says in ((("--where", "no_such>=1"), "--where no_such"), (("--set", "load=x"), "--set load"),
+                                (("--objective", "edp"), "energy meter")):
+            result = self.tune(self.PROBLEM, "--budget", "2s", "--megabytes", "2", *arguments, code=2)
+            self.assertIn(says, result.stderr)
 
 
 if __name__ == "__main__":
