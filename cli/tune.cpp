@@ -293,12 +293,15 @@ class Run {
 
   template <class Result>
   void print(const Result& result) const {
-    std::vector<Removed> removed;
-    if constexpr (requires { result.removed; }) removed = result.removed;
+    // A space has many constraints: with many problems each is told of those that count.
+    constexpr std::size_t few_problems = 3, few_lines = 3, all_lines = 1000;
+    std::string removed;
+    if constexpr (requires { result.removed; })
+      removed = removed_text(result.removed, problems_.size() > few_problems ? few_lines : all_lines);
     if constexpr (std::is_base_of_v<SearchOutcome, Result>)
       print_outcome(json_.people(), result, difference(result.config, result.default_config), removed);
     else
-      print_result(json_.people(), result);
+      print_result(json_.people(), result, removed);
   }
   static std::string difference(const GemmSmallCpuConfig& x, const GemmSmallCpuConfig& y) {
     return cli::difference(to_json(x), to_json(y));

@@ -1,6 +1,8 @@
 // Sentences and keys of tuned problems.
 #include "tune_report.hpp"
 
+#include <algorithm>
+
 #include "bound.hpp"
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
@@ -67,21 +69,33 @@ std::string difference(const nlohmann::json& winner, const nlohmann::json& stand
   return text.empty() ? "the default" : text;
 }
 
-std::string removed_text(const std::vector<Removed>& removed) {
-  std::string text;
+std::string removed_text(const std::vector<Removed>& removed, std::size_t most) {
+  std::vector<Removed> cuts;
   for (const Removed& one : removed)
-    if (one.cut > 0) text += fmt::format("    {:>8}  {}\n", one.cut, one.reason);
-  return text.empty() ? "" : "  branches of the space cut by its constraints:\n" + text;
+    if (one.cut > 0) cuts.push_back(one);
+  if (cuts.empty()) return "";
+  std::string text = "  branches of the space cut by its constraints:\n";
+  if (cuts.size() > most)
+    std::stable_sort(cuts.begin(), cuts.end(),
+                     [](const Removed& x, const Removed& y) { return x.cut > y.cut; });
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < cuts.size(); ++i)
+    if (i < most)
+      text += fmt::format("    {:>8}  {}\n", cuts[i].cut, cuts[i].reason);
+    else
+      rest += cuts[i].cut;
+  if (cuts.size() > most) text += fmt::format("    {:>8}  {} others\n", rest, cuts.size() - most);
+  return text;
 }
 
 void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& winner,
-                   const std::vector<Removed>& removed) {
+                   const std::string& removed) {
   fmt::print(out,
              "{}: best {:.4g} ns per problem, default {:.4g} ns, regret of the default {:.1f} %{}; {} of {} "
              "configs measured, {:.1f} s: {}\n",
              to_string(o.problem), o.seconds.centre * 1e9, o.default_seconds.centre * 1e9, 100 * o.regret,
              o.tie ? ", a tie: what was known stays" : "", o.measured, o.candidates, o.tuning_s, winner);
-  fmt::print(out, "{}", removed_text(removed));
+  fmt::print(out, "{}", removed);
   if (o.joules)
     fmt::print(out, "  {:.4g} J per problem by {}\n", o.joules->centre, o.metrics.value("energy_of", ""));
   if (!o.decided)
@@ -96,7 +110,7 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
   if (o.wrong > 0) fmt::print(out, "  {} configs are wrong, such as {}\n", o.wrong, o.first_wrong);
 }
 
-void print_result(std::FILE* out, const LayoutTuneResult& result) {
+void print_result(std::FILE* out, const LayoutTuneResult& result, const std::string& removed) {
   fmt::print(
       out,
       "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
@@ -104,7 +118,7 @@ void print_result(std::FILE* out, const LayoutTuneResult& result) {
       to_string(result.problem), result.config.block, result.seconds.centre * 1e9,
       result.default_config.block, result.default_seconds.centre * 1e9, 100 * result.regret,
       result.tie ? ", a tie: what was known stays" : "", result.candidates, result.tuning_s);
-  fmt::print(out, "{}", removed_text(result.removed));
+  fmt::print(out, "{}", removed);
   fmt::print(out, "  {}\n", explain_conversion(result.problem, &result.costs));
   if (result.wrong > 0)
     fmt::print(out, "  {} blocks are wrong, such as {}\n", result.wrong, result.first_wrong);
