@@ -33,6 +33,7 @@ void refuse_for_check(const TuneFlags& flags) {
                                                  {"--space", flags.space != "usual"},
                                                  {"--set", !flags.set.empty()},
                                                  {"--where", !flags.where.empty()},
+                                                 {"--sweep", !flags.sweep.empty()},
                                                  {"--resume", flags.resume}};
   for (const auto& [name, given] : unused)
     if (given)

@@ -244,7 +244,7 @@ TEST(RecordLog, MergesAndNamesABadLine) {
 
 TEST(TuneReport, EveryConstraintHasALineAndManyAreToldBriefly) {
   const std::vector<Removed> removed = {
-      {"first reason", 5}, {"cut nothing", 0}, {"second", 70}, {"third", 1}};
+      {"first reason", "", 9, 5}, {"cut nothing", "", 9, 0}, {"second", "", 90, 70}, {"third", "", 9, 1}};
   const std::string all = removed_text(removed, 10);
   for (const char* line : {"       5  first reason\n", "      70  second\n", "       1  third\n"})
     EXPECT_NE(all.find(line), std::string::npos) << all;
@@ -252,7 +252,7 @@ TEST(TuneReport, EveryConstraintHasALineAndManyAreToldBriefly) {
   const std::string brief = removed_text(removed, 1);
   EXPECT_NE(brief.find("      70  second\n"), std::string::npos) << brief;
   EXPECT_NE(brief.find("       6  2 others\n"), std::string::npos) << brief;
-  EXPECT_EQ(removed_text({{"cut nothing", 0}}, 1), "");
+  EXPECT_EQ(removed_text({{"cut nothing", "", 9, 0}}, 1), "");
 }
 
 TEST(Lists, ObjectivesHaveWeights) {

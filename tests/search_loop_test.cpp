@@ -118,12 +118,21 @@ TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
 
 TEST(SearchLoop, FinalistsStayAwaySoThatRoundsFit) {
   FakePool pool(many(20, 3, 0.5));
-  pool.sleep_s = 1e-3;
+  pool.sleep_s = 2e-3;
   SearchOptions options;
-  options.budget_s = 0.12;  // 36 turns are left for the contest: not six rounds of seven and the sentinel
+  options.budget_s = 0.3;  // 45 turns are left for the contest: not six rounds of seven and the sentinel
   const SearchOutcome outcome = found(pool, options);
   EXPECT_TRUE(outcome.decided) << outcome.rounds;
   EXPECT_EQ(outcome.winner, 3u);
+}
+
+TEST(SearchLoop, AnIncumbentStaysUnlessClearlyBeaten) {
+  FakePool close({1.0, 0.9, 0.92});
+  EXPECT_EQ(found(close, {}, 2).winner, 2u) << "2 % are a tie";
+  EXPECT_TRUE(found(close, {}, 2).tie);
+  FakePool far({1.0, 0.9, 0.95});
+  EXPECT_EQ(found(far, {}, 2).winner, 1u);
+  EXPECT_EQ(found(close, {}).winner, 1u) << "the default yields to less";
 }
 
 TEST(SearchLoop, HalvingSeesThroughDrift) {

@@ -111,8 +111,8 @@ TEST(OperandRing, ShrinksToTheBudgetAndNoFurther) {
   const OperandRing none = affordable_ring(problem, arena, 1e-6);
   EXPECT_EQ(none.bytes, 0) << "nothing is filled in a microsecond";
   EXPECT_GT(none.fill_s, 1e-6);
-  // Twice what the smallest ring takes, or more on a machine whose caches it has to exceed.
-  const OperandRing some = affordable_ring(problem, arena, 4 * none.fill_s);
+  // Far more than the smallest ring takes, since other work may slow the filling down.
+  const OperandRing some = affordable_ring(problem, arena, 20 * none.fill_s);
   EXPECT_GT(some.bytes, 0);
   EXPECT_LE(some.bytes, cold_bytes);
   problem.residency = Residency::l1;
@@ -212,8 +212,10 @@ TEST_F(Tune, AnIncumbentStaysUnlessClearlyBeaten) {
   const TuneResult first = tune(problem, options, arena_);
   options.incumbent = first.config;
   const TuneResult second = tune(problem, options, arena_);
+  // Times of two runs say nothing of each other where others are at work, too.
   if (second.config != first.config) {
-    EXPECT_LT(second.seconds.centre, first.seconds.centre);
+    EXPECT_TRUE(second.decided);
+    EXPECT_FALSE(second.tie);
   }
 }
 
