@@ -107,6 +107,9 @@ class Run {
     for (const GemmProblem& problem : problems_) check_problem(problem);
     find_meters();
     if (!tunes_layout() && flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    if (store_ && !flags.wisdom.empty())
+      wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
+                                         cpu_info().device);
     log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective, problems_), flags.resume);
     options_.log = &log_;
     options_.stop = [this] {
@@ -121,7 +124,7 @@ class Run {
     for (std::size_t i = 0; i < problems_.size(); ++i) {
       now_ = to_string(problems_[i]);
       if (const auto before = log_.result(now_); !before.is_null()) {
-        keep(before, {});
+        keep_resumed(before);
         ++done_;
         continue;
       }
@@ -167,7 +170,8 @@ class Run {
     else
       prepare_operands(problem, arena_, ring.bytes);
     if (flags_.budget.empty()) budget_s_ += wall_seconds() - begin_s;
-    if (ring.bytes < cold_bytes) {
+    if (ring.bytes < cold_bytes && ring.bytes != told_ring_bytes_) {
+      told_ring_bytes_ = ring.bytes;
       progress_.clear();
       fmt::print(json_.people(), "{}: {:.0f} MiB of cold operands instead of {:.0f}, which fit the budget\n",
                  now_, ring.bytes / mebibyte, cold_bytes / mebibyte);
@@ -218,12 +222,15 @@ class Run {
       if (problem.location == Location::host) (void)meters_.required(flags_.objective, problem.location);
   }
 
+  // Where incumbents come from: what lookups ask, with the database that keeps the winners as the user's own.
+  const Wisdom* known_wisdom() const { return wisdom_ ? wisdom_.get() : context_.impl().wisdom(); }
+
   bool tune_one(const GemmProblem& problem, double budget_s) {
     if (tunes_layout()) return tune_conversion(problem, budget_s);
     if (problem.location == Location::device) return tune_on_gpu(problem, budget_s);
     options_.budget_s = budget_s;
     options_.meter = meters_.meter_of(problem.location);
-    if (const Wisdom* wisdom = context_.impl().wisdom())
+    if (const Wisdom* wisdom = known_wisdom())
       options_.incumbent = incumbent_of(*wisdom, problem, context_.impl().isa, options_.objective);
     return keep_result(problem, tune(problem, options_, arena_));
   }
@@ -250,10 +257,10 @@ class Run {
 
   std::optional<GemmSmallConfig> gpu_incumbent(const GemmProblem& problem) const {
     std::optional<GemmSmallConfig> found;
-    if (context_.impl().wisdom() == nullptr) return found;
+    if (known_wisdom() == nullptr) return found;
     const WisdomQuery query{"gemm_small", architecture_of_all("gemm_small"), problem,
                             options_.objective.text(), gpu_->gpu().limits().name};
-    context_.impl().wisdom()->offer(query, [&](const WisdomAnswer& answer) {
+    known_wisdom()->offer(query, [&](const WisdomAnswer& answer) {
       if (answer.match == WisdomMatch::exact) found = from_json<GemmSmallConfig>(answer.config);
       return true;
     });
@@ -310,12 +317,21 @@ class Run {
     return cli::difference(x, y);
   }
 
-  // Records in the database that are newer stay, whichever run found these: between a run and its resumption
-  // the same problem may have been tuned again.
   void keep(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
     json_.write(measured_line(record));
     if (tunes_layout())
       save_layout_costs(costs_path(), cpu_info().device, {from_json<LayoutCosts>(record.at("costs"))});
+    store(record, wrongs);
+  }
+
+  // A result is in the log when it has been kept. Since then the same problem may have been tuned again:
+  // costs of conversions, which bear no date, are left as they are, and of records the newer one stays.
+  void keep_resumed(const nlohmann::json& record) {
+    json_.write(measured_line(record));
+    store(record, {});
+  }
+
+  void store(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
     if (!store_) return;
     store_->at_once([&] {
       for (const auto& wrong : wrongs) store_->add_found(parse_record(wrong.dump()).value());
@@ -344,6 +360,7 @@ class Run {
   Interrupt interrupt_;
   EnergyMeters meters_;
   std::unique_ptr<WisdomStore> store_;
+  std::unique_ptr<Wisdom> wisdom_;  // null: the Context's
   SweepLog log_;
   TuneOptions options_;
   Arena arena_, interleaved_arena_;
@@ -352,6 +369,7 @@ class Run {
   std::optional<GpuArena> gpu_arena_;
 #endif
   std::int64_t done_ = 0, left_out_ = 0;
+  double told_ring_bytes_ = 0;
   std::string now_;
   std::vector<double> regrets_;
 };

@@ -100,6 +100,20 @@ class Tune(Driver):
         self.assertEqual(exported["candidates"], 4711)
         self.assertEqual(exported["time"], "2999-01-01T00:00:00Z")
 
+    def test_incumbents_come_from_the_database_that_is_named(self):
+        self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl", "--wisdom", "none")
+        lines = self.lines(self.sweep)
+        base = next(line["base"] for line in lines if "base" in line)
+        other = next(line["config"] for line in lines if "passed" in line and line["config"])
+        record = {**self.lines(self.folder / "w.jsonl")[0], "config": {**base, **other}}
+        (self.folder / "other.jsonl").write_text(json.dumps(record) + "\n")
+        named = self.folder / "named.sqlite"
+        self.tool("wisdom", "import", self.folder / "other.jsonl", "--into", named)
+        # In no time nothing is decided, and what was known stays.
+        result = self.tune(PROBLEM, "--budget", "0.0001s", "--wisdom", named, "--json", self.folder / "again.jsonl")
+        self.assertIn("undecided", result.stdout)
+        self.assertEqual(self.lines(self.folder / "again.jsonl")[0]["config"], record["config"])
+
     def test_gate_is_not_run_again(self):
         self.tune(PROBLEM, "--budget", "0.5s")
         lines = self.lines(self.sweep)
@@ -169,6 +183,11 @@ class Tune(Driver):
         self.assertIn("the kernel takes", after)
         again = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume", **cache)
         self.assertNotIn("blocks of", again.stdout, "measured again")
+        costs = self.folder / "layout_costs.jsonl"
+        newer = "".join(json.dumps({**line, "direct_s": 1}) + "\n" for line in self.lines(costs))  # another run's
+        costs.write_text(newer)
+        self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--resume", **cache)
+        self.assertEqual(costs.read_text(), newer)
         refused = self.tune("gemm_batched:f64:nn:m=4,n=4,k=4:interleaved:batch=64", "--family", "layout", code=2)
         self.assertIn("strided", refused.stderr)
 
