@@ -39,6 +39,15 @@ void add_statistics(json& object, const std::string& prefix, const std::vector<d
   object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
 }
 
+// Ours without wisdom over ours, and by how much the rule of thumb costs more.
+void add_regret(json& object, const std::vector<double>& ratios, const std::vector<std::string>& cases) {
+  add_statistics(object, "default_ratio", ratios, cases);
+  const auto most = std::max_element(ratios.begin(), ratios.end());
+  object["regret_geomean"] = geometric_mean(ratios) - 1;
+  object["regret_max"] = *most - 1;
+  object["regret_max_case"] = cases[std::size_t(most - ratios.begin())];
+}
+
 // Keys of the case itself, the same for every implementation.
 json case_keys(const CaseResult& result) {
   const BenchCase& c = result.bench_case;
@@ -145,6 +154,12 @@ std::string table_line(const CaseResult& result) {
   if (result.interleaved_bound_s > 0)
     line += fmt::format("  ({:.1f}% of the interleaved bound)",
                         100 * result.interleaved_bound_s / ours.seconds.centre);
+  if (const double ratio = result.default_ratio(); ratio > 0) {
+    const ImplResult* standard = result.without_wisdom();
+    const double standard_s = (standard ? *standard : ours).seconds.centre;
+    line +=
+        fmt::format("  default {:.1f} ns, regret {:.1f} %", standard_s / problems * 1e9, 100 * (ratio - 1));
+  }
   return line;
 }
 
@@ -161,7 +176,7 @@ void Summary::add(const CaseResult& result) {
     key[name] = all[name];
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.key == key; });
   if (group == groups_.end())
-    group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}, {}, {}, {}});
+    group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
   const std::string text = all["problem"];
   const auto note = [&](std::vector<double>& values, std::vector<std::string>& cases, double value) {
     if (!(value > 0)) return;
@@ -171,6 +186,7 @@ void Summary::add(const CaseResult& result) {
   note(group->ratios, group->ratio_cases, result.ratio(Role::peer));
   note(group->strided_ratios, group->strided_cases, result.ratio(Role::strided_peer));
   note(group->shares, group->share_cases, result.bound_share());
+  note(group->default_ratios, group->default_cases, result.default_ratio());
   note(group->interleaved_shares, group->interleaved_cases,
        result.interleaved_bound_s / result.ours().seconds.centre);
 }
@@ -184,6 +200,7 @@ std::vector<json> Summary::objects() const {
     add_statistics(object, "bound_share", group.shares, group.share_cases);
     if (!group.strided_ratios.empty())
       add_statistics(object, "strided_ratio", group.strided_ratios, group.strided_cases);
+    if (!group.default_ratios.empty()) add_regret(object, group.default_ratios, group.default_cases);
     if (!group.interleaved_shares.empty())
       add_statistics(object, "interleaved_bound_share", group.interleaved_shares, group.interleaved_cases);
     objects.push_back(object);
@@ -207,6 +224,7 @@ std::vector<std::string> Summary::lines() const {
     add("ratio to best peer", group.ratios);
     add(" to best strided peer", group.strided_ratios);
     add(" share of bound", group.shares);
+    add(" default over ours", group.default_ratios);
     add(" of interleaved bound", group.interleaved_shares);
     lines.push_back(line);
   }

@@ -28,8 +28,8 @@ class Summary {
  private:
   struct Group {
     nlohmann::json key;
-    std::vector<double> ratios, strided_ratios, shares, interleaved_shares;
-    std::vector<std::string> ratio_cases, strided_cases, share_cases, interleaved_cases;
+    std::vector<double> ratios, strided_ratios, shares, interleaved_shares, default_ratios;
+    std::vector<std::string> ratio_cases, strided_cases, share_cases, interleaved_cases, default_cases;
   };
   std::vector<Group> groups_;
 };

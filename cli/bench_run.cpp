@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gemm/plan.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -82,6 +83,17 @@ const ImplResult* CaseResult::best(Role role) const {
 double CaseResult::ratio(Role role) const {
   const ImplResult* rival = best(role);
   return rival ? rival->seconds.centre / ours().seconds.centre : 0;
+}
+
+const ImplResult* CaseResult::without_wisdom() const {
+  const auto at = std::find_if(impls.begin(), impls.end(),
+                               [](const ImplResult& impl) { return impl.impl == "tilewright_default"; });
+  return at == impls.end() ? nullptr : &*at;
+}
+
+double CaseResult::default_ratio() const {
+  if (const ImplResult* standard = without_wisdom()) return standard->seconds.centre / ours().seconds.centre;
+  return ours().plan && ours().plan->impl().match != WisdomMatch::none ? 1 : 0;
 }
 
 CaseResult run_case(BenchMachine& machine, const BenchPlan& plan, const BenchCase& bench_case) {

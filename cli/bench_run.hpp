@@ -44,6 +44,10 @@ struct CaseResult {
   // The fastest of a role; null without any.
   const ImplResult* best(Role role) const;
   double ratio(Role role) const;  // that one's time over ours; 0 without any
+  // Ours without wisdom; null where it was not timed.
+  const ImplResult* without_wisdom() const;
+  // Its time over ours: 1 where wisdom agrees with the rule of thumb, 0 where no wisdom is in use.
+  double default_ratio() const;
   double bound_share() const { return bound_s / ours().seconds.centre; }
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -101,10 +102,12 @@ std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
                     }) /
                     repetitions);
   }
-  return {{"context_open", estimate(opening)},      {"wisdom_open", estimate(very_first)},
-          {"wisdom_exact", estimate(exact)},        {"wisdom_near_shape", estimate(near)},
-          {"wisdom_near_inside", estimate(inside)}, {"wisdom_default", estimate(none)},
-          {"plan_again", estimate(again)}};
+  const auto cost = [](const char* what, const std::vector<double>& seconds) {
+    return WisdomCost{what, estimate(seconds), *std::min_element(seconds.begin(), seconds.end())};
+  };
+  return {cost("context_open", opening),   cost("wisdom_open", very_first),    cost("wisdom_exact", exact),
+          cost("wisdom_near_shape", near), cost("wisdom_near_inside", inside), cost("wisdom_default", none),
+          cost("plan_again", again)};
 }
 
 }  // namespace tilewright::cli

@@ -13,6 +13,7 @@ namespace tilewright::cli {
 struct WisdomCost {
   std::string what;
   Estimate seconds;
+  double least_s = 0;  // of all samples: what it costs where nobody is in the way
 };
 
 // Makes a database of `record_count` records in a temporary folder, as dense as shapes can lie, measures on

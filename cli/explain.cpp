@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/fields.hpp"
+#include "lists.hpp"
 #include "tilewright/gemm.hpp"
 #include "verbs.hpp"
 
@@ -19,7 +20,7 @@ struct ExplainFlags {
 GemmOptions options_from(const ExplainFlags& flags) {
   GemmOptions options;
   options.target = enum_from_string<Target>(flags.target, "target");
-  options.objective = enum_from_string<Objective>(flags.objective, "objective");
+  options.objective = parse_objective("--objective", flags.objective);
   options.candidate = flags.candidate;
   options.config = flags.config;
   options.threads = flags.threads;
@@ -45,7 +46,7 @@ void add_explain(CLI::App& app) {
   verb->add_option("PROBLEM", flags->problems, "e.g. gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6")
       ->required();
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
-  verb->add_option("--objective", flags->objective, "time, energy or edp (default time)");
+  verb->add_option("--objective", flags->objective, "time, energy, edp or alpha=0.7 (default time)");
   verb->add_option("--candidate", flags->candidate, "the candidate that must run it");
   verb->add_option("--config", flags->config, "JSON fields over the default config");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));

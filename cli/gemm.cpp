@@ -14,6 +14,7 @@
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
 #include "json_lines.hpp"
+#include "lists.hpp"
 #include "provenance.hpp"
 #include "record_log.hpp"
 #include "verbs.hpp"
@@ -52,16 +53,6 @@ std::complex<double> parse_scalar(const std::string& text, const char* argument)
   return {first, second};
 }
 
-Objective parse_objective(const std::string& text) {
-  if (!text.starts_with("alpha=")) return enum_from_string<Objective>(text, "objective");
-  char* end = nullptr;
-  const double weight = std::strtod(text.c_str() + 6, &end);
-  if (text.size() == 6 || *end != '\0' || !(weight >= 0 && weight <= 1))
-    throw Error(ErrorCode::invalid_argument, "objective",
-                fmt::format("objective = '{}' has no weight from 0 to 1", text));
-  return Objective::alpha;
-}
-
 GemmRequest request_from(const GemmFlags& flags) {
   GemmRequest request;
   request.a = flags.a;
@@ -77,7 +68,7 @@ GemmRequest request_from(const GemmFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "beta",
                 fmt::format("beta = {} needs --c with the array that it scales", flags.beta));
   request.options.target = enum_from_string<Target>(flags.target, "target");
-  request.options.objective = parse_objective(flags.objective);
+  request.options.objective = parse_objective("objective", flags.objective);
   request.options.candidate = flags.candidate;
   request.options.threads = flags.threads;
   request.verify = flags.verify;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/env.hpp"
+#include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "device/gpu.hpp"
 #include "device/nvml.hpp"

@@ -35,6 +35,9 @@ std::vector<E> parse_names(const std::string& flag, const std::string& text) {
   return values;
 }
 
+// time, energy, edp, or alpha=W with a weight from 0 to 1.
+Objective parse_objective(const std::string& flag, const std::string& text);
+
 struct OpPair {
   Op a = Op::none;
   Op b = Op::none;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <set>
 
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
@@ -26,6 +28,7 @@
 #include "tune/tuner.hpp"
 #include "tune_check.hpp"
 #include "tune_flags.hpp"
+#include "tune_report.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
 #include "wisdom/families.hpp"
@@ -40,65 +43,8 @@ namespace tilewright::cli {
 namespace {
 
 constexpr double default_budget_s = 2;  // per problem
-
-const nlohmann::json& to_json(const nlohmann::json& config) { return config; }
-
-// The fields in which the winner differs from the default. Result is that of a search on the CPU or on a GPU.
-template <class Result>
-std::string difference(const Result& result) {
-  const nlohmann::json winner = to_json(result.config);
-  const nlohmann::json standard = to_json(result.default_config);
-  std::string text;
-  for (const auto& item : winner.items())
-    if (item.value() != standard[item.key()]) text += fmt::format("{}={} ", item.key(), item.value().dump());
-  return text.empty() ? "the default" : text;
-}
-
-// "120 (the reason), 8 (another)": the constraints that cut something off the space.
-std::string removed_text(const std::vector<Removed>& removed) {
-  std::string text;
-  for (const Removed& one : removed)
-    if (one.cut > 0) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", one.cut, one.reason);
-  return text;
-}
-
-template <class Result>
-void print_result(std::FILE* out, const Result& result) {
-  fmt::print(out,
-             "{}: best {:.4g} ns per problem, default {:.4g} ns, regret of the default {:.1f} %{}; {} of {} "
-             "configs measured, {:.1f} s: {}\n",
-             to_string(result.problem), result.seconds.centre * 1e9, result.default_seconds.centre * 1e9,
-             100 * result.regret, result.tie ? ", a tie: what was known stays" : "", result.measured,
-             result.candidates, result.tuning_s, difference(result));
-  if constexpr (requires { result.removed; })
-    if (const auto removed = removed_text(result.removed); !removed.empty())
-      fmt::print(out, "  branches of the space cut by its constraints: {}\n", removed);
-  if (result.joules)
-    fmt::print(out, "  {:.4g} J per problem by {}\n", result.joules->centre,
-               result.metrics.value("energy_of", ""));
-  if (!result.ties.empty())
-    fmt::print(out, "  {} other finalists cannot be told from it in {} rounds\n", result.ties.size(),
-               result.rounds);
-  if (result.discarded_rounds > 0)
-    fmt::print(out, "  {} rounds were thrown away because the machine drifted\n", result.discarded_rounds);
-  if (result.wrong > 0)
-    fmt::print(out, "  {} configs are wrong, such as {}\n", result.wrong, result.first_wrong);
-}
-
-void print_result(std::FILE* out, const LayoutTuneResult& result) {
-  fmt::print(
-      out,
-      "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
-      "of {} {:.4g} ns, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
-      to_string(result.problem), result.config.block, result.seconds.centre * 1e9,
-      result.default_config.block, result.default_seconds.centre * 1e9, 100 * result.regret,
-      result.tie ? ", a tie: what was known stays" : "", result.candidates, result.tuning_s);
-  if (const auto removed = removed_text(result.removed); !removed.empty())
-    fmt::print(out, "  branches of the space cut by its constraints: {}\n", removed);
-  fmt::print(out, "  {}\n", explain_conversion(result.problem, &result.costs));
-  if (result.wrong > 0)
-    fmt::print(out, "  {} blocks are wrong, such as {}\n", result.wrong, result.first_wrong);
-}
+constexpr double fill_share = 0.4;      // of what is left of a budget, for filling memory with operands
+constexpr double mebibyte = 1 << 20;
 
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
 std::string sweep_path(const TuneFlags& flags, const Context& context) {
@@ -161,6 +107,9 @@ class Run {
     for (const GemmProblem& problem : problems_) check_problem(problem);
     find_meters();
     if (!tunes_layout() && flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    if (store_ && !flags.wisdom.empty())
+      wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
+                                         cpu_info().device);
     log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective, problems_), flags.resume);
     options_.log = &log_;
     options_.stop = [this] {
@@ -172,21 +121,19 @@ class Run {
 
   void run() {
     if (flags_.resume) fmt::print(json_.people(), "{} measured turns are kept from before\n", log_.kept());
-    for (std::size_t i = 0; i < problems_.size(); ++i, ++done_) {
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
       now_ = to_string(problems_[i]);
       if (const auto before = log_.result(now_); !before.is_null()) {
-        keep(before);
+        keep_resumed(before);
+        ++done_;
         continue;
       }
-      // Not every problem waits for memory to be filled, so it comes off what all of them share.
-      if (tunes_layout())
-        prepare_conversion(problems_[i], arena_, interleaved_arena_);
-      else if (problems_[i].location == Location::host)
-        prepare_operands(problems_[i], arena_);
-      const double left_s = budget_s_ - (wall_seconds() - begin_s_);
-      if (left_s <= 0) return end("the budget is spent");
-      if (!tune_one(problems_[i], left_s / double(problems_.size() - i))) return end("interrupted");
+      if (!pay_for_operands(i)) continue;
+      if (left_s() <= 0) return end("the budget is spent");
+      if (!tune_one(problems_[i], left_s() / double(problems_.size() - i))) return end("interrupted");
+      ++done_;
     }
+    if (left_out_ > 0) return end(fmt::format("{} problems were left out", left_out_));
     progress_.clear();
     if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
     if (tunes_layout()) fmt::print(json_.people(), "kept for explain in {}\n", costs_path());
@@ -197,6 +144,56 @@ class Run {
 
  private:
   bool tunes_layout() const { return flags_.family == "layout"; }
+  double left_s() const { return budget_s_ - (wall_seconds() - begin_s_); }
+
+  // Fills memory with the operands of problem i, which serve other problems of the type as well: as many as
+  // the budget pays for. False, with a message, where it does not even pay for the fewest. Without --budget
+  // every problem has its own time to be searched in, and filling comes on top.
+  bool pay_for_operands(std::size_t i) {
+    const GemmProblem& problem = problems_[i];
+    if (problem.location != Location::host) return true;
+    const double begin_s = wall_seconds();
+    const OperandRing ring = ring_for(i);
+    if (ring.bytes == 0) {
+      ++left_out_;
+      progress_.clear();
+      fmt::print(
+          stderr,
+          "{} is left out: filling memory with its operands takes about {:.2g} s, which is too much of "
+          "--budget = {}; {:.2g} s are left\n",
+          now_, ring.fill_s, flags_.budget, left_s());
+      return false;
+    }
+    options_.ring_bytes = ring.bytes;
+    if (tunes_layout())
+      prepare_conversion(problem, arena_, interleaved_arena_);
+    else
+      prepare_operands(problem, arena_, ring.bytes);
+    if (flags_.budget.empty()) budget_s_ += wall_seconds() - begin_s;
+    if (ring.bytes < cold_bytes && ring.bytes != told_ring_bytes_) {
+      told_ring_bytes_ = ring.bytes;
+      progress_.clear();
+      fmt::print(json_.people(), "{}: {:.0f} MiB of cold operands instead of {:.0f}, which fit the budget\n",
+                 now_, ring.bytes / mebibyte, cold_bytes / mebibyte);
+    }
+    return true;
+  }
+
+  // What is left pays for the operands of all cold problems, whose types differ.
+  OperandRing ring_for(std::size_t i) const {
+    const GemmProblem& problem = problems_[i];
+    std::set<DType> types;
+    for (std::size_t other = i; other < problems_.size(); ++other)
+      if (problems_[other].residency == Residency::cold) types.insert(problems_[other].dtype);
+    const bool bounded = !flags_.budget.empty();
+    const double most_s = bounded ? fill_share * left_s() / double(std::max<std::size_t>(1, types.size()))
+                                  : std::numeric_limits<double>::infinity();
+    OperandRing ring = affordable_ring(problem, arena_, most_s);
+    // Conversions need the operands twice, and all of them.
+    if (tunes_layout() && (ring.bytes < cold_bytes || 2 * ring.fill_s > most_s)) ring.bytes = 0;
+    return ring;
+  }
+
   std::string costs_path() const { return layout_costs_path(context_.impl().environment); }
 
   void check_family() const {
@@ -225,13 +222,16 @@ class Run {
       if (problem.location == Location::host) (void)meters_.required(flags_.objective, problem.location);
   }
 
+  // Where incumbents come from: what lookups ask, with the database that keeps the winners as the user's own.
+  const Wisdom* known_wisdom() const { return wisdom_ ? wisdom_.get() : context_.impl().wisdom(); }
+
   bool tune_one(const GemmProblem& problem, double budget_s) {
     if (tunes_layout()) return tune_conversion(problem, budget_s);
     if (problem.location == Location::device) return tune_on_gpu(problem, budget_s);
     options_.budget_s = budget_s;
     options_.meter = meters_.meter_of(problem.location);
-    if (const Wisdom* wisdom = context_.impl().wisdom())
-      options_.incumbent = incumbent_of(*wisdom, problem, context_.impl().isa);
+    if (const Wisdom* wisdom = known_wisdom())
+      options_.incumbent = incumbent_of(*wisdom, problem, context_.impl().isa, options_.objective);
     return keep_result(problem, tune(problem, options_, arena_));
   }
 
@@ -248,9 +248,7 @@ class Run {
     options.objective = options_.objective;
     if (options.objective.needs_energy())
       options.meter = &meters_.required(flags_.objective, problem.location, gpu_->gpu().limits().uuid);
-    options.whole_space = options_.whole_space;
-    options.choices = options_.choices;
-    options.conditions = options_.conditions;
+    static_cast<AxisRules&>(options) = options_;
     options.log = options_.log;
     options.stop = options_.stop;
     options.incumbent = gpu_incumbent(problem);
@@ -259,10 +257,10 @@ class Run {
 
   std::optional<GemmSmallConfig> gpu_incumbent(const GemmProblem& problem) const {
     std::optional<GemmSmallConfig> found;
-    if (context_.impl().wisdom() == nullptr) return found;
-    const WisdomQuery query{"gemm_small", architecture_of_all("gemm_small"), problem, "time",
-                            gpu_->gpu().limits().name};
-    context_.impl().wisdom()->offer(query, [&](const WisdomAnswer& answer) {
+    if (known_wisdom() == nullptr) return found;
+    const WisdomQuery query{"gemm_small", architecture_of_all("gemm_small"), problem,
+                            options_.objective.text(), gpu_->gpu().limits().name};
+    known_wisdom()->offer(query, [&](const WisdomAnswer& answer) {
       if (answer.match == WisdomMatch::exact) found = from_json<GemmSmallConfig>(answer.config);
       return true;
     });
@@ -290,19 +288,57 @@ class Run {
   bool keep_result(const GemmProblem& problem, const Result& result) {
     if (!result.complete) return false;
     const auto record = wisdom_record(result);
-    log_.add_result(to_string(problem), record);
     progress_.clear();
-    print_result(json_.people(), result);
-    keep(record);
+    print(result);
+    std::vector<nlohmann::json> wrongs;
+    if constexpr (requires { wrong_records(result); }) wrongs = wrong_records(result);
+    keep(record, wrongs);
+    log_.add_result(to_string(problem), record);
     regrets_.push_back(1 + std::max(0.0, result.regret));
     return true;
   }
 
-  void keep(const nlohmann::json& record) {
-    json_.write(record);
+  template <class Result>
+  void print(const Result& result) const {
+    // A space has many constraints: with many problems each is told of those that count.
+    constexpr std::size_t few_problems = 3, few_lines = 3, all_lines = 1000;
+    std::string removed;
+    if constexpr (requires { result.removed; })
+      removed = removed_text(result.removed, problems_.size() > few_problems ? few_lines : all_lines);
+    if constexpr (std::is_base_of_v<SearchOutcome, Result>)
+      print_outcome(json_.people(), result, difference(result.config, result.default_config), removed);
+    else
+      print_result(json_.people(), result, removed);
+  }
+  static std::string difference(const GemmSmallCpuConfig& x, const GemmSmallCpuConfig& y) {
+    return cli::difference(to_json(x), to_json(y));
+  }
+  static std::string difference(const nlohmann::json& x, const nlohmann::json& y) {
+    return cli::difference(x, y);
+  }
+
+  void keep(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
+    json_.write(measured_line(record));
     if (tunes_layout())
       save_layout_costs(costs_path(), cpu_info().device, {from_json<LayoutCosts>(record.at("costs"))});
-    if (store_) store_->put(parse_record(record.dump()).value());
+    store(record, wrongs);
+  }
+
+  // A result is in the log when it has been kept. Since then the same problem may have been tuned again:
+  // costs of conversions, which bear no date, are left as they are, and of records the newer one stays.
+  void keep_resumed(const nlohmann::json& record) {
+    json_.write(measured_line(record));
+    store(record, {});
+  }
+
+  void store(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
+    if (!store_) return;
+    store_->at_once([&] {
+      for (const auto& wrong : wrongs) store_->add_found(parse_record(wrong.dump()).value());
+      if (!store_->add_found(parse_record(record.dump()).value()))
+        fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
+                   record.at("problem").get<std::string>(), store_->path());
+    });
   }
 
   void end(const std::string& why) {
@@ -324,6 +360,7 @@ class Run {
   Interrupt interrupt_;
   EnergyMeters meters_;
   std::unique_ptr<WisdomStore> store_;
+  std::unique_ptr<Wisdom> wisdom_;  // null: the Context's
   SweepLog log_;
   TuneOptions options_;
   Arena arena_, interleaved_arena_;
@@ -331,7 +368,8 @@ class Run {
   std::shared_ptr<const GpuMachine> gpu_;
   std::optional<GpuArena> gpu_arena_;
 #endif
-  std::int64_t done_ = 0;
+  std::int64_t done_ = 0, left_out_ = 0;
+  double told_ring_bytes_ = 0;
   std::string now_;
   std::vector<double> regrets_;
 };
@@ -361,7 +399,8 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
 
 void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--budget", flags.budget,
-                   "time for all problems together, such as 10min (default: 2 s each)");
+                   "time for all problems together, filling memory included, such as 10min (default: 2 s of "
+                   "searching each)");
   verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
   verb->add_option("--family", flags.family,

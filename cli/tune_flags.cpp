@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 
 #include "lists.hpp"
@@ -31,23 +32,40 @@ void add_problem(std::vector<GemmProblem>& problems, const GemmProblem& problem)
   if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
 }
 
+// The problem of one line of a record log. Throws Error, or what JSON of other types throws.
+GemmProblem logged_problem(const nlohmann::json& line) {
+  GemmProblem problem = parse_problem(line.at("problem").get<std::string>());
+  if (line.contains("residency"))
+    problem.residency = enum_from_string<Residency>(line["residency"].get<std::string>(), "residency");
+  if (problem.residency == Residency::automatic) problem.residency = Residency::cold;
+  return problem;
+}
+
 // The distinct problems of a record log.
 void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
   std::ifstream file(path);
   if (!file)
     throw Error(ErrorCode::invalid_argument, "--from", fmt::format("--from = '{}' cannot be read", path));
-  int number = 0;
+  int number = 0, found = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("problem"))
-      throw Error(ErrorCode::io, "--from", fmt::format("{}:{} is not a record of a problem", path, number));
-    GemmProblem problem = parse_problem(json["problem"].get<std::string>());
-    if (json.contains("residency"))
-      problem.residency = enum_from_string<Residency>(json["residency"].get<std::string>(), "residency");
-    if (problem.residency == Residency::automatic) problem.residency = Residency::cold;
-    add_problem(problems, problem);
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorCode::io, "--from",
+                  fmt::format("--from = '{}': line {} is not a record of a problem: {}", path, number, why));
+    };
+    try {
+      add_problem(problems, logged_problem(nlohmann::json::parse(line)));
+      ++found;
+    } catch (const nlohmann::json::exception& error) {
+      refuse(error.what());
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
   }
+  if (found == 0)
+    throw Error(ErrorCode::invalid_argument, "--from",
+                fmt::format("--from = '{}' holds no record of a problem", path));
 }
 
 std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
@@ -85,7 +103,7 @@ double parse_duration(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc() || scale == 0 || !(value > 0))
+  if (error != std::errc() || scale == 0 || !(value > 0) || !std::isfinite(value))
     throw Error(ErrorCode::invalid_argument, "--budget",
                 fmt::format("--budget = '{}': a time such as 90s, 10min or 1h is wanted", text));
   return value * scale;
@@ -110,9 +128,11 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (problems.empty())
     throw Error(ErrorCode::invalid_argument, "PROBLEM",
                 "no problem is given: name one, or use --sizes or --from");
-  // Changing the element type refills a gigabyte.
+  // What is hot first, since it needs hardly any memory to be filled: what is left of the budget then pays
+  // for the gigabyte of cold operands, and nobody is starved by it. Changing the element type fills it again.
+  const auto place = [](const GemmProblem& p) { return std::pair(p.residency == Residency::cold, p.dtype); };
   std::stable_sort(problems.begin(), problems.end(),
-                   [](const GemmProblem& x, const GemmProblem& y) { return x.dtype < y.dtype; });
+                   [&](const GemmProblem& x, const GemmProblem& y) { return place(x) < place(y); });
   return problems;
 }
 

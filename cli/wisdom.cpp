@@ -69,11 +69,13 @@ void list(const WisdomFlags& flags) {
   for (const auto& record : records) {
     auto line = to_json(record);
     line["state"] = state_of(record);
+    line["measured"] = record.recorded().quality();
+    line["well_measured"] = record.recorded().well_measured();
     line["source"] = record.source;
     json.write(line);
     if (flags.json == "-") continue;
-    fmt::print("{}  {:.4g} s per problem  {} {}{}\n", record.problem, record.seconds, record.device,
-               config_text(record.config), remark(record));
+    fmt::print("{}  {:.4g} s per problem ({})  {} {}{}\n", record.problem, record.seconds,
+               record.recorded().quality(), record.device, config_text(record.config), remark(record));
   }
   fmt::print(json.people(), "{} record{}\n", records.size(), records.size() == 1 ? "" : "s");
 }

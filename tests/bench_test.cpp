@@ -367,6 +367,25 @@ TEST(Summary, FollowsFromItsCases) {
     EXPECT_TRUE(objects[0].contains(key)) << key;
 }
 
+TEST(Summary, TellsTheRegretOfTheDefaultWhereWisdomIsInUse) {
+  cli::CaseResult plain = result_with(1, 2, 0.5), wise = result_with(1, 2, 0.5);
+  cli::ImplResult standard = wise.ours();
+  standard.impl = "tilewright_default";
+  standard.seconds.centre = 1.25;
+  wise.impls.push_back(standard);
+  EXPECT_EQ(cli::table_line(plain).find("regret"), std::string::npos);
+  EXPECT_NE(cli::table_line(wise).find("regret 25.0 %"), std::string::npos) << cli::table_line(wise);
+  cli::Summary summary;
+  summary.add(plain);
+  EXPECT_FALSE(summary.objects()[0].contains("regret_max"));
+  summary.add(wise);
+  const auto object = summary.objects()[0];
+  EXPECT_DOUBLE_EQ(object["default_ratio_min"], 1.25);
+  EXPECT_DOUBLE_EQ(object["regret_max"], 0.25);
+  EXPECT_EQ(object["regret_max_case"], cli::problem_text(wise.bench_case));
+  EXPECT_NE(summary.lines()[0].find("default over ours 1.250"), std::string::npos) << summary.lines()[0];
+}
+
 TEST(Report, HasEveryKeyOfTheContract) {
   const auto objects = cli::json_of(result_with(1, 2, 0.5));
   ASSERT_EQ(objects.size(), 3u);

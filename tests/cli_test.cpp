@@ -10,8 +10,10 @@
 #include "gemm_arrays.hpp"
 #include "gemm_pieces.hpp"
 #include "gemm_verify.hpp"
+#include "lists.hpp"
 #include "record_log.hpp"
 #include "support/temp_folder.hpp"
+#include "tune_report.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -238,6 +240,30 @@ TEST(RecordLog, MergesAndNamesABadLine) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_NE(std::string(error.what()).find("line 3"), std::string::npos) << error.what();
   }
+}
+
+TEST(TuneReport, EveryConstraintHasALineAndManyAreToldBriefly) {
+  const std::vector<Removed> removed = {
+      {"first reason", "", 9, 5}, {"cut nothing", "", 9, 0}, {"second", "", 90, 70}, {"third", "", 9, 1}};
+  const std::string all = removed_text(removed, 10);
+  for (const char* line : {"       5  first reason\n", "      70  second\n", "       1  third\n"})
+    EXPECT_NE(all.find(line), std::string::npos) << all;
+  EXPECT_EQ(all.find("cut nothing"), std::string::npos);
+  const std::string brief = removed_text(removed, 1);
+  EXPECT_NE(brief.find("      70  second\n"), std::string::npos) << brief;
+  EXPECT_NE(brief.find("       6  2 others\n"), std::string::npos) << brief;
+  EXPECT_EQ(removed_text({{"cut nothing", "", 9, 0}}, 1), "");
+}
+
+TEST(Lists, ObjectivesHaveWeights) {
+  EXPECT_EQ(parse_objective("--objective", "edp"), Objective::edp);
+  EXPECT_EQ(parse_objective("--objective", "alpha=0.7"), Objective::alpha);
+  for (const char* text : {"alpha", "alpha=", "alpha=2", "alpha=0.7x", "joules"}) try {
+      const Objective objective = parse_objective("--objective", text);
+      EXPECT_TRUE(std::string(text) == "alpha" && objective == Objective::alpha) << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("--objective"), std::string::npos) << error.what();
+    }
 }
 
 }  // namespace

@@ -90,19 +90,50 @@ TEST(Contest, EndsWhenThereIsNoMoreTime) {
   EXPECT_EQ(none.rounds, 0);
 }
 
+TEST(Contest, TooFewRoundsDecideNothing) {
+  for (const int rounds : {1, 3, 5}) {
+    const Verdict verdict = contest(Machine({1, 0.5, 1.2}, steady, 1), 0.03, rounds);
+    EXPECT_EQ(verdict.winner, 0u) << rounds;
+    EXPECT_FALSE(verdict.decided) << rounds;
+    EXPECT_TRUE(verdict.ties.empty()) << rounds;
+  }
+  const Verdict verdict = contest(Machine({1, 0.5, 1.2}, steady, 1), 0.03, least_paired_rounds);
+  EXPECT_EQ(verdict.winner, 1u);
+  EXPECT_TRUE(verdict.decided);
+}
+
+TEST(Contest, TheFirstRoundMayHaveDriftedToo) {
+  // The machine warms up during the first round: its last turn is twice as fast as its first.
+  const auto waking = [](int turn) { return turn < 2 ? 2.0 : 1.0; };
+  const Verdict verdict = contest(Machine({1, 0.9, 1.2}, waking, 3), 0.03);
+  EXPECT_EQ(verdict.discarded, 1);
+  EXPECT_EQ(verdict.rounds, 21);
+}
+
+TEST(Contest, WhoMayNotWinDoesNot) {
+  ContestRules rules;
+  rules.most_rounds = 21;
+  const auto held = [&](std::vector<double> costs) {
+    return hold_contest(
+        costs.size(), Machine(costs, steady, 1), [] { return true; }, rules);
+  };
+  rules.may_win = [](std::size_t i) { return i != 1; };
+  EXPECT_EQ(held({1, 0.5, 0.8}).winner, 2u);
+  EXPECT_EQ(held({1, 0.5, 1.2}).winner, 0u);
+  rules.may_win = [](std::size_t i) { return i == 2; };
+  EXPECT_EQ(held({1, 0.5, 1.2}).winner, 2u) << "the incumbent may not stay";
+}
+
 TEST(Observers, EnergyIsADifferenceOrAReason) {
   nlohmann::json seen;
   FakeMeter meter;
   EnergyObserver energy(&meter);
   EXPECT_THROW(energy.joules(), Error) << "nothing was observed yet";
-  TimeObserver time;
-  observe({&time, &energy}, [](const auto& during) { during(); });
+  observe({&energy}, [](const auto& during) { during(); });
   energy.report(seen);
-  time.report(seen);
   EXPECT_EQ(seen["energy_j"], 3.0);
   EXPECT_EQ(seen["energy_of"], "1 CPU package");
   EXPECT_EQ(energy.joules(), 3.0);
-  EXPECT_GE(seen["seconds"].get<double>(), 0);
 
   meter.step = 0;
   observe({&energy}, [](const auto&) {});
@@ -192,6 +223,7 @@ class SweepLogTest : public Folder {
     log.add_turn("p", "screen", {{"nr", 2}}, {1e-6, std::nullopt});
     log.add_turn("p", "screen", {{"nr", 2}}, {2e-6, 5.0});
     log.add_failure("p", {{"nr", 3}}, "wrong");
+    log.add_passed("p", {{"nr", 2}}, {1e-16, 4e-16});
     log.add_turn("p", "final", {{"nr", 2}}, {3e-6, std::nullopt});
     log.add_result("q", {{"seconds", 1}});
   }
@@ -207,6 +239,9 @@ TEST_F(SweepLogTest, ResumingGivesBackEachTurnOnce) {
   EXPECT_FALSE(log.take("p", "screen", config).has_value());
   EXPECT_EQ(log.take("p", "final", config)->seconds, 3e-6);
   EXPECT_EQ(log.failure("p", nlohmann::json{{"nr", 3}}.dump()), "wrong");
+  EXPECT_EQ(log.passed("p", config)->error, 1e-16);
+  EXPECT_EQ(log.passed("p", config)->bound, 4e-16);
+  EXPECT_FALSE(log.passed("p", nlohmann::json{{"nr", 3}}.dump()).has_value());
   EXPECT_EQ(log.result("q")["seconds"], 1);
   EXPECT_TRUE(log.result("p").is_null());
 }
@@ -246,6 +281,11 @@ TEST_F(SweepLogTest, AnotherRunsLogIsRefused) {
   EXPECT_THROW(SweepLog(file(), other, true), Error) << "two runs at once";
   put("other.jsonl", "this is no log\n");
   EXPECT_THROW(SweepLog((path_ / "other.jsonl").string(), run(), true), Error);
+  put("typed.jsonl", R"({"run":{"strategy":"model","source_hash":"abc"}})"
+                     "\n"
+                     R"({"problem":"p","stage":"screen","config":{},"seconds":"soon"})"
+                     "\n");
+  EXPECT_THROW(SweepLog((path_ / "typed.jsonl").string(), run(), true), Error) << "a text for a number";
 }
 
 }  // namespace

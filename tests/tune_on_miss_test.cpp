@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/cpu.hpp"
 #include "kernel/gemm_small_cpu.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/gemm.hpp"
@@ -187,6 +188,42 @@ TEST_F(TuneOnMissTest, TunesProblemsByName) {
   EXPECT_THROW(tune(context, p, {0.1, "time", "annealing"}), Error);
   p.m = 65;
   EXPECT_THROW(tune(context, p), Error);
+}
+
+TEST_F(TuneOnMissTest, ShippedRecordsAreIncumbentsOfTheirObjective) {
+  GemmProblem p;
+  p.m = p.n = p.k = 3;
+  p.layout = Layout::strided;
+  p.batch_count = 4;
+  p.residency = Residency::l1;
+  p = packed(p);
+  // A legal config that is not the default, as if it had been measured on this machine.
+  GemmSmallCpuConfig known = gemm_small_cpu_default(p, Isa::portable);
+  gemm_small_cpu_space(p, Isa::portable).visit([&](const GemmSmallCpuConfig& config) { known = config; });
+  ASSERT_NE(known, gemm_small_cpu_default(p, Isa::portable));
+  const nlohmann::json record{{"family", "gemm_small_cpu"}, {"problem", to_string(p)},
+                              {"config", to_json(known)},   {"device", cpu_info().device},
+                              {"objective", "time"},        {"verdict", "passed"}};
+  folder_.write("share/wisdom/cpu.jsonl", record.dump() + "\n");
+  ASSERT_EQ(setenv("TILEWRIGHT_SHARE", path("share").c_str(), 1), 0);
+  Context context(options());
+  // In no time nothing is decided, and what was known stays.
+  const Tuned tuned = tune(context, p, {1e-6});
+  unsetenv("TILEWRIGHT_SHARE");
+  EXPECT_EQ(nlohmann::json::parse(tuned.config), to_json(known));
+}
+
+TEST_F(TuneOnMissTest, ABudgetThatDoesNotPayForColdOperandsIsRefused) {
+  Context context(options());
+  GemmProblem p;
+  p.m = p.n = p.k = 3;
+  try {
+    (void)tune(context, p, {1e-3});
+    ADD_FAILURE() << "a millisecond paid for cold operands";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("budget_s = 0.001"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(TuneOnMissTest, FromC) {

@@ -1,6 +1,6 @@
-// What wisdom costs a program when the user's database holds 100,000 records: the figures of `bench overhead`
-// are printed and held to limits wide enough for busy machines and debug builds. It says nothing of what a
-// quiet machine reaches; that is recorded with `bench overhead --json`.
+// What wisdom costs a program when the user's database holds 100,000 records: the figures of `bench
+// overhead`, the least of each held to what was promised. A busy machine slows most samples down, but not all
+// of them; the medians are printed, and those of a quiet machine are recorded with `bench overhead --json`.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,14 +11,17 @@ namespace tilewright::cli {
 namespace {
 
 TEST(WisdomSpeed, OfALargeDatabase) {
-  const std::map<std::string, double> limits = {{"context_open", 20e-3},      {"wisdom_open", 20e-3},
-                                                {"wisdom_exact", 2e-3},       {"wisdom_near_shape", 2e-3},
-                                                {"wisdom_near_inside", 2e-3}, {"wisdom_default", 2e-3},
-                                                {"plan_again", 20e-6}};
+  // Opening a Context takes less than 20 ms, the first lookup of a problem 50 us, whatever it finds, and a
+  // repeated one 200 ns. The very first lookup opens the database as well.
+  const std::map<std::string, double> limits = {{"context_open", 20e-3},       {"wisdom_open", 20e-3},
+                                                {"wisdom_exact", 50e-6},       {"wisdom_near_shape", 50e-6},
+                                                {"wisdom_near_inside", 50e-6}, {"wisdom_default", 50e-6},
+                                                {"plan_again", 200e-9}};
   for (const WisdomCost& cost : measure_wisdom(100000)) {
-    std::printf("%-20s %9.3f us (%.3f to %.3f)\n", cost.what.c_str(), cost.seconds.centre * 1e6,
-                cost.seconds.low * 1e6, cost.seconds.high * 1e6);
-    EXPECT_LT(cost.seconds.centre, limits.at(cost.what)) << cost.what;
+    std::printf("%-20s %9.3f us (%.3f to %.3f), least %.3f us\n", cost.what.c_str(),
+                cost.seconds.centre * 1e6, cost.seconds.low * 1e6, cost.seconds.high * 1e6,
+                cost.least_s * 1e6);
+    EXPECT_LT(cost.least_s, limits.at(cost.what)) << cost.what;
   }
 }
 

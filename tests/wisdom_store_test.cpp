@@ -235,8 +235,15 @@ TEST_F(WisdomStoreTest, TheBetterMeasuredWins) {
   second.samples = 3;  // fewer, which counts before the date
   EXPECT_EQ(winner(first, second), 1);
   EXPECT_EQ(winner(second, first), 1);
-  second.seconds_low = 0.999e-6, second.seconds_high = 1.001e-6;  // but much tighter
+  second.seconds_low = 0.999e-6, second.seconds_high = 1.001e-6;
+  EXPECT_EQ(winner(first, second), 1) << "three samples lie close together by chance";
+  EXPECT_EQ(winner(second, first), 1);
+  EXPECT_FALSE(second.recorded().well_measured());
+  EXPECT_NE(second.recorded().quality().find("too few"), std::string::npos);
+  second.samples = 6;  // still fewer than the first's, but much tighter
   EXPECT_EQ(winner(first, second), 2);
+  EXPECT_NE(second.recorded().quality().find("0.1 % in 6 samples"), std::string::npos)
+      << second.recorded().quality();
   second.source_hash = "older";  // counts before all of them
   EXPECT_EQ(winner(first, second), 1);
   EXPECT_EQ(winner(second, first), 1);
@@ -244,6 +251,62 @@ TEST_F(WisdomStoreTest, TheBetterMeasuredWins) {
   second.verdict = "failed";
   EXPECT_FALSE(is_better(second, first));
   EXPECT_TRUE(is_better(first, second));
+}
+
+TEST_F(WisdomStoreTest, WhatIsFoundNeverTakesThePlaceOfWhatIsNewer) {
+  const auto kept = [&](const WisdomRecord& known, const WisdomRecord& found) {
+    std::filesystem::remove(file());
+    WisdomStore store(file(), Mode::write);
+    store.put(known);
+    const bool taken = store.add_found(found);
+    int nr = 0;
+    store.each([&](const WisdomRecord& r) { nr = r.config["nr"]; });
+    EXPECT_EQ(taken, nr == 2);
+    return nr;
+  };
+  WisdomRecord known = record(problem(8, 8, 8), 1), found = record(problem(8, 8, 8), 2);
+  EXPECT_EQ(kept(known, found), 2) << "of the same time";
+  known.time = "2026-11-22T10:00:00Z";
+  EXPECT_EQ(kept(known, found), 1) << "a run that is resumed brings what is older";
+  found.seconds_low = 0.999e-6, found.seconds_high = 1.001e-6;
+  EXPECT_EQ(kept(known, found), 1) << "though it is surer";
+  found.time = "2026-11-23T10:00:00Z";
+  found.seconds_low = 0.5e-6, found.seconds_high = 1.5e-6;
+  EXPECT_EQ(kept(known, found), 2) << "newer, though less sure";
+  found.samples = 3;
+  EXPECT_EQ(kept(known, found), 1) << "newer, but hardly measured";
+  known.source_hash = "older";
+  EXPECT_EQ(kept(known, found), 2) << "of other kernels";
+}
+
+TEST_F(WisdomStoreTest, LookupsTakeRecordsOfTheirObjective) {
+  WisdomStore store(file(), Mode::write);
+  store.put(record(problem(8, 8, 8), 1));
+  WisdomRecord frugal = record(problem(8, 8, 8), 2);
+  frugal.objective = "energy";
+  store.put(frugal);
+  const Wisdom wisdom({file()}, "Abacus 1");
+  const auto nr = [&](const std::string& objective) {
+    const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512, objective);
+    return hits.size() == 1 ? hits.front().config.nr : 0;
+  };
+  EXPECT_EQ(nr("time"), 1);
+  EXPECT_EQ(nr("energy"), 2);
+  EXPECT_EQ(nr("edp"), 0);
+}
+
+TEST_F(WisdomStoreTest, LookupsTellWhatWasMeasured) {
+  WisdomRecord r = record(problem(8, 8, 8), 1);
+  r.default_seconds = 1.25 * r.seconds;
+  WisdomStore(file(), Mode::write).put(r);
+  const std::string lines = folder_.write("lines.jsonl", to_json(r).dump() + "\n");
+  for (const std::string& path : {file(), lines}) {
+    const auto hits = Wisdom({path}, "Abacus 1").lookup(problem(8, 8, 8), Isa::avx512);
+    ASSERT_EQ(hits.size(), 1u) << path;
+    EXPECT_EQ(hits[0].recorded.seconds, r.seconds);
+    EXPECT_EQ(hits[0].recorded.samples, r.samples);
+    EXPECT_NEAR(hits[0].recorded.regret().value(), 0.25, 1e-9);
+  }
 }
 
 TEST_F(WisdomStoreTest, SeveralProcessesWriteAndReadAtOnce) {

@@ -21,7 +21,7 @@ namespace tilewright {
 // library holds no tuner: install_tuner() of tilewright/tune.hpp gives one to a Context, and without it a
 // call that asks for tuning throws Error(unsupported).
 struct TuneOnMiss {
-  double budget_s = 0;  // of searching, for each problem that is missing; 0: never
+  double budget_s = 0;  // for each problem that is missing, filling cold operands included; 0: never
 
   friend bool operator==(const TuneOnMiss&, const TuneOnMiss&) = default;
 };

@@ -12,7 +12,7 @@
 namespace tilewright {
 
 struct TuneSearch {
-  double budget_s = 2;                  // of searching; filling memory with operands comes before it
+  double budget_s = 2;                  // in all; cold operands are filled within half of it
   std::string objective = "time";       // energy, edp, alpha=0.7, energy_within=5%: these need a meter
   std::string strategy = "exhaustive";  // random, local, model
 };
@@ -34,8 +34,8 @@ struct Tuned {
 // Searches on the calling thread, with the kernels that `context` runs, and keeps the winner in its wisdom;
 // its next calls use it. Residency::automatic is tuned as cold. Throws Error(unsupported) for a problem
 // without a space to search, an objective without a meter or a Context without wisdom,
-// Error(invalid_argument) naming the problem, the strategy or the objective, Error(io) where the wisdom
-// cannot be written.
+// Error(invalid_argument) naming the problem, the strategy, the objective or a budget that does not even pay
+// for filling memory with cold operands, Error(io) where the wisdom cannot be written.
 Tuned tune(Context& context, const GemmProblem& problem, const TuneSearch& search = {});
 
 // From now on calls in `context` whose GemmOptions::tune_on_miss has a budget tune what wisdom lacks.

@@ -35,6 +35,12 @@ std::string cache_folder(const Environment& environment) {
   return home.empty() ? "" : home + "/.cache/tilewright";
 }
 
+std::string data_folder() {
+  if (const std::string folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder + "/tilewright";
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.local/share/tilewright";
+}
+
 const std::vector<EnvironmentVariable>& environment_variables() {
   static const std::vector<EnvironmentVariable> variables = {
       {"TILEWRIGHT_CPU", "",

@@ -28,6 +28,10 @@ struct Environment {
 // ~/.cache; "" where there is no such folder.
 std::string cache_folder(const Environment& environment);
 
+// Where things lie that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share; "" where there is
+// no such folder.
+std::string data_folder();
+
 struct EnvironmentVariable {
   const char* name;
   const char* fallback;

@@ -52,6 +52,7 @@ void bind_small_kernel(const PlanRequest& r, const ConfigChoice& choice, GemmPla
   plan.kernels = r.context.kernels;
   plan.match = choice.match;
   plan.config_source = choice.source;
+  plan.recorded = choice.recorded;
   const std::int64_t size = size_bytes(p.dtype);
   plan.arguments = {};
   if (p.batch_count > 1) {  // no step is taken otherwise, and the strides may be anything
@@ -174,8 +175,8 @@ ConfigChoice choose_small_config(const PlanRequest& r) {
       if (!space) space = gemm_small_cpu_space(r.problem, r.context.isa);
       return space->contains(config);
     };
-    if (const auto hit = wisdom->find(r.problem, r.context.isa, legal))
-      return {hit->config, hit->match, hit->source};
+    if (const auto hit = wisdom->find(r.problem, r.context.isa, legal, to_string(r.options.objective)))
+      return {hit->config, hit->match, hit->source, hit->recorded};
   }
   return {gemm_small_cpu_default(r.problem, r.context.isa), WisdomMatch::none, "rule of thumb"};
 }

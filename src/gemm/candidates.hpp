@@ -39,6 +39,7 @@ struct ConfigChoice {
   GemmSmallCpuConfig config;
   WisdomMatch match = WisdomMatch::none;
   std::string source;
+  RecordedTime recorded{};
 };
 ConfigChoice choose_small_config(const PlanRequest& request);
 

@@ -1,6 +1,5 @@
 // Makes a Context: reads the environment, chooses the CPU kernels, finds the wisdom files. Wisdom itself and
 // CBLAS are opened by their first user, so that a Context costs microseconds.
-#include <dlfcn.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -8,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #if TILEWRIGHT_HAS_GPU
@@ -27,17 +27,6 @@ spdlog::level::level_enum log_level(const std::string& name) {
   if (name == "debug") return spdlog::level::debug;
   throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_LOG",
               fmt::format("TILEWRIGHT_LOG = '{}' is not one of off, warn, info, debug", name));
-}
-
-// The folder of the shared library or program that this code is part of; empty when the system does not tell.
-fs::path own_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&shipped_wisdom), &info) == 0 || info.dli_fname == nullptr)
-    return {};
-  std::error_code error;
-  fs::path file = fs::canonical(info.dli_fname, error);
-  if (error) file = fs::canonical("/proc/self/exe", error);
-  return error ? fs::path() : file.parent_path();
 }
 
 // Of what the user named. A database may be yet to be made; whether it is one is seen when it is opened.
@@ -61,28 +50,6 @@ bool notices_wanted(const Environment& environment) {
 }
 
 }  // namespace
-
-std::string share_folder(const Environment& environment, const std::string& part) {
-  if (!environment.share.empty()) return environment.share;
-  std::error_code error;
-  const fs::path own = own_folder();
-  // Beside bin/ or lib/, or one level further up for lib/<multiarch triplet>/.
-  for (const char* up : {"..", "../.."}) {
-    const fs::path folder = own / up / "share" / "tilewright";
-    if (!own.empty() && fs::is_directory(folder / part, error)) return folder.lexically_normal().string();
-  }
-  return {};
-}
-
-std::vector<std::string> shipped_wisdom(const Environment& environment) {
-  std::vector<std::string> files;
-  std::error_code error;
-  const fs::path folder = fs::path(share_folder(environment, "wisdom")) / "wisdom";
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".jsonl") files.push_back(it->path().string());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 Isa choose_isa(const std::string& name) {
   if (name.empty()) {
@@ -144,10 +111,8 @@ Context::Impl::Impl(const ContextOptions& options) : environment(Environment::re
   const std::string file = options.wisdom.empty() ? user_wisdom_path(environment) : options.wisdom;
   const bool named = !options.wisdom.empty() || !environment.wisdom.empty();
   if (named) require_readable(file, options.wisdom.empty() ? "TILEWRIGHT_WISDOM" : "wisdom");
-  std::vector<WisdomFile> files;
-  if (!file.empty()) files.emplace_back(file, named);
   own_wisdom = file;
-  for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped));
+  std::vector<WisdomFile> files = wisdom_in_use({file, named}, environment);
   for (const WisdomFile& one : files) wisdom_files.push_back(one.path);
   wisdom_ = std::make_unique<Wisdom>(std::move(files), cpu_info().device,
                                      [this](const std::string& message) { notice(message); });

@@ -105,10 +105,4 @@ struct Context::Impl {
 // the cpu.
 Isa choose_isa(const std::string& name);
 
-// The folder that holds `part`/ (wisdom, kernel) of what is shipped; empty where none is installed.
-std::string share_folder(const Environment& environment, const std::string& part);
-
-// The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.
-std::vector<std::string> shipped_wisdom(const Environment& environment);
-
 }  // namespace tilewright

@@ -66,6 +66,31 @@ std::string conversion_text(const GemmProblem& p) {
   return explain_conversion(p, nearest_costs(costs, p));
 }
 
+// What a model says before anything is measured: of the kernels that have one.
+std::string prediction_text(const GemmPlan::Impl& plan) {
+  if (plan.gpu != nullptr) return plan.gpu->prediction();
+  if (plan.candidate != "gemm_small_cpu") return "";
+  return fmt::format("about {} on one thread (round figures of a current core)",
+                     seconds_text(estimate_s(plan.problem)));
+}
+
+// What was measured of the config when it was recorded, and what the rule of thumb would have cost.
+std::string recorded_text(const RecordedTime& recorded, WisdomMatch match) {
+  std::string text =
+      fmt::format("{} per problem{}, {}", seconds_text(recorded.seconds),
+                  match == WisdomMatch::exact ? "" : " of the recorded one", recorded.quality());
+  if (const auto regret = recorded.regret())
+    text += fmt::format("; regret of the default {:.1f} %", 100 * *regret);
+  return text;
+}
+
+// Where the config came from.
+std::string wisdom_lines(const GemmPlan::Impl& plan) {
+  std::string text = line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
+  if (plan.recorded.seconds > 0) text += line("recorded", recorded_text(plan.recorded, plan.match));
+  return text;
+}
+
 }  // namespace
 
 std::string explain_plan(const GemmPlan::Impl& plan) {
@@ -80,13 +105,15 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
   text += line("threads", threads_text(plan));
   if (plan.kernel != nullptr) {
     text += line("config", describe(plan.kernel->config()));
-    text += line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
+    text += wisdom_lines(plan);
   }
   if (plan.gpu != nullptr && !plan.gpu->config().is_null()) {
     text += line("config", plan.gpu->config().dump());
     text += line("kernel", plan.gpu->kernel());
-    text += line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
+    text += wisdom_lines(plan);
   }
+  if (const auto prediction = prediction_text(plan); !prediction.empty())
+    text += line("predicted", prediction);
   text += line("bound", bound_text(plan));
   if (plan.candidate == "gemm_small_cpu" && p.batch_count > 1) text += line("layout", conversion_text(p));
   for (const std::string& notice : plan.notices) text += line("notice", notice);

@@ -128,8 +128,9 @@ class SmallRunner : public GpuRunner {
   SmallRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, const GemmSmallConfig& config)
       : problem_(r.problem),
         machine_(std::move(machine)),
-        check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr),
-        kernels_(problem_, *machine_, config, align_bytes(r), r.may_compile) {
+        align_bytes_(align_bytes(r)),
+        check_(problem_, align_bytes_, r.options.checked ? &machine_->gpu() : nullptr),
+        kernels_(problem_, *machine_, config, align_bytes_, r.may_compile) {
     if (problem_.alpha == Scalar::general) scaling_ = std::make_unique<const Scaling>(r, machine_);
   }
 
@@ -152,10 +153,19 @@ class SmallRunner : public GpuRunner {
         kernel.function().registers(), kernel.function().local_bytes(), kernel.shared_bytes(),
         kernel.blocks_per_multiprocessor());
   }
+  std::string prediction() const override {
+    const GemmSmallShape shape = gemm_small_shape(problem_, align_bytes_);
+    const GemmSmallConfig& config = kernels_.kernel().config();
+    const double share =
+        gemm_small_forecast(shape, config, problem_.dtype, machine_->gpu().limits(),
+                            gemm_small_cost(shape, config, problem_.dtype), problem_.batch_count);
+    return fmt::format("{:.0f} % of what memory allows (cost model)", 100 * share);
+  }
 
  private:
   GemmProblem problem_;
   std::shared_ptr<const GpuMachine> machine_;
+  int align_bytes_;
   GpuOperandCheck check_;
   SmallKernels kernels_;
   std::unique_ptr<const Scaling> scaling_;
@@ -192,6 +202,7 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
     }
     plan.match = choice.match;
     plan.config_source = choice.source;
+    plan.recorded = choice.recorded;
     notice_match(r, choice.match, choice.source, plan);
     return true;
   });

@@ -110,6 +110,13 @@ class LargeRunner : public GpuRunner {
         kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
         kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
   }
+  std::string prediction() const override {
+    const GemmLargeKernel& kernel = kernels_.kernel();
+    const double cycles =
+        gemm_large_cost(problem_, kernel.shape(), kernel.config(), machine_->gpu().limits()).cycles();
+    return fmt::format("{:.3g} cycles of each multiprocessor (cost model)",
+                       cycles * static_cast<double>(problem_.batch_count));
+  }
 
  private:
   GemmProblem problem_;
@@ -174,7 +181,7 @@ std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
   const Wisdom* wisdom = r.context.wisdom();
   if (wisdom == nullptr) return found;
   const std::string device = r.context.gpus->open(r.options.device)->gpu().limits().name;
-  wisdom->offer({family, architecture_of_all(family), r.problem, "time", device},
+  wisdom->offer({family, architecture_of_all(family), r.problem, to_string(r.options.objective), device},
                 [&](const WisdomAnswer& answer) {
                   found = answer;
                   return true;
@@ -190,9 +197,9 @@ std::string why_vendor_first(const PlanRequest& r) {
   if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
   const auto theirs = recorded(r, vendor);
   const bool comparable = theirs && theirs->match == ours->match;
-  if (comparable && theirs->seconds < ours->seconds)
-    return fmt::format("cuBLAS took {:.4g} s where it took {:.4g} s ({}, {})", theirs->seconds, ours->seconds,
-                       to_string(theirs->match), theirs->source);
+  if (comparable && theirs->recorded.seconds < ours->recorded.seconds)
+    return fmt::format("cuBLAS took {:.4g} s where it took {:.4g} s ({}, {})", theirs->recorded.seconds,
+                       ours->recorded.seconds, to_string(theirs->match), theirs->source);
   return "";
 }
 
@@ -226,6 +233,7 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
     }
     plan.match = choice.match;
     plan.config_source = choice.source;
+    plan.recorded = choice.recorded;
     notice_match(r, choice.match, choice.source, plan);
     return true;
   });
@@ -250,6 +258,7 @@ void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
   const auto known = recorded(r, vendor);
   plan.match = known ? known->match : WisdomMatch::none;
   plan.config_source = known ? known->source : "no record";
+  if (known) plan.recorded = known->recorded;
 }
 
 }  // namespace tilewright

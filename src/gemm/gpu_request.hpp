@@ -33,6 +33,7 @@ struct GpuChoice {
   Config config;
   WisdomMatch match = WisdomMatch::none;
   std::string source;
+  RecordedTime recorded{};
 };
 
 // The family as offer_configs() needs it; `space` and `rule_of_thumb` are asked only when wanted.
@@ -59,13 +60,15 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
     const auto offer = [&](const WisdomAnswer& answer) {
       try {
         const auto config = from_json<Config>(answer.config);
-        return space.contains(config) && take(Choice{config, answer.match, answer.source});
+        return space.contains(config) && take(Choice{config, answer.match, answer.source, answer.recorded});
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
         return false;  // a config of other fields than this build's
       }
     };
-    if (wisdom->offer({family.name, architecture_of_all(family.name), r.problem, "time", limits.name}, offer))
+    if (wisdom->offer({family.name, architecture_of_all(family.name), r.problem,
+                       to_string(r.options.objective), limits.name},
+                      offer))
       return;
   }
   take(Choice{family.rule_of_thumb(), WisdomMatch::none, "rule of thumb"});

@@ -39,6 +39,7 @@ struct GemmPlan::Impl {
   // Of the candidates that have a config.
   WisdomMatch match = WisdomMatch::none;
   std::string config_source;
+  RecordedTime recorded;  // of the record that the config came from
 
   // gemm_small_cpu only.
   std::shared_ptr<const SmallKernel> kernel;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "measure/clock.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -87,6 +89,24 @@ void fill(void* data, std::int64_t count, DType dtype, Data kind, std::uint64_t 
     fill_reals(static_cast<float*>(data), reals, kind, seed);
   else
     fill_reals(static_cast<double*>(data), reals, kind, seed);
+}
+
+double fill_seconds_per_byte(DType dtype) {
+  constexpr std::int64_t bytes = std::int64_t{8} << 20;
+  const double begin_s = wall_seconds();
+  const AlignedBuffer buffer(bytes);
+  fill(buffer.data(), bytes / size_bytes(dtype), dtype, Data::uniform, 1);
+  return (wall_seconds() - begin_s) / double(bytes);
+}
+
+std::int64_t Arena::bytes_to_fill(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype,
+                                  Data kind) const {
+  const bool other_data = dtype != dtype_ || kind != kind_;
+  const auto of = [&](const AlignedBuffer& buffer, std::int64_t wanted) {
+    if (buffer.bytes() < wanted) return wanted;
+    return other_data ? buffer.bytes() : 0;
+  };
+  return of(inputs_, input_bytes) + of(outputs_, output_bytes);
 }
 
 void Arena::prepare(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype, Data kind) {

@@ -36,6 +36,10 @@ class AlignedBuffer {
   std::int64_t bytes_ = 0;
 };
 
+// Seconds that a byte of fresh memory takes to be filled here and now, page faults included. Measured by
+// filling a few MiB.
+double fill_seconds_per_byte(DType dtype);
+
 // Fills `count` elements of `dtype`; the same seed gives the same data.
 void fill(void* data, std::int64_t count, DType dtype, Data kind, std::uint64_t seed);
 
@@ -44,6 +48,9 @@ class Arena {
   // Makes room and fills what is new, or everything when dtype or kind differ from the last call: bytes of
   // one type read as another could hold infinities and subnormals, which change both results and speed.
   void prepare(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype, Data kind);
+  // How many bytes that would fill.
+  std::int64_t bytes_to_fill(std::int64_t input_bytes, std::int64_t output_bytes, DType dtype,
+                             Data kind) const;
 
   std::byte* inputs() const noexcept {
     return inputs_.data();

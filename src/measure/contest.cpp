@@ -10,7 +10,8 @@ namespace tilewright {
 namespace {
 
 // Two looks at the incumbent within a round differ by its noise; beyond this many times the usual difference
-// the machine has changed. Small differences never count as drift.
+// the machine has changed. Small differences never count as drift. Of the first round nothing usual is known
+// yet, and what is not small counts as drift: the round is run again.
 constexpr double drift_factor = 5;
 constexpr double least_drift = 0.03;
 constexpr double relative_width_floor = 1e-12;
@@ -44,7 +45,7 @@ class Contest {
     const double moved = std::fabs(std::log(last / first));
     const bool drifted = moved > std::max(least_drift, drift_factor * middle(moves_));
     moves_.push_back(moved);
-    if (drifted && verdict_.rounds > 0) {
+    if (drifted) {
       ++verdict_.discarded;
       return;
     }
@@ -64,17 +65,28 @@ class Contest {
     verdict_.ratios.resize(ratios_.size());
     if (verdict_.rounds == 0) return;
     for (std::size_t i = 0; i < ratios_.size(); ++i) verdict_.ratios[i] = estimate(ratios_[i]);
-    const auto best = std::size_t(
-        std::min_element(verdict_.ratios.begin(), verdict_.ratios.end(),
-                         [](const Estimate& x, const Estimate& y) { return x.centre < y.centre; }) -
-        verdict_.ratios.begin());
+    verdict_.decided = verdict_.rounds >= rules_.least_rounds;
+    if (!verdict_.decided) return;
+    const std::size_t best = best_of_those_that_may_win();
     const Estimate& ratio = verdict_.ratios[best];
-    if (best != 0 && ratio.high < 1 && ratio.centre < 1 - margin(ratio)) verdict_.winner = best;
+    const bool clearly = ratio.high < 1 && ratio.centre < 1 - margin(ratio);
+    if (best != 0 && (clearly || !may_win(0))) verdict_.winner = best;
     const double winner = verdict_.ratios[verdict_.winner].centre;
     for (std::size_t i = 0; i < ratios_.size(); ++i) {
       const double apart = std::fabs(verdict_.ratios[i].centre / winner - 1);
-      if (i != verdict_.winner && apart <= margin(verdict_.ratios[i])) verdict_.ties.push_back(i);
+      if (i != verdict_.winner && may_win(i) && apart <= margin(verdict_.ratios[i]))
+        verdict_.ties.push_back(i);
     }
+  }
+
+  bool may_win(std::size_t i) const { return !rules_.may_win || rules_.may_win(i); }
+
+  std::size_t best_of_those_that_may_win() const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < ratios_.size(); ++i)
+      if (may_win(i) && (!may_win(best) || verdict_.ratios[i].centre < verdict_.ratios[best].centre))
+        best = i;
+    return best;
   }
 
   const std::function<double(std::size_t)>& turn_;

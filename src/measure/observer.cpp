@@ -12,19 +12,6 @@
 
 namespace tilewright {
 
-void TimeObserver::before() {
-  wall_begin_ = wall_seconds();
-  cpu_begin_ = thread_cpu_seconds();
-}
-void TimeObserver::after() {
-  cpu_s_ = thread_cpu_seconds() - cpu_begin_;
-  wall_s_ = wall_seconds() - wall_begin_;
-}
-void TimeObserver::report(nlohmann::json& metrics) const {
-  metrics["seconds"] = wall_s_;
-  metrics["cpu_seconds"] = cpu_s_;
-}
-
 EnergyObserver::EnergyObserver(EnergyMeter* meter, std::string why_none)
     : meter_(meter), note_(meter == nullptr ? std::move(why_none) : "nothing was observed yet") {}
 
@@ -96,15 +83,6 @@ std::unique_ptr<Observer> temperature_observer(const std::string& sysfs) {
     most = value;
   }
   return std::make_unique<SysfsObserver>("temperature_c", hottest, 1e-3);
-}
-
-void AccuracyObserver::after() {
-  seen_ = check_.compare();
-  check_.finish();
-}
-void AccuracyObserver::report(nlohmann::json& metrics) const {
-  metrics["error"] = seen_.error;
-  metrics["error_bound"] = seen_.bound;
 }
 
 void observe(const std::vector<Observer*>& observers,

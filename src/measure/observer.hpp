@@ -1,6 +1,6 @@
 // Observers watch a stretch of work: told before it, now and then during it and after it, each then reports
-// what it saw under its own keys. Time, energy, clock, temperature and accuracy are observers; which work is
-// observed, and what is made of the report, is the caller's business.
+// what it saw under its own keys. Energy, clocks and temperatures are observers; times are what turns are
+// measured by, and right or wrong is settled before. Which work is observed is the caller's business.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "device/energy_meter.hpp"
-#include "measure/accuracy.hpp"
 
 namespace tilewright {
 
@@ -22,18 +21,6 @@ class Observer {
   virtual void after() {}
   // Adds its keys. What could not be seen is null, with `<key>_note` saying why; never 0.
   virtual void report(nlohmann::json& metrics) const = 0;
-};
-
-// `seconds` of wall time and `cpu_seconds` of the calling thread.
-class TimeObserver : public Observer {
- public:
-  void before() override;
-  void after() override;
-  void report(nlohmann::json& metrics) const override;
-  double cpu_seconds() const { return cpu_s_; }
-
- private:
-  double wall_begin_ = 0, cpu_begin_ = 0, wall_s_ = 0, cpu_s_ = 0;
 };
 
 // `energy_j` and `watts` of a meter, and in `energy_of` what it covers; null when there is none, with its
@@ -73,19 +60,6 @@ class SysfsObserver : public Observer {
 // The clock of the first CPU in MHz, and the hottest thermal zone's temperature in degrees Celsius.
 std::unique_ptr<Observer> clock_observer(const std::string& sysfs = "/sys");
 std::unique_ptr<Observer> temperature_observer(const std::string& sysfs = "/sys");
-
-// `error` and `error_bound` of what the stretch left in C.
-class AccuracyObserver : public Observer {
- public:
-  explicit AccuracyObserver(const AccuracyCheck& check) : check_(check) {}
-  void before() override { check_.restore(); }
-  void after() override;
-  void report(nlohmann::json& metrics) const override;
-
- private:
-  const AccuracyCheck& check_;
-  Accuracy seen_;
-};
 
 // Runs `work` once between before() and after() of all of them. The first named is told last before the work
 // and first after it, so a clock named first times nothing of the others. `work` is given what to call now

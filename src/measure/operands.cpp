@@ -56,10 +56,10 @@ std::int64_t default_batch_count(GemmProblem problem, Residency residency) {
   return std::max<std::int64_t>(1, std::int64_t(room / std::max(1.0, unit_bytes))) * unit;
 }
 
-std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads) {
+std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads, double ring_bytes) {
   if (residency != Residency::cold) return threads;
   return std::max<std::int64_t>(
-      1, std::int64_t(std::ceil(cold_bytes / std::max(1.0, footprint_bytes(problem)))));
+      1, std::int64_t(std::ceil(ring_bytes / std::max(1.0, footprint_bytes(problem)))));
 }
 
 std::int64_t element_offset(const GemmProblem& problem, std::int64_t ld, std::int64_t columns, std::int64_t p,

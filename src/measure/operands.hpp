@@ -72,8 +72,9 @@ class OperandSet {
   std::vector<BatchBuffer> placed_;
 };
 
-// Batches needed so that together they hold at least 1 GiB (cold), or one per thread (l2, l1).
-std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads);
+// Batches needed so that together they hold at least `ring_bytes` (cold), or one per thread (l2, l1).
+std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads,
+                         double ring_bytes = cold_bytes);
 
 // Bytes from the start of problem p's matrix to its element (i, j); for interleaved layouts, from the start
 // of the batch.

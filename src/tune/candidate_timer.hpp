@@ -19,13 +19,22 @@ namespace tilewright {
 GemmProblem timed_problem(GemmProblem problem);
 
 // Makes room for this problem's operands and fills it, which may take a second where the element type
-// changes; what follows in the same arena then costs no more.
-void prepare_operands(const GemmProblem& problem, Arena& arena);
+// changes; what follows in the same arena then costs no more. `ring_bytes` are of cold operands in all.
+void prepare_operands(const GemmProblem& problem, Arena& arena, double ring_bytes = cold_bytes);
+
+// What the operands of a problem cost before anything can be timed.
+struct OperandRing {
+  double bytes = cold_bytes;  // of cold operands in all; 0: not even the smallest ring can be afforded
+  double fill_s = 0;          // that filling it is expected to take; of the smallest ring where bytes = 0
+};
+// The largest ring that is filled within `most_s`: all of cold_bytes where that is time enough or the arena
+// holds them already, less where it is not, but never so little that caches could hold a part of it.
+OperandRing affordable_ring(const GemmProblem& problem, const Arena& arena, double most_s);
 
 class CandidateTimer {
  public:
   // `problem` as timed_problem() gives it. The arena must outlive the timer.
-  CandidateTimer(const GemmProblem& problem, Arena& arena);
+  CandidateTimer(const GemmProblem& problem, Arena& arena, double ring_bytes = cold_bytes);
 
   using Turn = TurnTimer::Turn;
   // About `turn_s` of this kernel, after a warm-up where data is hot.

@@ -1,12 +1,7 @@
 // Choosing points of the space, and making their kernels in parallel.
 #include "tune/candidates.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
-#include <functional>
 #include <random>
-#include <unordered_set>
 
 namespace tilewright {
 namespace {
@@ -16,22 +11,6 @@ using Config = GemmSmallCpuConfig;
 // A whole space can hold millions: beyond this it is drawn from.
 constexpr std::size_t most_configs = 20000;
 constexpr std::size_t made_together = 64;
-
-// Every combination of the chosen values, put over `config`.
-void with_choices(const Config& config, std::span<const AxisChoice> choices,
-                  const std::function<void(const Config&)>& visit) {
-  if (choices.empty()) return visit(config);
-  for (const auto& value : choices.front().values)
-    with_choices(from_json<Config>({{choices.front().axis, value}}, config), choices.subspan(1), visit);
-}
-
-// Naming an unknown axis or a value of the wrong type throws.
-bool wanted(const Config& config, const CandidateRules& rules) {
-  if (rules.conditions.empty()) return true;
-  const auto fields = to_json(config);
-  return std::all_of(rules.conditions.begin(), rules.conditions.end(),
-                     [&](const AxisCondition& condition) { return condition.holds(fields); });
-}
 
 // The part of the space to search, before choices and conditions.
 std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& rules, const Config& base,
@@ -44,7 +23,7 @@ std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& r
   }
   const auto space = gemm_small_cpu_space(problem, rules.isa);
   const auto keep = [&](const Config& config) {
-    if (wanted(config, rules)) configs.push_back(config);
+    if (rules.conditions.empty() || rules.admit(to_json(config))) configs.push_back(config);
     return configs.size() <= most_configs;
   };
   if (space.visit(keep, base, removed)) return configs;
@@ -54,59 +33,12 @@ std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& r
 
 }  // namespace
 
-void check_axes(const CandidateRules& rules) {
-  for (const AxisChoice& choice : rules.choices)
-    for (const auto& value : choice.values) from_json<Config>({{choice.axis, value}});
-  for (const AxisCondition& condition : rules.conditions)
-    from_json<Config>({{condition.axis, condition.value}});
-}
-
-AxisCondition AxisCondition::parse(const std::string& text) {
-  const std::size_t at = text.find_first_of("<>=!");
-  for (const std::string relation : {">=", "<=", "!=", "==", "=", ">", "<"}) {
-    if (at == std::string::npos || at == 0 || text.compare(at, relation.size(), relation) != 0) continue;
-    const std::string word = text.substr(at + relation.size());
-    if (word.empty()) break;
-    auto value = nlohmann::json::parse(word, nullptr, false);
-    return {text.substr(0, at), relation == "==" ? "=" : relation,
-            value.is_discarded() ? nlohmann::json(word) : value};
-  }
-  throw Error(ErrorCode::invalid_argument, "--where",
-              fmt::format("--where = '{}': axis>=value is wanted (or <=, =, !=, >, <)", text));
-}
-
-bool AxisCondition::holds(const nlohmann::json& config) const {
-  const auto& own = config.at(axis);
-  if (relation == "=") return own == value;
-  if (relation == "!=") return own != value;
-  if (!own.is_number() || !value.is_number())
-    throw Error(ErrorCode::invalid_argument, "--where",
-                fmt::format("--where '{}{}{}': names have no order", axis, relation, value.dump()));
-  if (relation == ">=") return own >= value;
-  if (relation == "<=") return own <= value;
-  return relation == ">" ? own > value : own < value;
-}
-
 std::vector<Config> candidate_configs(const GemmProblem& problem, const CandidateRules& rules,
                                       std::vector<Removed>* removed) {
-  check_axes(rules);
+  check_axes<Config>(rules);
   const Config standard = gemm_small_cpu_default(problem, rules.isa);
-  const auto space = gemm_small_cpu_space(problem, rules.isa);
-  std::vector<Config> configs = {standard};
-  std::unordered_set<std::string> known;
-  bool any = false;
-  for (const Config& point : searched(problem, rules, standard, removed))
-    with_choices(point, rules.choices, [&](const Config& config) {
-      if (!wanted(config, rules) || !known.insert(describe(config)).second || !space.contains(config)) return;
-      any = true;
-      if (config != standard) configs.push_back(config);
-    });
-  if (any || (rules.choices.empty() && rules.conditions.empty())) return configs;
-  const bool set = !rules.choices.empty();
-  throw Error(
-      ErrorCode::invalid_argument, set ? "--set" : "--where",
-      fmt::format("{} {}: no config searched for {} is legal with such values", set ? "--set" : "--where",
-                  set ? rules.choices.front().axis : rules.conditions.front().axis, to_string(problem)));
+  return admitted_configs(problem, rules, standard, searched(problem, rules, standard, removed),
+                          gemm_small_cpu_space(problem, rules.isa));
 }
 
 CandidateKernels::CandidateKernels(const GemmProblem& problem, Isa isa, std::vector<Config> configs)
@@ -120,6 +52,15 @@ void CandidateKernels::announce(std::span<const std::size_t> wanted) {
 void CandidateKernels::set_failure(std::size_t i, std::string reason) {
   slots_[i].failure = std::move(reason);
   slots_[i].checked = true;
+}
+
+void CandidateKernels::set_passed(std::size_t i, const Accuracy& accuracy) {
+  slots_[i].accuracy = accuracy;
+  slots_[i].checked = true;
+}
+
+bool CandidateKernels::is_right(std::size_t i) {
+  return slots_[i].checked ? slots_[i].failure.empty() : kernel(i) != nullptr;
 }
 
 // Nothing is timed while kernels are made, so every core may help.
@@ -138,16 +79,18 @@ void CandidateKernels::make(std::span<const std::size_t> wanted) {
 
 const SmallKernel* CandidateKernels::kernel(std::size_t i) {
   Slot& slot = slots_[i];
-  if (slot.checked) return slot.kernel.get();
+  if (slot.kernel && slot.checked) return slot.kernel.get();
+  if (!slot.failure.empty()) return nullptr;
   if (!slot.kernel) {
     std::vector<std::size_t> wanted = {i};
     for (; next_announced_ < announced_.size() && wanted.size() < made_together; ++next_announced_) {
       const std::size_t other = announced_[next_announced_];
-      if (other != i && !slots_[other].checked && !slots_[other].kernel) wanted.push_back(other);
+      const Slot& next = slots_[other];
+      if (other != i && !next.checked && next.failure.empty() && !next.kernel) wanted.push_back(other);
     }
     make(wanted);
   }
-  if (slot.kernel)
+  if (slot.kernel && !slot.checked)
     if (slot.failure = gate_.run(*slot.kernel, &slot.accuracy); !slot.failure.empty()) slot.kernel.reset();
   slot.checked = true;
   return slot.kernel.get();

@@ -4,41 +4,19 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernel/gemm_small_cpu.hpp"
+#include "tune/axis_rules.hpp"
 #include "tune/gate.hpp"
 
 namespace tilewright {
 
-// Only configs whose `axis` has one of these values are tried.
-struct AxisChoice {
-  std::string axis;
-  std::vector<nlohmann::json> values;
-};
-
-// Only configs whose `axis` compares so are tried: "nr>=4", "tail!=mask".
-struct AxisCondition {
-  std::string axis, relation;  // >= <= != = > <
-  nlohmann::json value;
-
-  // Throws Error(invalid_argument) naming the text, the axis or the value.
-  static AxisCondition parse(const std::string& text);
-  bool holds(const nlohmann::json& config) const;
-};
-
-struct CandidateRules {
+struct CandidateRules : AxisRules {
   Isa isa = Isa::portable;
-  bool whole_space = false;  // every legal config, or the few hundred that usually matter
-  std::vector<AxisChoice> choices;
-  std::vector<AxisCondition> conditions;
 };
-
-// Throws Error(invalid_argument) naming an axis that does not exist or a value of the wrong type.
-void check_axes(const CandidateRules& rules);
 
 // The default config first, then the others. What each constraint of the space cut goes to `removed`; of a
 // space too large to walk, which is drawn from, the part of the walk that was made. Throws
@@ -57,17 +35,21 @@ class CandidateKernels {
   void announce(std::span<const std::size_t> wanted);
   // The kernel if it is right; null, with failure(i) saying why, if it is not.
   const SmallKernel* kernel(std::size_t i);
+  // The same without making a kernel of what passed before.
+  bool is_right(std::size_t i);
   const std::string& failure(std::size_t i) const { return slots_[i].failure; }
   // The error nearest to its bound that the gate saw of a kernel that passed.
   const Accuracy& accuracy(std::size_t i) const { return slots_[i].accuracy; }
-  void set_failure(std::size_t i, std::string reason);  // known from before
+  // Known from before.
+  void set_failure(std::size_t i, std::string reason);
+  void set_passed(std::size_t i, const Accuracy& accuracy);
 
  private:
   struct Slot {
     std::shared_ptr<const SmallKernel> kernel;
     std::string failure;
     Accuracy accuracy;
-    bool checked = false;
+    bool checked = false;  // by the gate, now or in an earlier run
   };
   void make(std::span<const std::size_t> wanted);
 

@@ -6,12 +6,14 @@
 namespace tilewright {
 namespace {
 
-// One more row, column and step, and one less of each; every column is followed by a gap. Interleaved
-// batches have no gaps to speak of and keep their leading dimensions packed.
+// One more row, column and step, one less of each, and the shape itself; every column is followed by a gap.
+// Interleaved batches have no gaps to speak of and keep their leading dimensions packed: of them the shape
+// itself is left out.
 std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
   std::vector<GemmProblem> shapes;
   const bool gaps = problem.layout != Layout::interleaved && problem.layout != Layout::block_interleaved;
-  for (const std::int64_t step : {1, -1}) {
+  for (const std::int64_t step : {0, 1, -1}) {
+    if (step == 0 && !gaps) continue;
     GemmProblem other = problem;
     other.m += step, other.n += step, other.k += step;
     if (other.m < 1 || other.n < 1 || other.k < 1) continue;
@@ -27,9 +29,15 @@ std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
 
 }  // namespace
 
-Gate::Gate(const GemmProblem& problem, Isa isa) : own_(problem) {
+Gate::Gate(const GemmProblem& problem, Isa isa) : problem_(problem), own_(problem) {
   for (const GemmProblem& shape : shapes_around(problem))
     neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<CandidateCheck>(shape)});
+}
+
+std::vector<GemmProblem> Gate::shapes() const {
+  std::vector<GemmProblem> all = {problem_};
+  for (const Neighbour& neighbour : neighbours_) all.push_back(neighbour.problem);
+  return all;
 }
 
 std::string Gate::run(const SmallKernel& kernel, Accuracy* worst) const {

@@ -1,6 +1,6 @@
 // The numerics gate: no candidate is timed before it has passed. Its kernel for the problem at hand is
 // checked over batches between guards, and then the same config on neighbouring shapes with padded columns,
-// because wisdom lends configs to neighbours. It measures nothing but errors.
+// because wisdom lends configs to neighbours and to other leading dimensions. It measures nothing but errors.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,16 @@ class Gate {
   // for the problem itself; `worst` as in CandidateCheck::run.
   std::string run(const SmallKernel& kernel, Accuracy* worst = nullptr) const;
 
+  // The problem itself and the neighbours.
+  std::vector<GemmProblem> shapes() const;
+
  private:
   struct Neighbour {
     GemmProblem problem;
     Space<GemmSmallCpuConfig> space;
     std::unique_ptr<CandidateCheck> check;
   };
+  GemmProblem problem_;
   CandidateCheck own_;
   std::vector<Neighbour> neighbours_;
 };

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <random>
-#include <unordered_set>
 
 #include "core/dispatch.hpp"
+#include "measure/gpu_observer.hpp"
 #include "tune/kernel_call.hpp"
 
 namespace tilewright {
@@ -16,15 +15,6 @@ namespace {
 constexpr std::size_t usual_count = 240, whole_count = 4000;
 constexpr std::size_t made_together = 64;
 constexpr int align_bytes = 128;  // of the arena's operands
-
-// Every combination of the chosen values, put over `config`.
-void with_choices(const GemmSmallConfig& config, std::span<const AxisChoice> choices,
-                  const std::function<void(const GemmSmallConfig&)>& visit) {
-  if (choices.empty()) return visit(config);
-  for (const auto& value : choices.front().values)
-    with_choices(from_json<GemmSmallConfig>({{choices.front().axis, value}}, config), choices.subspan(1),
-                 visit);
-}
 
 template <class T>
 T scalar_as(std::complex<double> value) {
@@ -37,36 +27,14 @@ T scalar_as(std::complex<double> value) {
 }  // namespace
 
 std::vector<GemmSmallConfig> gpu_candidate_configs(const GemmProblem& problem, const GpuLimits& limits,
-                                                   bool whole_space, std::span<const AxisChoice> choices,
-                                                   std::span<const AxisCondition> conditions,
-                                                   std::uint64_t seed) {
+                                                   const AxisRules& rules, std::uint64_t seed) {
+  check_axes<GemmSmallConfig>(rules);
   const GemmSmallShape shape = gemm_small_shape(problem, align_bytes);
   const auto space = gemm_small_space(shape, problem.dtype, limits);
-  const GemmSmallConfig standard = gemm_small_default(shape, problem.dtype, limits);
   std::mt19937_64 random(seed);
-  const auto searched = whole_space ? space.sample(whole_count, random)
-                                    : gemm_small_promising(shape, problem.dtype, limits, usual_count);
-  const auto wanted = [&](const GemmSmallConfig& config) {
-    const auto fields = to_json(config);
-    return std::all_of(conditions.begin(), conditions.end(),
-                       [&](const AxisCondition& condition) { return condition.holds(fields); });
-  };
-  std::vector<GemmSmallConfig> configs = {standard};
-  std::unordered_set<std::string> known;
-  bool any = false;
-  const auto add = [&](const GemmSmallConfig& config) {
-    if (!wanted(config) || !known.insert(describe(config)).second || !space.contains(config)) return;
-    any = true;
-    if (config != standard) configs.push_back(config);
-  };
-  with_choices(standard, choices, add);
-  for (const GemmSmallConfig& point : searched) with_choices(point, choices, add);
-  if (any || (choices.empty() && conditions.empty())) return configs;
-  const std::string flag = choices.empty() ? "--where" : "--set";
-  throw Error(
-      ErrorCode::invalid_argument, flag,
-      fmt::format("{} {}: no config searched for {} is legal with such values", flag,
-                  choices.empty() ? conditions.front().axis : choices.front().axis, to_string(problem)));
+  const auto searched = rules.whole_space ? space.sample(whole_count, random)
+                                          : gemm_small_promising(shape, problem.dtype, limits, usual_count);
+  return admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched, space);
 }
 
 GpuCandidates::GpuCandidates(const GemmProblem& problem, const StencilCompiler& compiler,
@@ -79,7 +47,11 @@ GpuCandidates::GpuCandidates(const GemmProblem& problem, const StencilCompiler& 
       timer_(arena.gpu(), stream_.get()),
       check_(arena.gpu(), problem) {
   arena.fill(problem.dtype);
-  for (const GemmSmallConfig& config : configs) slots_.push_back({config, {}, nullptr, "", false, false, 0});
+  for (const GemmSmallConfig& config : configs) {
+    Slot slot;
+    slot.config = config;
+    slots_.push_back(std::move(slot));
+  }
 }
 
 void GpuCandidates::announce(std::span<const std::size_t> wanted) {
@@ -107,9 +79,9 @@ void GpuCandidates::compile(std::span<const std::size_t> wanted) {
   }
 }
 
-bool GpuCandidates::is_right(std::size_t i) {
-  Slot& slot = slots_[i];
-  if (slot.checked) return slot.failure.empty();
+// Of one that passed in an earlier run the gate is not asked again. Throws Error(unsupported) when it cannot
+// be loaded.
+void GpuCandidates::make(Slot& slot, std::size_t i) {
   if (!slot.compiled) {
     std::vector<std::size_t> wanted = {i};
     for (; next_announced_ < announced_.size() && wanted.size() < made_together; ++next_announced_) {
@@ -118,20 +90,37 @@ bool GpuCandidates::is_right(std::size_t i) {
     }
     compile(wanted);
   }
+  if (!slot.failure.empty()) throw Error(ErrorCode::unsupported, "config", slot.failure);
+  slot.kernel =
+      std::make_unique<GemmSmallKernel>(arena_.gpu(), slot.binary, shape_, slot.config, problem_.dtype);
+}
+
+bool GpuCandidates::is_right(std::size_t i) {
+  Slot& slot = slots_[i];
+  if (slot.checked) return slot.failure.empty();
   slot.checked = true;
-  if (!slot.failure.empty()) return false;
   try {
-    slot.kernel =
-        std::make_unique<GemmSmallKernel>(arena_.gpu(), slot.binary, shape_, slot.config, problem_.dtype);
+    make(slot, i);
     GpuCheckResult seen = check_.check(*slot.kernel);
-    slot.error = seen.error;
+    slot.accuracy = {seen.error, 1};
     slot.failure = std::move(seen.fault);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;  // a kernel that broke the device ends the run
-    slot.failure = error.what();
+    if (slot.failure.empty()) slot.failure = error.what();
   }
   if (!slot.failure.empty()) slot.kernel.reset();
   return slot.failure.empty();
+}
+
+void GpuCandidates::set_passed(std::size_t i, const Accuracy& accuracy) {
+  slots_[i].accuracy = accuracy;
+  slots_[i].checked = true;
+}
+
+std::vector<std::unique_ptr<Observer>> GpuCandidates::observers() const {
+  std::vector<std::unique_ptr<Observer>> all;
+  all.push_back(std::make_unique<GpuObserver>(arena_.gpu().limits().uuid));
+  return all;
 }
 
 void GpuCandidates::launch(const GemmSmallKernel& kernel) {
@@ -144,8 +133,9 @@ void GpuCandidates::launch(const GemmSmallKernel& kernel) {
   });
 }
 
-GpuCandidates::Turn GpuCandidates::time(std::size_t i, double turn_s) {
+TurnTimer::Turn GpuCandidates::time(std::size_t i, double turn_s) {
   Slot& slot = slots_[i];
+  if (slot.kernel == nullptr) make(slot, i);
   const GemmSmallKernel& kernel = *slot.kernel;
   if (slot.launch_s == 0)
     slot.launch_s = timer_.seconds([&] { launch(kernel); });  // a first look, and warm-up

@@ -10,42 +10,34 @@
 #include "kernel/gpu_gemm_small.hpp"
 #include "measure/gpu_arena.hpp"
 #include "measure/gpu_timer.hpp"
-#include "tune/candidates.hpp"
+#include "tune/axis_rules.hpp"
 #include "tune/gpu_check.hpp"
+#include "tune/search_loop.hpp"
 
 namespace tilewright {
 
-// The default first, then what the cost model or, with whole_space, chance puts forward, as far as choices
-// and conditions allow.
+// The default first, then what the cost model or, with whole_space, chance puts forward, as far as the rules
+// allow. Throws Error(invalid_argument) naming an axis or value that does not exist.
 std::vector<GemmSmallConfig> gpu_candidate_configs(const GemmProblem& problem, const GpuLimits& limits,
-                                                   bool whole_space, std::span<const AxisChoice> choices,
-                                                   std::span<const AxisCondition> conditions,
-                                                   std::uint64_t seed);
+                                                   const AxisRules& rules, std::uint64_t seed);
 
-class GpuCandidates {
+class GpuCandidates : public CandidatePool {
  public:
   GpuCandidates(const GemmProblem& problem, const StencilCompiler& compiler,
                 std::vector<GemmSmallConfig> configs, GpuArena& arena);
 
-  std::size_t size() const noexcept { return slots_.size(); }
-  const GemmSmallConfig& config(std::size_t i) const { return slots_[i].config; }
-
-  // These will be wanted soon: the next one that has to be compiled takes others along.
-  void announce(std::span<const std::size_t> wanted);
-  // Whether it compiled, fits the device and is right; failure(i) says why not.
-  bool is_right(std::size_t i);
-  const std::string& failure(std::size_t i) const { return slots_[i].failure; }
-  // The largest error over its bound that the gate saw of one that is right.
-  double error(std::size_t i) const { return slots_[i].error; }
-  const std::string& device_uuid() const { return arena_.gpu().limits().uuid; }
-  void set_failure(std::size_t i, std::string reason);
-
-  struct Turn {
-    double seconds = 0;   // per problem, between two events
-    double problems = 0;  // that were timed
-  };
-  // About `turn_s` of this kernel, at least one launch.
-  Turn time(std::size_t i, double turn_s);
+  std::size_t size() const override { return slots_.size(); }
+  nlohmann::json fields(std::size_t i) const override { return to_json(slots_[i].config); }
+  void announce(std::span<const std::size_t> wanted) override;
+  // Whether it compiled, fits the device and is right.
+  bool is_right(std::size_t i) override;
+  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
+  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
+  void set_failure(std::size_t i, std::string reason) override;
+  void set_passed(std::size_t i, const Accuracy& accuracy) override;
+  // Between two events, at least one launch.
+  TurnTimer::Turn time(std::size_t i, double turn_s) override;
+  std::vector<std::unique_ptr<Observer>> observers() const override;
 
  private:
   struct Slot {
@@ -53,11 +45,12 @@ class GpuCandidates {
     JitBinary binary;
     std::unique_ptr<GemmSmallKernel> kernel;
     std::string failure;
+    Accuracy accuracy{};  // relative to the bound, which is 1
     bool compiled = false, checked = false;
-    double error = 0;     // over its bound, in the gate
     double launch_s = 0;  // as last seen
   };
   void compile(std::span<const std::size_t> wanted);
+  void make(Slot& slot, std::size_t i);
   void launch(const GemmSmallKernel& kernel);
 
   GemmProblem problem_;

@@ -211,7 +211,7 @@ class LayoutTuner {
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       if (!(configs_[i] == result_.default_config)) continue;
       result_.default_seconds = estimate(seconds[i]);
-      result_.regret = verdict.ratios[i].centre / verdict.ratios[winner].centre - 1;
+      if (verdict.rounds > 0) result_.regret = verdict.ratios[i].centre / verdict.ratios[winner].centre - 1;
     }
     for (const std::size_t i : verdict.ties) result_.ties.push_back(configs_[i]);
     result_.tie = winner == 0 && !verdict.ties.empty();
@@ -293,12 +293,7 @@ nlohmann::json wisdom_record(const LayoutTuneResult& result) {
   record["reuse_threshold"] = threshold ? nlohmann::json(*threshold) : nlohmann::json();
   record["device"] = cpu_info().device;
   record["objective"] = "time";
-  record["seconds"] = result.seconds.centre;
-  record["seconds_low"] = result.seconds.low;
-  record["seconds_high"] = result.seconds.high;
-  record["samples"] = result.seconds.samples;
-  record["default_seconds"] =
-      result.default_seconds.samples > 0 ? nlohmann::json(result.default_seconds.centre) : nlohmann::json();
+  add_times(record, result.seconds, result.default_seconds);
   record["regret"] = result.regret;
   record["tie"] = result.tie;
   record["candidates"] = result.candidates;

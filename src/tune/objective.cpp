@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -82,13 +83,27 @@ double TuneObjective::cost(const Metrics& metrics, const Metrics& reference) con
   return 0;
 }
 
+std::vector<double> TuneObjective::costs(std::span<const Metrics> all, const Metrics& reference) const {
+  const auto faster = [](const Metrics& x, const Metrics& y) { return x.seconds < y.seconds; };
+  const bool own_anchor = goal_ == Goal::energy_within && !all.empty();
+  const Metrics& anchor = own_anchor ? *std::min_element(all.begin(), all.end(), faster) : reference;
+  std::vector<double> costs;
+  for (const Metrics& one : all) costs.push_back(cost(one, anchor));
+  return costs;
+}
+
 std::size_t TuneObjective::best(std::span<const Metrics> all, const Metrics& reference) const {
   if (all.empty()) throw Error(ErrorCode::invalid_argument, "all", "all = 0 measurements: none is the best");
-  const auto faster = [](const Metrics& x, const Metrics& y) { return x.seconds < y.seconds; };
-  const Metrics& anchor =
-      goal_ == Goal::energy_within ? *std::min_element(all.begin(), all.end(), faster) : reference;
-  const auto cheaper = [&](const Metrics& x, const Metrics& y) { return cost(x, anchor) < cost(y, anchor); };
-  return std::size_t(std::min_element(all.begin(), all.end(), cheaper) - all.begin());
+  const std::vector<double> each = costs(all, reference);
+  return std::size_t(std::min_element(each.begin(), each.end()) - each.begin());
+}
+
+double TuneObjective::contest_cost(const Metrics& metrics, const Metrics& reference) const {
+  return goal_ == Goal::energy_within ? joules(metrics) : cost(metrics, reference);
+}
+
+double TuneObjective::slowest_s(double fastest_s) const {
+  return goal_ == Goal::energy_within ? (1 + number_) * fastest_s : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace tilewright

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/fields.hpp"
 
@@ -43,9 +44,18 @@ class TuneObjective {
   // Error(unsupported) when energy is needed and missing.
   double cost(const Metrics& metrics, const Metrics& reference) const;
 
-  // The best of `all`, with `reference` for what is normalised; the first of equals. energy_within takes the
-  // fastest of `all` instead. Throws Error(invalid_argument) when there are none.
+  // The costs of candidates that were measured together, with `reference` for what is normalised.
+  // energy_within takes the fastest of `all` instead, so that no cost depends on the order of measuring.
+  std::vector<double> costs(std::span<const Metrics> all, const Metrics& reference) const;
+
+  // The cheapest of them; the first of equals. Throws Error(invalid_argument) when there are none.
   std::size_t best(std::span<const Metrics> all, const Metrics& reference) const;
+
+  // What a contest compares: cost(), but of energy_within the energy alone, because which candidates are fast
+  // enough is known when all rounds are over.
+  double contest_cost(const Metrics& metrics, const Metrics& reference) const;
+  // The longest time that may win where the fastest of the same contest takes `fastest_s`.
+  double slowest_s(double fastest_s) const;
 
  private:
   double joules(const Metrics& metrics) const;

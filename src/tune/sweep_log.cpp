@@ -68,7 +68,12 @@ void SweepLog::read(const nlohmann::json& run) {
   for (std::string text; std::getline(file, text);) {
     const auto line = nlohmann::json::parse(text, nullptr, false);
     if (!line.is_object()) fail(path_, fmt::format("is no sweep: line {} cannot be read", number + 1));
-    take_in(line, run, ++number);
+    ++number;
+    try {
+      take_in(line, run, number);
+    } catch (const nlohmann::json::exception& error) {
+      fail(path_, fmt::format("is no sweep: line {} cannot be read ({})", number, error.what()));
+    }
   }
 }
 
@@ -86,6 +91,8 @@ void SweepLog::take_in(const nlohmann::json& line, const nlohmann::json& run, in
   const std::string config = line.value("config", nlohmann::json::object()).dump();
   if (line.contains("result")) results_[problem] = line["result"];
   if (line.contains("failed")) failures_[key(problem, "", config)] = line["failed"].get<std::string>();
+  if (const auto at = line.find("passed"); at != line.end())
+    passed_[key(problem, "", config)] = {at->at("error").get<double>(), at->at("error_bound").get<double>()};
   if (!line.contains("seconds")) return;
   Metrics metrics{line["seconds"].get<double>(), std::nullopt};
   if (line.contains("joules")) metrics.joules = line["joules"].get<double>();
@@ -105,6 +112,11 @@ std::optional<Metrics> SweepLog::take(const std::string& problem, const std::str
 std::string SweepLog::failure(const std::string& problem, const std::string& config) const {
   const auto found = failures_.find(key(problem, "", config));
   return found == failures_.end() ? "" : found->second;
+}
+
+std::optional<Accuracy> SweepLog::passed(const std::string& problem, const std::string& config) const {
+  const auto found = passed_.find(key(problem, "", config));
+  return found == passed_.end() ? std::nullopt : std::optional(found->second);
 }
 
 nlohmann::json SweepLog::result(const std::string& problem) const {
@@ -134,6 +146,13 @@ void SweepLog::add_turn(const std::string& problem, const std::string& stage, co
 void SweepLog::add_failure(const std::string& problem, const nlohmann::json& config,
                            const std::string& reason) {
   write({{"problem", problem}, {"config", config}, {"failed", reason}});
+}
+
+void SweepLog::add_passed(const std::string& problem, const nlohmann::json& config,
+                          const Accuracy& accuracy) {
+  write({{"problem", problem},
+         {"config", config},
+         {"passed", {{"error", accuracy.error}, {"error_bound", accuracy.bound}}}});
 }
 
 void SweepLog::add_result(const std::string& problem, const nlohmann::json& result) {

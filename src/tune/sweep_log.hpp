@@ -1,6 +1,7 @@
-// The log of a tuning run: one JSON line per measured turn of a candidate, per candidate that failed its
-// check, and per problem that is done, each flushed as it is written. A run that was killed at any moment
-// goes on from it: what was measured is taken from the log and not measured again. Replay reads it, too.
+// The log of a tuning run: one JSON line per measured turn of a candidate, per candidate that passed or
+// failed the gate, and per problem that is done, each flushed as it is written. A run that was killed at any
+// moment goes on from it: what was measured is taken from the log and not measured again. Replay reads it,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "measure/accuracy.hpp"
 #include "tune/objective.hpp"
 
 namespace tilewright {
@@ -30,6 +32,8 @@ class SweepLog {
                               const std::string& config);
   // Why an earlier run found the candidate wrong; "" when it did not.
   std::string failure(const std::string& problem, const std::string& config) const;
+  // How exact an earlier run's gate found it; empty when that did not pass it.
+  std::optional<Accuracy> passed(const std::string& problem, const std::string& config) const;
   // The result of a problem that is done; null when it is not.
   nlohmann::json result(const std::string& problem) const;
 
@@ -38,6 +42,7 @@ class SweepLog {
   void add_turn(const std::string& problem, const std::string& stage, const nlohmann::json& config,
                 const Metrics& metrics);
   void add_failure(const std::string& problem, const nlohmann::json& config, const std::string& reason);
+  void add_passed(const std::string& problem, const nlohmann::json& config, const Accuracy& accuracy);
   void add_result(const std::string& problem, const nlohmann::json& result);
 
   std::int64_t kept() const noexcept { return kept_; }  // turns read from an earlier run
@@ -54,6 +59,7 @@ class SweepLog {
   std::unique_ptr<std::FILE, Close> file_;
   std::map<std::string, std::deque<Metrics>> turns_;
   std::map<std::string, std::string> failures_;
+  std::map<std::string, Accuracy> passed_;
   std::map<std::string, nlohmann::json> results_;
   std::int64_t kept_ = 0;
 };

@@ -25,6 +25,18 @@ WisdomStore open_store(const std::string& path) {
   return WisdomStore(path, sqlite::Mode::write);
 }
 
+// Cold operands are filled within half of the budget, as many of them as that allows.
+void pay_for_operands(const GemmProblem& problem, TuneOptions& options, Arena& arena) {
+  constexpr double fill_share = 0.5;
+  const OperandRing ring = affordable_ring(problem, arena, fill_share * options.budget_s);
+  if (ring.bytes == 0)
+    throw Error(ErrorCode::invalid_argument, "budget_s",
+                fmt::format("budget_s = {:.3g} is too little for {}: filling memory with cold operands alone "
+                            "takes about {:.2g} s, so {:.2g} s are wanted",
+                            options.budget_s, to_string(problem), ring.fill_s, ring.fill_s / fill_share));
+  options.ring_bytes = ring.bytes;
+}
+
 TuneResult search_and_keep(const GemmProblem& problem, const std::string& cpu, const std::string& wisdom,
                            const TuneSearch& search) {
   TuneOptions options;
@@ -36,11 +48,15 @@ TuneResult search_and_keep(const GemmProblem& problem, const std::string& cpu, c
   const EnergyMeters meters = options.objective.needs_energy() ? find_energy_meters() : EnergyMeters{};
   if (options.objective.needs_energy()) options.meter = &meters.required(search.objective, problem.location);
   WisdomStore store = open_store(wisdom);
-  options.incumbent = incumbent_of(Wisdom({wisdom}, cpu_info().device), problem, options.isa);
+  const Wisdom known(wisdom_in_use(wisdom, Environment::read()), cpu_info().device);
+  options.incumbent = incumbent_of(known, problem, options.isa, options.objective);
   Arena arena;
-  prepare_operands(problem, arena);
+  pay_for_operands(problem, options, arena);
   const TuneResult result = tune(problem, options, arena);
-  store.put(parse_record(wisdom_record(result).dump()).value());
+  store.at_once([&] {
+    for (const auto& wrong : wrong_records(result)) store.add_found(parse_record(wrong.dump()).value());
+    store.add_found(parse_record(wisdom_record(result).dump()).value());
+  });
   return result;
 }
 

@@ -49,11 +49,14 @@ bool is_gemm_problem(const std::string& text) {
   }
 }
 
-// log2 of the uncertainty of the centre; infinite where spread or samples are not known.
+// The fewest samples whose extremes enclose the median with 95 %.
+constexpr std::int64_t least_samples = 6;
+
+// log2 of the uncertainty of the centre; infinite where it is not known. Few samples lie close together by
+// chance and would look the surest of all.
 double uncertainty(const WisdomRecord& record) {
   const double spread = record.seconds_high - record.seconds_low;
-  if (record.samples < 1 || !(record.seconds > 0) || !(spread > 0))
-    return std::numeric_limits<double>::infinity();
+  if (!record.recorded().well_measured() || !(spread > 0)) return std::numeric_limits<double>::infinity();
   return std::round(std::log2(spread / record.seconds / std::sqrt(double(record.samples))));
 }
 
@@ -138,6 +141,25 @@ json to_json(const WisdomRecord& record) {
 
 bool is_stale(const WisdomRecord& record) {
   return !is_known_family(record.family) || record.source_hash != current_source_hash(record.family);
+}
+
+bool RecordedTime::well_measured() const { return samples >= least_samples && seconds > 0; }
+
+std::optional<double> RecordedTime::regret() const {
+  if (!default_seconds || !(seconds > 0)) return std::nullopt;
+  return *default_seconds / seconds - 1;
+}
+
+std::string RecordedTime::quality() const {
+  if (!(seconds > 0) || samples < 1) return "not measured";
+  if (!well_measured()) return fmt::format("{} sample{}: too few to tell", samples, samples == 1 ? "" : "s");
+  return fmt::format("+-{:.2g} % in {} samples", 50 * (seconds_high - seconds_low) / seconds, samples);
+}
+
+bool supersedes(const WisdomRecord& found, const WisdomRecord& known) {
+  if (known.time > found.time) return false;
+  const bool sound = known.passed() && !is_stale(known) && known.recorded().well_measured();
+  return !sound || found.recorded().well_measured();
 }
 
 bool is_better(const WisdomRecord& x, const WisdomRecord& y) {

@@ -8,6 +8,22 @@
 
 namespace tilewright {
 
+// What was measured of a record's config, for people who ask why it was chosen.
+struct RecordedTime {
+  double seconds = 0;  // robust centre per problem; 0: not known
+  double seconds_low = 0;
+  double seconds_high = 0;
+  std::int64_t samples = 0;
+  std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
+
+  // Whether there are samples enough for a spread that means something.
+  bool well_measured() const;
+  // By what share the default costs more; empty where that was not measured.
+  std::optional<double> regret() const;
+  // "+-1.2 % in 24 samples", "3 samples: too few to tell", "not measured".
+  std::string quality() const;
+};
+
 struct WisdomRecord {
   std::string family;
   std::string problem;    // canonical text, as it was measured
@@ -35,6 +51,7 @@ struct WisdomRecord {
   bool dropped = false;            // from lookups, by a source that believes only records of current kernels
 
   bool passed() const { return verdict == "passed"; }
+  RecordedTime recorded() const { return {seconds, seconds_low, seconds_high, samples, default_seconds}; }
 };
 
 // The record that a line stands for; nullopt for the header or summary of a recorded run and for families
@@ -53,7 +70,12 @@ bool is_stale(const WisdomRecord& record);
 
 // Whether x is better measured than y, two records of the same identity: a passed verdict first, then the
 // current source hash, then the smaller uncertainty (relative spread over the square root of the samples, in
-// powers of two, so that the order is a total one), then the newer date.
+// powers of two, so that the order is a total one; unknown where the samples are too few), then the newer
+// date.
 bool is_better(const WisdomRecord& x, const WisdomRecord& y);
+
+// Whether what tuning has found takes the place of a known record of the same identity: never that of a newer
+// one, and not that of a well measured one when it is not well measured itself.
+bool supersedes(const WisdomRecord& found, const WisdomRecord& known);
 
 }  // namespace tilewright

@@ -24,7 +24,7 @@ struct WisdomFinding {
 struct WisdomConfig {
   nlohmann::json config;
   std::string source;  // for people
-  double seconds = 0;  // per problem, as recorded
+  RecordedTime recorded;
 };
 
 class WisdomSource {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "wisdom/families.hpp"
+#include "wisdom/rows.hpp"
 #include "wisdom/schema.hpp"
 
 namespace tilewright {
@@ -26,15 +27,6 @@ constexpr int widest_read_at_once = 2;
 // more than the shape with the problem.
 constexpr std::int64_t enough = 16;
 constexpr std::size_t most_devices = 8;
-
-constexpr const char* columns =
-    "family, problem, config, device, driver, source_hash, compiler, objective, seconds, seconds_low, "
-    "seconds_high, samples, default_seconds, candidates, verdict, reason, time, extra, error, error_bound, "
-    "energy_j, metrics";
-
-std::string select(const std::string& rest) {
-  return fmt::format("SELECT id, {} FROM records {}", columns, rest);
-}
 
 // From a cell on, in the order of the index: the first beyond the wanted cells says how far there is nothing.
 std::string near_sql(const char* what, const char* rest) {
@@ -70,124 +62,14 @@ class SeenCells {
   std::vector<Run> gaps_, crowds_;
 };
 
-struct Keys {
-  std::string exact, variant, kind;
-  GemmProblem problem;
-  std::int64_t cell = 0;
-};
-
-// A record that cannot be read (another version wrote it) is kept under keys that no lookup asks for.
-Keys keys_of(const WisdomRecord& record) {
-  Keys keys;
-  try {
-    keys.problem = parse_problem(record.problem);
-    const std::string architecture = architecture_of(record.family, record.config);
-    keys.exact = exact_key(record.family, architecture, keys.problem);
-    keys.kind = kind_key(record.family, architecture, keys.problem);
-    keys.variant = variant_key(keys.problem);
-    keys.cell = cell_number(keys.problem);
-  } catch (const Error&) {
-    keys = {};
-    keys.exact = fmt::format("unreadable {} {}", record.family, record.problem);
-    keys.variant = record.config.dump();
-  }
-  // A config that is wrong says nothing about the one that is best: both are kept.
-  if (!record.passed()) keys.variant += " not passed " + record.config.dump();
-  return keys;
-}
-
-WisdomRecord record_of(const Statement& row, const std::string& path) {
-  WisdomRecord r;
-  r.source = fmt::format("{}#{}", path, row.integer(0));
-  r.family = row.text(1), r.problem = row.text(2);
-  r.config = nlohmann::json::parse(row.text(3), nullptr, false);
-  r.device = row.text(4), r.driver = row.text(5), r.source_hash = row.text(6), r.compiler = row.text(7);
-  r.objective = row.text(8);
-  r.seconds = row.real(9), r.seconds_low = row.real(10), r.seconds_high = row.real(11);
-  r.samples = row.integer(12);
-  if (!row.is_null(13)) r.default_seconds = row.real(13);
-  if (!row.is_null(14)) r.candidates = row.integer(14);
-  r.verdict = row.text(15), r.reason = row.text(16), r.time = row.text(17);
-  r.extra = nlohmann::json::parse(row.text(18), nullptr, false);
-  const auto optional = [&](int column, std::optional<double>& value) {
-    if (!row.is_null(column)) value = row.real(column);
-  };
-  optional(19, r.error), optional(20, r.error_bound), optional(21, r.energy_j);
-  r.metrics = nlohmann::json::parse(row.text(22), nullptr, false);
-  r.text = to_json(r).dump();
-  r.dropped = is_stale(r);
-  return r;
-}
-
-// The statements that write a record.
-class Writer {
- public:
-  Writer(const Connection& connection, const std::string& path)
-      : add_kind_(connection.handle(), path,
-                  "INSERT INTO kinds (kind_key, objective, source_hash, device, m_low, m_high, n_low, "
-                  "n_high, k_low, "
-                  "k_high) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6, ?7, ?7) ON CONFLICT DO UPDATE SET "
-                  "m_low = min(m_low, ?5), m_high = max(m_high, ?5), n_low = min(n_low, ?6), "
-                  "n_high = max(n_high, ?6), k_low = min(k_low, ?7), k_high = max(k_high, ?7) "
-                  "WHERE ?5 NOT BETWEEN m_low AND m_high OR ?6 NOT BETWEEN n_low AND n_high OR "
-                  "?7 NOT BETWEEN k_low AND k_high"),
-        kind_(connection.handle(), path,
-              "SELECT id FROM kinds WHERE kind_key = ?1 AND objective = ?2 AND source_hash = ?3 AND device = "
-              "?4"),
-        insert_(connection.handle(), path,
-                fmt::format(
-                    "INSERT OR REPLACE INTO records ({}, exact_key, variant_key, kind, cell, m, n, k, block, "
-                    "traits) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
-                    "?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)",
-                    columns)) {}
-
-  void write(const WisdomRecord& r, const Keys& keys) {
-    const std::string config = r.config.dump();
-    const std::string extra = r.extra.is_object() ? r.extra.dump() : "{}";
-    const std::string metrics = r.metrics.is_object() ? r.metrics.dump() : "{}";
-    const std::int64_t kind = kind_of(r, keys);
-    insert_.with(r.family, r.problem, config, r.device, r.driver, r.source_hash, r.compiler, r.objective,
-                 r.seconds, r.seconds_low, r.seconds_high, r.samples);
-    bind(13, r.default_seconds), bind(14, r.candidates);
-    insert_.bind(15, r.verdict), insert_.bind(16, r.reason), insert_.bind(17, r.time),
-        insert_.bind(18, extra);
-    bind(19, r.error), bind(20, r.error_bound), bind(21, r.energy_j), insert_.bind(22, metrics);
-    insert_.bind(23, keys.exact), insert_.bind(24, keys.variant), insert_.bind(25, kind);
-    insert_.bind(26, keys.cell), insert_.bind(27, keys.problem.m), insert_.bind(28, keys.problem.n);
-    insert_.bind(29, keys.problem.k), insert_.bind(30, keys.problem.block);
-    insert_.bind(31, packed_traits(keys.problem));
-    insert_.step();
-    insert_.reset();
-  }
-
- private:
-  template <class V>
-  void bind(int index, const std::optional<V>& value) {
-    value ? insert_.bind(index, *value) : insert_.bind_null(index);
-  }
-
-  std::int64_t kind_of(const WisdomRecord& r, const Keys& keys) {
-    if (!r.passed()) return 0;
-    const GemmProblem& p = keys.problem;
-    add_kind_.with(keys.kind, r.objective, r.source_hash, r.device, p.m, p.n, p.k);
-    add_kind_.step();
-    add_kind_.reset();
-    kind_.with(keys.kind, r.objective, r.source_hash, r.device).step();
-    const std::int64_t kind = kind_.integer(0);
-    kind_.reset();
-    return kind;
-  }
-
-  Statement add_kind_, kind_, insert_;
-};
-
 // A connection with its statements.
 struct Session {
   Session(std::unique_ptr<Connection> opened, const std::string& path)
       : connection(std::move(opened)),
         process(getpid()),
-        by_identity(handle(), path,
-                    select("WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = ?4")),
+        by_identity(
+            handle(), path,
+            select_records("WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = ?4")),
         exact(handle(), path,
               "SELECT id, traits, device, block FROM records INDEXED BY records_by_identity WHERE exact_key "
               "= ?1 "
@@ -197,7 +79,9 @@ struct Session {
               "AND objective = ?2 AND source_hash = ?3"),
         crowd(handle(), path, near_sql("", "LIMIT 1 OFFSET ?3")),
         in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
-        config(handle(), path, "SELECT config, seconds FROM records WHERE id = ?1"),
+        config(handle(), path,
+               "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds FROM records "
+               "WHERE id = ?1"),
         begin(handle(), path, "BEGIN"),
         commit(handle(), path, "COMMIT") {}
 
@@ -253,23 +137,26 @@ struct WisdomStore::Impl {
 
   void upgrade() const {
     Connection connection(path, Mode::write);
-    std::unique_ptr<Writer> writer;  // made when its tables are
+    std::unique_ptr<RowWriter> writer;  // made when its tables are
     upgrade_schema(connection, [&](const WisdomRecord& record) {
-      if (!writer) writer = std::make_unique<Writer>(connection, path);
-      writer->write(record, keys_of(record));
+      if (!writer) writer = std::make_unique<RowWriter>(connection, path);
+      writer->write(record, row_keys(record));
     });
   }
 
-  bool keep(const WisdomRecord& record, bool unless_worse) {
+  // Whether a record takes the place of a known one of its identity; null: always.
+  using Rule = bool (*)(const WisdomRecord& record, const WisdomRecord& known);
+
+  bool keep(const WisdomRecord& record, Rule takes_place) {
     Session& s = session();
-    const Keys keys = keys_of(record);
-    if (unless_worse) {
+    const RowKeys keys = row_keys(record);
+    if (takes_place != nullptr) {
       const bool known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant).step();
-      const bool better = !known || is_better(record, record_of(s.by_identity, path));
+      const bool taken = !known || takes_place(record, record_of_row(s.by_identity, path));
       s.by_identity.reset();
-      if (!better) return false;
+      if (!taken) return false;
     }
-    if (!writer_) writer_ = std::make_unique<Writer>(*s.connection, path);
+    if (!writer_) writer_ = std::make_unique<RowWriter>(*s.connection, path);
     writer_->write(record, keys);
     return true;
   }
@@ -410,7 +297,7 @@ struct WisdomStore::Impl {
 
  private:
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Writer> writer_;  // declared after the session: its statements go before the connection
+  std::unique_ptr<RowWriter> writer_;  // declared after the session: its statements go before the connection
 };
 
 WisdomStore::WisdomStore(std::string path, Mode mode) : impl_(std::make_unique<Impl>(std::move(path), mode)) {
@@ -436,12 +323,18 @@ void WisdomStore::at_once(const std::function<void()>& work) {
 }
 
 void WisdomStore::put(const WisdomRecord& record) {
-  at_once([&] { impl_->keep(record, false); });
+  at_once([&] { impl_->keep(record, nullptr); });
 }
 
 bool WisdomStore::merge(const WisdomRecord& record) {
   bool kept = false;
-  at_once([&] { kept = impl_->keep(record, true); });
+  at_once([&] { kept = impl_->keep(record, is_better); });
+  return kept;
+}
+
+bool WisdomStore::add_found(const WisdomRecord& record) {
+  bool kept = false;
+  at_once([&] { kept = impl_->keep(record, supersedes); });
   return kept;
 }
 
@@ -472,7 +365,9 @@ WisdomConfig WisdomStore::fetch(std::int64_t record) {
     throw Error(ErrorCode::io, "wisdom",
                 fmt::format("wisdom = '{}': record {} has gone", impl_->path, record));
   WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
-                     fmt::format("{}#{}", impl_->path, record), row.real(1)};
+                     fmt::format("{}#{}", impl_->path, record),
+                     {row.real(1), row.real(2), row.real(3), row.integer(4), std::nullopt}};
+  if (!row.is_null(5)) found.recorded.default_seconds = row.real(5);
   row.reset();
   return found;
 }
@@ -481,12 +376,12 @@ void WisdomStore::done() noexcept { impl_->end_reading(); }
 
 void WisdomStore::each(const std::function<void(const WisdomRecord&)>& visit) {
   if (!impl_->ready()) return;
-  Statement rows(impl_->session().handle(), impl_->path, select("ORDER BY id"));
-  while (rows.step()) visit(record_of(rows, impl_->path));
+  Statement rows(impl_->session().handle(), impl_->path, select_records("ORDER BY id"));
+  while (rows.step()) visit(record_of_row(rows, impl_->path));
 }
 
 std::string identity_of(const WisdomRecord& record) {
-  const Keys keys = keys_of(record);
+  const RowKeys keys = row_keys(record);
   return fmt::format("{}|{}|{}|{}", keys.exact, record.objective, record.device, keys.variant);
 }
 

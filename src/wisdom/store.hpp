@@ -26,6 +26,9 @@ class WisdomStore : public WisdomSource {
   // Each in a transaction of its own, which is on the disk when the call returns.
   void put(const WisdomRecord& record);    // replaces the record of the same identity
   bool merge(const WisdomRecord& record);  // unless that is better measured; true when it was kept
+  // What tuning has found, now or in a run that is resumed: unless that is newer, or well measured and this
+  // is not; true when it was kept.
+  bool add_found(const WisdomRecord& record);
 
   // All puts and merges within `work`, or none of them.
   void at_once(const std::function<void()>& work);

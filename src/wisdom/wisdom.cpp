@@ -2,11 +2,11 @@
 #include "wisdom/wisdom.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 
+#include "core/share.hpp"
 #include "wisdom/lines.hpp"
 #include "wisdom/store.hpp"
 
@@ -22,11 +22,6 @@ struct Ranked {
   WisdomFinding finding;
   std::size_t source;
 };
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 WisdomMatch match_of(WisdomStage stage) {
   return stage == WisdomStage::exact        ? WisdomMatch::exact
@@ -110,7 +105,7 @@ bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
       impl_->with_source(one.source, [&](WisdomSource& source) {
         WisdomConfig record = source.fetch(one.finding.record);
         if (std::find(offered.begin(), offered.end(), record.config) != offered.end()) return;
-        taken = take({record.config, match_of(stage), record.source, record.seconds});
+        taken = take({record.config, match_of(stage), record.source, record.recorded});
         offered.push_back(std::move(record.config));
       });
       if (taken) return true;
@@ -131,7 +126,8 @@ namespace {
 
 std::optional<WisdomHit> typed(const WisdomAnswer& answer) {
   try {
-    return WisdomHit{from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source};
+    return WisdomHit{from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source,
+                     answer.recorded};
   } catch (const Error&) {
     return std::nullopt;  // a config of other fields than this build's
   }
@@ -139,9 +135,10 @@ std::optional<WisdomHit> typed(const WisdomAnswer& answer) {
 
 }  // namespace
 
-std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa) const {
+std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa,
+                                      const std::string& objective) const {
   std::vector<WisdomHit> hits;
-  offer({small_cpu, to_string(isa), problem, "time", impl_->device}, [&](const WisdomAnswer& answer) {
+  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
     if (auto hit = typed(answer)) hits.push_back(std::move(*hit));
     return false;
   });
@@ -149,9 +146,10 @@ std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa) const
 }
 
 std::optional<WisdomHit> Wisdom::find(const GemmProblem& problem, Isa isa,
-                                      const std::function<bool(const GemmSmallCpuConfig&)>& accepts) const {
+                                      const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
+                                      const std::string& objective) const {
   std::optional<WisdomHit> found;
-  offer({small_cpu, to_string(isa), problem, "time", impl_->device}, [&](const WisdomAnswer& answer) {
+  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
     auto hit = typed(answer);
     if (!hit || !accepts(hit->config)) return false;
     found = std::move(hit);
@@ -172,9 +170,25 @@ std::vector<WisdomRecord> Wisdom::records() const {
 
 std::string user_wisdom_path(const Environment& environment) {
   if (!environment.wisdom.empty()) return environment.wisdom;
-  fs::path folder = variable("XDG_DATA_HOME");
-  if (folder.empty() && !variable("HOME").empty()) folder = fs::path(variable("HOME")) / ".local" / "share";
-  return folder.empty() ? "" : (folder / "tilewright" / "wisdom.sqlite").string();
+  const std::string folder = data_folder();
+  return folder.empty() ? "" : (fs::path(folder) / "wisdom.sqlite").string();
+}
+
+std::vector<std::string> shipped_wisdom(const Environment& environment) {
+  std::vector<std::string> files;
+  std::error_code error;
+  const fs::path folder = fs::path(share_folder(environment, "wisdom")) / "wisdom";
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".jsonl") files.push_back(it->path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment) {
+  std::vector<WisdomFile> files;
+  if (!own.path.empty()) files.push_back(own);
+  for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped));
+  return files;
 }
 
 bool is_lines_file(const std::string& path) {

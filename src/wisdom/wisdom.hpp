@@ -29,12 +29,13 @@ struct WisdomAnswer {
   nlohmann::json config;
   WisdomMatch match = WisdomMatch::none;
   std::string source;  // "file:line" or "file#record"
-  double seconds = 0;  // per problem, as recorded
+  RecordedTime recorded;
 };
 struct WisdomHit {
   GemmSmallCpuConfig config;
   WisdomMatch match = WisdomMatch::none;
   std::string source;
+  RecordedTime recorded;
 };
 
 struct WisdomFile {
@@ -65,10 +66,13 @@ class Wisdom {
   using Take = std::function<bool(const WisdomAnswer& answer)>;
   bool offer(const WisdomQuery& query, const Take& take) const;
 
-  // The same for batched small GEMM on the CPU: all of the offered, or the first that `accepts`.
-  std::vector<WisdomHit> lookup(const GemmProblem& problem, Isa isa) const;
+  // The same for batched small GEMM on the CPU: all of the offered, or the first that `accepts`. Only records
+  // that were tuned for this objective are looked at.
+  std::vector<WisdomHit> lookup(const GemmProblem& problem, Isa isa,
+                                const std::string& objective = "time") const;
   std::optional<WisdomHit> find(const GemmProblem& problem, Isa isa,
-                                const std::function<bool(const GemmSmallCpuConfig&)>& accepts) const;
+                                const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
+                                const std::string& objective = "time") const;
 
   // Everything the files hold, the failed and the stale too.
   std::vector<WisdomRecord> records() const;
@@ -81,6 +85,12 @@ class Wisdom {
 // The user's file: TILEWRIGHT_WISDOM, else tilewright/wisdom.sqlite in $XDG_DATA_HOME or ~/.local/share; ""
 // where there is no such folder.
 std::string user_wisdom_path(const Environment& environment);
+
+// The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.
+std::vector<std::string> shipped_wisdom(const Environment& environment);
+
+// What lookups ask: the user's file, unless its path is empty, and then what is shipped.
+std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment);
 
 // Whether a file is read as JSON lines (by its content, or by its name while it does not exist) and not as a
 // database.

@@ -1,0 +1,52 @@
+// Reading and applying conditions.
+#include "tune/axis_rules.hpp"
+
+#include <algorithm>
+
+namespace tilewright {
+
+AxisCondition AxisCondition::parse(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>=!");
+  for (const std::string relation : {">=", "<=", "!=", "==", "=", ">", "<"}) {
+    if (at == std::string::npos || at == 0 || text.compare(at, relation.size(), relation) != 0) continue;
+    const std::string word = text.substr(at + relation.size());
+    if (word.empty()) break;
+    auto value = nlohmann::json::parse(word, nullptr, false);
+    return {text.substr(0, at), relation == "==" ? "=" : relation,
+            value.is_discarded() ? nlohmann::json(word) : value};
+  }
+  throw Error(ErrorCode::invalid_argument, "--where",
+              fmt::format("--where = '{}': axis>=value is wanted (or <=, =, !=, >, <)", text));
+}
+
+bool AxisCondition::holds(const nlohmann::json& config) const {
+  const auto& own = config.at(axis);
+  if (relation == "=") return own == value;
+  if (relation == "!=") return own != value;
+  if (!own.is_number() || !value.is_number())
+    throw Error(ErrorCode::invalid_argument, "--where",
+                fmt::format("--where '{}{}{}': names have no order", axis, relation, value.dump()));
+  if (relation == ">=") return own >= value;
+  if (relation == "<=") return own <= value;
+  return relation == ">" ? own > value : own < value;
+}
+
+bool AxisRules::admit(const nlohmann::json& fields) const {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const AxisCondition& condition) { return condition.holds(fields); });
+}
+
+void refuse_empty_search(const AxisRules& rules, const GemmProblem& problem) {
+  std::string asked;
+  for (const AxisChoice& choice : rules.choices)
+    asked += fmt::format("{}--set {}", asked.empty() ? "" : " ", choice.axis);
+  for (const AxisCondition& condition : rules.conditions)
+    asked += fmt::format(
+        "{}--where '{}{}{}'", asked.empty() ? "" : " ", condition.axis, condition.relation,
+        condition.value.is_string() ? condition.value.get<std::string>() : condition.value.dump());
+  throw Error(
+      ErrorCode::invalid_argument, rules.choices.empty() ? "--where" : "--set",
+      fmt::format("{}: no config searched for {} is legal with such values", asked, to_string(problem)));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,95 @@
+// Restrictions of a search, as they are typed: only these values of an axis, only configs that compare so.
+// They hold for the configs of any family, which are seen by field names.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "kernel/space.hpp"
+
+namespace tilewright {
+
+// Only configs whose `axis` has one of these values are tried.
+struct AxisChoice {
+  std::string axis;
+  std::vector<nlohmann::json> values;
+};
+
+// Only configs whose `axis` compares so are tried: "nr>=4", "tail!=mask".
+struct AxisCondition {
+  std::string axis, relation;  // >= <= != = > <
+  nlohmann::json value;
+
+  // Throws Error(invalid_argument) naming the text, the axis or the value.
+  static AxisCondition parse(const std::string& text);
+  bool holds(const nlohmann::json& config) const;
+};
+
+struct AxisRules {
+  bool whole_space = false;  // every legal config or a draw of them, or those that usually matter
+  std::vector<AxisChoice> choices;
+  std::vector<AxisCondition> conditions;
+
+  // Whether a config, by field names, fulfils all conditions.
+  bool admit(const nlohmann::json& fields) const;
+};
+
+// The error for rules that leave nothing to search.
+[[noreturn]] void refuse_empty_search(const AxisRules& rules, const GemmProblem& problem);
+
+// `config` with another value of one axis. Throws Error(invalid_argument) naming `flag`, axis and value.
+template <class Config>
+Config with_axis(const char* flag, const std::string& axis, const nlohmann::json& value,
+                 const Config& config = {}) {
+  try {
+    return from_json<Config>({{axis, value}}, config);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::invalid_argument, flag,
+                fmt::format("{} {}: value {}: {}", flag, axis, value.dump(), error.what()));
+  }
+}
+
+// Throws Error(invalid_argument) naming an axis that does not exist or a value of the wrong type.
+template <class Config>
+void check_axes(const AxisRules& rules) {
+  for (const AxisChoice& choice : rules.choices)
+    for (const auto& value : choice.values) with_axis<Config>("--set", choice.axis, value);
+  for (const AxisCondition& condition : rules.conditions)
+    with_axis<Config>("--where", condition.axis, condition.value);
+}
+
+// Every combination of the chosen values, put over `config`.
+template <class Config, class Visit>
+void with_choices(const Config& config, std::span<const AxisChoice> choices, Visit&& visit) {
+  if (choices.empty()) return visit(config);
+  for (const auto& value : choices.front().values)
+    with_choices(with_axis("--set", choices.front().axis, value, config), choices.subspan(1), visit);
+}
+
+// The default first, then those of the searched configs that the rules admit and the space holds.
+template <class Config>
+std::vector<Config> admitted_configs(const GemmProblem& problem, const AxisRules& rules,
+                                     const Config& standard, const std::vector<Config>& searched,
+                                     const Space<Config>& space) {
+  std::vector<Config> configs = {standard};
+  std::unordered_set<std::string> known;
+  bool any = false;
+  const auto add = [&](const Config& config) {
+    if (!rules.admit(to_json(config)) || !known.insert(describe(config)).second || !space.contains(config))
+      return;
+    any = true;
+    if (config != standard) configs.push_back(config);
+  };
+  with_choices(standard, std::span(rules.choices), add);
+  for (const Config& point : searched) with_choices(point, std::span(rules.choices), add);
+  if (!any && !(rules.choices.empty() && rules.conditions.empty())) refuse_empty_search(rules, problem);
+  return configs;
+}
+
+}  // namespace tilewright

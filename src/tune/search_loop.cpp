@@ -1,0 +1,398 @@
+// The loop: strategy, halving, contest. Every turn and every verdict of the gate is in the log before the
+// next begins.
+#include "tune/search_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "measure/ceilings.hpp"
+#include "measure/clock.hpp"
+#include "measure/contest.hpp"
+#include "tune/strategy.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t finalist_count = 6, least_finalists = 2;
+constexpr std::size_t sentinel_interval = 16;
+constexpr std::size_t most_halved = 128;
+constexpr std::size_t most_wrongs_kept = 64;
+constexpr int wanted_rounds = 12;  // of the contest, more where the budget allows
+
+struct Stopped {};
+
+class SearchLoop : public Evaluator {
+ public:
+  SearchLoop(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+             const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s)
+      : Evaluator(pool.size()),
+        pool_(pool),
+        options_(options),
+        pace_(pace),
+        incumbent_(incumbent),
+        begin_s_(begin_s),
+        name_(to_string(problem)),
+        standard_(pool.fields(0)),
+        seen_(pool.size()),
+        logged_(pool.size(), false),
+        random_(options.seed) {
+    outcome_.problem = problem;
+    outcome_.objective = options.objective;
+    outcome_.candidates = std::int64_t(pool.size());
+    if (options_.log != nullptr) options_.log->add_base(name_, standard_);
+  }
+
+  SearchOutcome run() {
+    try {
+      try_candidates();
+      halve();
+      decide();
+    } catch (const Stopped&) {
+      outcome_.complete = false;
+    }
+    outcome_.tuning_s = wall_seconds() - begin_s_;
+    return std::move(outcome_);
+  }
+
+  // Whatever the budget, one candidate is measured, or there would be nothing to report.
+  bool more() const override {
+    return outcome_.measured + outcome_.wrong < outcome_.candidates &&
+           (outcome_.measured == 0 || spent() < pace_.strategy_share);
+  }
+  void announce(std::span<const std::size_t> points) override { pool_.announce(points); }
+
+ private:
+  double spent() const { return (wall_seconds() - begin_s_) / options_.budget_s; }
+  double left_s(double share) const { return options_.budget_s * (share - spent()); }
+
+  // Changes from the default: short enough to log with every turn.
+  nlohmann::json changes(std::size_t i) const {
+    const auto own = pool_.fields(i);
+    auto config = nlohmann::json::object();
+    for (const auto& item : own.items())
+      if (item.value() != standard_[item.key()]) config[item.key()] = item.value();
+    return config;
+  }
+
+  // The gate's verdict: an earlier run's from the log, else its own, which goes into the log.
+  bool right(std::size_t i) {
+    SweepLog* log = options_.log;
+    if (log == nullptr || logged_[i]) return pool_.is_right(i);
+    logged_[i] = true;
+    const auto config = changes(i);
+    if (auto known = log->failure(name_, config.dump()); !known.empty()) {
+      pool_.set_failure(i, std::move(known));
+      return false;
+    }
+    if (const auto known = log->passed(name_, config.dump())) {
+      pool_.set_passed(i, *known);
+      return true;
+    }
+    const bool is_right = pool_.is_right(i);
+    if (is_right)
+      log->add_passed(name_, config, pool_.accuracy(i));
+    else
+      log->add_failure(name_, config, pool_.failure(i));
+    return is_right;
+  }
+
+  // From the log if an earlier run measured it, else from the machine and into the log.
+  Metrics turn(std::size_t i, const std::string& stage, double turn_s) {
+    if (options_.stop && options_.stop()) throw Stopped{};
+    const auto config = changes(i);
+    if (options_.log != nullptr)
+      if (const auto known = options_.log->take(name_, stage, config.dump())) return *known;
+    if (!right(i))
+      throw Error(ErrorCode::internal, "config",
+                  fmt::format("{} was timed before and is wrong now: {}", config.dump(), pool_.failure(i)));
+    const double before_s = wall_seconds();
+    const Metrics metrics = timed(i, turn_s);
+    beyond_turn_s_ += (std::max(0.0, wall_seconds() - before_s - turn_s) - beyond_turn_s_) / 8;
+    if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics);
+    return metrics;
+  }
+
+  Metrics timed(std::size_t i, double turn_s) {
+    if (!options_.objective.needs_energy()) return {pool_.time(i, turn_s).seconds, std::nullopt};
+    EnergyObserver energy(options_.meter);
+    TurnTimer::Turn one;
+    observe({&energy},
+            [&](const auto&) { one = pool_.time(i, std::max(turn_s, 2 * options_.meter->shortest_s())); });
+    return {one.seconds, energy.joules() / one.problems};
+  }
+
+  // One turn of the search, over the drift of the machine since it began: the default is the sentinel.
+  void look(std::size_t i, const std::string& stage, double turn_s) {
+    if (i != 0 && sentinel_first_ > 0 && turns_++ % sentinel_interval == 0)
+      drift_ = turn(0, "sentinel", turn_s).seconds / sentinel_first_;
+    Metrics metrics = turn(i, stage, turn_s);
+    if (i == 0 && sentinel_first_ == 0) sentinel_first_ = metrics.seconds;
+    metrics.seconds /= drift_;
+    if (metrics.joules) *metrics.joules /= drift_;
+    seen_[i].push_back(metrics);
+  }
+
+  // For the strategy alone: the fastest known so far stands for the fastest of all.
+  double measure(std::size_t i) override {
+    if (!right(i)) return refuse(i);
+    look(i, "screen", turn_s_);
+    ++outcome_.measured;
+    const Metrics& metrics = seen_[i].back();
+    const bool faster = options_.objective.goal() == Goal::energy_within && metrics.seconds < anchor_.seconds;
+    if (outcome_.measured == 1 || faster) anchor_ = metrics;
+    return options_.objective.cost(metrics, anchor_);
+  }
+
+  double refuse(std::size_t i) {
+    ++outcome_.wrong;
+    if (outcome_.first_wrong.empty()) outcome_.first_wrong = changes(i).dump() + ": " + pool_.failure(i);
+    if (outcome_.wrongs.size() < most_wrongs_kept)
+      outcome_.wrongs.push_back({pool_.fields(i), pool_.failure(i)});
+    return std::numeric_limits<double>::infinity();
+  }
+
+  void try_candidates() {
+    std::vector<nlohmann::json> configs;
+    for (std::size_t i = 0; i < pool_.size(); ++i) configs.push_back(pool_.fields(i));
+    const PointSet points(configs);
+    turn_s_ = std::clamp(left_s(pace_.strategy_share) / 1.5 / double(pool_.size()), pace_.shortest_turn_s,
+                         pace_.longest_screening_s);
+    strategy_named(options_.strategy).run({points, 0, options_.seed}, *this);
+    for (std::size_t i = 0; i < seen_.size(); ++i)
+      if (!seen_[i].empty()) alive_.push_back(i);
+    if (alive_.empty())
+      throw Error(ErrorCode::internal, "problem",
+                  fmt::format("no config of {} is right: {}", name_, outcome_.first_wrong));
+  }
+
+  // The middle of what was seen of a candidate.
+  Metrics centre(std::size_t i) const {
+    std::vector<double> seconds, joules;
+    for (const Metrics& one : seen_[i]) {
+      seconds.push_back(one.seconds);
+      if (one.joules) joules.push_back(*one.joules);
+    }
+    Metrics middle{estimate(seconds).centre, std::nullopt};
+    if (!joules.empty()) middle.joules = estimate(joules).centre;
+    return middle;
+  }
+
+  void keep_best(std::size_t count) {
+    std::vector<Metrics> centres;
+    for (const std::size_t i : alive_) centres.push_back(centre(i));
+    const std::vector<double> costs = options_.objective.costs(centres, anchor_);
+    std::vector<std::size_t> order(alive_.size()), best;
+    for (std::size_t x = 0; x < order.size(); ++x) order[x] = x;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t x, std::size_t y) { return costs[x] < costs[y]; });
+    order.resize(std::min(order.size(), count));
+    for (const std::size_t x : order) best.push_back(alive_[x]);
+    alive_ = std::move(best);
+  }
+
+  // Rounds over ever fewer candidates, in longer turns: one turn each says too little about neighbours.
+  void halve() {
+    if (pace_.halving_share > pace_.strategy_share) {
+      keep_best(std::min(most_halved, std::max(finalist_count, alive_.size() / 2)));
+      double turn_s = std::min(pace_.longest_halving_s, 1.5 * turn_s_);
+      while (alive_.size() > finalist_count && spent() < pace_.halving_share) {
+        for (int round = 0; round < 2; ++round) {
+          std::shuffle(alive_.begin(), alive_.end(), random_);
+          for (const std::size_t i : alive_)
+            if (spent() < pace_.halving_share) look(i, "halve", turn_s);
+        }
+        keep_best(std::max(finalist_count, alive_.size() / 2));
+        turn_s = std::min(pace_.longest_halving_s, turn_s * 1.5);
+      }
+    }
+    keep_best(finalist_count);
+  }
+
+  // The incumbent, the default, and those that halving left; the incumbent leads.
+  std::vector<std::size_t> finalists() {
+    std::vector<std::size_t> list;
+    const auto add = [&](std::size_t i) {
+      if (std::find(list.begin(), list.end(), i) == list.end() && right(i)) list.push_back(i);
+    };
+    if (incumbent_) add(*incumbent_);
+    add(0);
+    for (const std::size_t i : alive_) add(i);
+    return list;
+  }
+
+  // Turns that let the wanted rounds fit what is left; where not even the fewest that decide would, the worst
+  // finalists stay away.
+  double fit(std::vector<std::size_t>& list) const {
+    const double left = left_s(1);
+    const auto turn_s = [&] {
+      return std::clamp(left / wanted_rounds / double(list.size() + 1) - beyond_turn_s_,
+                        pace_.shortest_turn_s, pace_.longest_final_s);
+    };
+    // One round more, because the first may be thrown away.
+    const auto too_many = [&] {
+      return (least_paired_rounds + 1) * double(list.size() + 1) * (turn_s() + beyond_turn_s_) > left;
+    };
+    while (list.size() > least_finalists && too_many()) list.pop_back();
+    return turn_s();
+  }
+
+  void decide() {
+    std::vector<std::size_t> list = finalists();
+    const double turn_s = fit(list);
+    const TuneObjective& objective = options_.objective;
+    std::vector<std::vector<double>> seconds(list.size()), joules(list.size());
+    ContestRules rules;
+    rules.tie = incumbent_ && list.front() == *incumbent_ ? pace_.incumbent_tie : least_gain;
+    rules.seed = options_.seed;
+    rules.may_win = [&](std::size_t i) {
+      double fastest_s = std::numeric_limits<double>::infinity();
+      for (const auto& samples : seconds) fastest_s = std::min(fastest_s, estimate(samples).centre);
+      return estimate(seconds[i]).centre <= objective.slowest_s(fastest_s);
+    };
+    const auto one_turn = [&](std::size_t i) {
+      const Metrics metrics = turn(list[i], "final", turn_s);
+      seconds[i].push_back(metrics.seconds);
+      if (metrics.joules) joules[i].push_back(*metrics.joules);
+      return objective.contest_cost(metrics, anchor_);
+    };
+    const auto watching = pool_.observers();
+    std::vector<Observer*> observers;
+    for (const auto& one : watching) observers.push_back(one.get());
+    Verdict verdict;
+    observe(observers, [&](const auto& watch) {
+      int begun = 0;
+      verdict = hold_contest(
+          list.size(), one_turn,
+          [&] {
+            watch();
+            return begun++ == 0 || spent() < 1;
+          },
+          rules);
+    });
+    for (const Observer* observer : observers) observer->report(outcome_.metrics);
+    if (objective.needs_energy()) outcome_.metrics["energy_of"] = options_.meter->covers().text();
+    report(list, verdict, seconds, joules);
+  }
+
+  void report(const std::vector<std::size_t>& list, const Verdict& verdict,
+              const std::vector<std::vector<double>>& seconds,
+              const std::vector<std::vector<double>>& joules) {
+    const std::size_t winner = verdict.winner;
+    outcome_.winner = list[winner];
+    outcome_.accuracy = pool_.accuracy(list[winner]);
+    outcome_.seconds = estimate(seconds[winner]);
+    if (!joules[winner].empty()) outcome_.joules = estimate(joules[winner]);
+    const auto ratio = [&](std::size_t i) { return verdict.ratios[i].centre; };
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i] == 0) {
+        outcome_.default_seconds = estimate(seconds[i]);
+        if (verdict.rounds > 0) outcome_.regret = ratio(i) / ratio(winner) - 1;
+      }
+    for (const std::size_t i : verdict.ties) outcome_.tied.push_back(list[i]);
+    outcome_.tie = winner == 0 && std::any_of(verdict.ties.begin(), verdict.ties.end(),
+                                              [&](std::size_t i) { return ratio(i) < 1; });
+    outcome_.decided = verdict.decided || list.size() == 1;
+    outcome_.rounds = verdict.rounds;
+    outcome_.discarded_rounds = verdict.discarded;
+  }
+
+  CandidatePool& pool_;
+  const SearchOptions& options_;
+  const SearchPace& pace_;
+  std::optional<std::size_t> incumbent_;
+  double begin_s_ = 0;
+  std::string name_;
+  nlohmann::json standard_;
+  SearchOutcome outcome_;
+  std::vector<std::vector<Metrics>> seen_;  // of each candidate, corrected for drift
+  std::vector<bool> logged_;                // its gate's verdict is in the log
+  std::vector<std::size_t> alive_;
+  std::mt19937_64 random_;
+  double turn_s_ = 0;
+  double beyond_turn_s_ = 0;  // wall time that turns take beyond what they were asked for, of late
+  Metrics anchor_;
+  double sentinel_first_ = 0;
+  double drift_ = 1;
+  std::size_t turns_ = 0;
+};
+
+nlohmann::json record_of(const SearchOutcome& outcome, const Origin& origin, const nlohmann::json& config) {
+  nlohmann::json record;
+  record["family"] = origin.family;
+  record["problem"] = to_string(outcome.problem);
+  record["config"] = config;
+  record["device"] = origin.device;
+  if (!origin.device_uuid.empty()) record["device_uuid"] = origin.device_uuid;
+  if (!origin.driver.empty()) record["driver"] = origin.driver;
+  record["source_hash"] = origin.source_hash;
+  record["compiler"] = origin.compiler;
+  record["objective"] = outcome.objective.text();
+  record["time"] = time_now();
+  return record;
+}
+
+}  // namespace
+
+void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid) {
+  strategy_named(options.strategy);
+  if (!options.objective.needs_energy()) return;
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorCode::unsupported, "--objective",
+                fmt::format("--objective = {}{}", options.objective.text(), reason));
+  };
+  const bool on_gpu = problem.location == Location::device;
+  if (options.meter == nullptr)
+    refuse(fmt::format(" needs an energy meter{}, and there is none", on_gpu ? " of the GPU" : ""));
+  const EnergyCoverage covers = options.meter->covers();
+  if (covers.location != problem.location || covers.uuid != uuid)
+    refuse(fmt::format(": {} runs on the {}{}, and the meter covers {}", to_string(problem),
+                       on_gpu ? "GPU " : to_string(problem.location), uuid, covers.text()));
+}
+
+SearchOutcome search(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+                     const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s) {
+  return SearchLoop(problem, pool, options, pace, incumbent, begin_s).run();
+}
+
+void add_times(nlohmann::json& record, const Estimate& seconds, const Estimate& default_seconds) {
+  record["seconds"] = seconds.centre;
+  record["seconds_low"] = seconds.low;
+  record["seconds_high"] = seconds.high;
+  record["samples"] = seconds.samples;
+  record["default_seconds"] =
+      default_seconds.samples > 0 ? nlohmann::json(default_seconds.centre) : nlohmann::json();
+}
+
+nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
+                             const nlohmann::json& config) {
+  nlohmann::json record = record_of(outcome, origin, config);
+  add_times(record, outcome.seconds, outcome.default_seconds);
+  if (outcome.joules) record["energy_j"] = outcome.joules->centre;
+  record["error"] = outcome.accuracy.error;
+  record["error_bound"] = outcome.accuracy.bound;
+  record["metrics"] = outcome.metrics;
+  record["regret"] = outcome.regret;
+  record["tie"] = outcome.tie;
+  record["rounds"] = outcome.rounds;
+  record["candidates"] = outcome.candidates;
+  record["verdict"] = "passed";
+  return record;
+}
+
+std::vector<nlohmann::json> wrong_records(const SearchOutcome& outcome, const Origin& origin) {
+  std::vector<nlohmann::json> records;
+  for (const WrongConfig& wrong : outcome.wrongs) {
+    nlohmann::json record = record_of(outcome, origin, wrong.config);
+    add_times(record, {}, {});
+    record["verdict"] = "failed";
+    record["reason"] = wrong.reason;
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace tilewright

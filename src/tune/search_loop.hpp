@@ -1,0 +1,135 @@
+// The search that CPU and GPU share: a strategy tries candidates, the better ones are timed again and again,
+// and the last few meet the incumbent in a contest of paired rounds that a tie leaves to the incumbent. What
+// a candidate is, how it is checked and how it is timed are the pool's; storing what is found is another's.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "device/energy_meter.hpp"
+#include "measure/accuracy.hpp"
+#include "measure/estimate.hpp"
+#include "measure/observer.hpp"
+#include "tune/objective.hpp"
+#include "tune/sweep_log.hpp"
+#include "tune/turn_timer.hpp"
+
+namespace tilewright {
+
+// What a search is told, whatever it searches.
+struct SearchOptions {
+  double budget_s = 2;  // for this problem
+  std::string strategy = "exhaustive";
+  TuneObjective objective;
+  EnergyMeter* meter = nullptr;  // needed where the objective asks for energy
+  SweepLog* log = nullptr;
+  std::function<bool()> stop;  // asked between turns; true ends the search without a result
+  std::uint64_t seed = 1;
+};
+
+// What a config must gain on the default.
+inline constexpr double least_gain = 0.005;
+
+// How long turns and stages are on one kind of device.
+struct SearchPace {
+  double shortest_turn_s, longest_screening_s, longest_halving_s, longest_final_s;
+  // Shares of the budget that are spent when the strategy ends and when halving ends; equal: no halving.
+  double strategy_share, halving_share;
+  double incumbent_tie;  // what a config must gain on one that was tuned before
+};
+
+// The candidates of one problem; the first is the default.
+class CandidatePool {
+ public:
+  virtual ~CandidatePool() = default;
+  virtual std::size_t size() const = 0;
+  virtual nlohmann::json fields(std::size_t i) const = 0;  // of its config, by name
+
+  // These will be wanted soon: the next that has to be made takes others along.
+  virtual void announce(std::span<const std::size_t> wanted) = 0;
+  // Whether it could be made and passed the gate; failure(i) says why not, accuracy(i) how exact it is.
+  virtual bool is_right(std::size_t i) = 0;
+  virtual const std::string& failure(std::size_t i) const = 0;
+  virtual const Accuracy& accuracy(std::size_t i) const = 0;
+  // What an earlier run found out, so that the gate is not run again.
+  virtual void set_failure(std::size_t i, std::string reason) = 0;
+  virtual void set_passed(std::size_t i, const Accuracy& accuracy) = 0;
+
+  // About `turn_s` of a right one. Throws Error(internal) when it cannot be made any more.
+  virtual TurnTimer::Turn time(std::size_t i, double turn_s) = 0;
+  // Who watches the contest.
+  virtual std::vector<std::unique_ptr<Observer>> observers() const = 0;
+};
+
+// One that the gate refused.
+struct WrongConfig {
+  nlohmann::json config;
+  std::string reason;
+};
+
+struct SearchOutcome {
+  GemmProblem problem;  // with the batch_count that was timed
+  TuneObjective objective;
+  Estimate seconds;          // per problem
+  Estimate default_seconds;  // per problem
+  std::optional<Estimate> joules;
+  Accuracy accuracy;                                  // of the winner, in the gate
+  nlohmann::json metrics = nlohmann::json::object();  // of the observers; whose energy
+  double regret = 0;       // of the default: by what share it costs more than the winner, in paired rounds
+  bool tie = false;        // something was as good as the incumbent, which stayed
+  bool decided = true;     // false: too few paired rounds fitted the budget, and the incumbent stayed
+  std::size_t winner = 0;  // its place in the pool
+  std::vector<std::size_t> tied;  // finalists that the winner could not be told from
+  std::int64_t candidates = 0;    // in the space searched
+  std::int64_t measured = 0;
+  std::int64_t wrong = 0;           // failed the gate and were not timed
+  std::string first_wrong;          // one of them, for the report
+  std::vector<WrongConfig> wrongs;  // the first of them, for wisdom
+  int rounds = 0;                   // of the contest
+  int discarded_rounds = 0;         // the sentinel drifted
+  double tuning_s = 0;
+  bool complete = true;  // false: stopped before a winner was found
+};
+
+// What every search refuses: a strategy that does not exist, and an objective that needs energy without a
+// meter of where the problem runs. `uuid` is of its GPU.
+void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid = "");
+
+// `begin_s` is when the budget began; `incumbent` the place of what was known as best before.
+SearchOutcome search(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+                     const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s);
+
+// The place of what was known as best before; it is added where the search would leave it out and it is
+// legal.
+template <class Config, class Legal>
+std::optional<std::size_t> place_of(const std::optional<Config>& incumbent, std::vector<Config>& configs,
+                                    Legal&& legal) {
+  if (!incumbent) return std::nullopt;
+  auto at = std::find(configs.begin(), configs.end(), *incumbent);
+  if (at == configs.end() && !legal(*incumbent)) return std::nullopt;
+  if (at == configs.end()) at = configs.insert(at, *incumbent);
+  return std::size_t(at - configs.begin());
+}
+
+// Who made the kernels that were measured, and where.
+struct Origin {
+  std::string family, device, device_uuid, driver, source_hash, compiler;
+};
+
+// The line of wisdom that the winner stands for, and those of the configs that failed the gate, which are
+// kept so that people see them and no lookup takes them.
+nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
+                             const nlohmann::json& config);
+std::vector<nlohmann::json> wrong_records(const SearchOutcome& outcome, const Origin& origin);
+
+// The keys that every tuned record has of its times.
+void add_times(nlohmann::json& record, const Estimate& seconds, const Estimate& default_seconds);
+
+}  // namespace tilewright
