@@ -190,7 +190,7 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
   const GpuLimits& limits = machine->gpu().limits();
   const GpuFamily family{
       "gemm_small", [&] { return gemm_small_space(shape, r.problem.dtype, limits); },
-      [&] { return gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count); }};
+      [&] { return std::vector{gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count)}; }};
   std::string declined;
   offer_configs<GemmSmallConfig>(r, family, limits, [&](const GpuChoice<GemmSmallConfig>& choice) {
     try {

@@ -221,7 +221,7 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
   const GemmLargeShape shape = gemm_large_shape(r.problem, {align, align, align});
   const GpuLimits& limits = machine->gpu().limits();
   const GpuFamily family{stencil, [&] { return gemm_large_space(r.problem, shape, limits); },
-                         [&] { return gemm_large_default(r.problem, shape, limits); }};
+                         [&] { return gemm_large_defaults(r.problem, shape, limits); }};
   std::string declined;
   offer_configs<GemmLargeConfig>(r, family, limits, [&](const GpuChoice<GemmLargeConfig>& choice) {
     try {

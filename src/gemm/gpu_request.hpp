@@ -36,21 +36,22 @@ struct GpuChoice {
   RecordedTime recorded{};
 };
 
-// The family as offer_configs() needs it; `space` and `rule_of_thumb` are asked only when wanted.
-template <class Space, class RuleOfThumb>
+// The family as offer_configs() needs it; its space and its rules of thumb, the best first, are asked for
+// only when wanted.
+template <class Space, class RulesOfThumb>
 struct GpuFamily {
   const char* name;
   Space space;
-  RuleOfThumb rule_of_thumb;
+  RulesOfThumb rules_of_thumb;
 };
 
 // Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
-// wisdom offers and, at last, the rule of thumb.
+// wisdom offers and, at last, rules of thumb.
 template <class Config, class Family, class Take>
 void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& limits, Take&& take) {
   using Choice = GpuChoice<Config>;
   if (!r.options.config.empty()) {
-    const auto config = from_json(parse_config(r.options.config), family.rule_of_thumb());
+    const auto config = from_json(parse_config(r.options.config), family.rules_of_thumb().front());
     require_legal(r, family.space().explain(config));
     take(Choice{config, WisdomMatch::none, "asked for"});
     return;
@@ -71,7 +72,8 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
                       offer))
       return;
   }
-  take(Choice{family.rule_of_thumb(), WisdomMatch::none, "rule of thumb"});
+  for (const Config& config : family.rules_of_thumb())
+    if (take(Choice{config, WisdomMatch::none, "rule of thumb"})) return;
 }
 
 }  // namespace tilewright

@@ -63,6 +63,11 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& problem, co
 GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeShape& shape,
                                    const GpuLimits& limits);
 
+// That one first, then what to use where the compiler spills registers for it; the last one is so small that
+// it never does.
+std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& problem, const GemmLargeShape& shape,
+                                                 const GpuLimits& limits);
+
 // The techniques of P2 and today's switched on one after the other, as configs with a name each; those that
 // the problem or the device does not allow are left out.
 struct GemmLargeStep {

@@ -163,6 +163,23 @@ void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& a
           }
 }
 
+// Plain loads of single elements.
+C legal_everywhere(DType dtype) {
+  C c;
+  c.tile_m = c.tile_n = 64;
+  c.tile_k = 8;
+  c.warp_m = c.warp_n = 32;
+  c.thread_m = 8;
+  c.thread_n = 4;
+  c.product = GemmLargeProduct::fma;
+  c.load = GemmLargeLoad::plain;
+  c.load_bytes = static_cast<int>(size_bytes(dtype));
+  c.layout = GemmLargeLayout::padding;
+  c.stages = 1;
+  c.boundary = GemmLargeBoundary::predicate;
+  return c;
+}
+
 }  // namespace
 
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
@@ -193,22 +210,17 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   return list.best(count);
 }
 
+std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const GemmLargeShape& s,
+                                                 const GpuLimits& limits) {
+  std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, limits)};
+  for (const C& c : gemm_large_promising(p, s, limits, 6)) configs.push_back(c);
+  configs.push_back(legal_everywhere(p.dtype));
+  return configs;
+}
+
 GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   const auto promising = gemm_large_promising(p, s, limits, 1);
-  if (!promising.empty()) return promising.front();
-  C c;  // legal everywhere: plain loads of single elements
-  c.tile_m = c.tile_n = 64;
-  c.tile_k = 8;
-  c.warp_m = c.warp_n = 32;
-  c.thread_m = 8;
-  c.thread_n = 4;
-  c.product = GemmLargeProduct::fma;
-  c.load = GemmLargeLoad::plain;
-  c.load_bytes = static_cast<int>(size_bytes(p.dtype));
-  c.layout = GemmLargeLayout::padding;
-  c.stages = 1;
-  c.boundary = GemmLargeBoundary::predicate;
-  return c;
+  return promising.empty() ? legal_everywhere(p.dtype) : promising.front();
 }
 
 namespace {
