@@ -44,10 +44,15 @@ Nvml::~Nvml() {
   if (const auto shut_down = find<int (*)()>(library_, "nvmlShutdown")) shut_down();
 }
 
+std::optional<double> Nvml::energy_j() const {
+  const auto mj = reading<unsigned long long>(library_, device_, "nvmlDeviceGetTotalEnergyConsumption");
+  if (!mj) return std::nullopt;
+  return double(*mj) * 1e-3;
+}
+
 GpuReadings Nvml::read() const {
   GpuReadings readings;
-  if (const auto mj = reading<unsigned long long>(library_, device_, "nvmlDeviceGetTotalEnergyConsumption"))
-    readings.energy_j = double(*mj) * 1e-3;
+  readings.energy_j = energy_j();
   if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetPowerUsage"))
     readings.power_w = *mw * 1e-3;
   // Clock kinds: 1 multiprocessors, 2 memory. Temperature sensor 0: the chip.
@@ -70,7 +75,7 @@ class GpuEnergy : public EnergyMeter {
   EnergyCoverage covers() const override { return {Location::device, uuid_, 0}; }
   double shortest_s() const override { return 1; }  // ten updates of the counter
   double joules() override {
-    if (const auto energy_j = nvml_.read().energy_j) return *energy_j;
+    if (const auto now = nvml_.energy_j()) return *now;
     throw Error(ErrorCode::io, "energy", fmt::format("NVML gives no energy of the device {}", uuid_));
   }
 

@@ -43,6 +43,7 @@ void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool
 
 void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& o,
                              CUstream_st* stream) const {
+  const Gpu::Current current(*gpu_);  // the driver asks for it when maps are encoded
   dispatch(dtype_, [&]<class T>() {
     const T alpha = *static_cast<const T*>(o.alpha);
     GemmProblem p = problem;

@@ -390,6 +390,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_
                                 const cuuint64_t*, const cuuint64_t* strides, const cuuint32_t*,
                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   std::memset(map, 0, sizeof *map);
   const bool aligned = reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && strides[0] % 16 == 0;
   return aligned ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
