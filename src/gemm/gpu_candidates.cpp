@@ -191,22 +191,9 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
   const GpuFamily family{
       "gemm_small", [&] { return gemm_small_space(shape, r.problem.dtype, limits); },
       [&] { return std::vector{gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count)}; }};
-  std::string declined;
-  offer_configs<GemmSmallConfig>(r, family, limits, [&](const GpuChoice<GemmSmallConfig>& choice) {
-    try {
-      plan.gpu = std::make_shared<const SmallRunner>(r, machine, choice.config);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      if (declined.empty()) declined = error.what();
-      return false;
-    }
-    plan.match = choice.match;
-    plan.config_source = choice.source;
-    plan.recorded = choice.recorded;
-    notice_match(r, choice.match, choice.source, plan);
-    return true;
+  plan_with_first<GemmSmallConfig>(r, family, limits, plan, [&](const GemmSmallConfig& config) {
+    return std::make_shared<const SmallRunner>(r, machine, config);
   });
-  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
 }
 
 std::string gpu_scale_declines(const PlanRequest& r) {

@@ -222,22 +222,9 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
   const GpuLimits& limits = machine->gpu().limits();
   const GpuFamily family{stencil, [&] { return gemm_large_space(r.problem, shape, limits); },
                          [&] { return gemm_large_defaults(r.problem, shape, limits); }};
-  std::string declined;
-  offer_configs<GemmLargeConfig>(r, family, limits, [&](const GpuChoice<GemmLargeConfig>& choice) {
-    try {
-      plan.gpu = std::make_shared<const LargeRunner>(r, machine, choice.config);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      if (declined.empty()) declined = error.what();
-      return false;
-    }
-    plan.match = choice.match;
-    plan.config_source = choice.source;
-    plan.recorded = choice.recorded;
-    notice_match(r, choice.match, choice.source, plan);
-    return true;
+  plan_with_first<GemmLargeConfig>(r, family, limits, plan, [&](const GemmLargeConfig& config) {
+    return std::make_shared<const LargeRunner>(r, machine, config);
   });
-  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
 }
 
 std::string cublas_declines(const PlanRequest& r) {

@@ -76,4 +76,27 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
     if (take(Choice{config, WisdomMatch::none, "rule of thumb"})) return;
 }
 
+// Fills in a plan that runs with the first config for which `make` gives a runner; make(config) throws
+// Error(unsupported) for one that will not do. Throws the first of those where none will.
+template <class Config, class Family, class Make>
+void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits& limits,
+                     GemmPlan::Impl& plan, Make&& make) {
+  std::string declined;
+  offer_configs<Config>(r, family, limits, [&](const GpuChoice<Config>& choice) {
+    try {
+      plan.gpu = make(choice.config);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (declined.empty()) declined = error.what();
+      return false;
+    }
+    plan.match = choice.match;
+    plan.config_source = choice.source;
+    plan.recorded = choice.recorded;
+    notice_match(r, choice.match, choice.source, plan);
+    return true;
+  });
+  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
+}
+
 }  // namespace tilewright
