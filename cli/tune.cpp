@@ -56,16 +56,12 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
 }
 
 // What has to be the same for an earlier run's measurements to count.
-nlohmann::json run_of(const TuneFlags& flags, const TuneObjective& objective,
+nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& objective,
                       const std::vector<GemmProblem>& problems) {
-  nlohmann::json run = {{"family", flags.family},
-                        {"strategy", flags.strategy},
-                        {"objective", objective.text()},
-                        {"space", flags.space},
-                        {"set", flags.set},
-                        {"where", flags.where},
-                        {"device", cpu_info().device},
-                        {"source_hash", kernel_source_hash}};
+  nlohmann::json run = {
+      {"family", flags.family},        {"isa", to_string(isa)},       {"strategy", flags.strategy},
+      {"objective", objective.text()}, {"space", flags.space},        {"set", flags.set},
+      {"where", flags.where},          {"device", cpu_info().device}, {"source_hash", kernel_source_hash}};
   const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
   if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
     run["gpu"] = flags.device;
@@ -110,7 +106,8 @@ class Run {
     if (store_ && !flags.wisdom.empty())
       wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
                                          cpu_info().device);
-    log_ = SweepLog(sweep_path(flags, context_), run_of(flags, options_.objective, problems_), flags.resume);
+    log_ = SweepLog(sweep_path(flags, context_),
+                    run_of(flags, context_.impl().isa, options_.objective, problems_), flags.resume);
     options_.log = &log_;
     options_.stop = [this] {
       progress_.show(std::llround(wall_seconds() - begin_s_),

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
+#include <tuple>
 
+#include "gemm/tune_on_miss.hpp"
+#include "kernel/gemm_small_cpu.hpp"
 #include "lists.hpp"
 
 namespace tilewright::cli {
@@ -55,8 +59,16 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
                   fmt::format("--from = '{}': line {} is not a record of a problem: {}", path, number, why));
     };
     try {
-      add_problem(problems, logged_problem(nlohmann::json::parse(line)));
+      const GemmProblem problem = logged_problem(nlohmann::json::parse(line));
       ++found;
+      if (const auto largest = std::max({problem.m, problem.n, problem.k}); largest > gemm_small_cpu_limit) {
+        fmt::print(stderr,
+                   "--from = '{}': line {} is left out: {} has a size above {}, and such have no space\n",
+                   path, number, to_string(problem), gemm_small_cpu_limit);
+        continue;
+      }
+      // A record stands for any batch count, so that several of one problem in a log are one.
+      add_problem(problems, problem_to_tune(problem));
     } catch (const nlohmann::json::exception& error) {
       refuse(error.what());
     } catch (const Error& error) {
@@ -109,7 +121,24 @@ double parse_duration(const std::string& text) {
   return value * scale;
 }
 
+namespace {
+
+void refuse_without_sizes(const TuneFlags& flags) {
+  const TuneFlags usual;
+  const std::tuple<const char*, const std::string&, const std::string&> unused[] = {
+      {"--dtype", flags.dtype, usual.dtype}, {"--op", flags.op, usual.op},
+      {"--beta", flags.beta, usual.beta},    {"--layout", flags.layout, usual.layout},
+      {"--block", flags.block, usual.block}, {"--location", flags.location, usual.location}};
+  for (const auto& [name, given, value] : unused)
+    if (given != value)
+      throw Error(ErrorCode::invalid_argument, name,
+                  fmt::format("{} = '{}' has no meaning without --sizes: problems say theirs", name, given));
+}
+
+}  // namespace
+
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
+  if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
     GemmProblem problem = parse_problem(text);

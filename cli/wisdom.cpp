@@ -96,7 +96,8 @@ void export_lines(const WisdomFlags& flags) {
     throw Error(ErrorCode::io, "output", fmt::format("output = '{}' cannot be written", flags.output));
 }
 
-// All files or none; each is read before anything is written. `merging`: better measured records stay.
+// All files or none; each is read before anything is written. Newer records stay; `merging`: those that are
+// better measured do.
 void take_in(const WisdomFlags& flags, bool merging) {
   std::vector<WisdomRecord> records;
   for (const std::string& file : flags.files)
@@ -106,8 +107,7 @@ void take_in(const WisdomFlags& flags, bool merging) {
   std::size_t taken = 0;
   store->at_once([&] {
     for (const WisdomRecord& record : records) {
-      if (!merging) store->put(record);
-      if (!merging || store->merge(record)) ++taken;
+      if (merging ? store->merge(record) : store->add_found(record)) ++taken;
     }
   });
   fmt::print("{} of {} records taken into {}, which held {} and holds {}\n", taken, records.size(),

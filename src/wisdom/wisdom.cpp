@@ -187,7 +187,8 @@ std::vector<std::string> shipped_wisdom(const Environment& environment) {
 std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment) {
   std::vector<WisdomFile> files;
   if (!own.path.empty()) files.push_back(own);
-  for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped));
+  // A program that never named them should not fail because one of them is damaged.
+  for (std::string& shipped : shipped_wisdom(environment)) files.emplace_back(std::move(shipped), false);
   return files;
 }
 
