@@ -160,6 +160,35 @@ class Tune(Driver):
         result = self.tune(PROBLEM, "--budget", "0.3s", "--resume", "--strategy", "random", code=2)
         self.assertIn("strategy", result.stderr)
 
+    def test_another_instruction_sets_log_is_not_resumed(self):
+        self.tune(PROBLEM, "--budget", "1s", TILEWRIGHT_CPU="portable")
+        result = self.tune(PROBLEM, "--budget", "1s", "--resume", code=(0, 2))
+        if result.returncode == 2:  # the machine has more than portable kernels
+            self.assertIn("isa", result.stderr)
+
+    def test_imports_leave_newer_records_alone(self):
+        self.tune(PROBLEM, "--budget", "1s")
+        old = self.folder / "old.jsonl"
+        records = [json.loads(line) for line in self.tool("wisdom", "export").splitlines()]
+        own = "m=4,n=4,k=4:strided", "beta=one:residency=l1", ":f64:nn:"  # the user's come first
+        mine = next(r for r in records if r["verdict"] == "passed" and all(part in r["problem"] for part in own))
+        mine["time"], mine["seconds"] = "2020-01-01T00:00:00Z", 1.0
+        old.write_text(json.dumps(mine) + "\n")
+        self.assertIn("0 of 1 records taken", self.tool("wisdom", "import", old))
+
+    def test_logs_merge_batch_counts_and_leave_out_what_has_no_space(self):
+        log = self.folder / "log.jsonl"
+        texts = [PROBLEM.replace("batch=1", f"batch={count}") for count in (10, 20, 30)]
+        log.write_text("".join(json.dumps({"problem": text, "count": 1, "seconds": 1e-6}) + "\n"
+                               for text in texts + ["gemm:f64:nn:m=400,n=4,k=4"]))
+        result = self.tune("--from", log, "--budget", "1s")
+        self.assertIn("line 4 is left out", result.stderr)
+        self.assertIn("1 problems", result.stdout + result.stderr)
+
+    def test_flags_of_sizes_are_refused_without_them(self):
+        for flag, value in (("--dtype", "f32"), ("--op", "tn"), ("--beta", "0"), ("--block", "4")):
+            self.assertIn(flag, self.tune(PROBLEM, flag, value, code=2).stderr)
+
     def test_strategies_and_restrictions(self):
         for strategy in ("random", "local", "model"):
             self.tune(PROBLEM, "--budget", "0.5s", "--strategy", strategy, "--json", self.folder / "w.jsonl")
