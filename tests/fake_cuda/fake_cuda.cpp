@@ -320,10 +320,16 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
     return CUDA_SUCCESS;
   });
 }
-// What a graph allocates is kept for its replays.
+// What a graph allocates lives as long as the graph, for its replays.
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
   const auto lock = count("allocate_async");
   *address = machine().memory.add(bytes, stream->context->device);
+  if (!stream->capturing) return CUDA_SUCCESS;
+  const std::shared_ptr<void> owner(nullptr, [memory = *address](void*) {
+    const std::lock_guard guard(machine().mutex);
+    machine().memory.remove(memory);
+  });
+  stream->captured.push_back([owner] { return CUDA_SUCCESS; });
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
