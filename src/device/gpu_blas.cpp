@@ -32,12 +32,27 @@ F GpuBlas::find(const char* name) const {
   return reinterpret_cast<F>(found);
 }
 
-GpuBlas::GpuBlas(const std::string& path) {
+namespace {
+
+void* open_library(const std::string& path) {
   for (const char* name : {path.c_str(), "libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-    if (library_ == nullptr && *name != '\0') library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (void* library = *name == '\0' ? nullptr : dlopen(name, RTLD_LAZY | RTLD_LOCAL)) return library;
+  return nullptr;
+}
+
+}  // namespace
+
+bool GpuBlas::is_there() {
+  void* library = open_library({});
+  if (library != nullptr) dlclose(library);
+  return library != nullptr;
+}
+
+GpuBlas::GpuBlas(const std::string& path) : library_(open_library(path)) {
   if (library_ == nullptr)
     throw Error(ErrorCode::unsupported, "cublas", fmt::format("cuBLAS was not found ({})", dlerror()));
-  check(find<int (*)(void**)>("cublasCreate_v2")(&handle_), "cublasCreate");
+  if (const int status = find<int (*)(void**)>("cublasCreate_v2")(&handle_); status != 0)
+    throw Error(ErrorCode::unsupported, "cublas", fmt::format("cublasCreate failed with status {}", status));
   int version = 0;
   check(find<int (*)(void*, int*)>("cublasGetVersion_v2")(handle_, &version), "cublasGetVersion");
   version_ = fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);

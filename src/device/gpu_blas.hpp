@@ -17,6 +17,8 @@ class GpuBlas {
   // Throws Error(unsupported) naming what was tried. The device's context must be current during all calls.
   explicit GpuBlas(const std::string& path = {});
   ~GpuBlas();
+  // Whether the library can be loaded; sets nothing up on a device.
+  static bool is_there();
   GpuBlas(const GpuBlas&) = delete;
   GpuBlas& operator=(const GpuBlas&) = delete;
 

@@ -166,14 +166,8 @@ std::string why_no_product(const GemmProblem& p) {
   return "";
 }
 
-std::string why_no_blas(const PlanRequest& r) {
-  try {
-    (void)r.context.gpus->open(r.options.device)->blas();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
+// Asked for every plan, so it sets no handle up, which takes time and device memory.
+std::string why_no_blas() { return GpuBlas::is_there() ? "" : "cuBLAS was not found"; }
 
 // What wisdom holds of one of the two for this very problem or one near it.
 std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
@@ -192,7 +186,7 @@ std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
 // Why the vendor's library goes first though the stencil could serve; "" where it does not.
 std::string why_vendor_first(const PlanRequest& r) {
   if (!r.options.candidate.empty() || !r.options.config.empty()) return "";
-  if (!why_no_blas(r).empty()) return "";
+  if (!why_no_blas().empty()) return "";
   const auto ours = recorded(r, stencil);
   if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
   const auto theirs = recorded(r, vendor);
@@ -237,7 +231,7 @@ std::string cublas_declines(const PlanRequest& r) {
   if (largest > std::numeric_limits<int>::max())
     return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
-  return why_no_blas(r);
+  return why_no_blas();
 }
 
 void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
