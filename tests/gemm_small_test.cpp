@@ -175,6 +175,27 @@ TEST(GemmSmall, ConstraintsSayWhy) {
   EXPECT_TRUE(found);
 }
 
+// Bytes of such tiles do not fit the 32 bits that offsets in shared memory have.
+TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
+  GemmProblem p = strided(DType::c128, 64, 64, 64);
+  p.layout = Layout::block_interleaved;
+  p.block = 64;
+  p.batch_count = 1 << 20;
+  const GpuLimits limits = fictional(90);
+  const GemmSmallShape shape = gemm_small_shape(p);
+  const auto space = gemm_small_space(shape, p.dtype, limits);
+  GemmSmallConfig config = gemm_small_default(shape, p.dtype, limits);
+  config.load = GemmSmallLoad::async;
+  config.stages = 6;
+  for (const int count : gemm_small_tile_counts(shape)) {
+    config.matrices_per_block = count;
+    EXPECT_FALSE(space.contains(config)) << count;
+  }
+  std::mt19937 random(1);
+  for (const GemmSmallConfig& drawn : space.sample(100, random))
+    EXPECT_EQ(drawn.load, GemmSmallLoad::direct) << describe(drawn);
+}
+
 TEST(GemmSmall, LaunchCoversTheBatch) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
   GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));

@@ -163,6 +163,20 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
   return counts;
 }
 
+// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() counts in 32, as the stencil
+// does, and may only be asked about tiles that fit.
+std::int64_t gemm_small_most_stage_bytes(const GemmSmallShape& s, const GemmSmallConfig& c,
+                                         int element_bytes) {
+  const auto tile = [&](const GemmSmallOperand& o, bool staged) {
+    const std::int64_t matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
+    return staged ? matrices * o.elements * element_bytes : 0;
+  };
+  const bool loads = c.load != GemmSmallLoad::direct;
+  return std::max(
+      {tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
+       tile(gemm_small_c(s, element_bytes), c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c))});
+}
+
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
   using C = GemmSmallConfig;
   const int bytes = static_cast<int>(size_bytes(dtype));
@@ -174,6 +188,10 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
     const bool cut = gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
     return !cut || s.interleave % c.matrices_per_block == 0;
   });
+  const auto stage_fits = [=](const C& c) {
+    return gemm_small_most_stage_bytes(s, c, bytes) <= limits.shared_bytes_per_block;
+  };
+  space.require("one tile of each staged operand fits the shared memory of a block", stage_fits);
   space.axis(&C::stages, {1, 2, 3, 4, 6});
   space.require("without a load path through shared memory there is one stage",
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
@@ -184,7 +202,7 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {
-    return gemm_small_memory(s, c, bytes).total_bytes <= limits.shared_bytes_per_block;
+    return !stage_fits(c) || gemm_small_memory(s, c, bytes).total_bytes <= limits.shared_bytes_per_block;
   });
   space.axis(&C::threads, {32, 64, 96, 128, 160, 192, 256, 384, 512, 1024});
   space.require("a block has at most the threads of the device",
