@@ -37,6 +37,8 @@ GemmOptions to_options(const tilewright_options* options) {
   result.stream = options->stream;
   result.align_bytes = options->align_bytes;
   result.tune_on_miss.budget_s = options->tune_on_miss_s;
+  result.alpha_varies = options->alpha_varies != 0;
+  result.beta_varies = options->beta_varies != 0;
   return result;
 }
 
@@ -65,6 +67,33 @@ T value_of(const char* argument, const void* value) {
   return *static_cast<const T*>(value);
 }
 
+// The scalars of a call or a plan: one value each, or arrays where the options say so.
+struct Scalars {
+  const void *alpha, *beta;
+  bool alpha_varies, beta_varies;
+
+  template <class T, Location L>
+  BatchScalar<T, L> alpha_of() const {
+    return scalar<T, L>("alpha", alpha, alpha_varies);
+  }
+  template <class T, Location L>
+  BatchScalar<T, L> beta_of() const {
+    return scalar<T, L>("beta", beta, beta_varies);
+  }
+
+ private:
+  template <class T, Location L>
+  static BatchScalar<T, L> scalar(const char* name, const void* value, bool varies) {
+    if (!varies) return value_of<T>(name, value);
+    if (value == nullptr) refuse(name, fmt::format("the array {} is null", name));
+    return BatchScalar<T, L>(static_cast<const T*>(value));
+  }
+};
+Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options* options) {
+  const bool given = options != nullptr;
+  return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
+}
+
 }  // namespace
 }  // namespace tilewright
 
@@ -72,6 +101,7 @@ using namespace tilewright;  // NOLINT: the functions below are the C names of w
 
 struct tilewright_plan {
   GemmPlan plan;
+  bool alpha_varies, beta_varies;
   std::string explanation;
   mutable LastErrors errors;
 };
@@ -119,16 +149,16 @@ void check_arrays(const GroupArrays& x) {
     if (array == nullptr) refuse(name, fmt::format("the array {} is null", name));
 }
 
-template <class T>
-std::vector<GemmGroup<T>> to_groups(const GroupArrays& x) {
+template <class T, Location L>
+std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
   check_arrays(x);
-  std::vector<GemmGroup<T>> groups;
+  std::vector<GemmGroup<T, L>> groups;
   groups.reserve(static_cast<std::size_t>(x.group_count));
   std::int64_t first = 0;
   for (std::int64_t g = 0; g < x.group_count; ++g) {
     const std::int64_t count = x.group_size == nullptr ? 1 : x.group_size[g];
     if (count < 0) refuse("group_size", fmt::format("group {}: group_size = {} is negative", g, count));
-    GemmGroup<T> group;
+    GemmGroup<T, L> group;
     group.op_a = to_op(x.op_a[g]);
     group.op_b = to_op(x.op_b[g]);
     group.m = x.m[g];
@@ -153,10 +183,11 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
                              const tilewright_options* options, int info_mode, int* info) noexcept {
   return with_context(handle, [&](Context& context) {
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      if (L == Location::device)
-        throw Error(ErrorCode::unsupported, "location",
-                    "location = device: grouped and variable batches run on the host only so far");
-      const auto groups = to_groups<T>(arrays);
+      if (L == Location::device && arrays.group_size == nullptr)
+        throw Error(
+            ErrorCode::unsupported, "location",
+            "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
+      const auto groups = to_groups<T, L>(arrays);
       gemm_grouped<T>(context, groups, to_options(options), to_info(info_mode, info));
     });
   });
@@ -225,7 +256,8 @@ tilewright_status tilewright_gemm_strided_batched(
       const StridedBatch<const T, L> vb{
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, stride_b, batch_count};
       const StridedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, stride_c, batch_count};
-      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+      const Scalars scalars = scalars_of(alpha, beta, options);
+      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
                       to_options(options), to_info(info_mode, info));
     });
   });
@@ -246,7 +278,8 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
       const PointerBatch<const T, L> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
                                         batch_count};
       const PointerBatch<T, L> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
-      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+      const Scalars scalars = scalars_of(alpha, beta, options);
+      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
                       to_options(options), to_info(info_mode, info));
     });
   });
@@ -267,7 +300,8 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
       const InterleavedBatch<const T, L> vb{
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, block, batch_count};
       const InterleavedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
-      gemm_batched<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+      const Scalars scalars = scalars_of(alpha, beta, options);
+      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
                       to_options(options), to_info(info_mode, info));
     });
   });
@@ -297,6 +331,30 @@ tilewright_status tilewright_gemm_variable_batched(
                     info_mode, info);
 }
 
+tilewright_status tilewright_gemm_variable_batched_on_device(
+    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b,
+    int64_t most_m, int64_t most_n, int64_t most_k, const int64_t* m, const int64_t* n, const int64_t* k,
+    const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
+    const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
+    const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
+  return with_context(context, [&](Context& ctx) {
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      const Scalars scalars = scalars_of(alpha, beta, options);
+      VariableBatch<T> batch;
+      batch.op_a = to_op(op_a), batch.op_b = to_op(op_b);
+      batch.most_m = most_m, batch.most_n = most_n, batch.most_k = most_k;
+      batch.m = m, batch.n = n, batch.k = k;
+      batch.alpha = scalars.alpha_of<T, Location::device>();
+      batch.a = reinterpret_cast<const T* const*>(a), batch.lda = lda;
+      batch.b = reinterpret_cast<const T* const*>(b), batch.ldb = ldb;
+      batch.beta = scalars.beta_of<T, Location::device>();
+      batch.c = reinterpret_cast<T* const*>(c), batch.ldc = ldc;
+      batch.count = batch_count;
+      gemm_variable<T>(ctx, batch, to_options(options), to_info(info_mode, info));
+    });
+  });
+}
+
 tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
                                      int64_t problem_count, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
@@ -320,7 +378,9 @@ tilewright_status tilewright_plan_create(tilewright_context* context, const char
     if (plan == nullptr) refuse("plan", "plan is null");
     GemmPlan made = tilewright::plan(ctx, parse_problem(problem), to_options(options));
     std::string explanation = made.explain();
-    *plan = new tilewright_plan{std::move(made), std::move(explanation), {}};
+    const Scalars scalars = scalars_of(nullptr, nullptr, options);
+    *plan = new tilewright_plan{
+        std::move(made), scalars.alpha_varies, scalars.beta_varies, std::move(explanation), {}};
   });
 }
 
@@ -337,7 +397,8 @@ tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void
   return guarded(plan->errors, [&] {
     const GemmProblem& p = plan->plan.problem();
     dispatch(p.dtype, [&]<class T>() {
-      const BatchScalar<T> x(value_of<T>("alpha", alpha)), y(value_of<T>("beta", beta));
+      const Scalars scalars{alpha, beta, plan->alpha_varies, plan->beta_varies};
+      const auto x = scalars.alpha_of<T, Location::host>(), y = scalars.beta_of<T, Location::host>();
       if (p.layout == Layout::pointer)
         plan->plan.run<T>(x, static_cast<const T* const*>(a), static_cast<const T* const*>(b), y,
                           static_cast<T* const*>(c), stream);

@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include "gemm/device_batches.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/gpu_operands.hpp"
 #include "gemm/groups.hpp"
@@ -51,11 +52,9 @@ void describe_layout(GemmProblem& p, const InterleavedBatch<const T, L>& a,
   p.block = c.block;
 }
 
-template <class T>
-Scalar class_of(const BatchScalar<T>& scalar) {
-  if (scalar.values != nullptr) return Scalar::general;
-  if (scalar.value == T(0)) return Scalar::zero;
-  return scalar.value == T(1) ? Scalar::one : Scalar::general;
+template <class T, Location L>
+Scalar class_of(const BatchScalar<T, L>& scalar) {
+  return scalar.values != nullptr ? Scalar::general : scalar_class(scalar.value);
 }
 
 template <class View>
@@ -67,9 +66,12 @@ struct LocationOf<View<T, L>> : std::integral_constant<Location, L> {};
 // has.
 template <class T, class Input, class Output>
 class FixedCall {
+  static constexpr Location location = LocationOf<Output>::value;
+  using Values = BatchScalar<T, location>;
+
  public:
-  FixedCall(Op op_a, Op op_b, const BatchScalar<T>& alpha, const Input& a, const Input& b,
-            const BatchScalar<T>& beta, const Output& c)
+  FixedCall(Op op_a, Op op_b, const Values& alpha, const Input& a, const Input& b, const Values& beta,
+            const Output& c)
       : alpha_(alpha), beta_(beta), a_(a), b_(b), c_(c) {
     GemmProblem& p = problem_;
     p.dtype = dtype_of<T>;
@@ -100,9 +102,9 @@ class FixedCall {
     if (fault &&
         fault->blas_number == 0)  // a bad count or block is no argument of the BLAS routine: no code tells it
       throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
+    if constexpr (location == Location::device) return run_on_device(context, options, info, fault);
     InfoReport report(info, problem_.batch_count, 1);
     if (fault) return report.group(0, problem_.batch_count, 0, *fault);
-    if constexpr (location == Location::device) return run_on_device(context, options);
     if (problem_.layout == Layout::pointer) {
       const auto bad = find_bad_problems(problem_, operands(), options.checked);
       for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
@@ -115,15 +117,24 @@ class FixedCall {
   }
 
  private:
-  static constexpr Location location = LocationOf<Output>::value;
-
-  // The pointers of a pointer batch are in device memory too, so they are not looked at here.
-  void run_on_device(Context& context, const GemmOptions& options) const {
+  // The pointers of a pointer batch are in device memory too, so the device looks at them.
+  void run_on_device(Context& context, const GemmOptions& options, const BatchInfo& info,
+                     const std::optional<Fault>& fault) const {
+    DeviceReport report(context.impl(), options, info, problem_.batch_count, 1);
+    if (fault) {
+      report.group(0, problem_.batch_count, 0, *fault);
+      return report.write();
+    }
     Operands o = operands();
     o.stream = options.stream;
-    GemmOptions with_alignment = options;
-    with_alignment.align_bytes = common_alignment(problem_, o.a, o.b, o.c);
-    execute(*find_plan(context.impl(), problem_, with_alignment), o);
+    GemmOptions stated = options;
+    stated.align_bytes = common_alignment(problem_, o.a, o.b, o.c);
+    stated.alpha_varies = alpha_.values != nullptr;
+    stated.beta_varies = beta_.values != nullptr;
+    const auto plan = find_device_plan(context.impl(), problem_, stated, report.reports());
+    report.write();
+    report.direct(o, 0, 0);
+    execute(*plan, o);
   }
 
   bool writes() const { return problem_.m > 0 && problem_.n > 0 && problem_.batch_count > 0; }
@@ -169,17 +180,17 @@ class FixedCall {
       execute(plan, o);
   }
 
-  const BatchScalar<T>& alpha_;
-  const BatchScalar<T>& beta_;
+  const Values& alpha_;
+  const Values& beta_;
   const Input& a_;
   const Input& b_;
   const Output& c_;
   GemmProblem problem_;
 };
 
-template <class T, class Input, class Output>
-void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T>& alpha, const Input& a,
-               const Input& b, const BatchScalar<T>& beta, const Output& c, const GemmOptions& options,
+template <class T, Location L, class Input, class Output>
+void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const Input& a,
+               const Input& b, const BatchScalar<T, L>& beta, const Output& c, const GemmOptions& options,
                const BatchInfo& info) {
   FixedCall<T, Input, Output>(op_a, op_b, alpha, a, b, beta, c).run(context, options, info);
 }
@@ -200,12 +211,12 @@ std::vector<GemmGroup<T>> groups_of(std::span<const GemmItem<T>> items) {
 template <class T>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T>> a,
           Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options) {
-  run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
+  run_fixed(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 template <class T, Location L>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
           Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options) {
-  run_fixed<T>(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
+  run_fixed(context, op_a, op_b, BatchScalar<T, L>(alpha), a, b, BatchScalar<T, L>(beta), c, options, {});
 }
 
 // gemm_batched has the same body for every kind of batch, on the host and on a GPU.
@@ -214,13 +225,13 @@ void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<con
   void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha, Same<Batch<const T>> a, \
                     Same<Batch<const T>> b, Same<BatchScalar<T>> beta, Batch<T> c,                          \
                     const GemmOptions& options, BatchInfo info) {                                           \
-    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                 \
+    run_fixed(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                    \
   }                                                                                                         \
   template <class T, Location L>                                                                            \
-  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,                         \
-                    Same<Batch<const T, L>> a, Same<Batch<const T, L>> b, Same<BatchScalar<T>> beta,        \
+  void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,                      \
+                    Same<Batch<const T, L>> a, Same<Batch<const T, L>> b, Same<BatchScalar<T, L>> beta,     \
                     Batch<T, L> c, const GemmOptions& options, BatchInfo info) {                            \
-    run_fixed<T>(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                 \
+    run_fixed(context, op_a, op_b, alpha, a, b, beta, c, options, info);                                    \
   }
 TILEWRIGHT_BATCHED(StridedBatch)
 TILEWRIGHT_BATCHED(PointerBatch)
@@ -240,23 +251,38 @@ void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const G
   run_groups<T>(context.impl(), groups, options, info);
 }
 
+template <class T>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T, Location::device>> groups,
+                  const GemmOptions& options, BatchInfo info) {
+  run_device_groups<T>(context.impl(), groups, options, info);
+}
+
+template <class T>
+void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOptions& options,
+                   BatchInfo info) {
+  run_device_variable<T>(context.impl(), batch, options, info);
+}
+
 #define TILEWRIGHT_INSTANTIATE_AT(T, L)                                                                     \
   template void gemm(Context&, Op, Op, Same<T>, Same<MatrixView<const T, L>>, Same<MatrixView<const T, L>>, \
                      Same<T>, MatrixView<T, L>, const GemmOptions&);                                        \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<StridedBatch<const T, L>>,        \
-                             Same<StridedBatch<const T, L>>, Same<BatchScalar<T>>, StridedBatch<T, L>,      \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T, L>>, Same<StridedBatch<const T, L>>,     \
+                             Same<StridedBatch<const T, L>>, Same<BatchScalar<T, L>>, StridedBatch<T, L>,   \
                              const GemmOptions&, BatchInfo);                                                \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<PointerBatch<const T, L>>,        \
-                             Same<PointerBatch<const T, L>>, Same<BatchScalar<T>>, PointerBatch<T, L>,      \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T, L>>, Same<PointerBatch<const T, L>>,     \
+                             Same<PointerBatch<const T, L>>, Same<BatchScalar<T, L>>, PointerBatch<T, L>,   \
                              const GemmOptions&, BatchInfo);                                                \
-  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T>>, Same<InterleavedBatch<const T, L>>,    \
-                             Same<InterleavedBatch<const T, L>>, Same<BatchScalar<T>>,                      \
+  template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T, L>>, Same<InterleavedBatch<const T, L>>, \
+                             Same<InterleavedBatch<const T, L>>, Same<BatchScalar<T, L>>,                   \
                              InterleavedBatch<T, L>, const GemmOptions&, BatchInfo);
-#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
-  TILEWRIGHT_INSTANTIATE_AT(T, Location::host)                                                        \
-  TILEWRIGHT_INSTANTIATE_AT(T, Location::device)                                                      \
-  template void gemm_grouped(Context&, std::span<const GemmGroup<T>>, const GemmOptions&, BatchInfo); \
-  template void gemm_variable(Context&, std::span<const GemmItem<T>>, const GemmOptions&, BatchInfo);
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::host)                                                              \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::device)                                                            \
+  template void gemm_grouped(Context&, std::span<const GemmGroup<T>>, const GemmOptions&, BatchInfo);       \
+  template void gemm_variable(Context&, std::span<const GemmItem<T>>, const GemmOptions&, BatchInfo);       \
+  template void gemm_grouped(Context&, std::span<const GemmGroup<T, Location::device>>, const GemmOptions&, \
+                             BatchInfo);                                                                    \
+  template void gemm_variable(Context&, const VariableBatch<T>&, const GemmOptions&, BatchInfo);
 
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

@@ -17,6 +17,8 @@ void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void
   if (p.dtype != dtype)
     refuse("dtype",
            fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
+  if (p.layout == Layout::variable)
+    refuse("layout", "the plan is for a variable batch, which gemm_variable runs");
   if ((p.layout == Layout::pointer) != pointers)
     refuse("a", pointers ? fmt::format("the plan is for a {} batch, not for arrays of pointers",
                                        to_string(p.layout))

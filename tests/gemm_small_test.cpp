@@ -226,6 +226,8 @@ TEST(GemmSmall, CostSeesBankConflicts) {
 
 std::string kernel_sources() { return TILEWRIGHT_TEST_SHARE; }
 
+constexpr int layouts = 8, scales_by_values = 7;
+
 // A problem of each layout, with what makes it special.
 GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
   const auto size = [&] { return 1 + static_cast<int>(random() % 9); };
@@ -242,9 +244,9 @@ GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
   if (which == 5 || which == 6) p.layout = Layout::block_interleaved;
   if (which == 5) p.block = 4;
   if (which == 6) p.block = 128;
+  if (which == scales_by_values) p.k = 0;
   return p;
 }
-constexpr int layouts = 7;
 
 TEST(GemmSmall, EveryKindOfInstanceCompiles) {
   std::unique_ptr<StencilCompiler> compiler;
@@ -260,7 +262,7 @@ TEST(GemmSmall, EveryKindOfInstanceCompiles) {
     for (int layout = 0; layout < layouts; ++layout) {
       const DType dtype = dtypes[turn++ % 4];
       const GemmProblem p = of_layout(layout, dtype, random);
-      const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0);
+      const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0 || layout == scales_by_values);
       const auto limits = fictional(capability);
       auto configs = gemm_small_space(shape, dtype, limits).sample(1, random);
       configs.push_back(gemm_small_default(shape, dtype, limits));

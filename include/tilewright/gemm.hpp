@@ -45,10 +45,14 @@ struct GemmOptions {
                            // theirs with each run.
   int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 128. Calls see for
                         // themselves.
+  bool alpha_varies =
+      false;  // plans: alpha, or beta, comes as a value per problem, in device memory. Calls see
+  bool beta_varies = false;  // for themselves.
 };
 
-// One value for the whole batch, or `values[p]` for problem p when values is not null.
-template <class T>
+// One value for the whole batch, or `values[p]` for problem p when values is not null. The values lie where
+// the operands do.
+template <class T, Location L = Location::host>
 struct BatchScalar {
   T value{};
   const T* values = nullptr;
@@ -63,7 +67,8 @@ struct BatchScalar {
 // Where per-problem error codes go (Dongarra 2017; NLAFET/BBLAS). A code is 0, or -i when argument i of the
 // BLAS routine (op_a = 1, op_b, m, n, k, alpha, a = 7, lda, b, ldb, beta, c = 12, ldc = 13) is bad. codes
 // holds batch_count (all), group_count (group) or 1 (any) entries; in these modes a bad problem is skipped
-// and the others are computed.
+// and the others are computed. Of a batch in device memory codes lie there too and are written by the work
+// that the call queues.
 struct BatchInfo {
   InfoMode mode = InfoMode::none;
   int* codes = nullptr;
@@ -92,28 +97,29 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
                   Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 
-// The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. alpha
-// and beta lie on the host. What is checked of operands: sizes, strides, null, alignment, ranges that
-// certainly overlap; with options.checked also that the memory is that GPU's.
-// The location is a parameter so that
-// gemm<double>(..., {c, m, n, ld}, ...) means the host.
+// The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. One
+// alpha or beta for all lies on the host, values per problem on the device. What is checked of operands:
+// sizes, strides, null, alignment, ranges that certainly overlap; with options.checked also that the memory
+// is that GPU's. A null pointer in a pointer batch is seen on the device: that problem is skipped, and
+// reported where `info` is given. Values per problem, and pointers that are reported, are taken up to sizes
+// of 64. The location is a parameter so that gemm<double>(..., {c, m, n, ld}, ...) means the host.
 template <class T, Location L>
 void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
           Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options = {});
 template <class T, Location L>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<StridedBatch<const T, L>> a, Same<StridedBatch<const T, L>> b,
-                  Same<BatchScalar<T>> beta, StridedBatch<T, L> c, const GemmOptions& options = {},
+                  Same<BatchScalar<T, L>> beta, StridedBatch<T, L> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 template <class T, Location L>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<PointerBatch<const T, L>> a, Same<PointerBatch<const T, L>> b,
-                  Same<BatchScalar<T>> beta, PointerBatch<T, L> c, const GemmOptions& options = {},
+                  Same<BatchScalar<T, L>> beta, PointerBatch<T, L> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 template <class T, Location L>
-void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
+void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<InterleavedBatch<const T, L>> a, Same<InterleavedBatch<const T, L>> b,
-                  Same<BatchScalar<T>> beta, InterleavedBatch<T, L> c, const GemmOptions& options = {},
+                  Same<BatchScalar<T, L>> beta, InterleavedBatch<T, L> c, const GemmOptions& options = {},
                   BatchInfo info = {});
 
 // Groups of different shapes, and fully variable batches.
@@ -122,6 +128,42 @@ void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const 
                   BatchInfo info = {});
 template <class T>
 void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options = {},
+                   BatchInfo info = {});
+
+// Groups whose matrices, and arrays of pointers to them, are in device memory; the groups themselves are read
+// on the host. Each group of one shape is one launch.
+template <class T>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T, Location::device>> groups,
+                  const GemmOptions& options = {}, BatchInfo info = {});
+
+// A variable batch that lies whole in device memory: entry i of each array describes problem i, and the host
+// reads none of them. Ops are those of all problems.
+template <class T>
+struct VariableBatch {
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  std::int64_t most_m = 0;  // what no size is above, at most 64: kernels are made for it
+  std::int64_t most_n = 0;
+  std::int64_t most_k = 0;
+  const std::int64_t* m = nullptr;
+  const std::int64_t* n = nullptr;
+  const std::int64_t* k = nullptr;
+  BatchScalar<T, Location::device> alpha{T(1)};
+  const T* const* a = nullptr;
+  const std::int64_t* lda = nullptr;
+  const T* const* b = nullptr;
+  const std::int64_t* ldb = nullptr;
+  BatchScalar<T, Location::device> beta{T(0)};
+  T* const* c = nullptr;
+  const std::int64_t* ldc = nullptr;
+  std::int64_t count = 0;
+};
+
+// A bad problem (a negative size or one above its most, a leading dimension below the rows, a null pointer)
+// is skipped, and reported where `info` is given: nothing tells the host. Throws Error for what the host can
+// see.
+template <class T>
+void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOptions& options = {},
                    BatchInfo info = {});
 
 // What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
@@ -139,7 +181,8 @@ class GemmPlan {
   void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
            void* stream = nullptr) const;
   // ... or arrays of pointers (pointer batch). Null base addresses are refused; single pointers are not
-  // checked here.
+  // checked here. Values of alpha and beta per problem lie where the operands do; on a GPU the plan must have
+  // been made for them (GemmOptions::alpha_varies).
   template <class T>
   void run(BatchScalar<Same<T>> alpha, const T* const* a, const T* const* b, BatchScalar<Same<T>> beta,
            T* const* c, void* stream = nullptr) const;
@@ -152,7 +195,8 @@ class GemmPlan {
   std::shared_ptr<const Impl> impl_;
 };
 
-// Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field.
+// Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field. On a
+// GPU also for variable batches, which gemm_variable then finds; such a plan is not run by itself.
 GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
 
 // Makes the plans of these problems, several at a time (options.threads; 0: OpenMP's default), and compiles

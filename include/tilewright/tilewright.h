@@ -56,7 +56,8 @@ typedef enum {
   TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
 } tilewright_residency;
 
-/* Where the operands of a call lie. alpha and beta lie on the host. */
+/* Where the operands of a call lie. One alpha or beta for all problems lies on the host. The info array lies
+ * where the operands do: on a GPU it is written by the work that the call queues. */
 typedef enum {
   TILEWRIGHT_HOST = 0,
   TILEWRIGHT_DEVICE = 1,
@@ -94,6 +95,10 @@ typedef struct {
   int align_bytes; /* plans: what all device addresses are multiples of; 0: 128. Calls see for themselves */
   double tune_on_miss_s; /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
                             before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
+  int alpha_varies; /* nonzero: alpha (beta) is an array of batch_count values, one per problem, which lies
+                       where */
+  int beta_varies;  /* the operands do; taken by batches of one shape, by variable ones on a GPU and by plans
+                     */
 } tilewright_options;
 
 /* All zeros is the default. */
@@ -149,7 +154,9 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       int64_t batch_count, const tilewright_options* options,
                                                       tilewright_info_mode info_mode, int* info);
 
-/* group_count groups, group g of group_size[g] problems of one shape: op_a ... ldc hold a value per group,
+/* With location = device the matrices and the arrays a, b and c lie there and all others on the host.
+ *
+ * group_count groups, group g of group_size[g] problems of one shape: op_a ... ldc hold a value per group,
  * alpha and beta are arrays of group_count elements, and a, b, c hold the pointers of all problems, group
  * after group. */
 tilewright_status tilewright_gemm_grouped_batched(
@@ -159,13 +166,24 @@ tilewright_status tilewright_gemm_grouped_batched(
     const int64_t* ldc, int64_t group_count, const int64_t* group_size, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info);
 
-/* batch_count problems, each with its own entry in every array. */
+/* batch_count problems, each with its own entry in every array; on the host. */
 tilewright_status tilewright_gemm_variable_batched(
     tilewright_context* context, tilewright_dtype dtype, const tilewright_op* op_a, const tilewright_op* op_b,
     const int64_t* m, const int64_t* n, const int64_t* k, const void* alpha, const void* const* a,
     const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
     const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info);
+
+/* The same with every array in device memory, so that the host reads none of them. The ops are those of all
+ * problems; no size may be above most_m, most_n, most_k, which are at most 64. A problem with a bad size,
+ * leading dimension or pointer is skipped; only info tells. alpha and beta are one value unless the options
+ * say that they vary. */
+tilewright_status tilewright_gemm_variable_batched_on_device(
+    tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b,
+    int64_t most_m, int64_t most_n, int64_t most_k, const int64_t* m, const int64_t* n, const int64_t* k,
+    const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
+    const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
+    const tilewright_options* options, tilewright_info_mode info_mode, int* info);
 
 /* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
  * need. Calls and plans with the same description and options then find everything made. */
@@ -179,9 +197,9 @@ tilewright_status tilewright_plan_create(tilewright_context* context, const char
                                          const tilewright_options* options, tilewright_plan** plan);
 void tilewright_plan_destroy(tilewright_plan* plan);
 
-/* alpha and beta must be of the classes in the plan's problem (zero, one, general). For a pointer batch a, b
- * and c are arrays of pointers, else base addresses. A failure's message is asked of
- * tilewright_plan_last_error. */
+/* alpha and beta must be of the classes in the plan's problem (zero, one, general), or arrays where the
+ * plan's options said so. For a pointer batch a, b and c are arrays of pointers, else base addresses. A
+ * failure's message is asked of tilewright_plan_last_error. */
 tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* alpha, const void* a,
                                       const void* b, const void* beta, void* c);
 

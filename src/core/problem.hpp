@@ -27,7 +27,17 @@ struct FieldList<GemmProblem> {
       field("residency", &P::residency), field("location", &P::location));
 };
 
-// The operands of one call of a fixed-size batch, types erased. For a pointer batch a, b and c are arrays of
+// Sizes and leading dimensions of a variable batch, an entry per problem.
+struct VariableSizes {
+  const std::int64_t* m = nullptr;
+  const std::int64_t* n = nullptr;
+  const std::int64_t* k = nullptr;
+  const std::int64_t* lda = nullptr;
+  const std::int64_t* ldb = nullptr;
+  const std::int64_t* ldc = nullptr;
+};
+
+// The operands of one call of a batch, types erased. For a pointer batch a, b and c are arrays of
 // pointers to matrices; otherwise they are the base addresses. alpha and beta point at values of the
 // problem's dtype; a scalar stride of 0 means one value for all problems, 1 a value per problem (alpha[p *
 // alpha_stride]).
@@ -40,6 +50,10 @@ struct Operands {
   std::int64_t alpha_stride = 0;
   std::int64_t beta_stride = 0;
   void* stream = nullptr;  // of the GPU that the operands lie on
+  // Of operands on a GPU, all in its memory.
+  VariableSizes sizes = {};    // of a variable batch
+  int* info = nullptr;         // cleared; receives the codes of bad problems that only the device can see
+  std::int64_t info_step = 1;  // 0: one code for all
 };
 
 // "nn", "tc", ...

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "device/gpu_driver.hpp"
 #include "tilewright/types.hpp"
 
@@ -145,6 +147,24 @@ void Gpu::write(void* device_address, const void* from, std::size_t bytes) const
 void Gpu::synchronize() const {
   const Current current(*this);
   driver_->check(driver_->context_synchronize(), "cuCtxSynchronize");
+}
+
+// Word after word of the element, since the driver fills with one word at a time: a column of words at a
+// time.
+void Gpu::fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
+               CUstream_st* stream) const {
+  const Current current(*this);
+  constexpr std::size_t word = sizeof(unsigned);
+  const bool is_word = element_bytes == word;
+  const auto all = static_cast<std::size_t>(count);
+  for (std::size_t at = 0; count > 0 && at < element_bytes; at += word) {
+    unsigned value = 0;
+    std::memcpy(&value, static_cast<const char*>(element) + at, word);
+    const auto to = reinterpret_cast<CUdeviceptr>(device_address) + at;
+    driver_->check(is_word ? driver_->fill_words(to, all * word, value, all, 1, stream)
+                           : driver_->fill_words(to, element_bytes, value, 1, all, stream),
+                   "cuMemsetD2D32Async", fmt::format("{} elements", count));
+  }
 }
 
 GpuStream::GpuStream(const Gpu& gpu) : gpu_(&gpu) {

@@ -81,6 +81,11 @@ class Gpu {
   void read(void* to, const void* device_address, std::size_t bytes) const;
   void write(void* device_address, const void* from, std::size_t bytes) const;
 
+  // Queues `count` copies of the element at `element` on the host, of a multiple of 4 bytes, to device
+  // memory.
+  void fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
+            CUstream_st* stream) const;
+
   // Waits for everything on the device; for tests and programs that measure, never for calls.
   void synchronize() const;
 

@@ -68,6 +68,7 @@ GpuDriver::GpuDriver() {
   find("cuMemcpyDtoH_v2", copy_to_host);
   find("cuMemcpyDtoD_v2", copy_on_device);
   find("cuMemsetD8Async", fill_bytes);
+  find("cuMemsetD2D32Async", fill_words);
   find("cuModuleLoadData", module_load);
   find("cuModuleUnload", module_unload);
   find("cuModuleGetFunction", module_function);

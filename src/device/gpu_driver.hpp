@@ -60,6 +60,7 @@ class GpuDriver {
   decltype(&cuMemcpyDtoH) copy_to_host = nullptr;
   decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
   decltype(&cuMemsetD8Async) fill_bytes = nullptr;
+  decltype(&cuMemsetD2D32Async) fill_words = nullptr;
   decltype(&cuModuleLoadData) module_load = nullptr;
   decltype(&cuModuleUnload) module_unload = nullptr;
   decltype(&cuModuleGetFunction) module_function = nullptr;

@@ -7,60 +7,21 @@
 #include "gemm/gpu_machine.hpp"
 #include "gemm/gpu_operands.hpp"
 #include "gemm/gpu_request.hpp"
+#include "gemm/gpu_small_kernels.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
 namespace {
 
-bool has_gpu_kernel(Layout layout) { return layout != Layout::grouped && layout != Layout::variable; }
 std::string no_gpu_kernel(Layout layout) {
-  return fmt::format("layout = {} is not served on the GPU yet", to_string(layout));
+  return fmt::format("layout = {} has no plan: gemm_grouped makes one for each group", to_string(layout));
 }
 
-// The kernels of one problem for whichever beta a call of its class may bring. With k = 0 or alpha = 0 they
-// scale C.
-class SmallKernels {
- public:
-  SmallKernels(const GemmProblem& problem, const GpuMachine& machine, const GemmSmallConfig& config,
-               int align_bytes, bool may_compile)
-      : problem_(problem) {
-    GemmSmallShape shape = gemm_small_shape(problem_, align_bytes);
-    kernel_ = machine.gemm_small(shape, config, problem_.dtype, may_compile);
-    geometry_ = kernel_->geometry(problem_.batch_count);
-    operands_.count = problem_.batch_count;
-    operands_.stride_a = problem_.stride_a, operands_.stride_b = problem_.stride_b;
-    operands_.stride_c = problem_.stride_c;
-    if (is_interleaved(problem_))
-      operands_.stride_a = operands_.stride_b = operands_.stride_c = problem_.block;
-    operands_.lda = problem_.lda, operands_.ldb = problem_.ldb, operands_.ldc = problem_.ldc;
-    if (problem_.beta != Scalar::general) return;
-    shape.reads_c = false;
-    const GpuLimits& limits = machine.gpu().limits();
-    // The config may not be legal where C is not read, though it seldom is not.
-    const bool legal = gemm_small_space(shape, problem_.dtype, limits).contains(config);
-    beta_zero_ = machine.gemm_small(
-        shape, legal ? config : gemm_small_default(shape, problem_.dtype, limits, problem_.batch_count),
-        problem_.dtype, may_compile);
-    beta_zero_geometry_ = beta_zero_->geometry(problem_.batch_count);
-  }
-
-  void launch(const Operands& o) const {
-    GemmSmallOperands operands = operands_;
-    operands.a = o.a, operands.b = o.b, operands.c = o.c;
-    operands.alpha = o.alpha, operands.beta = o.beta;
-    if (beta_zero_ != nullptr && is_zero(problem_, problem_.beta, o.beta))
-      beta_zero_->launch(operands, beta_zero_geometry_, stream_of(o));
-    else
-      kernel_->launch(operands, geometry_, stream_of(o));
-  }
-  const GemmSmallKernel& kernel() const { return *kernel_; }
-
- private:
-  GemmProblem problem_;
-  std::shared_ptr<const GemmSmallKernel> kernel_, beta_zero_;
-  GpuLaunch geometry_, beta_zero_geometry_;
-  GemmSmallOperands operands_;
-};
+// Values and sizes that only the device knows of, among which there may be zeros.
+bool is_seen_on_device(const PlanRequest& r) {
+  return r.options.alpha_varies || r.options.beta_varies || r.problem.layout == Layout::variable;
+}
+bool has_elements(const GemmProblem& p) { return std::min({p.m, p.n, p.batch_count}) > 0; }
 
 // C = beta C for whichever beta a call of the problem's class may bring: sizes of any kind at one distance,
 // small ones in every layout.
@@ -76,7 +37,7 @@ class Scaling {
       const int align = align_bytes(r);
       const auto config =
           gemm_small_default(gemm_small_shape(p, align), p.dtype, machine_->gpu().limits(), p.batch_count);
-      small_.emplace(p, *machine_, config, align, r.may_compile);
+      small_.emplace(p, *machine_, config, align, r);
       return;
     }
     zero_ = machine_->scale(gpu_scale_kind(problem_, true), r.may_compile);
@@ -130,13 +91,15 @@ class SmallRunner : public GpuRunner {
         machine_(std::move(machine)),
         align_bytes_(align_bytes(r)),
         check_(problem_, align_bytes_, r.options.checked ? &machine_->gpu() : nullptr),
-        kernels_(problem_, *machine_, config, align_bytes_, r.may_compile) {
-    if (problem_.alpha == Scalar::general) scaling_ = std::make_unique<const Scaling>(r, machine_);
+        kernels_(problem_, *machine_, config, align_bytes_, r) {
+    if (problem_.alpha == Scalar::general && !is_seen_on_device(r))
+      scaling_ = std::make_unique<const Scaling>(r, machine_);
   }
 
+  bool reports() const override { return true; }
   void run(const Operands& o) const override {
-    refuse_values(o);
-    const bool reads_ab = !is_zero(problem_, problem_.alpha, o.alpha);
+    kernels_.check_values(o);
+    const bool reads_ab = scaling_ == nullptr || !is_zero(problem_, problem_.alpha, o.alpha);
     check_.check(o, reads_ab);
     if (reads_ab)
       kernels_.launch(o);
@@ -154,7 +117,7 @@ class SmallRunner : public GpuRunner {
         kernel.blocks_per_multiprocessor());
   }
   std::string prediction() const override {
-    const GemmSmallShape shape = gemm_small_shape(problem_, align_bytes_);
+    const GemmSmallShape& shape = kernels_.shape();
     const GemmSmallConfig& config = kernels_.kernel().config();
     const double share =
         gemm_small_forecast(shape, config, problem_.dtype, machine_->gpu().limits(),
@@ -176,17 +139,19 @@ class SmallRunner : public GpuRunner {
 std::string gpu_small_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
-  if (!has_gpu_kernel(p.layout)) return no_gpu_kernel(p.layout);
+  if (p.layout == Layout::grouped) return no_gpu_kernel(p.layout);
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_limit);
-  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  const bool scales_only = (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r);
+  if (!has_elements(p) || scales_only) return "no product is formed";
   return why_no_machine(r);
 }
 
 void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
   auto machine = r.context.gpus->open(r.options.device);
-  const GemmSmallShape shape = gemm_small_shape(r.problem, align_bytes(r));
+  const GemmSmallShape shape =
+      gemm_small_shape(r.problem, align_bytes(r), r.options.alpha_varies || r.options.beta_varies);
   const GpuLimits& limits = machine->gpu().limits();
   const GpuFamily family{
       "gemm_small", [&] { return gemm_small_space(shape, r.problem.dtype, limits); },
@@ -199,7 +164,8 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
 std::string gpu_scale_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
-  if (!has_gpu_kernel(p.layout)) return no_gpu_kernel(p.layout);
+  if (p.layout == Layout::grouped) return no_gpu_kernel(p.layout);
+  if (is_seen_on_device(r) && has_elements(p)) return "which products are formed is seen on the device";
   const bool any_size = p.layout == Layout::single || p.layout == Layout::strided;
   if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {} in the layout {}", largest, gemm_small_limit,

@@ -161,7 +161,10 @@ class BlasRunner : public GpuRunner {
   GpuOperandCheck check_;
 };
 
-std::string why_no_product(const GemmProblem& p) {
+std::string why_no_product(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (r.options.alpha_varies || r.options.beta_varies)
+    return "it takes one alpha and one beta for all problems";
   if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
   return "";
 }
@@ -204,7 +207,7 @@ std::string gpu_large_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (p.layout != Layout::single && p.layout != Layout::strided)
     return fmt::format("it takes one matrix at a time from the host, not the layout {}", to_string(p.layout));
-  if (auto reason = why_no_product(p); !reason.empty()) return reason;
+  if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return why_vendor_first(r);
 }
@@ -226,7 +229,7 @@ std::string cublas_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
     return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
-  if (auto reason = why_no_product(p); !reason.empty()) return reason;
+  if (auto reason = why_no_product(r); !reason.empty()) return reason;
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
   if (largest > std::numeric_limits<int>::max())
     return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);

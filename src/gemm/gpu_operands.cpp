@@ -10,7 +10,7 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 
 std::int64_t span_bytes(const GemmProblem& p, const OperandLayout& x) {
   if (x.rows == 0 || x.cols == 0 || p.batch_count == 0) return 0;
-  if (p.layout == Layout::pointer) return p.batch_count * std::int64_t(sizeof(void*));
+  if (has_pointers(p)) return p.batch_count * std::int64_t(sizeof(void*));
   if (is_interleaved(p)) return ((p.batch_count - 1) / p.block + 1) * x.step * size_bytes(p.dtype);
   return ((p.batch_count - 1) * x.step + x.ld * (x.cols - 1) + x.rows) * size_bytes(p.dtype);
 }
@@ -24,7 +24,8 @@ GpuOperandCheck::GpuOperandCheck(const GemmProblem& p, int align_bytes, const Gp
       a_dense_(contiguous_a(p)),
       b_dense_(contiguous_b(p)),
       c_dense_(contiguous_c(p)),
-      pointers_(p.layout == Layout::pointer),
+      pointers_(has_pointers(p)),
+      sizes_vary_(p.layout == Layout::variable),
       align_bytes_(pointers_ ? int(sizeof(void*)) : align_bytes),
       gpu_(gpu) {}
 
@@ -50,8 +51,16 @@ void GpuOperandCheck::check_apart(const char* name, const void* address, std::in
       fmt::format("c = {} with {} bytes overlaps {} = {} with {} bytes", c, c_bytes_, name, address, bytes));
 }
 
+void GpuOperandCheck::check_sizes(const VariableSizes& s) const {
+  const std::pair<const char*, const std::int64_t*> arrays[] = {
+      {"m", s.m}, {"n", s.n}, {"k", s.k}, {"lda", s.lda}, {"ldb", s.ldb}, {"ldc", s.ldc}};
+  for (const auto& [name, array] : arrays)
+    check_one(name, array, c_bytes_);  // as many, and as large, as addresses
+}
+
 void GpuOperandCheck::check(const Operands& o, bool reads_ab) const {
   check_one("c", o.c, c_bytes_);
+  if (sizes_vary_) check_sizes(o.sizes);
   if (!reads_ab) return;
   check_one("a", o.a, a_bytes_);
   check_one("b", o.b, b_bytes_);

@@ -13,12 +13,17 @@ namespace tilewright {
 // from.
 inline constexpr int most_align_bytes = 128;
 
+// Operands that are arrays of addresses.
+inline bool has_pointers(const GemmProblem& p) {
+  return p.layout == Layout::pointer || p.layout == Layout::variable;
+}
+
 // What all of the addresses are multiples of: 128, else 16, else the size of an element, so that few kernels
 // are made of one shape. Null addresses count as aligned. Of a pointer batch the matrices are meant, of which
 // the host knows nothing.
 inline int common_alignment(const GemmProblem& p, const void* a, const void* b, const void* c) {
   const int size = static_cast<int>(size_bytes(p.dtype));
-  if (p.layout == Layout::pointer) return size;
+  if (has_pointers(p)) return size;
   const auto bits = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) |
                     reinterpret_cast<std::uintptr_t>(c);
   for (const int bytes : {most_align_bytes, 16})
@@ -28,7 +33,7 @@ inline int common_alignment(const GemmProblem& p, const void* a, const void* b, 
 
 // The alignment that a plan is made for where the options name none.
 inline int usual_alignment(const GemmProblem& p) {
-  return p.layout == Layout::pointer ? static_cast<int>(size_bytes(p.dtype)) : most_align_bytes;
+  return has_pointers(p) ? static_cast<int>(size_bytes(p.dtype)) : most_align_bytes;
 }
 
 class GpuOperandCheck {
@@ -43,10 +48,11 @@ class GpuOperandCheck {
   void check_one(const char* name, const void* address, std::int64_t bytes) const;
   void check_apart(const char* name, const void* address, std::int64_t bytes, bool dense,
                    const void* c) const;
+  void check_sizes(const VariableSizes& sizes) const;
 
   std::int64_t a_bytes_, b_bytes_, c_bytes_;  // from the first to behind the last element
   bool a_dense_, b_dense_, c_dense_;
-  bool pointers_;
+  bool pointers_, sizes_vary_;
   int align_bytes_;
   const Gpu* gpu_;
 };

@@ -14,8 +14,9 @@ constexpr int least_compute_capability = 75;
 
 void refuse_values(const char* name, std::int64_t stride) {
   if (stride != 0)
-    throw Error(ErrorCode::unsupported, name,
-                fmt::format("{} holds a value per problem, which the GPU's kernels do not take yet", name));
+    throw Error(
+        ErrorCode::unsupported, name,
+        fmt::format("{} holds a value per problem, which only kernels for sizes up to 64 take", name));
 }
 
 }  // namespace

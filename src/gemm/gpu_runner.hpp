@@ -12,9 +12,12 @@ namespace tilewright {
 class GpuRunner {
  public:
   virtual ~GpuRunner() = default;
-  // Queues the whole batch on operands.stream. alpha and beta are of the problem's classes, on the host.
-  // Never waits, allocates or compiles. Throws Error(invalid_argument) for addresses that cannot be right.
+  // Queues the whole batch on operands.stream. alpha and beta are of the problem's classes, on the host
+  // unless they come as a value per problem. Never waits, allocates or compiles. Throws
+  // Error(invalid_argument) for addresses that cannot be right.
   virtual void run(const Operands& operands) const = 0;
+  // Whether a run fills operands.info; else it must be null where there is something to report.
+  virtual bool reports() const { return false; }
 
   virtual std::string device() const = 0;     // its name
   virtual nlohmann::json config() const = 0;  // null where there is nothing to choose

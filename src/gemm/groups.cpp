@@ -21,31 +21,6 @@ constexpr double generation_s = 200e-6;
 // Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
 constexpr double piece_s = 20e-6;
 
-template <class T>
-Scalar scalar_class(const T& value) {
-  if (value == T(0)) return Scalar::zero;
-  return value == T(1) ? Scalar::one : Scalar::general;
-}
-
-template <class T>
-GemmProblem problem_of(const GemmGroup<T>& group) {
-  GemmProblem p;
-  p.dtype = dtype_of<T>;
-  p.op_a = group.op_a;
-  p.op_b = group.op_b;
-  p.m = group.m;
-  p.n = group.n;
-  p.k = group.k;
-  p.lda = group.lda;
-  p.ldb = group.ldb;
-  p.ldc = group.ldc;
-  p.layout = Layout::pointer;
-  p.batch_count = group.count;
-  p.alpha = scalar_class(group.alpha);
-  p.beta = scalar_class(group.beta);
-  return p;
-}
-
 // One shape: the groups that have it and, when there is more than one or some problem is bad, their gathered
 // operands.
 template <class T>
@@ -69,7 +44,7 @@ class GroupedCall {
       : context_(context),
         groups_(groups),
         options_(options),
-        firsts_(first_indices()),
+        firsts_(first_indices(groups)),
         report_(info, firsts_.back(), std::int64_t(groups.size())) {}
 
   void run() {
@@ -84,23 +59,6 @@ class GroupedCall {
   }
 
  private:
-  // firsts_[g] is the number of group g's first problem; one more entry holds the number of all problems.
-  std::vector<std::int64_t> first_indices() const {
-    std::vector<std::int64_t> firsts(1, 0);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::int64_t count = groups_[g].count;
-      if (count < 0)
-        throw Error(ErrorCode::invalid_argument, "count",
-                    fmt::format("group {}: count = {} is negative", g, count));
-      std::int64_t next = 0;
-      if (__builtin_add_overflow(firsts.back(), count, &next))
-        throw Error(ErrorCode::invalid_argument, "count",
-                    fmt::format("group {}: too many problems in all", g));
-      firsts.push_back(next);
-    }
-    return firsts;
-  }
-
   bool is_bad(std::int64_t problem_index) const { return !bad_.empty() && bad_[std::size_t(problem_index)]; }
   void mark_bad(std::int64_t first, std::int64_t count) {
     if (bad_.empty()) bad_.resize(std::size_t(firsts_.back()));
@@ -115,14 +73,9 @@ class GroupedCall {
   void check(std::size_t g) {
     const GemmGroup<T>& group = groups_[g];
     const GemmProblem p = problem_of(group);
-    if (auto fault = find_fault(p)) return bad_group(g, *fault);
+    if (auto fault = group_fault(group, p)) return bad_group(g, *fault);
     if (p.m == 0 || p.n == 0 || group.count == 0) return;
     const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-    if (reads_ab && group.a == nullptr)
-      return bad_group(g, {"a", blas_number::a, "a, the array of pointers, is null"});
-    if (reads_ab && group.b == nullptr)
-      return bad_group(g, {"b", blas_number::b, "b, the array of pointers, is null"});
-    if (group.c == nullptr) return bad_group(g, {"c", blas_number::c, "c, the array of pointers, is null"});
     for (std::int64_t i = 0; i < group.count; ++i) {
       if (reads_ab && group.a[i] == nullptr)
         bad_problem(g, i, {"a", blas_number::a, "a is null"});

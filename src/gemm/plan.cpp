@@ -124,7 +124,8 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
                                                 const GemmOptions& options, bool may_compile) {
   refuse_unbuilt(problem, options);
   check_tune_on_miss(context, problem, options);
-  if (problem.layout == Layout::grouped || problem.layout == Layout::variable)
+  const bool has_plan = problem.layout == Layout::variable && problem.location == Location::device;
+  if (problem.layout == Layout::grouped || (problem.layout == Layout::variable && !has_plan))
     throw Error(ErrorCode::unsupported, "layout",
                 fmt::format("layout = {} has no plan of its own: gemm_{} makes one for each shape it meets",
                             to_string(problem.layout), to_string(problem.layout)));

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 
-namespace tilewright {
+#if TILEWRIGHT_HAS_GPU
+#include "gemm/gpu_machine.hpp"
+#endif
 
-InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count)
-    : info_(info), several_groups_(group_count > 1) {
-  if (!reports()) return;
+namespace tilewright {
+namespace {
+
+// Throws where they are needed and missing.
+std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count) {
+  if (info.mode == InfoMode::none) return 0;
   const std::int64_t count = info.mode == InfoMode::all     ? problem_count
                              : info.mode == InfoMode::group ? group_count
                                                             : 1;
@@ -16,7 +21,22 @@ InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::i
     throw Error(
         ErrorCode::invalid_argument, "info",
         fmt::format("info.codes is null but its mode reports {} code{}", count, count == 1 ? "" : "s"));
-  std::fill_n(info.codes, count, 0);
+  return count;
+}
+
+[[noreturn]] void refuse_group(bool several_groups, std::int64_t first_index, std::int64_t group_index,
+                               const Fault& fault) {
+  if (!several_groups) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
+  throw Error(ErrorCode::invalid_argument, fault.argument,
+              fmt::format("group {} (from problem {}): {}", group_index, first_index, fault.message),
+              first_index);
+}
+
+}  // namespace
+
+InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count)
+    : info_(info), several_groups_(group_count > 1) {
+  std::fill_n(info.codes, code_count(info, problem_count, group_count), 0);
 }
 
 void InfoReport::problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault) {
@@ -47,14 +67,61 @@ void InfoReport::group(std::int64_t first_index, std::int64_t problem_count, std
     case InfoMode::none:
       break;
   }
-  if (!several_groups_) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
-  throw Error(ErrorCode::invalid_argument, fault.argument,
-              fmt::format("group {} (from problem {}): {}", group_index, first_index, fault.message),
-              first_index);
+  refuse_group(several_groups_, first_index, group_index, fault);
 }
 
 void InfoReport::note(std::int64_t code_index, int code) {
   if (info_.codes[code_index] == 0) info_.codes[code_index] = code;
+}
+
+DeviceReport::DeviceReport(Context::Impl& context, const GemmOptions& options, const BatchInfo& info,
+                           std::int64_t problem_count, std::int64_t group_count)
+    : context_(context),
+      options_(options),
+      info_(info),
+      code_count_(code_count(info, problem_count, group_count)),
+      several_groups_(group_count > 1) {}
+
+void DeviceReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
+                         const Fault& fault) {
+  const int code = -fault.blas_number;
+  switch (info_.mode) {
+    case InfoMode::all:
+      return found_.push_back({first_index, problem_count, code});
+    case InfoMode::group:
+      return found_.push_back({group_index, 1, code});
+    case InfoMode::any:
+      if (found_.empty()) found_.push_back({0, 1, code});
+      return;
+    case InfoMode::none:
+      break;
+  }
+  refuse_group(several_groups_, first_index, group_index, fault);
+}
+
+void DeviceReport::write() const {
+  fill({0, code_count_, 0});
+  for (const Run& run : found_) fill(run);
+}
+
+void DeviceReport::direct(Operands& o, std::int64_t first_index, std::int64_t group_index) const {
+  if (!reports()) return;
+  o.info_step = info_.mode == InfoMode::all ? 1 : 0;
+  o.info = info_.codes + (info_.mode == InfoMode::all     ? first_index
+                          : info_.mode == InfoMode::group ? group_index
+                                                          : 0);
+}
+
+void DeviceReport::fill(const Run& run) const {
+  if (run.count == 0) return;
+#if TILEWRIGHT_HAS_GPU
+  context_.gpus->open(options_.device)
+      ->gpu()
+      .fill(info_.codes + run.first, &run.code, sizeof run.code, run.count,
+            static_cast<CUstream_st*>(options_.stream));
+#else
+  throw Error(ErrorCode::unsupported, "location", "location = device: this build has no GPU runtime");
+#endif
 }
 
 }  // namespace tilewright

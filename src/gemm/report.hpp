@@ -2,6 +2,9 @@
 // so that every batched call reports alike (Dongarra 2017; NLAFET/BBLAS).
 #pragma once
 
+#include <vector>
+
+#include "gemm/context_impl.hpp"
 #include "gemm/validate.hpp"
 #include "tilewright/gemm.hpp"
 
@@ -25,6 +28,39 @@ class InfoReport {
 
   BatchInfo info_;
   bool several_groups_;
+};
+
+// The same for operands in device memory: codes lie there too and are written in the order of the stream, so
+// that what kernels find later is added to what the host found.
+class DeviceReport {
+ public:
+  // Throws when the mode needs codes and there are none.
+  DeviceReport(Context::Impl& context, const GemmOptions& options, const BatchInfo& info,
+               std::int64_t problem_count, std::int64_t group_count);
+
+  bool reports() const { return info_.mode != InfoMode::none; }
+
+  // All problems of a group are bad, which begin at first_index. Throws Error where nothing reports.
+  void group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
+             const Fault& fault);
+  // Queues zeros for all codes and then what the host found.
+  void write() const;
+  // Where the kernel of a group's problems notes codes.
+  void direct(Operands& operands, std::int64_t first_index, std::int64_t group_index) const;
+
+ private:
+  struct Run {
+    std::int64_t first, count;
+    int code;
+  };
+  void fill(const Run& run) const;
+
+  Context::Impl& context_;
+  const GemmOptions& options_;
+  BatchInfo info_;
+  std::int64_t code_count_;
+  bool several_groups_;
+  std::vector<Run> found_;
 };
 
 }  // namespace tilewright

@@ -320,6 +320,15 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
     return CUDA_SUCCESS;
   });
 }
+CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
+                            std::size_t height, CUstream stream) {
+  return queue(stream, [=] {
+    for (std::size_t row = 0; row < height; ++row)
+      for (std::size_t i = 0; i < width; ++i)
+        std::memcpy(reinterpret_cast<char*>(to) + row * pitch + i * sizeof value, &value, sizeof value);
+    return CUDA_SUCCESS;
+  });
+}
 // What a graph allocates lives as long as the graph, for its replays.
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
   const auto lock = count("allocate_async");

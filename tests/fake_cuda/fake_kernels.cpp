@@ -81,47 +81,113 @@ struct Place {
     }
     return nullptr;
   }
-  bool is_inside(const Memory& memory, int device, long long count) const {
-    if (shape.rows == 0 || shape.columns == 0) return true;
-    const auto number = [](const void* address) { return reinterpret_cast<unsigned long long>(address); };
-    if (shape.step == GemmSmallStep::pointer &&
-        !memory.holds(number(base), std::size_t(count) * sizeof(T*), device))
-      return false;
-    for (long long q = 0; q < count; ++q)
-      if (!memory.holds(number(at(q, 0, 0)), sizeof(T), device) ||
-          !memory.holds(number(at(q, shape.rows - 1, shape.columns - 1)), sizeof(T), device))
-        return false;
-    return true;
+  bool is_null(long long q) const {
+    return shape.step == GemmSmallStep::pointer && reinterpret_cast<T* const*>(base)[q] == nullptr;
+  }
+  // Of matrix q, rows x columns of it.
+  bool is_inside(const Memory& memory, int device, long long q, long long rows, long long columns) const {
+    if (rows == 0 || columns == 0) return true;
+    return memory.holds(number(at(q, 0, 0)), sizeof(T), device) &&
+           memory.holds(number(at(q, rows - 1, columns - 1)), sizeof(T), device);
+  }
+  bool has_addresses(const Memory& memory, int device, long long count) const {
+    return shape.step != GemmSmallStep::pointer ||
+           memory.holds(number(base), std::size_t(count) * sizeof(T*), device);
+  }
+  static unsigned long long number(const void* address) {
+    return reinterpret_cast<unsigned long long>(address);
   }
 };
 
+struct Sizes {
+  long long m, n, k, lda, ldb, ldc;
+};
+template <class T>
+Sizes sizes_of(const GemmSmallShape& s, const GemmSmallArgs<T>& x, long long q) {
+  if (!s.sizes_vary) return {s.m, s.n, s.k, x.lda, x.ldb, x.ldc};
+  return {x.sizes_m[q], x.sizes_n[q], x.sizes_k[q], x.sizes_lda[q], x.sizes_ldb[q], x.sizes_ldc[q]};
+}
+
+// Minus the number of the bad argument of Batched BLAS; 1 where another launch takes the problem.
+template <class T>
+int size_code(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Sizes& own) {
+  if (!s.sizes_vary) return 0;
+  if (own.m < 0) return -3;
+  if (own.n < 0) return -4;
+  if (own.k < 0) return -5;
+  if (x.above > 0 && std::max({own.m, own.n, own.k}) <= x.above) return 1;
+  const int number = own.m > s.m ? -3 : own.n > s.n ? -4 : own.k > s.k ? -5 : 0;
+  if (number != 0) return x.last ? number : 1;
+  if (own.lda < std::max(1LL, s.trans_a ? own.k : own.m)) return -8;
+  if (own.ldb < std::max(1LL, s.trans_b ? own.n : own.k)) return -10;
+  return own.ldc < std::max(1LL, own.m) ? -13 : 0;
+}
+
+// One problem; false when it would touch memory that is not the device's.
+template <class T>
+bool multiply_one(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& memory, int device,
+                  long long q) {
+  const Sizes own = sizes_of(s, x, q);
+  const int lanes = std::max(1, s.interleave);
+  const Place<T> a{gemm_small_a(s, sizeof(T)), lanes, x.a, own.lda, x.stride_a};
+  const Place<T> b{gemm_small_b(s, sizeof(T)), lanes, x.b, own.ldb, x.stride_b};
+  const Place<T> c{gemm_small_c(s, sizeof(T)), lanes, x.c, own.ldc, x.stride_c};
+  const T alpha = s.scalars_vary ? x.alphas[q] : x.alpha, beta = s.scalars_vary ? x.betas[q] : x.beta;
+  const bool adds = s.reads_c && !(s.scalars_vary && beta == T{});
+  int code = size_code(s, x, own);
+  const bool works = code == 0 && own.m > 0 && own.n > 0;
+  const bool reads_ab = works && own.k > 0 && (!s.sizes_vary && !s.scalars_vary ? true : alpha != T{});
+  if (reads_ab && a.is_null(q))
+    code = -7;
+  else if (reads_ab && b.is_null(q))
+    code = -9;
+  else if (works && c.is_null(q))
+    code = -12;
+  if (x.info != nullptr && code < 0) {
+    int& noted = x.info[q * x.info_step];
+    if (noted == 0) noted = code;
+  }
+  if (code != 0 || !works) return true;
+  if (reads_ab && (!a.is_inside(memory, device, q, s.trans_a ? own.k : own.m, s.trans_a ? own.m : own.k) ||
+                   !b.is_inside(memory, device, q, s.trans_b ? own.n : own.k, s.trans_b ? own.k : own.n)))
+    return false;
+  if (!c.is_inside(memory, device, q, own.m, own.n)) return false;
+  for (long long j = 0; j < own.n; ++j)
+    for (long long i = 0; i < own.m; ++i) {
+      T sum{};
+      for (long long l = 0; reads_ab && l < own.k; ++l) {
+        const T u = s.trans_a ? *a.at(q, l, i) : *a.at(q, i, l);
+        const T v = s.trans_b ? *b.at(q, j, l) : *b.at(q, l, j);
+        sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
+      }
+      T& element = *c.at(q, i, j);
+      const T product = reads_ab ? alpha * sum : T{};
+      element = adds ? product + beta * element : product;
+    }
+  return true;
+}
+
 template <class T>
 bool multiply(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memory& memory, int device) {
-  if (s.scalars_vary || s.sizes_vary) return false;  // no call leads there yet
-  const Place<T> a{gemm_small_a(s, sizeof(T)), std::max(1, s.interleave), x.a, x.lda, x.stride_a};
-  const Place<T> b{gemm_small_b(s, sizeof(T)), std::max(1, s.interleave), x.b, x.ldb, x.stride_b};
-  const Place<T> c{gemm_small_c(s, sizeof(T)), std::max(1, s.interleave), x.c, x.ldc, x.stride_c};
-  const bool reads_ab = s.k > 0;
-  if ((reads_ab && (!a.is_inside(memory, device, x.count) || !b.is_inside(memory, device, x.count))) ||
-      !c.is_inside(memory, device, x.count))
-    return false;
-  for (const Place<T>* place : {&a, &b, &c})
-    if (place->shape.step == GemmSmallStep::packed && (reads_ab || place == &c) &&
-        reinterpret_cast<std::uintptr_t>(place->base) % static_cast<unsigned>(s.align_bytes) != 0)
+  const Place<T> operands[] = {{gemm_small_a(s, sizeof(T)), 1, x.a},
+                               {gemm_small_b(s, sizeof(T)), 1, x.b},
+                               {gemm_small_c(s, sizeof(T)), 1, x.c}};
+  const auto holds = [&](const void* array, std::size_t element) {
+    return memory.holds(Place<T>::number(array), std::size_t(x.count) * element, device);
+  };
+  for (const Place<T>& place : operands) {
+    const bool is_read = s.k > 0 || &place == &operands[2];
+    const bool packed = place.shape.step == GemmSmallStep::packed;
+    if (is_read && !place.has_addresses(memory, device, x.count)) return false;
+    if (is_read && packed && Place<T>::number(place.base) % static_cast<unsigned>(s.align_bytes) != 0)
       return false;
+  }
+  if (s.scalars_vary && (!holds(x.alphas, sizeof(T)) || !holds(x.betas, sizeof(T)))) return false;
+  if (s.sizes_vary)
+    for (const auto* array : {x.sizes_m, x.sizes_n, x.sizes_k, x.sizes_lda, x.sizes_ldb, x.sizes_ldc})
+      if (!holds(array, sizeof *array)) return false;
   for (long long q = 0; q < x.count; ++q)
-    for (int j = 0; j < s.n; ++j)
-      for (int i = 0; i < s.m; ++i) {
-        T sum{};
-        for (int l = 0; l < s.k; ++l) {
-          const T u = s.trans_a ? *a.at(q, l, i) : *a.at(q, i, l);
-          const T v = s.trans_b ? *b.at(q, j, l) : *b.at(q, l, j);
-          sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
-        }
-        T& element = *c.at(q, i, j);
-        const T product = s.k > 0 ? x.alpha * sum : T{};
-        element = s.reads_c ? product + x.beta * element : product;
-      }
+    if (!multiply_one(s, x, memory, device, q)) return false;
   return true;
 }
 

@@ -1,0 +1,138 @@
+// Everything that can fail is done before anything is queued: faults, then plans, then codes and launches.
+#include "gemm/device_batches.hpp"
+
+#include <algorithm>
+#include <complex>
+
+#include "gemm/execute.hpp"
+#include "gemm/gpu_operands.hpp"
+#include "gemm/groups.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/report.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+void require(const char* name, const T* array) {
+  if (array == nullptr)
+    throw Error(ErrorCode::invalid_argument, name, fmt::format("the array {} is null", name));
+}
+
+void check_most(const char* name, std::int64_t most) {
+  if (most < 0)
+    throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = {} is negative", name, most));
+}
+
+// Throws Error for what the host can see of the batch.
+template <class T>
+void check(const VariableBatch<T>& x) {
+  check_most("most_m", x.most_m);
+  check_most("most_n", x.most_n);
+  check_most("most_k", x.most_k);
+  check_most("count", x.count);
+  if (x.count == 0) return;
+  require("m", x.m), require("n", x.n), require("k", x.k);
+  require("a", x.a), require("lda", x.lda), require("b", x.b), require("ldb", x.ldb);
+  require("c", x.c), require("ldc", x.ldc);
+}
+
+// Sizes of no elements have no kernel; one for a single element finds that there is nothing to do.
+template <class T>
+GemmProblem problem_of(const VariableBatch<T>& x) {
+  GemmProblem p;
+  p.dtype = dtype_of<T>;
+  p.location = Location::device;
+  p.op_a = x.op_a, p.op_b = x.op_b;
+  p.m = std::max<std::int64_t>(1, x.most_m);
+  p.n = std::max<std::int64_t>(1, x.most_n);
+  p.k = std::max<std::int64_t>(1, x.most_k);
+  p.layout = Layout::variable;
+  p.batch_count = x.count;
+  p.alpha = x.alpha.values != nullptr ? Scalar::general : scalar_class(x.alpha.value);
+  p.beta = x.beta.values != nullptr ? Scalar::general : scalar_class(x.beta.value);
+  return packed(p);
+}
+
+template <class T>
+void set_scalar(const BatchScalar<T, Location::device>& scalar, const void*& value, std::int64_t& stride) {
+  value = scalar.values == nullptr ? &scalar.value : scalar.values;
+  stride = scalar.values == nullptr ? 0 : 1;
+}
+
+}  // namespace
+
+std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, const GemmProblem& problem,
+                                                       const GemmOptions& options, bool reports) {
+  auto plan = find_plan(context, problem, options);
+  if (reports && has_pointers(problem) && plan->gpu != nullptr && !plan->gpu->reports())
+    throw Error(ErrorCode::unsupported, "info",
+                fmt::format("info is not reported by {}, which serves {}: bad pointers of a batch in device "
+                            "memory are found by kernels for sizes up to 64",
+                            plan->candidate, to_string(problem)));
+  return plan;
+}
+
+template <class T>
+void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Location::device>> groups,
+                       const GemmOptions& options, const BatchInfo& info) {
+  const auto firsts = first_indices(groups);
+  DeviceReport report(context, options, info, firsts.back(), std::int64_t(groups.size()));
+  std::vector<std::size_t> good;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const GemmProblem p = problem_of(groups[g]);
+    if (const auto fault = group_fault(groups[g], p))
+      report.group(firsts[g], groups[g].count, std::int64_t(g), *fault);
+    else if (std::min({p.m, p.n, p.batch_count}) > 0)
+      good.push_back(g);
+  }
+  GemmOptions stated = options;
+  stated.align_bytes = int(sizeof(T));
+  std::vector<std::shared_ptr<const GemmPlan::Impl>> plans(good.size());
+  // Kernels that are not there yet are compiled side by side.
+  parallel_each(allowed_threads(options.threads), std::int64_t(good.size()), [&](std::int64_t i) {
+    const GemmProblem p = problem_of(groups[good[std::size_t(i)]]);
+    plans[std::size_t(i)] = find_device_plan(context, p, stated, report.reports());
+  });
+  report.write();
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    const auto& group = groups[good[i]];
+    Operands o{group.a, group.b, const_cast<T**>(group.c), &group.alpha, &group.beta, 0, 0, options.stream};
+    report.direct(o, firsts[good[i]], std::int64_t(good[i]));
+    execute(*plans[i], o);
+  }
+}
+
+template <class T>
+void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, const GemmOptions& options,
+                         const BatchInfo& info) {
+  check(x);
+  DeviceReport report(context, options, info, x.count, 1);
+  GemmOptions stated = options;
+  stated.align_bytes = int(sizeof(T));
+  stated.alpha_varies = x.alpha.values != nullptr;
+  stated.beta_varies = x.beta.values != nullptr;
+  if (x.count == 0) return report.write();
+  const auto plan = find_device_plan(context, problem_of(x), stated, report.reports());
+  report.write();
+  Operands o{x.a, x.b, const_cast<T**>(x.c)};
+  set_scalar(x.alpha, o.alpha, o.alpha_stride);
+  set_scalar(x.beta, o.beta, o.beta_stride);
+  o.stream = options.stream;
+  o.sizes = {x.m, x.n, x.k, x.lda, x.ldb, x.ldc};
+  report.direct(o, 0, 0);
+  execute(*plan, o);
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                  \
+  template void run_device_groups(Context::Impl&, std::span<const GemmGroup<T, Location::device>>, \
+                                  const GemmOptions&, const BatchInfo&);                           \
+  template void run_device_variable(Context::Impl&, const VariableBatch<T>&, const GemmOptions&,   \
+                                    const BatchInfo&);
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright
