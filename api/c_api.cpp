@@ -188,7 +188,8 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
             ErrorCode::unsupported, "location",
             "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
       const auto groups = to_groups<T, L>(arrays);
-      gemm_grouped<T>(context, groups, to_options(options), to_info(info_mode, info));
+      const std::span<const GemmGroup<T, L>> all = groups;
+      gemm_grouped<T>(context, all, to_options(options), to_info(info_mode, info));
     });
   });
 }

@@ -251,14 +251,14 @@ void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const G
   run_groups<T>(context.impl(), groups, options, info);
 }
 
-template <class T>
-void gemm_grouped(Context& context, std::span<const GemmGroup<T, Location::device>> groups,
-                  const GemmOptions& options, BatchInfo info) {
+template <class T, Location L>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups, const GemmOptions& options,
+                  BatchInfo info) {
   run_device_groups<T>(context.impl(), groups, options, info);
 }
 
-template <class T>
-void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOptions& options,
+template <class T, Location L>
+void gemm_variable(Context& context, const VariableBatch<T, L>& batch, const GemmOptions& options,
                    BatchInfo info) {
   run_device_variable<T>(context.impl(), batch, options, info);
 }

@@ -278,7 +278,7 @@ TEST_F(GpuBatches, Groups) {
   options_.candidate.clear();
   GpuItems<double> items(*gpu_, grouped_items());
   const auto groups = groups_of(items, {20, 30, 2});
-  gemm_grouped<double>(context_, groups, options_);
+  gemm_grouped<double, Location::device>(context_, groups, options_);
   gpu_->synchronize();
   EXPECT_EQ(items.check(), "");
 }
@@ -293,7 +293,7 @@ TEST_F(GpuBatches, BadGroups) {
   auto groups = groups_of(items, {20, 30});
   groups[1].ldb = 0;
   try {
-    gemm_grouped<double>(context_, groups, options_);
+    gemm_grouped<double, Location::device>(context_, groups, options_);
     ADD_FAILURE() << "the bad group was not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.argument(), "ldb");
@@ -302,14 +302,14 @@ TEST_F(GpuBatches, BadGroups) {
   gpu_->synchronize();
   EXPECT_EQ(items.check_untouched(), "");
   const GpuCodes codes(*gpu_, items.count()), group_codes(*gpu_, 2);
-  gemm_grouped<double>(context_, groups, options_, {InfoMode::all, codes.device()});
+  gemm_grouped<double, Location::device>(context_, groups, options_, {InfoMode::all, codes.device()});
   gpu_->synchronize();
   EXPECT_EQ(items.check(), "");
   EXPECT_EQ(compare(items, codes.read()), "");
   GpuItems<double> again(*gpu_, all);
   groups = groups_of(again, {20, 30});
   groups[1].ldb = 0;
-  gemm_grouped<double>(context_, groups, options_, {InfoMode::group, group_codes.device()});
+  gemm_grouped<double, Location::device>(context_, groups, options_, {InfoMode::group, group_codes.device()});
   gpu_->synchronize();
   EXPECT_EQ(group_codes.read(), (std::vector<int>{-9, -10}));
   EXPECT_EQ(again.check(), "");
@@ -320,7 +320,8 @@ TEST_F(GpuBatches, ReportsThatNoKernelGives) {
   GpuItems<double> items(*gpu_, grouped_items());
   const GpuCodes codes(*gpu_, items.count());
   try {
-    gemm_grouped<double>(context_, groups_of(items, {20, 30, 2}), options_, {InfoMode::all, codes.device()});
+    gemm_grouped<double, Location::device>(context_, groups_of(items, {20, 30, 2}), options_,
+                                           {InfoMode::all, codes.device()});
     ADD_FAILURE() << "bad pointers of large matrices are reported by nobody";
   } catch (const Error& error) {
     EXPECT_EQ(error.argument(), "info") << error.what();

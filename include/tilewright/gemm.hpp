@@ -131,15 +131,16 @@ void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const G
                    BatchInfo info = {});
 
 // Groups whose matrices, and arrays of pointers to them, are in device memory; the groups themselves are read
-// on the host. Each group of one shape is one launch.
-template <class T>
-void gemm_grouped(Context& context, std::span<const GemmGroup<T, Location::device>> groups,
-                  const GemmOptions& options = {}, BatchInfo info = {});
+// on the host. Each group is one launch. gemm_grouped<double, Location::device>(...).
+template <class T, Location L>
+void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups, const GemmOptions& options = {},
+                  BatchInfo info = {});
 
 // A variable batch that lies whole in device memory: entry i of each array describes problem i, and the host
-// reads none of them. Ops are those of all problems.
-template <class T>
+// reads none of them. Ops are those of all problems. On the host GemmItem is what describes a problem.
+template <class T, Location L = Location::device>
 struct VariableBatch {
+  static_assert(L == Location::device, "variable batches on the host are spans of GemmItem");
   Op op_a = Op::none;
   Op op_b = Op::none;
   std::int64_t most_m = 0;  // what no size is above, at most 64: kernels are made for it
@@ -162,8 +163,8 @@ struct VariableBatch {
 // A bad problem (a negative size or one above its most, a leading dimension below the rows, a null pointer)
 // is skipped, and reported where `info` is given: nothing tells the host. Throws Error for what the host can
 // see.
-template <class T>
-void gemm_variable(Context& context, const VariableBatch<T>& batch, const GemmOptions& options = {},
+template <class T, Location L>
+void gemm_variable(Context& context, const VariableBatch<T, L>& batch, const GemmOptions& options = {},
                    BatchInfo info = {});
 
 // What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
