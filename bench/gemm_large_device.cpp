@@ -10,6 +10,7 @@
 
 #include "core/build_info.hpp"
 #include "core/dispatch.hpp"
+#include "core/env.hpp"
 #include "measure/clock.hpp"
 #include "measure/gpu_observer.hpp"
 #include "measure/gpu_steady_load.hpp"
@@ -34,7 +35,7 @@ GemmProblem large_problem(DType dtype, std::int64_t m, std::int64_t n, std::int6
 LargeDevice::LargeDevice(int device, const std::string& share, const std::string& cache)
     : gpu_(device),
       current_(gpu_),
-      compiler_(share, cache),
+      compiler_(share, cache, Environment::read().nvrtc),
       stream_(gpu_),
       start_(gpu_),
       stop_(gpu_),

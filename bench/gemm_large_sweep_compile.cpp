@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "core/env.hpp"
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
 #include "kernel/sass.hpp"
@@ -43,7 +44,7 @@ class ListCompiler {
         problem_(problem),
         shape_(gemm_large_shape(problem)),
         capability_(compute_capability),
-        compiler_(flags.share, flags.cache) {}
+        compiler_(flags.share, flags.cache, Environment::read().nvrtc) {}
 
   // A line for each of `configs`: the config with the compiler's report, or why it is refused.
   std::vector<nlohmann::json> compile(const std::vector<GemmLargeConfig>& configs) {

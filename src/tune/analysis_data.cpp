@@ -83,7 +83,8 @@ class CaseMaker {
       if (is_ours(row) && row.seconds) ++cards[row.uuid];
     std::vector<std::pair<std::size_t, std::string>> order;
     for (const auto& [uuid, count] : cards) order.emplace_back(count, uuid);
-    std::sort(order.rbegin(), order.rend());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& x, const auto& y) { return x.first > y.first; });
     for (const auto& [count, uuid] : order) one_.joins.push_back(join(order.front().second, uuid, count));
   }
 
