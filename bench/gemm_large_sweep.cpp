@@ -42,15 +42,16 @@ void add_limits(CLI::App& app, SweepFlags& f) {
   verb->callback([&f] { write_limits(f); });
 }
 
-CLI::App* add_measuring(CLI::App& app, SweepFlags& f, const char* name, const char* does) {
+CLI::App* add_measuring(CLI::App& app, SweepFlags& f, LargeWindow& window, const char* name,
+                        const char* does) {
   CLI::App* verb = add_verb(app, f, name, does);
   verb->add_option("--json", f.json, "measurements, a line each")->required();
   verb->add_option("--budget", f.budget_s, "seconds after which nothing new is begun");
   verb->add_flag("--resume", f.resume, "go on where the file ended; another card or source is refused");
   verb->add_option("--done", f.done, "files of other cards: what they have is left to them")->delimiter(',');
-  verb->add_option("--seconds", f.window.window_s, "between the meter's edges")->capture_default_str();
-  verb->add_option("--heat", f.window.heat_s, "seconds of load before")->capture_default_str();
-  verb->add_option("--edges", f.window.least_edges, "moves of the energy counter that a window needs")
+  verb->add_option("--seconds", window.window_s, "between the meter's edges")->capture_default_str();
+  verb->add_option("--heat", window.heat_s, "seconds of load before")->capture_default_str();
+  verb->add_option("--edges", window.least_edges, "moves of the energy counter that a window needs")
       ->capture_default_str();
   verb->add_option("--sentinel-every", f.sentinel_every, "configs between two runs of cuBLAS")
       ->capture_default_str();
@@ -58,18 +59,19 @@ CLI::App* add_measuring(CLI::App& app, SweepFlags& f, const char* name, const ch
 }
 
 void add_screen(CLI::App& app, SweepFlags& f) {
-  CLI::App* verb = add_measuring(app, f, "screen", "checks and measures every config once");
+  CLI::App* verb = add_measuring(app, f, f.window, "screen", "checks and measures every config once");
   verb->add_option("--anchors", f.anchors, "configs of --done that are measured again, to check the join")
       ->capture_default_str();
-  verb->callback([&f] { LargeSweep(f).screen(); });
+  verb->callback([&f] { LargeSweep(f, f.window).screen(); });
 }
 
 void add_long(CLI::App& app, SweepFlags& f) {
-  CLI::App* verb = add_measuring(app, f, "long", "measures the hull and the best of a screening long");
+  CLI::App* verb =
+      add_measuring(app, f, f.long_window, "long", "measures the hull and the best of a screening long");
   verb->add_option("--best", f.best, "of the fastest and the most efficient in turn")->capture_default_str();
   verb->add_option("--repeated", f.repeated, "configs that are repeated")->capture_default_str();
   verb->add_option("--repeats", f.repeats, "measurements of each of those")->capture_default_str();
-  verb->callback([&f] { LargeSweep(f).measure_long(); });
+  verb->callback([&f] { LargeSweep(f, f.long_window).measure_long(); });
 }
 
 void add_sample(CLI::App& app, SweepFlags& f) {
@@ -79,14 +81,13 @@ void add_sample(CLI::App& app, SweepFlags& f) {
       ->delimiter(',')
       ->required();
   verb->add_option("--count", f.sample_count, "configs, the hull's among them")->capture_default_str();
-  verb->callback([&f] { LargeSweep(f).sample(); });
+  verb->callback([&f] { LargeSweep(f, f.window).sample(); });
 }
 
 int run(int argc, char** argv) {
   SweepFlags flags;
   flags.command = "bench_gemm_large_sweep";
   for (int i = 1; i < argc; ++i) flags.command += std::string(" ") + argv[i];
-  flags.window = {.heat_s = 0.4, .window_s = 1.2, .least_edges = 6};
   CLI::App app("Time and energy of many configs of large GEMM on one GPU (docs/analyze.md).",
                "bench_gemm_large_sweep");
   app.footer(

@@ -41,8 +41,9 @@ nlohmann::json or_null(const std::optional<V>& value) {
 
 }  // namespace
 
-LargeSweep::LargeSweep(const SweepFlags& flags)
+LargeSweep::LargeSweep(const SweepFlags& flags, const LargeWindow& window)
     : flags_(flags),
+      window_(window),
       list_(read_sweep_list(flags.configs)),
       problem_(parse_problem(list_.head.at("problem").get<std::string>())),
       shape_(gemm_large_shape(problem_)),
@@ -117,7 +118,7 @@ void LargeSweep::look_idle() {
 
 void LargeSweep::sentinel(const char* phase) {
   since_sentinel_ = 0;
-  const LargeLoad load = device_.steady(device_.cublas(problem_), flags_.window);
+  const LargeLoad load = device_.steady(device_.cublas(problem_), window_);
   auto row = device_.row(problem_, "cublas", nullptr, phase);
   add_times(row, problem_, load.seconds);
   add_energy(row, problem_, load);
@@ -203,12 +204,12 @@ void LargeSweep::measure(const GemmLargeConfig& config, const char* phase) {
     refuse(config, phase, trial.fault);
     return;
   }
-  const LargeLoad load = device_.steady(device_.ours(problem_, trial), flags_.window);
+  const LargeLoad load = device_.steady(device_.ours(problem_, trial), window_);
   auto row = device_.row(problem_, "tilewright", &trial, phase);
   add_times(row, problem_, load.seconds);
   add_energy(row, problem_, load);
   add_levels(row, trial);
-  row["metrics"]["heat_s"] = flags_.window.heat_s;
+  row["metrics"]["heat_s"] = window_.heat_s;
   row["metrics"]["sentinel_time_ratio"] = watch_.time_ratio();
   row["metrics"]["sentinel_energy_ratio"] = or_null(watch_.energy_ratio());
   if (!card_notes_.empty()) row["notes"] = card_notes_;

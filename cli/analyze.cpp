@@ -8,6 +8,7 @@
 
 #include "analyze_report.hpp"
 #include "json_lines.hpp"
+#include "progress.hpp"
 #include "tune/analysis_counters.hpp"
 #include "verbs.hpp"
 
@@ -19,20 +20,30 @@ struct AnalyzeFlags {
   std::string html, json, counters, order, problem;
 };
 
-// Those with enough points to be a sweep; all where none is.
-std::vector<SweepCase> chosen_cases(const AnalyzeFlags& flags) {
+constexpr std::int64_t progress_steps = 100;
+constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer stand beside it
+
+std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
   std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps));
   if (cases.empty())
     throw Error(ErrorCode::invalid_argument, "sweep",
                 fmt::format("sweep = '{}' holds no measured config", flags.sweeps.front()));
-  if (flags.problem.empty()) return cases;
+  return cases;
+}
+
+// The problem that was asked for, else the ones with enough configs; all where none has.
+std::vector<SweepCase> chosen_cases(const AnalyzeFlags& flags, const std::vector<SweepCase>& all) {
+  std::vector<SweepCase> chosen;
   std::string known;
-  for (SweepCase& one : cases) {
-    if (one.problem == flags.problem) return {std::move(one)};
+  for (const SweepCase& one : all) {
     known += (known.empty() ? "" : ", ") + one.problem;
+    if (flags.problem.empty() ? one.points.size() >= least_configs : one.problem == flags.problem)
+      chosen.push_back(one);
   }
-  throw Error(ErrorCode::invalid_argument, "--problem",
-              fmt::format("--problem = '{}' is not in the sweep, which has {}", flags.problem, known));
+  if (chosen.empty() && !flags.problem.empty())
+    throw Error(ErrorCode::invalid_argument, "--problem",
+                fmt::format("--problem = '{}' is not in the sweep, which has {}", flags.problem, known));
+  return chosen.empty() ? all : chosen;
 }
 
 void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
@@ -77,17 +88,21 @@ void run_analyze(const AnalyzeFlags& flags) {
   if (flags.html.empty() && flags.json.empty())
     throw Error(ErrorCode::invalid_argument, "--html",
                 "neither --html nor --json says where the analysis goes");
-  std::vector<SweepCase> cases = chosen_cases(flags);
-  add_counters(flags, cases);
+  std::vector<SweepCase> all = all_cases(flags);
+  add_counters(flags, all);
   JsonLines json(flags.json);
   std::vector<CaseAnalysis> analyses;
-  for (SweepCase& one : cases) {
-    analyses.push_back(analyse(std::move(one)));
+  for (SweepCase& one : chosen_cases(flags, all)) {
+    Progress progress("predictions of unseen configs", progress_steps);
+    analyses.push_back(analyse(std::move(one), [&](std::size_t done, std::size_t of) {
+      progress.show(static_cast<std::int64_t>(std::size_t(progress_steps) * done / of));
+    }));
+    progress.clear();
     print_summary(json.people(), analyses.back());
     for (const auto& line : to_json_lines(analyses.back())) json.write(line);
   }
   // Last, so that a missing gnuplot costs the drawings alone.
-  if (!flags.html.empty()) write_page(flags.html, analysis_page(analyses, flags.sweeps));
+  if (!flags.html.empty()) write_page(flags.html, analysis_page(analyses, all, flags.sweeps));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ std::string class_figure(const std::string& name, const CaseAnalysis& a, const M
   return draw_svg(name, 1100, 420,
                   data + "set multiplot layout 1,3\nset format x '%.3g'\nset xtics rotate by -35\n" +
                       pane(metric.metric, performance_label, "1:2") +
-                      pane(metric.metric, efficiency_label, "1:3") +
+                      pane(metric.metric, efficiency_label, "1:3") + "set format x '%g'\n" +
                       pane(performance_label, efficiency_label, "2:3") + "unset multiplot\n");
 }
 

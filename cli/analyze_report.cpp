@@ -422,7 +422,8 @@ class CaseReport {
 
 }  // namespace
 
-std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<std::string>& files) {
+std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<SweepCase>& all,
+                          const std::vector<std::string>& files) {
   if (const std::string fault = gnuplot_fault(); !fault.empty())
     throw Error(ErrorCode::unsupported, "--html",
                 fmt::format("--html draws with gnuplot, and {}; --json needs none", fault));
@@ -435,8 +436,11 @@ std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::
                   "Experiences in autotuning matrix multiplication for energy minimization on GPUs "
                   "(2015). docs/analyze.md tells how sweeps are measured and with what error.",
                   names));
-  std::vector<SweepCase> all;
-  for (const CaseAnalysis& a : analyses) all.push_back(a.sweep);
+  if (all.size() > analyses.size())
+    page.paragraph(
+        fmt::format("{} further problems of the sweep have no section of their own; they serve the figures "
+                    "over n.",
+                    all.size() - analyses.size()));
   for (std::size_t i = 0; i < analyses.size(); ++i)
     CaseReport(page, analyses[i], fmt::format("case{}", i + 1), all).write();
   return page.text();

@@ -10,7 +10,9 @@
 
 namespace tilewright::cli {
 
-// `files` are named in the page; without gnuplot this throws Error(unsupported).
-std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<std::string>& files);
+// `files` are named in the page, `all` are the problems among which other sizes are looked for; without
+// gnuplot this throws Error(unsupported).
+std::string analysis_page(const std::vector<CaseAnalysis>& analyses, const std::vector<SweepCase>& all,
+                          const std::vector<std::string>& files);
 
 }  // namespace tilewright::cli

@@ -16,7 +16,7 @@ struct Wanted {
 const std::vector<Wanted>& wanted_classes() {
   static const std::vector<Wanted> list = {
       {"occupancy", {"counters.sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy"}},
-      {"instructions per cycle",
+      {"instruction rate",
        {"counters.sm__inst_executed.avg.per_cycle_active", "counters.sm__inst_issued.avg.per_cycle_active",
         "instructions.all_per_s"}},
       {"device memory throughput",
@@ -43,7 +43,7 @@ void classify_all(CaseAnalysis& a) {
   }
 }
 
-void predict(CaseAnalysis& a) {
+void predict(CaseAnalysis& a, const std::function<void(std::size_t, std::size_t)>& progress) {
   std::vector<nlohmann::json> configs;
   std::vector<double> seconds, joules;
   for (const SweepPoint& p : a.points) {
@@ -52,8 +52,16 @@ void predict(CaseAnalysis& a) {
     joules.push_back(*p.cost.joules);
   }
   if (configs.size() < 20) return;
-  a.energy_predictions = predict_unseen(configs, joules);
-  a.time_predictions = predict_unseen(configs, seconds);
+  const auto part = [&](std::size_t before) {
+    PredictionFlags flags;
+    if (progress)
+      flags.progress = [&progress, before](std::size_t done, std::size_t of) {
+        progress(before * of + done, 2 * of);
+      };
+    return flags;
+  };
+  a.energy_predictions = predict_unseen(configs, joules, part(0));
+  a.time_predictions = predict_unseen(configs, seconds, part(1));
 }
 
 nlohmann::json point_json(const SweepPoint& p) {
@@ -152,7 +160,7 @@ void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
 
 }  // namespace
 
-CaseAnalysis analyse(SweepCase sweep) {
+CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress) {
   CaseAnalysis a;
   a.sweep = std::move(sweep);
   add_rates(a.sweep);
@@ -176,7 +184,7 @@ CaseAnalysis analyse(SweepCase sweep) {
   a.time_spread = time_spread_at_equal_energy(a.points, a.tolerance);
   a.quadrants = quadrants(a.points);
   a.alphas = alpha_walk(a.points);
-  predict(a);
+  predict(a, progress);
   return a;
 }
 

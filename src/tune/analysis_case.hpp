@@ -32,7 +32,8 @@ struct CaseAnalysis {
   std::size_t profiled = 0;  // points with counters
 };
 
-CaseAnalysis analyse(SweepCase sweep);
+// `progress` hears of the predictions, which take the most time: seconds for a thousand configs.
+CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress = {});
 
 // One object for each part, `section` naming it.
 std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& analysis);

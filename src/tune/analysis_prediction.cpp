@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "measure/estimate.hpp"
@@ -49,6 +50,13 @@ Prediction one_round(const PointSet& points, const std::vector<double>& costs,
           costs[best] / least - 1};
 }
 
+std::vector<std::size_t> shuffled(std::size_t count, unsigned seed) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  return order;
+}
+
 }  // namespace
 
 std::vector<Prediction> predict_unseen(const std::vector<nlohmann::json>& configs,
@@ -59,13 +67,11 @@ std::vector<Prediction> predict_unseen(const std::vector<nlohmann::json>& config
     const auto trained = std::min(flags.most, static_cast<std::size_t>(share * double(configs.size())));
     if (trained < 5 || trained + 5 > configs.size()) continue;
     if (!list.empty() && list.back().trained == trained) continue;  // the limit, once more
-    std::vector<Prediction> rounds;
-    for (int round = 0; round < flags.rounds; ++round) {
-      std::vector<std::size_t> order(configs.size());
-      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-      std::shuffle(order.begin(), order.end(), std::mt19937(flags.seed + unsigned(round)));
-      rounds.push_back(one_round(points, costs, order, trained));
-    }
+    std::vector<Prediction> rounds(static_cast<std::size_t>(flags.rounds));
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t round = 0; round < rounds.size(); ++round)
+      rounds[round] =
+          one_round(points, costs, shuffled(configs.size(), flags.seed + unsigned(round)), trained);
     const auto centre = [&](double Prediction::*member) {
       std::vector<double> values;
       for (const Prediction& one : rounds) values.push_back(one.*member);
@@ -74,6 +80,7 @@ std::vector<Prediction> predict_unseen(const std::vector<nlohmann::json>& config
     list.push_back({trained, configs.size() - trained, centre(&Prediction::median_error),
                     centre(&Prediction::high_error), centre(&Prediction::mean_error),
                     centre(&Prediction::rank), centre(&Prediction::regret)});
+    if (flags.progress) flags.progress(list.size(), flags.shares.size());
   }
   return list;
 }

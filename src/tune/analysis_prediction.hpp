@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "tune/analysis_data.hpp"
@@ -23,6 +24,7 @@ struct PredictionFlags {
   int rounds = 5;                                      // random parts for each share; medians are given
   std::size_t most = 300;                              // training costs the cube of this
   unsigned seed = 1;
+  std::function<void(std::size_t done, std::size_t of)> progress = {};  // training takes its time
 };
 // For each share. `costs` are positive, one for each config; all configs have the same fields.
 std::vector<Prediction> predict_unseen(const std::vector<nlohmann::json>& configs,
