@@ -74,6 +74,14 @@ void add_long(CLI::App& app, SweepFlags& f) {
   verb->callback([&f] { LargeSweep(f, f.long_window).measure_long(); });
 }
 
+void add_sizes(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb =
+      add_measuring(app, f, f.window, "sizes", "measures some configs of a screening at other sizes");
+  verb->add_option("--sizes", f.sizes, "of the square matrices")->delimiter(',')->capture_default_str();
+  verb->add_option("--count", f.size_count, "configs, the hull's best arc among them")->capture_default_str();
+  verb->callback([&f] { LargeSweep(f, f.window).measure_sizes(); });
+}
+
 void add_sample(CLI::App& app, SweepFlags& f) {
   CLI::App* verb = add_verb(app, f, "sample", "launches a sample once each, for a profiler");
   verb->add_option("--json", f.json, "the order of the launches, a line each")->required();
@@ -100,6 +108,7 @@ int run(int argc, char** argv) {
   add_compile(app, flags);
   add_screen(app, flags);
   add_long(app, flags);
+  add_sizes(app, flags);
   add_sample(app, flags);
   CLI11_PARSE(app, argc, argv);
   return 0;

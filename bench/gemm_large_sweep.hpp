@@ -35,6 +35,8 @@ struct SweepFlags {
   std::size_t anchors = 6;        // of those measured again, so that the join can be checked
   std::size_t sentinel_every = 16;
   std::size_t best = 20, repeated = 10, repeats = 10;
+  std::vector<std::int64_t> sizes = {1024, 2048, 3072, 6144, 8192};  // of `sizes`
+  std::size_t size_count = 8;                                        // configs of `sizes`
 };
 
 // A config of the list with what its compilation told.
@@ -60,6 +62,8 @@ struct LongChoice {
   std::vector<nlohmann::json> all, repeated;
 };
 LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best, std::size_t repeated);
+// `count` configs of the arc between the most efficient and the fastest, then at even ranks of performance.
+std::vector<nlohmann::json> choose_sizes(const std::vector<nlohmann::json>& rows, std::size_t count);
 // `count` configs at even ranks of performance, the hull's included.
 std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& rows, std::size_t count);
 
@@ -69,18 +73,22 @@ class LargeSweep {
   LargeSweep(const SweepFlags& flags, const LargeWindow& window);
   void screen();
   void measure_long();
+  // Some configs at other sizes.
+  void measure_sizes();
   void sample();
 
  private:
   void open_log();
+  void take_sentinels();
   void look_idle();
-  bool is_due(const char* phase);
   void sentinel(const char* phase);
   void measure(const GemmLargeConfig& config, const char* phase);
   void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
   LargeTrial load(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;
+  std::vector<nlohmann::json> rows_with_others() const;
+  std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
   bool late(std::size_t left) const;
   void finish(const char* phase, std::size_t measured, std::size_t left) const;
 

@@ -67,6 +67,19 @@ LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best
   return choice;
 }
 
+std::vector<nlohmann::json> choose_sizes(const std::vector<nlohmann::json>& rows, std::size_t count) {
+  const std::vector<Screened> fast = screened(rows);
+  const std::vector<PlanePoint> points = points_of(fast);
+  std::set<std::size_t> chosen;
+  for (const std::size_t corner : trade_off_arc(points, convex_hull(points)))
+    if (chosen.size() < count) chosen.insert(corner);
+  for (const std::size_t i : even(fast.size(), count))
+    if (chosen.size() < count) chosen.insert(i);
+  std::vector<nlohmann::json> configs;
+  for (const std::size_t i : chosen) configs.push_back(fast[i].config);
+  return configs;
+}
+
 std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& rows, std::size_t count) {
   const std::vector<Screened> fast = screened(rows);
   std::set<std::size_t> chosen;

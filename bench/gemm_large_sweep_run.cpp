@@ -17,13 +17,6 @@ bool is_measured(const nlohmann::json& row, const char* phase) {
   return row.value("phase", "") == phase && row.value("impl", "") == "tilewright" && row.contains("config");
 }
 
-std::size_t count_rows(const std::vector<nlohmann::json>& rows, const char* phase,
-                       const nlohmann::json& config) {
-  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
-    return is_measured(row, phase) && row["config"] == config;
-  }));
-}
-
 std::vector<nlohmann::json> rows_of(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(ErrorCode::io, "--done", fmt::format("--done = '{}' cannot be read", path));
@@ -73,14 +66,34 @@ void LargeSweep::open_log() {
     log_->refuse_other_run(rows_.front().value("sweep", nlohmann::json::object()), sweep);
     log_->write({{"resumed", flags_.command}});
   }
-  for (const auto& row : rows_)
-    if (row.value("impl", "") == "cublas" && row.contains("seconds")) {
-      SentinelReading reading{row["seconds"].get<double>(), std::nullopt};
-      if (row.contains("energy_j") && row["energy_j"].is_number())
-        reading.joules = row["energy_j"].get<double>();
-      watch_.add(reading);
-    }
+  take_sentinels();
   look_idle();
+}
+
+// Those of an earlier run, of the problem at hand.
+void LargeSweep::take_sentinels() {
+  watch_ = {};
+  for (const auto& row : rows_) {
+    if (row.value("impl", "") != "cublas" || row.value("problem", "") != to_string(problem_)) continue;
+    SentinelReading reading{row.at("metrics").at("mean_seconds").get<double>(), std::nullopt};
+    if (row.at("energy_j").is_number()) reading.joules = row["energy_j"].get<double>();
+    watch_.add(reading);
+  }
+}
+
+std::size_t LargeSweep::count_measured(const char* phase, const nlohmann::json& config) const {
+  return static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [&](const auto& row) {
+    return is_measured(row, phase) && row["config"] == config &&
+           row.value("problem", "") == to_string(problem_);
+  }));
+}
+
+// Of this file and of the cards that --done names.
+std::vector<nlohmann::json> LargeSweep::rows_with_others() const {
+  std::vector<nlohmann::json> rows = rows_;
+  for (const std::string& path : flags_.done)
+    for (auto& row : rows_of(path)) rows.push_back(std::move(row));
+  return rows;
 }
 
 // Before anything of ours runs: a card in use by another says so by its utilisation.
@@ -248,7 +261,7 @@ void LargeSweep::screen() {
   std::vector<const SweepEntry*> todo;
   for (const SweepEntry& entry : list_.entries)
     if (const auto config = to_json(entry.config);
-        others.count(config.dump()) == 0 && count_rows(rows_, "screen", config) == 0)
+        others.count(config.dump()) == 0 && count_measured("screen", config) == 0)
       todo.push_back(&entry);
   std::printf("screen: %zu of %zu configs are to be measured\n", todo.size(), list_.entries.size());
   std::size_t done = 0;
@@ -262,14 +275,11 @@ void LargeSweep::screen() {
 
 void LargeSweep::measure_long() {
   open_log();
-  std::vector<nlohmann::json> rows = rows_;
-  for (const std::string& path : flags_.done)
-    for (auto& row : rows_of(path)) rows.push_back(std::move(row));
-  const LongChoice choice = choose_long(rows, flags_.best, flags_.repeated);
+  const LongChoice choice = choose_long(rows_with_others(), flags_.best, flags_.repeated);
   std::vector<GemmLargeConfig> todo;
   const auto add = [&](const std::vector<nlohmann::json>& configs, std::size_t round) {
     for (const auto& config : configs)
-      if (count_rows(rows_, "long", config) < round) todo.push_back(from_json<GemmLargeConfig>(config));
+      if (count_measured("long", config) < round) todo.push_back(from_json<GemmLargeConfig>(config));
   };
   add(choice.all, 1);
   for (std::size_t round = 2; round <= flags_.repeats; ++round) add(choice.repeated, round);
@@ -281,6 +291,30 @@ void LargeSweep::measure_long() {
   finish("long", done, todo.size() - done);
 }
 
+void LargeSweep::measure_sizes() {
+  open_log();
+  const auto configs = choose_sizes(rows_with_others(), flags_.size_count);
+  std::size_t done = 0, left = flags_.sizes.size() * configs.size();
+  for (const std::int64_t n : flags_.sizes) {
+    problem_ = large_problem(problem_.dtype, n, n, n, op_pair(problem_));
+    device_.prepare(problem_);
+    take_sentinels();
+    since_sentinel_ = 0;
+    const auto space = gemm_large_space(problem_, shape_, device_.gpu().limits());
+    for (const auto& json : configs) {
+      --left;
+      if (count_measured("sizes", json) > 0) continue;
+      if (late(left + 1)) return;
+      const auto config = from_json<GemmLargeConfig>(json);
+      if (const auto reasons = space.explain(config); !reasons.empty())
+        refuse(config, "sizes", reasons.front());
+      else
+        measure(config, "sizes"), ++done;
+    }
+  }
+  finish("sizes", done, 0);
+}
+
 void LargeSweep::finish(const char* phase, std::size_t measured, std::size_t left) const {
   std::printf("%s: %zu measured in %.0f s, %zu left\n", phase, measured,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(), left);
@@ -288,13 +322,10 @@ void LargeSweep::finish(const char* phase, std::size_t measured, std::size_t lef
 
 // One launch each and nothing else of ours, so that a profiler's list of kernels is the order file's.
 void LargeSweep::sample() {
-  std::vector<nlohmann::json> rows;
-  for (const std::string& path : flags_.done)
-    for (auto& row : rows_of(path)) rows.push_back(std::move(row));
   LineLog order(flags_.json, LineLogRules{"json", "command", false});
   order.write({{"command", flags_.command}, {"device_uuid", device_.gpu().limits().uuid}});
   std::size_t launched = 0;
-  for (const auto& config : choose_sample(rows, flags_.sample_count)) {
+  for (const auto& config : choose_sample(rows_with_others(), flags_.sample_count)) {
     const LargeTrial trial = load(from_json<GemmLargeConfig>(config));
     if (!trial.fault.empty()) continue;
     const GpuLaunch launch = trial.kernel->needs(problem_).launch;

@@ -83,6 +83,7 @@ class EnergySweep(unittest.TestCase):
         self.assertEqual(len(after), 8)
         self.check_rows(rows)
         self.check_long(path)
+        self.check_sizes(path)
         self.check_sample(path)
         self.check_report(path)
 
@@ -115,6 +116,16 @@ class EnergySweep(unittest.TestCase):
         self.assertGreaterEqual(len(counts), 3)
         self.assertEqual(sorted(counts.values())[-2:], [3, 3])
 
+    def check_sizes(self, path):
+        for _ in range(2):  # the second finds nothing left to do
+            result = self.run_sweep("sizes", "--json", path, *QUICK, "--resume", "--sizes", "32,96", "--count", 2)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("sizes: 0 measured", result.stdout)
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        sizes = [row for row in rows if row.get("phase") == "sizes"]
+        self.assertEqual({row["problem"].split(":")[3] for row in sizes}, {"m=32,n=32,k=32", "m=96,n=96,k=96"})
+        self.assertEqual(len([row for row in sizes if "config" in row]), 4)
+
     def check_sample(self, path):
         order = self.folder / "order.jsonl"
         result = self.run_sweep("sample", "--json", order, "--done", path, "--count", 5)
@@ -133,7 +144,8 @@ class EnergySweep(unittest.TestCase):
         result = subprocess.run([TOOL, "analyze", path, "--json", lines, "--counters", self.folder / "ncu.csv", "--order",
                                  self.folder / "order.jsonl"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
-        summary = json.loads(lines.read_text().splitlines()[0])
+        summaries = [json.loads(line) for line in lines.read_text().splitlines()]
+        summary = next(line for line in summaries if line["section"] == "sweep" and "m=64" in line["problem"])
         self.assertEqual((summary["configs"], summary["with_energy"], summary["sentinel"]), (8, 8, "cublas"))
         self.assertGreaterEqual(summary["profiled"], 3)
 
