@@ -1,13 +1,12 @@
 // Measures large GEMM on the GPU beside cuBLAS in phases: random problems (checked only), the cases of the
-// bars (screened, then interleaved with cuBLAS), the ladder of techniques, energy, and the sweep of Anzt
-// 2015. A row is written as soon as it is known; a deadline ends the run between cases. A stand-alone program
-// until `tilewright bench gemm` takes its place.
+// bars (screened, then interleaved with cuBLAS), the ladder of techniques, and energy. The sweep of Anzt 2015
+// is a program of its own (gemm_large_sweep.cpp). A row is written as soon as it is known; a deadline ends
+// the run between cases. A stand-alone program until `tilewright bench gemm` takes its place.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "gemm_large_run.hpp"
 
@@ -69,7 +68,6 @@ LargeFlags parse_large_flags(int argc, char** argv) {
        [&](const std::string& v) { f.finalists = static_cast<std::size_t>(std::atoi(v.c_str())); }},
       {"--rounds", [&](const std::string& v) { f.rounds = std::atoi(v.c_str()); }},
       {"--problems", [&](const std::string& v) { f.problems = std::atoi(v.c_str()); }},
-      {"--sweep", [&](const std::string& v) { f.sweep = static_cast<std::size_t>(std::atoi(v.c_str())); }},
       {"--seconds", [&](const std::string& v) { f.seconds = std::atof(v.c_str()); }},
       {"--energy-seconds", [&](const std::string& v) { f.energy_seconds = std::atof(v.c_str()); }},
       {"--screen-seconds", [&](const std::string& v) { f.screen_seconds = std::atof(v.c_str()); }},
@@ -103,8 +101,6 @@ void LargeBench::run() {
       run_ladder();
     else if (phase == "energy")
       run_energy();
-    else if (phase == "sweep")
-      run_sweep();
     else
       throw Error(ErrorCode::invalid_argument, "--phase", fmt::format("--phase = '{}' is none", phase));
   }
@@ -129,8 +125,8 @@ void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right,
   auto configs = space.sample(8, random);
   for (const auto& config : gemm_large_promising(one.problem, shape, gpu_.limits(), 4))
     configs.push_back(config);
-  auto trials = compile(shape, dtype, configs);
-  LargeChecker checker(gpu_, workspace_, one, seed);
+  auto trials = device_.compile(shape, dtype, configs);
+  LargeChecker checker(gpu_, device_.workspace(), one, seed);
   for (const LargeTrial& trial : trials) {
     LargeCheck result;
     try {
@@ -157,7 +153,7 @@ void LargeBench::run_repeat() {
 }
 
 void LargeBench::repeat_case(const GemmProblem& p) {
-  prepare(p);
+  device_.prepare(p);
   const GemmLargeShape shape = gemm_large_shape(p);
   std::vector<GemmLargeConfig> configs;
   for (const auto& text : flags_.own)
@@ -166,20 +162,20 @@ void LargeBench::repeat_case(const GemmProblem& p) {
     configs.push_back(config);
   const auto bytes = static_cast<std::size_t>(p.m * p.n) * size_bytes(p.dtype);
   PinnedBuffer first(gpu_, bytes), again(gpu_, bytes);
-  for (const LargeTrial& trial : compile(shape, p.dtype, configs)) {
+  for (const LargeTrial& trial : device_.compile(shape, p.dtype, configs)) {
     if (late("repeat of " + describe(trial.config))) return;
-    const auto launch = ours(p, trial);
+    const auto launch = device_.ours(p, trial);
     int moved = 0;
     std::size_t where = 0;
     for (int round = 0; round <= flags_.rounds; ++round) {
       PinnedBuffer& to = round == 0 ? first : again;
-      time(launch, 1);
-      gpu_.read(to.data(), pool_->operands().c, bytes);
+      device_.time(launch, 1);
+      gpu_.read(to.data(), device_.pool().operands().c, bytes);
       if (round == 0 || std::memcmp(first.data(), again.data(), bytes) == 0) continue;
       const auto *x = static_cast<const char*>(first.data()), *y = static_cast<const char*>(again.data());
       if (moved++ == 0) where = static_cast<std::size_t>(std::mismatch(x, x + bytes, y).first - x);
     }
-    auto line = row(p, "tilewright", &trial, "repeat");
+    auto line = device_.row(p, "tilewright", &trial, "repeat");
     line["launches"] = flags_.rounds;
     line["moved"] = moved;
     write(line);
@@ -205,7 +201,7 @@ void LargeBench::run_compare() {
 }
 
 void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>& winners) {
-  prepare(p);
+  device_.prepare(p);
   const GemmLargeShape shape = gemm_large_shape(p);
   const auto space = gemm_large_space(p, shape, gpu_.limits());
   // Long runs try fewer: what won before, and the first of the list.
@@ -214,7 +210,7 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
   for (const auto& config : winners)
     if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
       configs.push_back(config);
-  auto trials = compile(shape, p.dtype, configs);
+  auto trials = device_.compile(shape, p.dtype, configs);
   check(p, trials);
   screen(p, trials);
   if (trials.empty()) {
@@ -226,15 +222,15 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
       winners.push_back(trials[i].config);
   trials.resize(std::min(flags_.finalists, trials.size()));
   // Ours and cuBLAS in turn, in stretches of about ten milliseconds.
-  const auto peer = cublas(p);
+  const auto peer = device_.cublas(p);
   const int stretch = std::max(1, static_cast<int>(0.01 / trials.front().seconds));
   std::vector<std::vector<double>> ours_s(trials.size());
   std::vector<double> peer_s, ratios;
   for (int round = -1; round < flags_.rounds; ++round) {
-    const double other = time(peer, stretch);
+    const double other = device_.time(peer, stretch);
     double best = 1e30;
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double mine = time(ours(p, trials[i]), stretch);
+      const double mine = device_.time(device_.ours(p, trials[i]), stretch);
       if (round >= 0) ours_s[i].push_back(mine);
       best = i == 0 ? mine : best;
     }
@@ -248,16 +244,16 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
   for (std::size_t r = 0; r < ratios.size(); ++r) ratios[r] = peer_s[r] / ours_s[best][r];
   const Estimate ratio = estimate(ratios);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    auto line = row(p, "tilewright", &trials[i], "compare");
-    add_times(line, p, ours_s[i]);
+    auto line = device_.row(p, "tilewright", &trials[i], "compare");
+    add_times(line, p, estimate(ours_s[i]));
     line["best"] = i == best;
     if (i == best)
       line["ratio"] = {
           {"peer", "cublas"}, {"centre", ratio.centre}, {"low", ratio.low}, {"high", ratio.high}};
     write(line);
   }
-  auto line = row(p, "cublas", nullptr, "compare");
-  add_times(line, p, peer_s);
+  auto line = device_.row(p, "cublas", nullptr, "compare");
+  add_times(line, p, estimate(peer_s));
   write(line);
   std::printf("%-44s ours %7.2f cublas %7.2f TF  ratio %.3f [%.3f, %.3f]  %s\n", to_string(p).c_str(),
               flops(p) / estimate(ours_s[best]).centre * 1e-12, flops(p) / estimate(peer_s).centre * 1e-12,
@@ -270,23 +266,23 @@ void LargeBench::run_ladder() {
     for (const int n : {1024, 2048, 4096}) {
       const GemmProblem p = large_problem(dtype, n, n, n, "nt");
       if (late("ladder of " + to_string(p))) return;
-      prepare(p);
+      device_.prepare(p);
       const GemmLargeShape shape = gemm_large_shape(p);
       const auto steps = gemm_large_ladder(p, shape, gpu_.limits());
       for (const auto& step : steps) {
-        auto trials = compile(shape, dtype, {step.config});
+        auto trials = device_.compile(shape, dtype, {step.config});
         check(p, trials);
         if (trials.empty()) continue;
         trials.front().name = step.name;
-        const auto mine = ours(p, trials.front()), peer = cublas(p);
+        const auto mine = device_.ours(p, trials.front()), peer = device_.cublas(p);
         std::vector<double> ours_s, peer_s;
-        time(mine, 2);
+        device_.time(mine, 2);
         for (int i = 0; i < 100; ++i) {
-          ours_s.push_back(time(mine, 1));
-          peer_s.push_back(time(peer, 1));
+          ours_s.push_back(device_.time(mine, 1));
+          peer_s.push_back(device_.time(peer, 1));
         }
-        auto line = row(p, "tilewright", &trials.front(), "ladder");
-        add_times(line, p, ours_s);
+        auto line = device_.row(p, "tilewright", &trials.front(), "ladder");
+        add_times(line, p, estimate(ours_s));
         line["cublas_seconds"] = estimate(peer_s).centre;
         write(line);
         std::printf("ladder %s n = %d %-24s %7.2f TF  %.3f of cuBLAS\n", to_string(dtype).c_str(), n,
@@ -306,34 +302,27 @@ void LargeBench::run_energy() {
 }
 
 void LargeBench::energy_case(const GemmProblem& p) {
-  prepare(p);
+  device_.prepare(p);
   const GemmLargeShape shape = gemm_large_shape(p);
-  auto trials =
-      compile(shape, p.dtype,
-              gemm_large_promising(p, shape, gpu_.limits(), std::min<std::size_t>(flags_.configs, 24)));
+  auto trials = device_.compile(
+      shape, p.dtype,
+      gemm_large_promising(p, shape, gpu_.limits(), std::min<std::size_t>(flags_.configs, 24)));
   check(p, trials);
   screen(p, trials);
   if (trials.size() > 4) trials.resize(4);
   const auto measure = [&](const char* impl, const LargeTrial* trial, double seconds) {
-    const EnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), seconds);
-    auto line = row(p, impl, trial, "energy");
-    double efficiency = 0;
-    if (w.fault.empty()) {
-      add_times(line, p, {w.seconds / w.launches});
-      line["energy_j"] = w.joules / w.launches;
-      line["watts"] = w.joules / w.seconds;
-      efficiency = flops(p) * w.launches / w.joules * 1e-9;
-      line["gflops_per_watt"] = efficiency;
-      line["window_s"] = w.seconds;
-    } else {
-      line["energy_j"] = line["watts"] = line["gflops_per_watt"] = nullptr;
-      line["energy_note"] = w.fault;
-    }
+    const auto launch = trial == nullptr ? device_.cublas(p) : device_.ours(p, *trial);
+    const LargeLoad load =
+        device_.steady(launch, {.heat_s = std::min(1.0, seconds / 4), .window_s = seconds});
+    auto line = device_.row(p, impl, trial, "energy");
+    add_times(line, p, load.seconds);
+    add_energy(line, p, load);
     write(line);
-    std::printf("energy %-36s %-10s %6.2f GF/W %5.0f W %6.2f TF %s\n", to_string(p).c_str(), impl, efficiency,
-                w.fault.empty() ? w.joules / w.seconds : 0.0,
-                w.fault.empty() ? flops(p) * w.launches / w.seconds * 1e-12 : 0.0,
-                trial == nullptr ? "" : describe(trial->config).c_str());
+    const bool known = load.energy.fault.empty();
+    const double efficiency = known ? line["gflops_per_watt"].get<double>() : 0;
+    std::printf("energy %-36s %-10s %6.2f GF/W %5.0f W %6.2f TF %s %s\n", to_string(p).c_str(), impl,
+                efficiency, known ? load.energy.watts() : 0.0, flops(p) / load.mean_s * 1e-12,
+                trial == nullptr ? "" : describe(trial->config).c_str(), load.energy.fault.c_str());
     std::fflush(stdout);
     return efficiency;
   };
@@ -346,81 +335,6 @@ void LargeBench::energy_case(const GemmProblem& p) {
   for (int round = 0; round < 3 && !trials.empty() && !late("energy"); ++round) {
     measure("cublas", nullptr, flags_.energy_seconds);
     measure("tilewright", &trials[best], flags_.energy_seconds);
-  }
-}
-
-namespace {
-
-// The same list every time: configs drawn from the space, an equal share from each product, none that is
-// predicted to be ten times slower than the best.
-std::vector<GemmLargeConfig> sweep_configs(const GemmProblem& p, const GemmLargeShape& shape,
-                                           const GpuLimits& limits, std::size_t count) {
-  const auto space = gemm_large_space(p, shape, limits);
-  std::vector<GemmLargeConfig> configs = gemm_large_promising(p, shape, limits, count / 8);
-  const double fastest = gemm_large_cost(p, shape, configs.front(), limits).cycles();
-  std::mt19937 random(2015);
-  std::map<GemmLargeProduct, std::size_t> taken;
-  for (std::size_t tries = 0; configs.size() < count && tries < 100 * count; ++tries)
-    for (const auto& config : space.sample(1, random))
-      if (taken[config.product] <= count / 4 &&
-          gemm_large_cost(p, shape, config, limits).cycles() < 10 * fastest &&
-          std::find(configs.begin(), configs.end(), config) == configs.end()) {
-        ++taken[config.product];
-        configs.push_back(config);
-      }
-  return configs;
-}
-
-// Configs that a former run of the same sweep on the same card has measured.
-std::set<std::string> measured_before(const std::string& path, const std::string& uuid) {
-  std::set<std::string> known;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const auto row = nlohmann::json::parse(line, nullptr, false);
-    if (row.is_object() && row.value("phase", "") == "sweep" && row.value("device_uuid", "") == uuid &&
-        row.contains("config"))
-      known.insert(row["config"].dump());
-  }
-  return known;
-}
-
-}  // namespace
-
-void LargeBench::run_sweep() {
-  const GemmProblem p = large_problem(flags_.dtypes.front(), 4096, 4096, 4096, flags_.ops.front());
-  prepare(p);
-  const GemmLargeShape shape = gemm_large_shape(p);
-  auto configs = sweep_configs(p, shape, gpu_.limits(), flags_.sweep);
-  const auto known = measured_before(flags_.json, gpu_.limits().uuid);
-  std::erase_if(configs, [&](const GemmLargeConfig& c) { return known.count(to_json(c).dump()) != 0; });
-  std::printf("sweep: %zu configs, %zu measured before\n", configs.size(), known.size());
-  const auto record = [&](const char* impl, const LargeTrial* trial) {
-    const EnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), flags_.screen_seconds);
-    auto line = row(p, impl, trial, "sweep");
-    if (w.fault.empty()) {
-      add_times(line, p, {w.seconds / w.launches});
-      line["energy_j"] = w.joules / w.launches;
-      line["watts"] = w.joules / w.seconds;
-      line["gflops_per_watt"] = flops(p) * w.launches / w.joules * 1e-9;
-    } else {
-      line["energy_note"] = w.fault;
-    }
-    write(line);
-  };
-  constexpr std::size_t portion = 64;  // compiled together; then a sentinel, then they run
-  for (std::size_t first = 0; first < configs.size(); first += portion) {
-    const auto last = std::min(configs.size(), first + portion);
-    auto trials =
-        compile(shape, p.dtype,
-                {configs.begin() + static_cast<long>(first), configs.begin() + static_cast<long>(last)});
-    check(p, trials);
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (late(fmt::format("{} configs of the sweep", configs.size() - first - i))) return;
-      if (i % 16 == 0) record("cublas", nullptr);
-      record("tilewright", &trials[i]);
-    }
-    std::printf("sweep: %zu of %zu\n", last, configs.size());
-    std::fflush(stdout);
   }
 }
 

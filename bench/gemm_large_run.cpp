@@ -1,45 +1,16 @@
-// The parts that all phases of the large GEMM bench use.
+// What the phases of the large GEMM bench share besides the device.
 #include "gemm_large_run.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <complex>
 #include <cstdio>
-#include <ctime>
-#include <thread>
-
-#include "core/dispatch.hpp"
-#include "wisdom/families.hpp"
 
 namespace tilewright::bench {
 
-GemmProblem large_problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
-                          const std::string& ops) {
-  const auto op = [](char c) { return c == 'n' ? Op::none : c == 't' ? Op::trans : Op::conj_trans; };
-  GemmProblem p;
-  p.dtype = dtype;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.op_a = op(ops.at(0));
-  p.op_b = op(ops.at(1));
-  p.location = Location::device;
-  return packed(p);
-}
-
 LargeBench::LargeBench(const LargeFlags& flags)
     : flags_(flags),
-      gpu_(0),
-      current_(gpu_),
-      compiler_(flags.share, flags.cache),
-      stream_(gpu_),
-      start_(gpu_),
-      stop_(gpu_),
-      nvml_(gpu_.limits().uuid),
-      workspace_(gpu_),
+      device_(0, flags.share, flags.cache),
+      gpu_(device_.gpu()),
       json_(flags.json, std::ios::app) {
-  blas_.set_stream(stream_.get());
   write({{"command", flags.command}, {"device", gpu_.limits().name}, {"device_uuid", gpu_.limits().uuid}});
 }
 
@@ -55,111 +26,9 @@ void LargeBench::write(const nlohmann::json& row) {
   if (!json_) throw Error(ErrorCode::io, "json", fmt::format("'{}' cannot be written", flags_.json));
 }
 
-std::vector<LargeTrial> LargeBench::compile(const GemmLargeShape& shape, DType dtype,
-                                            const std::vector<GemmLargeConfig>& configs) {
-  std::vector<LargeTrial> trials(configs.size());
-  std::atomic<std::size_t> next = 0;
-  std::vector<JitBinary> binaries(configs.size());
-  const auto key = [&](const GemmLargeConfig& c) { return gemm_large_expression(shape, c, dtype); };
-  const auto work = [&] {
-    for (std::size_t i = next++; i < configs.size(); i = next++) {
-      trials[i].config = configs[i];
-      if (compiled_.count(key(configs[i])) != 0) continue;
-      try {
-        binaries[i] =
-            compile_gemm_large(compiler_, shape, configs[i], dtype, gpu_.limits().compute_capability);
-        trials[i].report = stencil_report(binaries[i].log);
-        trials[i].fault = gemm_large_refusal(binaries[i]);
-      } catch (const std::exception& error) {
-        trials[i].fault = error.what();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
-  for (auto& thread : threads) thread.join();
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const auto known = compiled_.find(key(configs[i]));
-    if (known != compiled_.end()) {
-      trials[i] = known->second;
-      continue;
-    }
-    if (trials[i].fault.empty()) try {
-        trials[i].kernel = std::make_shared<GemmLargeKernel>(gpu_, binaries[i], shape, configs[i], dtype);
-      } catch (const Error& error) {
-        trials[i].fault = error.what();
-      }
-    if (!trials[i].fault.empty())
-      std::printf("REFUSED %s: %s\n", describe(configs[i]).c_str(), trials[i].fault.substr(0, 300).c_str());
-    compiled_[key(configs[i])] = trials[i];
-  }
-  std::erase_if(trials, [](const LargeTrial& trial) { return !trial.fault.empty(); });
-  return trials;
-}
-
-void LargeBench::prepare(const GemmProblem& p) {
-  const auto bytes =
-      static_cast<std::size_t>(std::max({p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n})) *
-      size_bytes(p.dtype);
-  if (!pool_ || pool_->bytes_each() < bytes) {
-    pool_.reset();
-    pool_ = std::make_unique<LargeOperandPool>(gpu_, bytes);
-    filled_.reset();
-  }
-  if (filled_ != p.dtype) pool_->fill(p.dtype);
-  filled_ = p.dtype;
-}
-
-std::function<void()> LargeBench::ours(const GemmProblem& p, const LargeTrial& trial) {
-  GemmLargeOperands o = pool_->operands();
-  workspace_.provide(*trial.kernel, p, o);
-  return [this, p, o, kernel = trial.kernel.get()]() mutable {
-    dispatch(p.dtype, [&]<class T>() {
-      const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      o.alpha = &alpha;
-      o.beta = &beta;
-      kernel->launch(p, o, stream_.get());
-    });
-  };
-}
-
-std::function<void()> LargeBench::cublas(const GemmProblem& p) {
-  const GemmLargeOperands o = pool_->operands();
-  return [this, p, o] {
-    dispatch(p.dtype, [&]<class T>() {
-      const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      blas_.gemm({p.dtype, p.op_a, p.op_b, int(p.m), int(p.n), int(p.k), &alpha, o.a, int(p.lda), 0, o.b,
-                  int(p.ldb), 0, &beta, o.c, int(p.ldc), 0, 1});
-    });
-  };
-}
-
-double LargeBench::time(const std::function<void()>& launch, int count) {
-  launch();  // while it runs the host queues the others, so that its own time is not taken for the device's
-  start_.record(stream_.get());
-  for (int i = 0; i < count; ++i) launch();
-  stop_.record(stream_.get());
-  stop_.synchronize();
-  return stop_.seconds_since(start_) / count;
-}
-
 void LargeBench::check(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   for (LargeTrial& trial : trials) {
-    LargeCheck small, large;
-    try {
-      LargeChecker checker(gpu_, workspace_, edge_case(p, trial.kernel->shape(), trial.config), 5);
-      small = checker.check(*trial.kernel);
-      if (small.fault.empty()) {
-        pool_->poison();
-        ours(p, trial)();
-        gpu_.synchronize();
-        large = pool_->sample(p);
-      }
-    } catch (const Error& error) {
-      large.fault = error.what();
-    }
-    trial.error = std::max(small.error, large.error);
-    trial.fault = small.fault.empty() ? large.fault : small.fault;
+    device_.check(p, trial);
     if (!trial.fault.empty())
       std::printf("WRONG %s | %s: %s\n", to_string(p).c_str(), describe(trial.config).c_str(),
                   trial.fault.c_str());
@@ -171,167 +40,12 @@ void LargeBench::screen(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   const double guess = flops(p) / 40e12;
   const int count = std::max(1, static_cast<int>(0.002 / guess));
   for (LargeTrial& trial : trials) {
-    const auto launch = ours(p, trial);
-    time(launch, 1);
-    trial.seconds = std::min(time(launch, count), time(launch, count));
+    const auto launch = device_.ours(p, trial);
+    device_.time(launch, 1);
+    trial.seconds = std::min(device_.time(launch, count), device_.time(launch, count));
   }
   std::stable_sort(trials.begin(), trials.end(),
                    [](const LargeTrial& x, const LargeTrial& y) { return x.seconds < y.seconds; });
-}
-
-namespace {
-
-// A load without pauses: one batch of launches is always queued behind the one that runs, so that the device
-// does not wait while the host reads its meters.
-class SteadyLoad {
- public:
-  SteadyLoad(const Gpu& gpu, const GpuStream& stream, const std::function<void()>& launch, int count)
-      : stream_(stream), launch_(launch), count_(count), ends_{GpuEvent(gpu), GpuEvent(gpu)} {
-    queue();
-    queue();
-  }
-  ~SteadyLoad() { stream_.synchronize(); }
-
-  // Waits for the older batch and queues another; launches that have finished so far.
-  double step() {
-    ends_[queued_ % 2].synchronize();
-    queue();
-    return double(queued_ - 2) * count_;
-  }
-
- private:
-  void queue() {
-    for (int i = 0; i < count_; ++i) launch_();
-    ends_[queued_++ % 2].record(stream_.get());
-  }
-
-  const GpuStream& stream_;
-  const std::function<void()>& launch_;
-  int count_;
-  std::size_t queued_ = 0;
-  GpuEvent ends_[2];
-};
-
-}  // namespace
-
-EnergyWindow LargeBench::energy(const std::function<void()>& launch, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  };
-  EnergyWindow window;
-  std::optional<double> last = nvml_.energy_j(), first_j;
-  if (!last) {
-    window.fault = "the device reports no energy";
-    return window;
-  }
-  // Batches of 10 ms: the work done at an edge of the meter is known to one of them.
-  const int count = std::clamp(static_cast<int>(0.01 / time(launch, 2)), 1, 256);
-  SteadyLoad load(gpu_, stream_, launch, count);
-  const auto begin = Clock::now();
-  const double heat = std::min(1.0, seconds / 4);
-  Clock::time_point first = begin;
-  double launches_before = 0;
-  while (since(begin) < 3 * seconds + 2) {
-    const double launches = load.step();
-    const auto now_j = nvml_.energy_j();
-    if (!now_j || *now_j == *last) continue;
-    last = now_j;
-    if (since(begin) < heat) continue;
-    if (!first_j) {
-      first_j = now_j;
-      first = Clock::now();
-      launches_before = launches;
-    } else if (since(first) >= seconds) {
-      window.seconds = since(first);
-      window.joules = *now_j - *first_j;
-      window.launches = launches - launches_before;
-      window.end = nvml_.read();
-      return window;
-    }
-  }
-  window.fault = "the meter did not move often enough";
-  return window;
-}
-
-nlohmann::json LargeBench::metrics(const GemmProblem& p, const LargeTrial* trial) {
-  nlohmann::json metrics = nlohmann::json::object();
-  const GpuReadings readings = nvml_.read();
-  const auto add = [&](const char* key, const auto& value) {
-    if (value)
-      metrics[key] = *value;
-    else
-      metrics[key] = nullptr;
-  };
-  add("clock_mhz", readings.clock_mhz);
-  add("memory_clock_mhz", readings.memory_clock_mhz);
-  add("power_w", readings.power_w);
-  add("temperature_c", readings.temperature_c);
-  if (trial != nullptr) {
-    const GemmLargeCost cost = gemm_large_cost(p, trial->kernel->shape(), trial->config, gpu_.limits());
-    metrics["registers"] = trial->report.registers;
-    metrics["shared_bytes"] = trial->kernel->shared_bytes();
-    metrics["blocks_per_multiprocessor"] = trial->kernel->blocks_per_multiprocessor();
-    metrics["occupancy"] = double(trial->kernel->blocks_per_multiprocessor()) *
-                           gemm_large_threads(trial->config) / gpu_.limits().threads_per_multiprocessor;
-    metrics["workspace_bytes"] = trial->kernel->needs(p).workspace_bytes;
-    metrics["predicted_cycles"] = {{"multiply", cost.multiply}, {"issue", cost.issue},
-                                   {"shared", cost.shared},     {"l2", cost.l2},
-                                   {"memory", cost.memory},     {"fixed", cost.fixed}};
-  }
-  return metrics;
-}
-
-nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const LargeTrial* trial,
-                               const char* phase) {
-  char now[32];
-  const std::time_t time = std::time(nullptr);
-  std::strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
-  nlohmann::json row = {{"family", "gemm"},
-                        {"problem", to_string(p)},
-                        {"phase", phase},
-                        {"dtype", to_string(p.dtype)},
-                        {"op", op_pair(p)},
-                        {"m", p.m},
-                        {"n", p.n},
-                        {"k", p.k},
-                        {"lda", p.lda},
-                        {"ldb", p.ldb},
-                        {"ldc", p.ldc},
-                        {"layout", "single"},
-                        {"batch_count", 1},
-                        {"alpha", 1},
-                        {"beta", p.beta == Scalar::zero ? 0 : 1},
-                        {"residency", "cold"},
-                        {"location", "device"},
-                        {"target", "gpu"},
-                        {"data", "uniform"},
-                        {"impl", impl},
-                        {"device", gpu_.limits().name},
-                        {"device_uuid", gpu_.limits().uuid},
-                        {"driver", nvml_.driver_version()},
-                        {"time", now}};
-  if (trial == nullptr) {
-    row["impl_version"] = blas_.version();
-  } else {
-    row["config"] = to_json(trial->config);
-    row["source_hash"] = current_source_hash("gemm");
-    row["compiler"] = "nvrtc " + compiler_.nvrtc().version();
-    row["error"] = trial->error;
-    row["error_bound"] = 1;
-    if (!trial->name.empty()) row["step"] = trial->name;
-  }
-  row["metrics"] = metrics(p, trial);
-  return row;
-}
-
-void LargeBench::add_times(nlohmann::json& row, const GemmProblem& p, std::vector<double> samples) {
-  const Estimate e = estimate(std::move(samples));
-  row["seconds"] = e.centre;
-  row["seconds_low"] = e.low;
-  row["seconds_high"] = e.high;
-  row["samples"] = e.samples;
-  row["gflops"] = flops(p) / e.centre * 1e-9;
 }
 
 }  // namespace tilewright::bench

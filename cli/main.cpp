@@ -32,6 +32,7 @@ void add_verbs(CLI::App& app) {
   cli::add_bench(app);
   cli::add_tune(app);
   cli::add_explain(app);
+  cli::add_analyze(app);
   cli::add_info(app);
   cli::add_wisdom(app);
   cli::add_refused(app);

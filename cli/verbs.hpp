@@ -14,7 +14,8 @@ void add_tune(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_info(CLI::App& app);
 void add_wisdom(CLI::App& app);
-void add_refused(CLI::App& app);  // analyze, calibrate, lu: known names that are not built yet
+void add_analyze(CLI::App& app);
+void add_refused(CLI::App& app);  // calibrate, lu: known names that are not built yet
 
 // Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,

@@ -3,6 +3,10 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "tilewright/types.hpp"
 
@@ -63,6 +67,47 @@ GpuReadings Nvml::read() const {
   if (const auto degrees = reading<unsigned>(library_, device_, "nvmlDeviceGetTemperature", 0))
     readings.temperature_c = static_cast<int>(*degrees);
   return readings;
+}
+
+namespace {
+
+// nvmlProcessInfo_t of version 3.
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+// Processes other than this one, which holds a context by now. Where process numbers are not those of this
+// system (in a container) its own entry cannot be told from the others, and one is taken to be it.
+std::optional<int> count_others(void* library, void* device) {
+  const auto running =
+      find<int (*)(void*, unsigned*, ProcessInfo*)>(library, "nvmlDeviceGetComputeRunningProcesses_v3");
+  std::vector<ProcessInfo> list(64);
+  auto count = static_cast<unsigned>(list.size());
+  if (running == nullptr || running(device, &count, list.data()) != 0) return std::nullopt;
+  const auto own = std::count_if(list.begin(), list.begin() + count, [](const ProcessInfo& one) {
+    return one.pid == static_cast<unsigned>(getpid());
+  });
+  return std::max(0, static_cast<int>(count - std::max<unsigned>(1, static_cast<unsigned>(own))));
+}
+
+}  // namespace
+
+GpuUse Nvml::use() const {
+  struct Rates {
+    unsigned gpu, memory;
+  };
+  GpuUse use;
+  if (const auto rates = reading<Rates>(library_, device_, "nvmlDeviceGetUtilizationRates"))
+    use.utilisation = static_cast<int>(rates->gpu);
+  use.other_processes = count_others(library_, device_);
+  if (const auto bits =
+          reading<unsigned long long>(library_, device_, "nvmlDeviceGetCurrentClocksEventReasons"))
+    use.clock_reasons = *bits;
+  if (const auto mw = reading<unsigned>(library_, device_, "nvmlDeviceGetEnforcedPowerLimit"))
+    use.power_limit_w = *mw * 1e-3;
+  return use;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // reading that the device does not give is absent, never 0.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,14 @@ struct GpuReadings {
   std::optional<int> temperature_c;
 };
 
+// Who else may be using the device, and what holds its clocks down.
+struct GpuUse {
+  std::optional<int> utilisation;              // percent of the last second or less in which kernels ran
+  std::optional<int> other_processes;          // that compute on it, this one left out
+  std::optional<std::uint64_t> clock_reasons;  // why clocks are not the highest, as NVML's bits
+  std::optional<double> power_limit_w;
+};
+
 class Nvml {
  public:
   // `uuid` as in GpuLimits. Throws Error(unsupported) with the reason where NVML or the device is missing.
@@ -28,6 +37,7 @@ class Nvml {
   GpuReadings read() const;
   // The energy alone: a fifth of the time, which may be milliseconds.
   std::optional<double> energy_j() const;
+  GpuUse use() const;
   const std::string& driver_version() const { return driver_version_; }
 
  private:

@@ -51,6 +51,21 @@ struct GemmLargeCost {
 GemmLargeCost gemm_large_cost(const GemmProblem& problem, const GemmLargeShape& shape,
                               const GemmLargeConfig& config, const GpuLimits& limits);
 
+// Bytes that a problem moves at each level of the memory, counted from the config; what caches make of them
+// only counters tell.
+struct GemmLargeTraffic {
+  double memory_bytes =
+      0;                // device memory: A and B once for each wave of tiles (its panels stay in L2), and C
+  double l2_bytes = 0;  // between L2 and multiprocessors: A and B once for each tile, C, shared partial sums
+  double shared_bytes = 0;  // from shared memory to registers, 128 for each wavefront
+  double c_bytes = 0;       // of l2_bytes: C and partial sums
+};
+GemmLargeTraffic gemm_large_traffic(const GemmProblem& problem, const GemmLargeShape& shape,
+                                    const GemmLargeConfig& config, const GpuLimits& limits, int resident);
+
+// Real multiply-adds of one product instruction of a warp.
+double gemm_large_products_at_once(const GemmLargeConfig& config);
+
 // Wavefronts of shared memory for reading one step's operands by one warp; without conflicts it is the bytes
 // over 128.
 double gemm_large_wavefronts(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);

@@ -122,7 +122,42 @@ constexpr double l2_rate = 24;        // per multiprocessor
 constexpr double memory_rate = 2400;  // of the device
 constexpr double latency = 1200;      // cycles from the first load of a block to its first product
 
+// k of a tile as it is walked, whole tiles of k.
+double walked_k(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::max(1.0, std::ceil(double(p.k) / c.tile_k)) * c.tile_k;
+}
+
+// Bytes of A and B that the tiles which run at the same time read from device memory, each once.
+double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident) {
+  const double panel = std::min<double>(c.raster, std::ceil(double(p.n) / c.tile_n));
+  const double rows = std::max(1.0, double(limits.multiprocessors) * resident / panel);
+  return (panel * c.tile_n + rows * c.tile_m) * walked_k(p, c) * double(size_bytes(p.dtype));
+}
+
 }  // namespace
+
+GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                                    const GpuLimits& limits, int resident) {
+  const int bytes = static_cast<int>(size_bytes(p.dtype));
+  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, limits.multiprocessors * resident);
+  const double tiles = grid.tiles(), c_bytes = double(p.m) * double(p.n) * bytes;
+  const double steps = walked_k(p, c) / gemm_large_step(c, bytes) * gemm_large_warps(c) * tiles;
+  const double parts = double(gemm_large_slots(c, grid)) * c.tile_m * c.tile_n * bytes;
+  const double least = double(p.m + p.n) * double(p.k) * bytes;
+  GemmLargeTraffic traffic;
+  traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
+  traffic.l2_bytes = tiles * walked_k(p, c) * double(c.tile_m + c.tile_n) * bytes + traffic.c_bytes;
+  const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
+  traffic.memory_bytes =
+      std::max(least, waves * wave_bytes(p, c, limits, resident)) + c_bytes * (s.reads_c ? 2 : 1);
+  traffic.shared_bytes = step_reads(s, c, bytes).wavefronts * 128 * steps;
+  return traffic;
+}
+
+double gemm_large_products_at_once(const GemmLargeConfig& c) {
+  if (!gemm_large_is_mma(c)) return gemm_large_lanes;
+  return c.product == GemmLargeProduct::mma_8x8x4 ? 256 : 128.0 * gemm_large_mma_k(c);
+}
 
 double gemm_large_wavefronts(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
   return step_reads(s, c, static_cast<int>(size_bytes(dtype))).wavefronts;
@@ -150,17 +185,12 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
   cost.multiply = tiles * tile_products / rate(c, p.dtype, limits.compute_capability) / hidden;
   cost.shared = reads.wavefronts * steps;
   const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c, bytes) * real;
-  const double per_instruction = !gemm_large_is_mma(c)                      ? 32
-                                 : c.product == GemmLargeProduct::mma_8x8x4 ? 256
-                                                                            : 128.0 * gemm_large_mma_k(c);
   const double copied = double(c.tile_m + c.tile_n) * c.tile_k * bytes;
   const double copies = c.load == GemmLargeLoad::tensor ? 100 : copied / c.load_bytes / 32 * 4 + 40 * warps;
-  cost.issue = ((products / per_instruction + reads.instructions) * steps + copies * turns * tiles) / 4;
+  cost.issue =
+      ((products / gemm_large_products_at_once(c) + reads.instructions) * steps + copies * turns * tiles) / 4;
   cost.l2 = tiles * turns * copied / l2_rate;
-  const double panel = std::min<double>(c.raster, std::ceil(double(p.n) / c.tile_n));
-  const double rows = std::max(1.0, double(limits.multiprocessors) * resident / panel);
-  const double wave = (panel * c.tile_n + rows * c.tile_m) * k * bytes;
-  cost.memory = tiles / resident * wave / memory_rate;
+  cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   const double shared_tiles = c.split_k > 1 ? c.split_k * tiles * 2 : c.stream_k > 0 ? 3 : 0;
   cost.fixed = (tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +

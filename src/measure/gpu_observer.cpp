@@ -15,6 +15,11 @@ GpuObserver::GpuObserver(const std::string& uuid) {
   }
 }
 
+void GpuObserver::before() {
+  clock_mhz_ = temperature_c_ = {};
+  look();
+}
+
 void GpuObserver::look() {
   if (nvml_ == nullptr) return;
   const GpuReadings readings = nvml_->read();
@@ -31,10 +36,13 @@ void GpuObserver::Range::take(const std::optional<int>& value) {
   if (!value) return;
   low = std::min(low.value_or(*value), *value);
   high = std::max(high.value_or(*value), *value);
+  sum += *value;
+  ++count;
 }
 
 void GpuObserver::Range::report(nlohmann::json& metrics, const std::string& key,
                                 const std::string& note) const {
+  metrics[key] = count > 0 ? nlohmann::json(sum / count) : nlohmann::json();
   metrics[key + "_low"] = low ? nlohmann::json(*low) : nlohmann::json();
   metrics[key + "_high"] = high ? nlohmann::json(*high) : nlohmann::json();
   if (!low) metrics[key + "_note"] = note;

@@ -9,12 +9,12 @@
 
 namespace tilewright {
 
-// `clock_mhz_low`, `clock_mhz_high`, `temperature_c_low` and `temperature_c_high`; null, with a note, where
-// the device or its driver does not tell.
+// `clock_mhz` (the mean of the looks), `clock_mhz_low`, `clock_mhz_high` and the same of `temperature_c`;
+// null, with a note, where the device or its driver does not tell. A new stretch begins with before().
 class GpuObserver : public Observer {
  public:
   explicit GpuObserver(const std::string& uuid);
-  void before() override { look(); }
+  void before() override;
   void during() override { look(); }
   void after() override { look(); }
   void report(nlohmann::json& metrics) const override;
@@ -22,6 +22,8 @@ class GpuObserver : public Observer {
  private:
   struct Range {
     std::optional<int> low, high;
+    double sum = 0;
+    int count = 0;
     void take(const std::optional<int>& value);
     void report(nlohmann::json& metrics, const std::string& key, const std::string& note) const;
   };

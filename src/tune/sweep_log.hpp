@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <string>
 
 #include "measure/accuracy.hpp"
+#include "tune/line_log.hpp"
 #include "tune/objective.hpp"
 
 namespace tilewright {
@@ -48,15 +48,10 @@ class SweepLog {
   std::int64_t kept() const noexcept { return kept_; }  // turns read from an earlier run
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  void read(const nlohmann::json& run);
-  void take_in(const nlohmann::json& line, const nlohmann::json& run, int number);
+  void take_in(const nlohmann::json& line);
   void write(const nlohmann::json& line);
 
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<LineLog> file_;
   std::map<std::string, std::deque<Metrics>> turns_;
   std::map<std::string, std::string> failures_;
   std::map<std::string, Accuracy> passed_;

@@ -312,7 +312,7 @@ class WrongUse(Case):
         self.refused("multiply", says=("'multiply'",))
         self.refused("wisdom", "foo", says=("'foo'", "tilewright wisdom"))
         self.refused("wisdom", "export", "-o", "", says=("--output", "empty"))
-        for verb in ("analyze", "calibrate", "lu"):
+        for verb in ("calibrate", "lu"):
             self.refused(verb, "something", "--flag", says=(f"'{verb}'", "not built yet"))
         for verb in ("import", "merge", "diff"):
             self.refused("wisdom", verb, "/nowhere/x.jsonl", says=("/nowhere/x.jsonl",))

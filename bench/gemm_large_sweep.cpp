@@ -1,0 +1,127 @@
+// The command line of the sweep of large GEMM: one verb for each phase. What the phases do is in
+// gemm_large_sweep_compile.cpp and gemm_large_sweep_run.cpp.
+#include "gemm_large_sweep.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace tilewright::bench {
+namespace {
+
+CLI::App* add_verb(CLI::App& app, SweepFlags& f, const char* name, const char* does) {
+  CLI::App* verb = app.add_subcommand(name, does);
+  verb->add_option("--configs", f.configs, "the list of configs that `compile` writes")->required();
+  verb->add_option("--share", f.share, "the folder that holds kernel/ (src in a checkout)")
+      ->capture_default_str();
+  verb->add_option("--cache", f.cache, "a folder for compiled kernels")->required();
+  verb->add_option("--device", f.device, "number of the GPU")->capture_default_str();
+  return verb;
+}
+
+void add_compile(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb = add_verb(app, f, "compile", "chooses configs and compiles them into the cache");
+  verb->add_option_function<std::string>(
+          "--dtype", [&f](const std::string& text) { f.dtype = enum_from_string<DType>(text, "--dtype"); },
+          "f64, f32, c64 or c128")
+      ->default_str("f64");
+  verb->add_option("--op", f.op, "nn, nt, tn or tt")->capture_default_str();
+  verb->add_option("--n", f.n, "size of the square matrices")->capture_default_str();
+  verb->add_option("--count", f.count, "configs that do not spill")->capture_default_str();
+  verb->add_option("--seed", f.seed, "of the draws")->capture_default_str();
+  verb->add_option("--jobs", f.jobs, "compilations at a time; 0 = one for each core")->capture_default_str();
+  verb->add_option("--nvdisasm", f.nvdisasm, "the disassembler that instructions are counted with")
+      ->capture_default_str();
+  verb->add_option("--limits", f.limits, "of a device that is not here, as `limits` wrote them");
+  verb->callback([&f] { compile_sweep(f); });
+}
+
+void add_limits(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb = app.add_subcommand("limits", "writes what configs may ask of a device");
+  verb->add_option("--limits", f.limits, "the file")->required();
+  verb->add_option("--device", f.device, "number of the GPU")->capture_default_str();
+  verb->callback([&f] { write_limits(f); });
+}
+
+CLI::App* add_measuring(CLI::App& app, SweepFlags& f, LargeWindow& window, const char* name,
+                        const char* does) {
+  CLI::App* verb = add_verb(app, f, name, does);
+  verb->add_option("--json", f.json, "measurements, a line each")->required();
+  verb->add_option("--budget", f.budget_s, "seconds after which nothing new is begun");
+  verb->add_flag("--resume", f.resume, "go on where the file ended; another card or source is refused");
+  verb->add_option("--done", f.done, "files of other cards: what they have is left to them")->delimiter(',');
+  verb->add_option("--seconds", window.window_s, "between the meter's edges")->capture_default_str();
+  verb->add_option("--heat", window.heat_s, "seconds of load before")->capture_default_str();
+  verb->add_option("--edges", window.least_edges, "moves of the energy counter that a window needs")
+      ->capture_default_str();
+  verb->add_option("--sentinel-every", f.sentinel_every, "configs between two runs of cuBLAS")
+      ->capture_default_str();
+  return verb;
+}
+
+void add_screen(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb = add_measuring(app, f, f.window, "screen", "checks and measures every config once");
+  verb->add_option("--anchors", f.anchors, "configs of --done that are measured again, to check the join")
+      ->capture_default_str();
+  verb->callback([&f] { LargeSweep(f, f.window).screen(); });
+}
+
+void add_long(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb =
+      add_measuring(app, f, f.long_window, "long", "measures the hull and the best of a screening long");
+  verb->add_option("--best", f.best, "of the fastest and the most efficient in turn")->capture_default_str();
+  verb->add_option("--repeated", f.repeated, "configs that are repeated")->capture_default_str();
+  verb->add_option("--repeats", f.repeats, "measurements of each of those")->capture_default_str();
+  verb->callback([&f] { LargeSweep(f, f.long_window).measure_long(); });
+}
+
+void add_sizes(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb =
+      add_measuring(app, f, f.window, "sizes", "measures some configs of a screening at other sizes");
+  verb->add_option("--sizes", f.sizes, "of the square matrices")->delimiter(',')->capture_default_str();
+  verb->add_option("--count", f.size_count, "configs, the hull's best arc among them")->capture_default_str();
+  verb->callback([&f] { LargeSweep(f, f.window).measure_sizes(); });
+}
+
+void add_sample(CLI::App& app, SweepFlags& f) {
+  CLI::App* verb = add_verb(app, f, "sample", "launches a sample once each, for a profiler");
+  verb->add_option("--json", f.json, "the order of the launches, a line each")->required();
+  verb->add_option("--done", f.done, "the screening that the sample is taken from")
+      ->delimiter(',')
+      ->required();
+  verb->add_option("--count", f.sample_count, "configs, the hull's among them")->capture_default_str();
+  verb->callback([&f] { LargeSweep(f, f.window).sample(); });
+}
+
+int run(int argc, char** argv) {
+  SweepFlags flags;
+  flags.command = "bench_gemm_large_sweep";
+  for (int i = 1; i < argc; ++i) flags.command += std::string(" ") + argv[i];
+  CLI::App app("Time and energy of many configs of large GEMM on one GPU (docs/analyze.md).",
+               "bench_gemm_large_sweep");
+  app.footer(
+      "Example: bench_gemm_large_sweep compile --configs list.jsonl --cache kernels\n"
+      "         bench_gemm_large_sweep screen --configs list.jsonl --cache kernels --json sweep.jsonl "
+      "--budget 540\n"
+      "         tilewright analyze sweep.jsonl --html report.html");
+  app.require_subcommand(1);
+  add_limits(app, flags);
+  add_compile(app, flags);
+  add_screen(app, flags);
+  add_long(app, flags);
+  add_sizes(app, flags);
+  add_sample(app, flags);
+  CLI11_PARSE(app, argc, argv);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tilewright::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_gemm_large_sweep: %s\n", error.what());
+    return 1;
+  }
+}

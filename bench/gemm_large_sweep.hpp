@@ -1,0 +1,110 @@
+// The experiment of Anzt 2015 on one GPU: configs of large GEMM chosen and compiled beforehand, then each
+// screened for time and energy with cuBLAS as a sentinel between them, then the best of them measured long
+// and repeatedly, and a sample launched in a known order for a profiler. docs/analyze.md tells the method.
+#pragma once
+
+#include <chrono>
+#include <set>
+
+#include "gemm_large_device.hpp"
+#include "tune/line_log.hpp"
+#include "tune/sentinel.hpp"
+
+namespace tilewright::bench {
+
+struct SweepFlags {
+  std::string command;  // as typed
+  std::string configs;  // the list that `compile` writes and the others read
+  std::string json;     // measurements, or the order of `sample`
+  std::string share = "src", cache;
+  std::string limits;  // a file of them, to compile for a device that is not here
+  int device = 0;
+  DType dtype = DType::f64;
+  std::string op = "nn";
+  std::int64_t n = 4096;
+  std::size_t count = 800;         // of the list
+  std::size_t sample_count = 120;  // of the profiler's sample
+  unsigned seed = 2015;
+  unsigned jobs = 0;  // 0 = one per core
+  std::string nvdisasm = "nvdisasm";
+  LargeWindow window{.heat_s = 0.4, .window_s = 1.1, .least_edges = 6};  // of the screening
+  LargeWindow long_window{.heat_s = 3, .window_s = 30, .least_edges = 20};
+  double budget_s = 1e9;  // after which nothing new is begun
+  bool resume = false;
+  std::vector<std::string> done;  // files of other cards whose configs are not screened again
+  std::size_t anchors = 6;        // of those measured again, so that the join can be checked
+  std::size_t sentinel_every = 16;
+  std::size_t best = 20, repeated = 10, repeats = 10;
+  std::vector<std::int64_t> sizes = {1024, 2048, 3072, 6144, 8192};  // of `sizes`
+  std::size_t size_count = 8;                                        // configs of `sizes`
+};
+
+// A config of the list with what its compilation told.
+struct SweepEntry {
+  GemmLargeConfig config;
+  nlohmann::json instructions;  // of one warp and one k tile by kind; null where they were not counted
+};
+struct SweepList {
+  nlohmann::json head;
+  std::vector<SweepEntry> entries;  // in the order in which they are measured
+};
+GemmProblem sweep_problem(const SweepFlags& flags);
+// Throws Error(io) naming file and line.
+SweepList read_sweep_list(const std::string& path);
+// Writes what configs may ask of the device, for compiling elsewhere.
+void write_limits(const SweepFlags& flags);
+// Chooses, compiles and writes the list.
+void compile_sweep(const SweepFlags& flags);
+
+// Which configs the long measurements take, from rows of a screening: the corners of the hull and the best in
+// performance and efficiency in turn; those to be repeated are spread evenly over their performance.
+struct LongChoice {
+  std::vector<nlohmann::json> all, repeated;
+};
+LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best, std::size_t repeated);
+// `count` configs of the arc between the most efficient and the fastest, then at even ranks of performance.
+std::vector<nlohmann::json> choose_sizes(const std::vector<nlohmann::json>& rows, std::size_t count);
+// `count` configs at even ranks of performance, the hull's included.
+std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& rows, std::size_t count);
+
+class LargeSweep {
+ public:
+  // Loads run as `window` says.
+  LargeSweep(const SweepFlags& flags, const LargeWindow& window);
+  void screen();
+  void measure_long();
+  // Some configs at other sizes.
+  void measure_sizes();
+  void sample();
+
+ private:
+  void open_log();
+  void take_sentinels();
+  void look_idle();
+  void sentinel(const char* phase);
+  void measure(const GemmLargeConfig& config, const char* phase);
+  void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
+  LargeTrial load(const GemmLargeConfig& config) const;
+  void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
+  std::set<std::string> left_to_others() const;
+  std::vector<nlohmann::json> rows_with_others() const;
+  std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
+  bool late(std::size_t left) const;
+  void finish(const char* phase, std::size_t measured, std::size_t left) const;
+
+  SweepFlags flags_;
+  LargeWindow window_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  SweepList list_;
+  std::map<std::string, const SweepEntry*> entries_;  // by config
+  GemmProblem problem_;
+  GemmLargeShape shape_;
+  LargeDevice device_;
+  std::unique_ptr<LineLog> log_;
+  std::vector<nlohmann::json> rows_;  // of this file, kept and new
+  SentinelWatch watch_;
+  std::vector<std::string> card_notes_;  // of the last look at who else uses the card
+  std::size_t since_sentinel_ = 0;
+};
+
+}  // namespace tilewright::bench

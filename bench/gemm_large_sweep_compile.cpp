@@ -1,0 +1,211 @@
+// The list of a sweep: configs compiled into the cache on disk by all cores, those that spill left out with
+// the reason, instructions counted where there is a disassembler.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "core/env.hpp"
+#include "gemm_large_sweep.hpp"
+#include "gemm_large_sweep_choice.hpp"
+#include "kernel/sass.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+
+template <>
+struct FieldList<GpuLimits> {
+  using L = GpuLimits;
+  static constexpr auto value =
+      std::make_tuple(field("name", &L::name), field("compute_capability", &L::compute_capability),
+                      field("multiprocessors", &L::multiprocessors),
+                      field("shared_bytes_per_block", &L::shared_bytes_per_block),
+                      field("shared_bytes_per_multiprocessor", &L::shared_bytes_per_multiprocessor),
+                      field("shared_bytes_reserved", &L::shared_bytes_reserved),
+                      field("threads_per_block", &L::threads_per_block),
+                      field("threads_per_multiprocessor", &L::threads_per_multiprocessor),
+                      field("registers_per_multiprocessor", &L::registers_per_multiprocessor),
+                      field("l2_bytes", &L::l2_bytes), field("memory_bytes", &L::memory_bytes));
+};
+
+namespace bench {
+namespace {
+
+// More than are wanted, because some will spill.
+constexpr double reserve = 1.6;
+
+class ListCompiler {
+ public:
+  ListCompiler(const SweepFlags& flags, const GemmProblem& problem, int compute_capability)
+      : flags_(flags),
+        problem_(problem),
+        shape_(gemm_large_shape(problem)),
+        capability_(compute_capability),
+        compiler_(flags.share, flags.cache, Environment::read().nvrtc) {}
+
+  // A line for each of `configs`: the config with the compiler's report, or why it is refused.
+  std::vector<nlohmann::json> compile(const std::vector<GemmLargeConfig>& configs) {
+    std::vector<nlohmann::json> lines(configs.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < configs.size(); i = next++) {
+        lines[i] = one(configs[i]);
+        const std::size_t done = ++compiled_;
+        if (done % 50 == 0) std::printf("compile: %zu compiled\n", done);
+      }
+    };
+    const unsigned jobs = flags_.jobs > 0 ? flags_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < jobs; ++t) threads.emplace_back(work);
+    for (auto& thread : threads) thread.join();
+    std::fflush(stdout);
+    return lines;
+  }
+  std::string instructions_fault() const { return fault_; }
+  std::string compiler_version() const { return compiler_.nvrtc().version(); }
+
+ private:
+  nlohmann::json one(const GemmLargeConfig& config) {
+    nlohmann::json line{{"config", to_json(config)}};
+    try {
+      const JitBinary binary = compile_gemm_large(compiler_, shape_, config, problem_.dtype, capability_);
+      const StencilReport report = stencil_report(binary.log);
+      line["registers"] = report.registers;
+      if (const std::string fault = gemm_large_refusal(binary); !fault.empty())
+        line["refused"] = fault;
+      else
+        line["instructions_per_k_tile"] = instructions(config, binary);
+    } catch (const Error& error) {
+      line["refused"] = error.what();
+    }
+    return line;
+  }
+
+  // null where they cannot be counted.
+  nlohmann::json instructions(const GemmLargeConfig& c, const JitBinary& binary) {
+    const double products = double(c.warp_m) * c.warp_n * c.tile_k * (is_complex(problem_.dtype) ? 4 : 1) /
+                            gemm_large_products_at_once(c);
+    try {
+      const auto counts = sass_main_loop(parse_sass(disassemble(binary.code, flags_.nvdisasm)), products);
+      if (!counts.empty()) return to_json_object(counts);
+    } catch (const Error& error) {
+      const std::lock_guard lock(mutex_);
+      fault_ = error.what();
+    }
+    return nullptr;
+  }
+
+  const SweepFlags& flags_;
+  const GemmProblem& problem_;
+  GemmLargeShape shape_;
+  int capability_;
+  StencilCompiler compiler_;
+  std::mutex mutex_;
+  std::string fault_;
+  std::atomic<std::size_t> compiled_ = 0;
+};
+
+GpuLimits limits_for(const SweepFlags& flags) {
+  if (flags.limits.empty()) return Gpu::limits_of(flags.device);
+  std::ifstream file(flags.limits);
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object())
+    throw Error(ErrorCode::io, "--limits", fmt::format("--limits = '{}' cannot be read", flags.limits));
+  return from_json<GpuLimits>(json);
+}
+
+void write_list(const std::string& path, const std::vector<nlohmann::json>& lines) {
+  const std::string aside = path + ".new";
+  {
+    std::ofstream file(aside);
+    for (const auto& line : lines) file << line.dump() << '\n';
+    if (!file.flush()) throw Error(ErrorCode::io, "path", fmt::format("'{}' cannot be written", path));
+  }
+  std::filesystem::rename(aside, path);
+}
+
+}  // namespace
+
+GemmProblem sweep_problem(const SweepFlags& flags) {
+  return large_problem(flags.dtype, flags.n, flags.n, flags.n, flags.op);
+}
+
+void write_limits(const SweepFlags& flags) {
+  write_list(flags.limits, {to_json(Gpu::limits_of(flags.device))});
+}
+
+void compile_sweep(const SweepFlags& flags) {
+  const GpuLimits limits = limits_for(flags);
+  const GemmProblem problem = sweep_problem(flags);
+  const auto wanted = static_cast<std::size_t>(double(flags.count) * reserve);
+  SweepChoice choice = choose_sweep(problem, gemm_large_shape(problem), limits, wanted, flags.seed);
+  ListCompiler compiler(flags, problem, limits.compute_capability);
+  std::vector<nlohmann::json> good, refused;
+  std::vector<GemmLargeConfig> kept;
+  for (std::size_t next = 0; next < choice.configs.size() && good.size() < flags.count;) {
+    const std::size_t last = std::min(choice.configs.size(), next + flags.count - good.size());
+    const std::vector<GemmLargeConfig> part(choice.configs.begin() + static_cast<long>(next),
+                                            choice.configs.begin() + static_cast<long>(last));
+    const auto lines = compiler.compile(part);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      (lines[i].contains("refused") ? refused : good).push_back(lines[i]);
+      if (!lines[i].contains("refused")) kept.push_back(part[i]);
+    }
+    next = last;
+  }
+  // Neighbours in the space must not be neighbours in time, or drift would look like an axis.
+  std::shuffle(good.begin(), good.end(), std::mt19937(flags.seed));
+  const std::string missing = missing_values(choice.values, axis_values(kept));
+  nlohmann::json head{{"command", flags.command},
+                      {"configs",
+                       {{"problem", to_string(problem)},
+                        {"source_hash", current_source_hash("gemm")},
+                        {"compute_capability", limits.compute_capability},
+                        {"compiler", compiler.compiler_version()},
+                        {"seed", flags.seed},
+                        {"kept", good.size()},
+                        {"refused", refused.size()},
+                        {"missing_values", missing}}}};
+  if (!compiler.instructions_fault().empty())
+    head["configs"]["instructions_note"] = compiler.instructions_fault();
+  std::vector<nlohmann::json> lines{head};
+  lines.insert(lines.end(), good.begin(), good.end());
+  lines.insert(lines.end(), refused.begin(), refused.end());
+  write_list(flags.configs, lines);
+  std::printf("compile: %zu configs kept, %zu refused (most spill registers); values left out: %s\n",
+              good.size(), refused.size(), missing.empty() ? "none" : missing.c_str());
+  if (good.size() < flags.count)
+    std::printf("compile: %zu configs were wanted, and the space gave no more\n", flags.count);
+  if (!compiler.instructions_fault().empty())
+    std::printf("compile: instructions were not counted: %s\n", compiler.instructions_fault().c_str());
+}
+
+SweepList read_sweep_list(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, "--configs", fmt::format("--configs = '{}' cannot be read", path));
+  SweepList list;
+  int number = 0;
+  for (std::string text; std::getline(file, text);) {
+    ++number;
+    try {
+      const auto line = nlohmann::json::parse(text);
+      if (number == 1)
+        list.head = line.at("configs");
+      else if (!line.contains("refused"))
+        list.entries.push_back({from_json<GemmLargeConfig>(line.at("config")),
+                                line.value("instructions_per_k_tile", nlohmann::json())});
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::io, "--configs",
+                  fmt::format("--configs = '{}': line {} cannot be read ({})", path, number, error.what()));
+    }
+  }
+  if (list.entries.empty())
+    throw Error(ErrorCode::io, "--configs", fmt::format("--configs = '{}' lists no config", path));
+  return list;
+}
+
+}  // namespace bench
+}  // namespace tilewright

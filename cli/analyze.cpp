@@ -1,0 +1,125 @@
+// `tilewright analyze`: from recorded sweeps to one HTML report and JSON. What is computed is in
+// src/tune/analysis*; what is said of it in analyze_report.cpp.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "analyze_report.hpp"
+#include "json_lines.hpp"
+#include "progress.hpp"
+#include "tune/analysis_counters.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+struct AnalyzeFlags {
+  std::vector<std::string> sweeps;
+  std::string html, json, counters, order, problem;
+};
+
+constexpr std::int64_t progress_steps = 100;
+constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer stand beside it
+
+std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
+  std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps));
+  if (cases.empty())
+    throw Error(ErrorCode::invalid_argument, "sweep",
+                fmt::format("sweep = '{}' holds no measured config", flags.sweeps.front()));
+  return cases;
+}
+
+// The problem that was asked for, else the ones with enough configs; all where none has.
+std::vector<SweepCase> chosen_cases(const AnalyzeFlags& flags, const std::vector<SweepCase>& all) {
+  std::vector<SweepCase> chosen;
+  std::string known;
+  for (const SweepCase& one : all) {
+    known += (known.empty() ? "" : ", ") + one.problem;
+    if (flags.problem.empty() ? one.points.size() >= least_configs : one.problem == flags.problem)
+      chosen.push_back(one);
+  }
+  if (chosen.empty() && !flags.problem.empty())
+    throw Error(ErrorCode::invalid_argument, "--problem",
+                fmt::format("--problem = '{}' is not in the sweep, which has {}", flags.problem, known));
+  return chosen.empty() ? all : chosen;
+}
+
+void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
+  if (flags.counters.empty() != flags.order.empty())
+    throw Error(
+        ErrorCode::invalid_argument, flags.counters.empty() ? "--order" : "--counters",
+        "--counters and --order are given together: the profiler's CSV and the order of the launches");
+  if (flags.counters.empty()) return;
+  const auto profile = read_profile(flags.counters);
+  const auto order = read_launch_order(flags.order);
+  std::size_t joined = 0;
+  for (SweepCase& one : cases) joined += join_counters(one, profile, order);
+  if (joined == 0)
+    throw Error(ErrorCode::invalid_argument, "--order",
+                fmt::format("--order = '{}': none of its configs is in the sweep", flags.order));
+}
+
+void print_summary(std::FILE* to, const CaseAnalysis& a) {
+  std::size_t left_out = 0;
+  for (const auto& [reason, count] : a.sweep.excluded) left_out += count;
+  fmt::print(to, "{}: {} configs, {} with energy; {} left out or without energy\n", a.sweep.problem,
+             a.sweep.points.size(), a.points.size(), left_out);
+  for (const auto& [reason, count] : a.sweep.excluded) fmt::print(to, "  {} configs {}\n", count, reason);
+  for (const auto& [note, count] : a.sweep.notes) fmt::print(to, "  {} rows: {}\n", count, note);
+  for (const SweepJoin& join : a.sweep.joins)
+    if (join.time_factor != 1 || join.energy_factor != 1)
+      fmt::print(to, "  card {} joined by the sentinel: time x {:.4f}, energy x {:.4f}\n", join.uuid,
+                 join.time_factor, join.energy_factor);
+  if (!a.quadrants) return;
+  for (const auto& [name, i] :
+       {std::pair("fastest", a.quadrants->fastest), std::pair("most efficient", a.quadrants->frugal)})
+    fmt::print(to, "  {}: {:.1f} GFLOP/s, {:.2f} GFLOP/s/W\n", name, a.plane[i].x, a.plane[i].y);
+}
+
+void write_page(const std::string& path, const std::string& page) {
+  std::ofstream file(path, std::ios::binary);
+  if (!(file << page) || !file.flush())
+    throw Error(ErrorCode::invalid_argument, "--html", fmt::format("--html = '{}' cannot be written", path));
+}
+
+void run_analyze(const AnalyzeFlags& flags) {
+  if (flags.html.empty() && flags.json.empty())
+    throw Error(ErrorCode::invalid_argument, "--html",
+                "neither --html nor --json says where the analysis goes");
+  std::vector<SweepCase> all = all_cases(flags);
+  add_counters(flags, all);
+  JsonLines json(flags.json);
+  std::vector<CaseAnalysis> analyses;
+  for (SweepCase& one : chosen_cases(flags, all)) {
+    Progress progress("predictions of unseen configs", progress_steps);
+    analyses.push_back(analyse(std::move(one), [&](std::size_t done, std::size_t of) {
+      progress.show(static_cast<std::int64_t>(std::size_t(progress_steps) * done / of));
+    }));
+    progress.clear();
+    print_summary(json.people(), analyses.back());
+    for (const auto& line : to_json_lines(analyses.back())) json.write(line);
+  }
+  // Last, so that a missing gnuplot costs the drawings alone.
+  if (!flags.html.empty()) write_page(flags.html, analysis_page(analyses, all, flags.sweeps));
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app) {
+  auto flags = std::make_shared<AnalyzeFlags>();
+  CLI::App* verb = app.add_subcommand("analyze", "time, energy and their causes in a recorded sweep");
+  verb->add_option("SWEEP", flags->sweeps,
+                   "files of recorded sweeps; cards are joined through their sentinel")
+      ->required();
+  verb->add_option("--html", flags->html, "the report: one page with drawings (needs gnuplot)");
+  verb->add_option("--json", flags->json, "the same as JSON, one object a line; - is stdout");
+  verb->add_option("--problem", flags->problem, "only this one of the sweep's problems");
+  verb->add_option("--counters", flags->counters, "counters of Nsight Compute: ncu --csv --page raw");
+  verb->add_option("--order", flags->order, "the order in which their kernels were launched");
+  verb->footer("Example: tilewright analyze sweep.jsonl --html report.html --json report.jsonl");
+  verb->callback([flags] { run_analyze(*flags); });
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,129 @@
+// Reading CSV and joining by position.
+#include "tune/analysis_counters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+namespace tilewright {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::io, "--counters", fmt::format("--counters = '{}' {}", path, why));
+}
+
+// Cells of a line, each in quotes or not; quotes inside are doubled.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
+      cells.back() += line[++i];
+    else if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      cells.emplace_back();
+    else if (c != '\r')
+      cells.back() += c;
+  }
+  return cells;
+}
+
+// "1,234.5" as well.
+std::optional<double> number_in(std::string cell) {
+  std::erase(cell, ',');
+  if (cell.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  return *end == '\0' ? std::optional(value) : std::nullopt;
+}
+
+// "(128, 1, 1)" -> 128.
+long long volume_in(const std::string& cell) {
+  long long product = 1;
+  for (std::size_t at = cell.find_first_of("0123456789"); at != std::string::npos;
+       at = cell.find_first_of("0123456789", at)) {
+    char* end = nullptr;
+    product *= std::strtoll(cell.c_str() + at, &end, 10);
+    at = static_cast<std::size_t>(end - cell.c_str());
+  }
+  return product;
+}
+
+ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vector<std::string>& cells) {
+  ProfiledLaunch launch;
+  for (std::size_t i = 0; i < names.size() && i < cells.size(); ++i) {
+    if (names[i] == "Grid Size") launch.blocks = volume_in(cells[i]);
+    if (names[i] == "Block Size") launch.threads = volume_in(cells[i]);
+    if (names[i].find("__") == std::string::npos) continue;  // counters have unit__name; the rest is the case
+    if (const auto value = number_in(cells[i])) launch.counters[names[i]] = *value;
+  }
+  return launch;
+}
+
+}  // namespace
+
+std::vector<ProfiledLaunch> read_profile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) refuse(path, "cannot be read");
+  std::vector<std::string> names;
+  std::vector<ProfiledLaunch> launches;
+  for (std::string line; std::getline(file, line);) {
+    if (names.empty() && !line.starts_with("\"ID\"") && !line.starts_with("ID,"))
+      continue;  // the profiler's own messages
+    const auto cells = cells_of(line);
+    if (names.empty())
+      names = cells;
+    else if (number_in(cells.front()))  // the line of units has no ID
+      launches.push_back(launch_in(names, cells));
+  }
+  if (names.empty()) refuse(path, "is no CSV of ncu: no line begins with \"ID\"");
+  if (std::find(names.begin(), names.end(), "Metric Name") != names.end())
+    refuse(path, "lists details: print it with --page raw");
+  if (launches.empty()) refuse(path, "lists no kernel");
+  return launches;
+}
+
+std::vector<OrderedLaunch> read_launch_order(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, "--order", fmt::format("--order = '{}' cannot be read", path));
+  std::vector<OrderedLaunch> order;
+  for (std::string text; std::getline(file, text);) {
+    const auto line = nlohmann::json::parse(text, nullptr, false);
+    if (!line.is_object())
+      throw Error(ErrorCode::io, "--order",
+                  fmt::format("--order = '{}' holds '{}'", path, text.substr(0, 40)));
+    if (line.contains("order"))
+      order.push_back(
+          {line.at("config"), line.at("blocks").get<long long>(), line.at("threads").get<long long>()});
+  }
+  return order;
+}
+
+std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
+                          const std::vector<OrderedLaunch>& order) {
+  if (profile.size() != order.size())
+    throw Error(ErrorCode::invalid_argument, "--counters",
+                fmt::format("--counters lists {} kernels and --order {} launches: they are not of one run "
+                            "(was ncu told to take the kernels of the sample only?)",
+                            profile.size(), order.size()));
+  std::size_t joined = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (profile[i].blocks != order[i].blocks || profile[i].threads != order[i].threads)
+      throw Error(ErrorCode::invalid_argument, "--counters",
+                  fmt::format("--counters: kernel {} has {} blocks of {} threads, and --order says {} of {}",
+                              i, profile[i].blocks, profile[i].threads, order[i].blocks, order[i].threads));
+    for (SweepPoint& point : one.points) {
+      if (point.config != order[i].config) continue;
+      for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;
+      ++joined;
+    }
+  }
+  return joined;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,35 @@
+// Counters of a profiler beside the points of a sweep: Nsight Compute's raw page as CSV, joined by the order
+// in which the sweep's program launched its sample, and by nothing that a profiler may rename. Grids and
+// blocks of both must agree.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tune/analysis_data.hpp"
+
+namespace tilewright {
+
+// A kernel as the profiler lists it.
+struct ProfiledLaunch {
+  long long blocks = 0, threads = 0;
+  std::map<std::string, double> counters;
+};
+// What `ncu --csv --page raw` prints. Throws Error(io) naming the file where it is something else.
+std::vector<ProfiledLaunch> read_profile(const std::string& path);
+
+struct OrderedLaunch {
+  nlohmann::json config;
+  long long blocks = 0, threads = 0;
+};
+// What `bench_gemm_large_sweep sample` writes.
+std::vector<OrderedLaunch> read_launch_order(const std::string& path);
+
+// Adds "counters.<name>" to the metrics of the points that were launched; how many those are. Throws
+// Error(invalid_argument) where the two lists cannot be of the same run.
+std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
+                          const std::vector<OrderedLaunch>& order);
+
+}  // namespace tilewright

@@ -1,0 +1,82 @@
+// Opening, reading back and appending.
+#include "tune/line_log.hpp"
+
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+namespace fs = std::filesystem;
+
+LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(path), rules_(rules) {
+  file_.reset(std::fopen(path.c_str(), "a"));
+  if (!file_) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
+  if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) != 0)
+    fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
+  if (fs::file_size(path) > 0) refuse_foreign();
+  if (rules_.resume) {
+    drop_torn_line();
+    read();
+  } else if (fs::file_size(path) > 0) {
+    // Whoever forgot to resume finds the earlier measurements beside the new ones.
+    fs::copy_file(path, path + ".before", fs::copy_options::overwrite_existing);
+    fs::resize_file(path, 0);
+  }
+}
+
+void LineLog::fail(const std::string& what) const {
+  throw Error(ErrorCode::io, rules_.argument, fmt::format("{} = '{}' {}", rules_.argument, path_, what));
+}
+
+// A log begins with what its run was asked for; any other file is somebody's and stays as it is.
+void LineLog::refuse_foreign() const {
+  const std::string opening = fmt::format("{{\"{}\"", rules_.opening);
+  std::string first;
+  std::ifstream file(path_);
+  std::getline(file, first);
+  if (!first.starts_with(opening) &&
+      !opening.starts_with(first))  // the latter: a run that ended in its first word
+    throw Error(ErrorCode::invalid_argument, "--" + rules_.argument,
+                fmt::format("--{} = '{}' exists and is no sweep log", rules_.argument, path_));
+}
+
+// Cuts a line off that was being written when the run ended.
+void LineLog::drop_torn_line() const {
+  std::ifstream file(path_, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t last = text.rfind('\n');
+  fs::resize_file(path_, last == std::string::npos ? 0 : last + 1);
+}
+
+void LineLog::read() {
+  std::ifstream file(path_);
+  for (std::string text; std::getline(file, text);) {
+    auto line = nlohmann::json::parse(text, nullptr, false);
+    if (!line.is_object()) fail(fmt::format("is no sweep: line {} cannot be read", kept_.size() + 1));
+    kept_.push_back(std::move(line));
+  }
+}
+
+void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::json& now) const {
+  for (const auto& item : now.items())
+    if (const auto was = before.value(item.key(), nlohmann::json()); was != item.value())
+      throw Error(ErrorCode::invalid_argument, "--resume",
+                  fmt::format("--resume: '{}' was begun with {} = {}, and now it is {}", path_, item.key(),
+                              was.dump(), item.value().dump()));
+}
+
+void LineLog::write(const nlohmann::json& line) {
+  const std::string text = line.dump() + '\n';
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
+    fail(fmt::format("cannot be written: {}", std::strerror(errno)));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,49 @@
+// A file of JSON lines that one run appends to, each line flushed as it is written, so that a killed run
+// loses the line in hand and nothing else. It knows neither what the lines mean nor which run may go on; its
+// users (sweep_log.hpp, the energy sweep's program) say that.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct LineLogRules {
+  std::string argument = "sweep";  // by which errors name the file
+  std::string opening;             // the key that the first line of such a file has; others are left alone
+  bool resume = false;             // read what is there; otherwise begin anew and keep it as `path`.before
+};
+
+class LineLog {
+ public:
+  // Throws Error(io) where the file cannot be written or another run writes it, Error(invalid_argument) for a
+  // file that is no such log. With `resume` a last line that was cut off is dropped.
+  LineLog(const std::string& path, const LineLogRules& rules);
+
+  // The lines of an earlier run; empty for a new log.
+  const std::vector<nlohmann::json>& kept() const noexcept { return kept_; }
+  // Throws Error(io) when the line cannot be written.
+  void write(const nlohmann::json& line);
+
+  // Throws Error(invalid_argument) naming the first item of `now` that differs from `before`.
+  void refuse_other_run(const nlohmann::json& before, const nlohmann::json& now) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  void refuse_foreign() const;
+  void drop_torn_line() const;
+  void read();
+
+  std::string path_;
+  LineLogRules rules_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::vector<nlohmann::json> kept_;
+};
+
+}  // namespace tilewright
