@@ -84,7 +84,7 @@ class LargeSweep {
   void sentinel(const char* phase);
   void measure(const GemmLargeConfig& config, const char* phase);
   void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
-  LargeTrial load(const GemmLargeConfig& config) const;
+  LargeTrial load_kernel(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;
   std::vector<nlohmann::json> rows_with_others() const;

@@ -153,7 +153,7 @@ void LargeSweep::sentinel(const char* phase) {
   log_->write(row);
 }
 
-LargeTrial LargeSweep::load(const GemmLargeConfig& config) const {
+LargeTrial LargeSweep::load_kernel(const GemmLargeConfig& config) const {
   LargeTrial trial;
   trial.config = config;
   try {
@@ -211,13 +211,20 @@ void LargeSweep::add_levels(nlohmann::json& row, const LargeTrial& trial) const 
 void LargeSweep::measure(const GemmLargeConfig& config, const char* phase) {
   if (since_sentinel_ == 0 || since_sentinel_ >= flags_.sentinel_every) sentinel(phase);
   ++since_sentinel_;
-  LargeTrial trial = load(config);
+  LargeTrial trial = load_kernel(config);
   if (trial.fault.empty()) device_.check(problem_, trial);
+  LargeLoad load;
+  if (trial.fault.empty()) try {
+      load = device_.steady(device_.ours(problem_, trial), window_);
+    } catch (const Error& error) {
+      trial.fault = error.what();
+    }
   if (!trial.fault.empty()) {
     refuse(config, phase, trial.fault);
+    // A kernel that broke the context ends the run here, or all that follow would be blamed with it.
+    device_.gpu().synchronize();
     return;
   }
-  const LargeLoad load = device_.steady(device_.ours(problem_, trial), window_);
   auto row = device_.row(problem_, "tilewright", &trial, phase);
   add_times(row, problem_, load.seconds);
   add_energy(row, problem_, load);
@@ -326,7 +333,7 @@ void LargeSweep::sample() {
   order.write({{"command", flags_.command}, {"device_uuid", device_.gpu().limits().uuid}});
   std::size_t launched = 0;
   for (const auto& config : choose_sample(rows_with_others(), flags_.sample_count)) {
-    const LargeTrial trial = load(from_json<GemmLargeConfig>(config));
+    const LargeTrial trial = load_kernel(from_json<GemmLargeConfig>(config));
     if (!trial.fault.empty()) continue;
     const GpuLaunch launch = trial.kernel->needs(problem_).launch;
     order.write(

@@ -20,7 +20,12 @@ class GpuSteadyLoad {
       queue();
     }
   }
-  ~GpuSteadyLoad() { stream_.synchronize(); }
+  ~GpuSteadyLoad() {
+    try {
+      stream_.synchronize();
+    } catch (...) {  // a launch that failed; whoever waits for the device next is told
+    }
+  }
   GpuSteadyLoad(const GpuSteadyLoad&) = delete;
   GpuSteadyLoad& operator=(const GpuSteadyLoad&) = delete;
 
