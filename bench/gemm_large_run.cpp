@@ -38,6 +38,7 @@ LargeBench::LargeBench(const LargeFlags& flags)
       stop_(gpu_),
       nvml_(gpu_.limits().uuid),
       workspace_(gpu_),
+      arena_(gpu_, 1 << 20),
       json_(flags.json, std::ios::app) {
   blas_.set_stream(stream_.get());
   write({{"command", flags.command}, {"device", gpu_.limits().name}, {"device_uuid", gpu_.limits().uuid}});
@@ -69,7 +70,7 @@ std::vector<LargeTrial> LargeBench::compile(const GemmLargeShape& shape, DType d
         binaries[i] =
             compile_gemm_large(compiler_, shape, configs[i], dtype, gpu_.limits().compute_capability);
         trials[i].report = stencil_report(binaries[i].log);
-        trials[i].fault = gemm_large_refusal(binaries[i]);
+        trials[i].fault = gemm_large_refusal(binaries[i], configs[i], gpu_.limits());
       } catch (const std::exception& error) {
         trials[i].fault = error.what();
       }
@@ -98,20 +99,12 @@ std::vector<LargeTrial> LargeBench::compile(const GemmLargeShape& shape, DType d
 }
 
 void LargeBench::prepare(const GemmProblem& p) {
-  const auto bytes =
-      static_cast<std::size_t>(std::max({p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n})) *
-      size_bytes(p.dtype);
-  if (!pool_ || pool_->bytes_each() < bytes) {
-    pool_.reset();
-    pool_ = std::make_unique<LargeOperandPool>(gpu_, bytes);
-    filled_.reset();
-  }
-  if (filled_ != p.dtype) pool_->fill(p.dtype);
-  filled_ = p.dtype;
+  arena_.reserve(gpu_operand_bytes(p));
+  arena_.fill(p.dtype);
 }
 
 std::function<void()> LargeBench::ours(const GemmProblem& p, const LargeTrial& trial) {
-  GemmLargeOperands o = pool_->operands();
+  GemmLargeOperands o{arena_.a(), arena_.b(), arena_.c()};
   workspace_.provide(*trial.kernel, p, o);
   return [this, p, o, kernel = trial.kernel.get()]() mutable {
     dispatch(p.dtype, [&]<class T>() {
@@ -124,12 +117,10 @@ std::function<void()> LargeBench::ours(const GemmProblem& p, const LargeTrial& t
 }
 
 std::function<void()> LargeBench::cublas(const GemmProblem& p) {
-  const GemmLargeOperands o = pool_->operands();
-  return [this, p, o] {
+  return [this, p] {
     dispatch(p.dtype, [&]<class T>() {
       const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      blas_.gemm({p.dtype, p.op_a, p.op_b, int(p.m), int(p.n), int(p.k), &alpha, o.a, int(p.lda), 0, o.b,
-                  int(p.ldb), 0, &beta, o.c, int(p.ldc), 0, 1});
+      blas_.multiply(p, {arena_.a(), arena_.b(), arena_.c(), &alpha, &beta});
     });
   };
 }
@@ -143,23 +134,31 @@ double LargeBench::time(const std::function<void()>& launch, int count) {
   return stop_.seconds_since(start_) / count;
 }
 
+// A small problem with edges through `kernel`, every element.
+GpuCheckResult LargeBench::check_small(const GpuCheck& check, const GemmLargeKernel& kernel) {
+  return check.check([&](const Operands& o) {
+    GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, o.beta};
+    workspace_.provide(kernel, check.problem(), operands);
+    kernel.launch(check.problem(), operands, nullptr);
+  });
+}
+
 void LargeBench::check(const GemmProblem& p, std::vector<LargeTrial>& trials) {
+  const GpuSample sample(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1);
   for (LargeTrial& trial : trials) {
-    LargeCheck small, large;
     try {
-      LargeChecker checker(gpu_, workspace_, edge_case(p, trial.kernel->shape(), trial.config), 5);
-      small = checker.check(*trial.kernel);
-      if (small.fault.empty()) {
-        pool_->poison();
-        ours(p, trial)();
-        gpu_.synchronize();
-        large = pool_->sample(p);
+      const GpuCheckResult small = check_small(
+          GpuCheck(gpu_, gemm_large_edges(p, trial.kernel->shape(), trial.config)), *trial.kernel);
+      trial.error = small.error;
+      trial.fault = small.fault;
+      if (trial.fault.empty()) {
+        const Accuracy large = sample.check(ours(p, trial));
+        trial.error = std::max(trial.error, large.error);
+        if (!large.passed()) trial.fault = fmt::format("error {:.3g} times its bound", large.error);
       }
     } catch (const Error& error) {
-      large.fault = error.what();
+      trial.fault = error.what();
     }
-    trial.error = std::max(small.error, large.error);
-    trial.fault = small.fault.empty() ? large.fault : small.fault;
     if (!trial.fault.empty())
       std::printf("WRONG %s | %s: %s\n", to_string(p).c_str(), describe(trial.config).c_str(),
                   trial.fault.c_str());

@@ -16,6 +16,10 @@
 #include "device/nvml.hpp"
 #include "gemm_large_check.hpp"
 #include "measure/estimate.hpp"
+#include "measure/gpu_ring.hpp"
+#include "measure/gpu_sample.hpp"
+#include "tune/gpu_check.hpp"
+#include "tune/gpu_family_large.hpp"
 
 namespace tilewright::bench {
 
@@ -75,6 +79,7 @@ class LargeBench {
   // Kernels of `configs` for a shape, compiled on all cores, refused where the compiler spilled.
   std::vector<LargeTrial> compile(const GemmLargeShape& shape, DType dtype,
                                   const std::vector<GemmLargeConfig>& configs);
+  GpuCheckResult check_small(const GpuCheck& check, const GemmLargeKernel& kernel);
   // Drops trials that are wrong: on a small problem with edges, and at sampled elements of `problem`.
   void check(const GemmProblem& problem, std::vector<LargeTrial>& trials);
   // One or two launches of each, the fastest first.
@@ -103,9 +108,8 @@ class LargeBench {
   GpuStream stream_;
   GpuEvent start_, stop_;
   Nvml nvml_;
-  LargeWorkspace workspace_;
-  std::unique_ptr<LargeOperandPool> pool_;
-  std::optional<DType> filled_;
+  GemmLargeScratch workspace_;
+  GpuArena arena_;
   std::map<std::string, LargeTrial> compiled_;
   std::ofstream json_;
 };

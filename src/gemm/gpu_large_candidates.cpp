@@ -1,7 +1,6 @@
 // Large products of operands on a GPU: our stencil and the vendor's library, as two candidates of one list.
 // Wisdom holds what each of them took; between the two it alone decides.
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "device/gpu_workspace.hpp"
@@ -136,18 +135,8 @@ class BlasRunner : public GpuRunner {
   void run(const Operands& o) const override {
     refuse_values(o);
     check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
-    const GemmProblem& p = problem_;
-    GpuBlas::Batch batch{p.dtype,    p.op_a, p.op_b,     int(p.m),   int(p.n),   int(p.k),
-                         o.alpha,    o.a,    int(p.lda), p.stride_a, o.b,        int(p.ldb),
-                         p.stride_b, o.beta, o.c,        int(p.ldc), p.stride_c, int(p.batch_count)};
     const Gpu::Current current(machine_->gpu());
-    const GpuMachine::Blas::Use library = blas_->on(stream_of(o));
-    if (p.layout == Layout::pointer)
-      library->gemm_pointers(batch);
-    else if (p.layout == Layout::strided)
-      library->gemm_strided(batch);
-    else
-      library->gemm(batch);
+    blas_->on(stream_of(o))->multiply(problem_, o);
   }
 
   std::string device() const override { return machine_->gpu().limits().name; }
@@ -223,13 +212,8 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
 
 std::string cublas_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
-  const GemmProblem& p = r.problem;
-  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
-    return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
-  if (auto reason = why_no_product(p); !reason.empty()) return reason;
-  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
-  if (largest > std::numeric_limits<int>::max())
-    return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
+  if (auto reason = why_no_product(r.problem); !reason.empty()) return reason;
+  if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return why_no_blas();
 }
