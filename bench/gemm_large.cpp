@@ -315,7 +315,7 @@ void LargeBench::energy_case(const GemmProblem& p) {
   screen(p, trials);
   if (trials.size() > 4) trials.resize(4);
   const auto measure = [&](const char* impl, const LargeTrial* trial, double seconds) {
-    const EnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), seconds);
+    const GpuEnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), seconds);
     auto line = row(p, impl, trial, "energy");
     double efficiency = 0;
     if (w.fault.empty()) {
@@ -395,7 +395,7 @@ void LargeBench::run_sweep() {
   std::erase_if(configs, [&](const GemmLargeConfig& c) { return known.count(to_json(c).dump()) != 0; });
   std::printf("sweep: %zu configs, %zu measured before\n", configs.size(), known.size());
   const auto record = [&](const char* impl, const LargeTrial* trial) {
-    const EnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), flags_.screen_seconds);
+    const GpuEnergyWindow w = energy(trial == nullptr ? cublas(p) : ours(p, *trial), flags_.screen_seconds);
     auto line = row(p, impl, trial, "sweep");
     if (w.fault.empty()) {
       add_times(line, p, {w.seconds / w.launches});

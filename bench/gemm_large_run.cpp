@@ -178,79 +178,9 @@ void LargeBench::screen(const GemmProblem& p, std::vector<LargeTrial>& trials) {
                    [](const LargeTrial& x, const LargeTrial& y) { return x.seconds < y.seconds; });
 }
 
-namespace {
-
-// A load without pauses: one batch of launches is always queued behind the one that runs, so that the device
-// does not wait while the host reads its meters.
-class SteadyLoad {
- public:
-  SteadyLoad(const Gpu& gpu, const GpuStream& stream, const std::function<void()>& launch, int count)
-      : stream_(stream), launch_(launch), count_(count), ends_{GpuEvent(gpu), GpuEvent(gpu)} {
-    queue();
-    queue();
-  }
-  ~SteadyLoad() { stream_.synchronize(); }
-
-  // Waits for the older batch and queues another; launches that have finished so far.
-  double step() {
-    ends_[queued_ % 2].synchronize();
-    queue();
-    return double(queued_ - 2) * count_;
-  }
-
- private:
-  void queue() {
-    for (int i = 0; i < count_; ++i) launch_();
-    ends_[queued_++ % 2].record(stream_.get());
-  }
-
-  const GpuStream& stream_;
-  const std::function<void()>& launch_;
-  int count_;
-  std::size_t queued_ = 0;
-  GpuEvent ends_[2];
-};
-
-}  // namespace
-
-EnergyWindow LargeBench::energy(const std::function<void()>& launch, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  };
-  EnergyWindow window;
-  std::optional<double> last = nvml_.energy_j(), first_j;
-  if (!last) {
-    window.fault = "the device reports no energy";
-    return window;
-  }
-  // Batches of 10 ms: the work done at an edge of the meter is known to one of them.
-  const int count = std::clamp(static_cast<int>(0.01 / time(launch, 2)), 1, 256);
-  SteadyLoad load(gpu_, stream_, launch, count);
-  const auto begin = Clock::now();
-  const double heat = std::min(1.0, seconds / 4);
-  Clock::time_point first = begin;
-  double launches_before = 0;
-  while (since(begin) < 3 * seconds + 2) {
-    const double launches = load.step();
-    const auto now_j = nvml_.energy_j();
-    if (!now_j || *now_j == *last) continue;
-    last = now_j;
-    if (since(begin) < heat) continue;
-    if (!first_j) {
-      first_j = now_j;
-      first = Clock::now();
-      launches_before = launches;
-    } else if (since(first) >= seconds) {
-      window.seconds = since(first);
-      window.joules = *now_j - *first_j;
-      window.launches = launches - launches_before;
-      window.end = nvml_.read();
-      return window;
-    }
-  }
-  window.fault = "the meter did not move often enough";
-  return window;
+GpuEnergyWindow LargeBench::energy(const std::function<void()>& launch, double seconds) {
+  return gpu_energy_window(
+      gpu_, stream_, [&] { return nvml_.energy_j(); }, launch, time(launch, 2), seconds);
 }
 
 nlohmann::json LargeBench::metrics(const GemmProblem& p, const LargeTrial* trial) {

@@ -16,6 +16,7 @@
 #include "device/nvml.hpp"
 #include "gemm_large_check.hpp"
 #include "measure/estimate.hpp"
+#include "measure/gpu_energy.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 #include "tune/gpu_check.hpp"
@@ -52,13 +53,6 @@ struct LargeTrial {
   std::string name;  // of a step of the ladder
 };
 
-// Energy of a steady load between two edges of the meter.
-struct EnergyWindow {
-  double seconds = 0, joules = 0, launches = 0;
-  GpuReadings end;
-  std::string fault;
-};
-
 class LargeBench {
  public:
   explicit LargeBench(const LargeFlags& flags);
@@ -90,7 +84,7 @@ class LargeBench {
   std::function<void()> cublas(const GemmProblem& problem);
   // Seconds of one of `count` launches in a row.
   double time(const std::function<void()>& launch, int count);
-  EnergyWindow energy(const std::function<void()>& launch, double seconds);
+  GpuEnergyWindow energy(const std::function<void()>& launch, double seconds);
 
   nlohmann::json row(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
                      const char* phase);

@@ -109,6 +109,25 @@ class LargeRunner : public GpuRunner {
         kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
         kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
   }
+  nlohmann::json metrics() const override {
+    const GemmLargeKernel& kernel = kernels_.kernel();
+    const GpuLimits& limits = machine_->gpu().limits();
+    const GemmLargeCost cost = gemm_large_cost(problem_, kernel.shape(), kernel.config(), limits);
+    return {{"registers", kernel.function().registers()},
+            {"spilled_bytes", kernel.function().local_bytes()},
+            {"shared_bytes", kernel.shared_bytes()},
+            {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor()},
+            {"occupancy", double(kernel.blocks_per_multiprocessor()) * gemm_large_threads(kernel.config()) /
+                              limits.threads_per_multiprocessor},
+            {"workspace_bytes", kernel.needs(problem_).workspace_bytes},
+            {"predicted_cycles",
+             {{"multiply", cost.multiply},
+              {"issue", cost.issue},
+              {"shared", cost.shared},
+              {"l2", cost.l2},
+              {"memory", cost.memory},
+              {"fixed", cost.fixed}}}};
+  }
   std::string prediction() const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const double cycles =
