@@ -170,7 +170,9 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--candidate", flags.candidate,
                   "ours: only this candidate; of gemm also stencil, ours alone");
   verb.add_option("--config", flags.config, "ours: JSON fields over the default config");
-  verb.add_option("--objective", flags.objective, "time (others are not built yet)")->capture_default_str();
+  verb.add_option("--objective", flags.objective,
+                  "ours: whose wisdom serves: time, energy, edp, alpha=0.7 or energy_within=5%")
+      ->capture_default_str();
   verb.add_option("--target", flags.target, "auto, cpu; of gemm_small and gemm gpu (default: the family's)");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();

@@ -56,7 +56,8 @@ class GpuRun {
       : m_(machine), case_(bench_case), operands_(machine.arena, bench_case) {
     result_.bench_case = bench_case;
     add_ours("tilewright", m_.context);
-    if (case_.options.config.empty() && (case_.options.candidate.empty() || is_large()))
+    if (case_.options.config.empty() &&
+        (case_.options.candidate.empty() || (is_large() && case_.options.candidate == "gemm")))
       add_ours("tilewright_default", m_.without_wisdom);
     add_configs();
     add_peers();

@@ -180,15 +180,28 @@ std::string why_no_blas() { return GpuBlas::is_there() ? "" : "cuBLAS was not fo
 // What wisdom holds of one of the two for this very problem or one near it.
 std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
   std::optional<WisdomAnswer> found;
-  const Wisdom* wisdom = r.context.wisdom();
-  if (wisdom == nullptr) return found;
+  if (r.context.wisdom() == nullptr) return found;
   const std::string device = r.context.gpus->open(r.options.device)->gpu().limits().name;
-  wisdom->offer({family, architecture_of_all(family), r.problem, to_string(r.options.objective), device},
-                [&](const WisdomAnswer& answer) {
-                  found = answer;
-                  return true;
-                });
+  offer_wisdom(r, family, device, [&](const WisdomAnswer& answer) {
+    found = answer;
+    return true;
+  });
   return found;
+}
+
+std::string cost_text(const RecordedTime& recorded) {
+  return recorded.energy_j ? fmt::format("{:.4g} s and {:.4g} J", recorded.seconds, *recorded.energy_j)
+                           : fmt::format("{:.4g} s", recorded.seconds);
+}
+
+// Whether the first costs less by the call's objective, or by time where not both were searched for that.
+bool costs_less(const PlanRequest& r, const RecordedTime& x, const RecordedTime& y) {
+  const TuneObjective objective = objective_of(r.options);
+  const bool comparable = x.objective == objective.text() && y.objective == objective.text();
+  if (!comparable || !objective.needs_energy() || !x.energy_j || !y.energy_j) return x.seconds < y.seconds;
+  const Metrics both[] = {{x.seconds, x.energy_j}, {y.seconds, y.energy_j}};
+  const std::vector<double> costs = objective.costs(both, both[1]);
+  return costs[0] < costs[1];
 }
 
 // Why the vendor's library goes first though the stencil could serve; "" where it does not.
@@ -199,9 +212,9 @@ std::string why_vendor_first(const PlanRequest& r) {
   if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
   const auto theirs = recorded(r, vendor);
   const bool comparable = theirs && theirs->match == ours->match;
-  if (comparable && theirs->recorded.seconds < ours->recorded.seconds)
-    return fmt::format("cuBLAS took {:.4g} s where it took {:.4g} s ({}, {})", theirs->recorded.seconds,
-                       ours->recorded.seconds, to_string(theirs->match), theirs->source);
+  if (comparable && costs_less(r, theirs->recorded, ours->recorded))
+    return fmt::format("cuBLAS took {} where it took {} ({}, {})", cost_text(theirs->recorded),
+                       cost_text(ours->recorded), to_string(theirs->match), theirs->source);
   return "";
 }
 
@@ -242,7 +255,10 @@ void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
   const auto known = recorded(r, vendor);
   plan.match = known ? known->match : WisdomMatch::none;
   plan.config_source = known ? known->source : "no record";
-  if (known) plan.recorded = known->recorded;
+  if (!known) return;
+  plan.recorded = known->recorded;
+  if (known->recorded.objective != objective_of(r.options).text())
+    notice_match(r, known->match, known->source, known->recorded, plan);
 }
 
 }  // namespace tilewright

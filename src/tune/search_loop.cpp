@@ -145,7 +145,8 @@ class SearchLoop : public Evaluator {
     look(i, "screen", turn_s_);
     ++outcome_.measured;
     const Metrics& metrics = seen_[i].back();
-    const bool faster = options_.objective.goal() == Goal::energy_within && metrics.seconds < anchor_.seconds;
+    const bool faster =
+        options_.objective.goal() == Objective::energy_within && metrics.seconds < anchor_.seconds;
     if (outcome_.measured == 1 || faster) anchor_ = metrics;
     return options_.objective.cost(metrics, anchor_);
   }

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "core/objective.hpp"
 #include "core/problem.hpp"
 #include "device/energy_meter.hpp"
 #include "measure/accuracy.hpp"
 #include "measure/estimate.hpp"
 #include "measure/observer.hpp"
-#include "tune/objective.hpp"
 #include "tune/sweep_log.hpp"
 #include "tune/turn_timer.hpp"
 

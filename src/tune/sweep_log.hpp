@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
+#include "core/objective.hpp"
 #include "measure/accuracy.hpp"
-#include "tune/objective.hpp"
 
 namespace tilewright {
 
