@@ -27,7 +27,10 @@ GemmOptions to_options(const tilewright_options* options) {
   GemmOptions result;
   if (options == nullptr) return result;
   result.target = to_enum<Target>("target", options->target, TILEWRIGHT_TARGET_HYBRID);
-  result.objective = to_enum<Objective>("objective", options->objective, TILEWRIGHT_OBJECTIVE_EDP);
+  result.objective = to_enum<Objective>("objective", options->objective, TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN);
+  // All zeros is the default, so that of the goals without a weight, and of energy_within, 0 stands for none.
+  if (options->objective_weight != 0 || result.objective == Objective::alpha)
+    result.objective_weight = options->objective_weight;
   result.threads = options->threads;
   result.checked = options->checked != 0;
   result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);

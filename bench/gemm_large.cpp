@@ -126,11 +126,11 @@ void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right,
   for (const auto& config : gemm_large_promising(one.problem, shape, gpu_.limits(), 4))
     configs.push_back(config);
   auto trials = device_.compile(shape, dtype, configs);
-  LargeChecker checker(gpu_, device_.workspace(), one, seed);
+  const GpuCheck checker(gpu_, one.problem, one.offset, seed);
   for (const LargeTrial& trial : trials) {
-    LargeCheck result;
+    GpuCheckResult result;
     try {
-      result = checker.check(*trial.kernel);
+      result = device_.check_small(checker, *trial.kernel);
     } catch (const Error& error) {
       result.fault = error.what();
     }
@@ -170,7 +170,7 @@ void LargeBench::repeat_case(const GemmProblem& p) {
     for (int round = 0; round <= flags_.rounds; ++round) {
       PinnedBuffer& to = round == 0 ? first : again;
       device_.time(launch, 1);
-      gpu_.read(to.data(), device_.pool().operands().c, bytes);
+      gpu_.read(to.data(), device_.arena().c(), bytes);
       if (round == 0 || std::memcmp(first.data(), again.data(), bytes) == 0) continue;
       const auto *x = static_cast<const char*>(first.data()), *y = static_cast<const char*>(again.data());
       if (moved++ == 0) where = static_cast<std::size_t>(std::mismatch(x, x + bytes, y).first - x);

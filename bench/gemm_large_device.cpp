@@ -11,9 +11,9 @@
 #include "core/build_info.hpp"
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
-#include "measure/clock.hpp"
 #include "measure/gpu_observer.hpp"
-#include "measure/gpu_steady_load.hpp"
+#include "measure/gpu_sample.hpp"
+#include "tune/gpu_family_large.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright::bench {
@@ -39,7 +39,8 @@ LargeDevice::LargeDevice(int device, const std::string& share, const std::string
       stream_(gpu_),
       start_(gpu_),
       stop_(gpu_),
-      workspace_(gpu_) {
+      workspace_(gpu_),
+      arena_(gpu_, 1 << 20) {
   blas_.set_stream(stream_.get());
   try {
     nvml_ = std::make_unique<Nvml>(gpu_.limits().uuid);
@@ -53,7 +54,7 @@ LargeTrial LargeDevice::load(const GemmLargeShape& shape, DType dtype, const Gem
   LargeTrial trial;
   trial.config = config;
   trial.report = stencil_report(binary.log);
-  trial.fault = gemm_large_refusal(binary);
+  trial.fault = gemm_large_refusal(binary, config, gpu_.limits());
   if (!trial.fault.empty()) return trial;
   try {
     trial.kernel = std::make_shared<GemmLargeKernel>(gpu_, binary, shape, config, dtype);
@@ -100,20 +101,12 @@ std::vector<LargeTrial> LargeDevice::compile(const GemmLargeShape& shape, DType 
 }
 
 void LargeDevice::prepare(const GemmProblem& p) {
-  const auto bytes =
-      static_cast<std::size_t>(std::max({p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n})) *
-      size_bytes(p.dtype);
-  if (!pool_ || pool_->bytes_each() < bytes) {
-    pool_.reset();
-    pool_ = std::make_unique<LargeOperandPool>(gpu_, bytes);
-    filled_.reset();
-  }
-  if (filled_ != p.dtype) pool_->fill(p.dtype);
-  filled_ = p.dtype;
+  arena_.reserve(gpu_operand_bytes(p));
+  arena_.fill(p.dtype);
 }
 
 std::function<void()> LargeDevice::ours(const GemmProblem& p, const LargeTrial& trial) {
-  GemmLargeOperands o = pool_->operands();
+  GemmLargeOperands o{arena_.a(), arena_.b(), arena_.c()};
   workspace_.provide(*trial.kernel, p, o);
   return [this, p, o, kernel = trial.kernel.get()]() mutable {
     dispatch(p.dtype, [&]<class T>() {
@@ -126,12 +119,10 @@ std::function<void()> LargeDevice::ours(const GemmProblem& p, const LargeTrial& 
 }
 
 std::function<void()> LargeDevice::cublas(const GemmProblem& p) {
-  const GemmLargeOperands o = pool_->operands();
-  return [this, p, o] {
+  return [this, p] {
     dispatch(p.dtype, [&]<class T>() {
       const T alpha(1), beta(p.beta == Scalar::zero ? 0 : 1);
-      blas_.gemm({p.dtype, p.op_a, p.op_b, int(p.m), int(p.n), int(p.k), &alpha, o.a, int(p.lda), 0, o.b,
-                  int(p.ldb), 0, &beta, o.c, int(p.ldc), 0, 1});
+      blas_.multiply(p, {arena_.a(), arena_.b(), arena_.c(), &alpha, &beta});
     });
   };
 }
@@ -145,70 +136,40 @@ double LargeDevice::time(const std::function<void()>& launch, int count) {
   return stop_.seconds_since(start_) / count;
 }
 
+GpuCheckResult LargeDevice::check_small(const GpuCheck& check, const GemmLargeKernel& kernel) {
+  return check.check([&](const Operands& o) {
+    GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, o.beta};
+    workspace_.provide(kernel, check.problem(), operands);
+    kernel.launch(check.problem(), operands, nullptr);
+  });
+}
+
 void LargeDevice::check(const GemmProblem& p, LargeTrial& trial) {
-  LargeCheck small, large;
   try {
-    LargeChecker checker(gpu_, workspace_, edge_case(p, trial.kernel->shape(), trial.config), 5);
-    small = checker.check(*trial.kernel);
-    if (small.fault.empty()) {
-      pool_->poison();
-      ours(p, trial)();
-      gpu_.synchronize();
-      large = pool_->sample(p);
-    }
+    const GpuCheck edges(gpu_, gemm_large_edges(p, trial.kernel->shape(), trial.config));
+    const GpuCheckResult small = check_small(edges, *trial.kernel);
+    trial.error = small.error;
+    trial.fault = small.fault;
+    if (!trial.fault.empty()) return;
+    const GpuSample sample(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1);
+    const Accuracy large = sample.check(ours(p, trial));
+    trial.error = std::max(trial.error, large.error);
+    if (!large.passed()) trial.fault = fmt::format("error {:.3g} times its bound", large.error);
   } catch (const Error& error) {
-    large.fault = error.what();
+    trial.fault = error.what();
   }
-  trial.error = std::max(small.error, large.error);
-  trial.fault = small.fault.empty() ? large.fault : small.fault;
 }
 
-namespace {
-
-// The times of one launch in each batch, and all of them together.
-void add_batches(const std::vector<double>& batches_s, int count, LargeLoad& load) {
-  double sum = 0;
-  for (const double seconds : batches_s) sum += seconds;
-  load.launches = double(batches_s.size()) * count;
-  load.mean_s = sum / double(batches_s.size());
-  load.seconds = estimate(batches_s);
-}
-
-}  // namespace
-
-LargeLoad LargeDevice::steady(const std::function<void()>& launch, const LargeWindow& window) {
-  // Batches of some milliseconds, so that the host is asked often and the device never waits for it.
-  const int count = std::clamp(static_cast<int>(0.005 / time(launch, 2)), 1, 256);
+LargeLoad LargeDevice::steady(const std::function<void()>& launch, const GpuLoadWindow& window) {
   GpuObserver observer(gpu_.limits().uuid);
+  const auto joules = [this] { return nvml_ == nullptr ? std::nullopt : nvml_->energy_j(); };
+  const GpuLoad load = run_steadily(gpu_, stream_, launch, time(launch, 2), window, joules, &observer);
   LargeLoad result;
-  GpuSteadyLoad load(gpu_, stream_, launch, count);
-  std::atomic<bool> warm = false;
-  std::optional<EnergyPoll> poll(
-      std::in_place, [this] { return nvml_ == nullptr ? std::nullopt : nvml_->energy_j(); },
-      [&] {
-        if (warm) observer.during();
-      });
-  for (const double begin = wall_seconds(); wall_seconds() - begin < window.heat_s;) load.step();
-  observer.before();
-  warm = true;
-  const double begin = wall_seconds();
-  // One more edge than the window has tenths of a second: it begins with the first.
-  const double longest = 2 * window.window_s + 0.5;
-  std::vector<double> batches_s;
-  for (double last = begin;;) {
-    load.step();
-    const double now = wall_seconds();
-    batches_s.push_back((now - last) / count);
-    last = now;
-    const EnergyWindow so_far = energy_between_edges(poll->seen(), begin, window.least_edges);
-    const bool full = so_far.fault.empty() && so_far.seconds() >= window.window_s;
-    const bool silent = now - begin >= window.window_s && poll->edges_since(begin) == 0;
-    if (full || silent || now - begin >= longest) break;
-  }
-  result.energy = energy_between_edges(poll->seen(), begin, window.least_edges);
-  poll.reset();  // its thread uses the observer
+  result.seconds = estimate(load.batches_s);
+  result.mean_s = load.mean_s;
+  result.launches = load.launches;
+  result.energy = load.energy;
   if (nvml_ == nullptr) result.energy.fault = nvml_fault_;
-  add_batches(batches_s, count, result);
   observer.report(result.metrics);
   return result;
 }

@@ -14,8 +14,10 @@
 #include "device/gpu_blas.hpp"
 #include "device/nvml.hpp"
 #include "gemm_large_check.hpp"
-#include "measure/energy_edges.hpp"
 #include "measure/estimate.hpp"
+#include "measure/gpu_energy.hpp"
+#include "measure/gpu_ring.hpp"
+#include "tune/gpu_check.hpp"
 
 namespace tilewright::bench {
 
@@ -28,13 +30,6 @@ struct LargeTrial {
   double error = 0;
   double seconds = 1e30;
   std::string name;  // of a step of the ladder
-};
-
-// How long a load runs: first to heat up, then between two edges of the meter.
-struct LargeWindow {
-  double heat_s = 0.4;
-  double window_s = 1.2;
-  std::size_t least_edges = 6;
 };
 
 // What a steady load took.
@@ -55,8 +50,7 @@ class LargeDevice {
   // Null with the reason in nvml_fault() where NVML is missing.
   const Nvml* nvml() const { return nvml_.get(); }
   const std::string& nvml_fault() const { return nvml_fault_; }
-  LargeWorkspace& workspace() { return workspace_; }
-  LargeOperandPool& pool() { return *pool_; }
+  const GpuArena& arena() const { return arena_; }
 
   // Kernels of `configs` for a shape, compiled on all cores, refused where the compiler spilled.
   std::vector<LargeTrial> compile(const GemmLargeShape& shape, DType dtype,
@@ -64,6 +58,8 @@ class LargeDevice {
   // One kernel, which nothing here keeps; `fault` says why there is none.
   LargeTrial load(const GemmLargeShape& shape, DType dtype, const GemmLargeConfig& config,
                   const JitBinary& binary) const;
+  // Every element of a small problem through `kernel`.
+  GpuCheckResult check_small(const GpuCheck& check, const GemmLargeKernel& kernel);
   // Sets `fault` of a trial that is wrong: on a small problem with edges, or at sampled elements of
   // `problem`.
   void check(const GemmProblem& problem, LargeTrial& trial);
@@ -76,7 +72,7 @@ class LargeDevice {
   double time(const std::function<void()>& launch, int count);
   // Runs it without pauses until the window is full. Where the counter does not answer or stands still, the
   // window ends by the clock and has a time only.
-  LargeLoad steady(const std::function<void()>& launch, const LargeWindow& window);
+  LargeLoad steady(const std::function<void()>& launch, const GpuLoadWindow& window);
 
   nlohmann::json row(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
                      const char* phase);
@@ -92,9 +88,8 @@ class LargeDevice {
   GpuEvent start_, stop_;
   std::unique_ptr<Nvml> nvml_;
   std::string nvml_fault_;
-  LargeWorkspace workspace_;
-  std::unique_ptr<LargeOperandPool> pool_;
-  std::optional<DType> filled_;
+  GemmLargeScratch workspace_;
+  GpuArena arena_;
   std::map<std::string, LargeTrial> compiled_;
 };
 

@@ -42,7 +42,7 @@ void add_limits(CLI::App& app, SweepFlags& f) {
   verb->callback([&f] { write_limits(f); });
 }
 
-CLI::App* add_measuring(CLI::App& app, SweepFlags& f, LargeWindow& window, const char* name,
+CLI::App* add_measuring(CLI::App& app, SweepFlags& f, GpuLoadWindow& window, const char* name,
                         const char* does) {
   CLI::App* verb = add_verb(app, f, name, does);
   verb->add_option("--json", f.json, "measurements, a line each")->required();

@@ -27,8 +27,8 @@ struct SweepFlags {
   unsigned seed = 2015;
   unsigned jobs = 0;  // 0 = one per core
   std::string nvdisasm = "nvdisasm";
-  LargeWindow window{.heat_s = 0.4, .window_s = 1.1, .least_edges = 6};  // of the screening
-  LargeWindow long_window{.heat_s = 3, .window_s = 30, .least_edges = 20};
+  GpuLoadWindow window{.heat_s = 0.4, .window_s = 1.1, .least_edges = 6};  // of the screening
+  GpuLoadWindow long_window{.heat_s = 3, .window_s = 30, .least_edges = 20};
   double budget_s = 1e9;  // after which nothing new is begun
   bool resume = false;
   std::vector<std::string> done;  // files of other cards whose configs are not screened again
@@ -70,7 +70,7 @@ std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& row
 class LargeSweep {
  public:
   // Loads run as `window` says.
-  LargeSweep(const SweepFlags& flags, const LargeWindow& window);
+  LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window);
   void screen();
   void measure_long();
   // Some configs at other sizes.
@@ -93,7 +93,7 @@ class LargeSweep {
   void finish(const char* phase, std::size_t measured, std::size_t left) const;
 
   SweepFlags flags_;
-  LargeWindow window_;
+  GpuLoadWindow window_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   SweepList list_;
   std::map<std::string, const SweepEntry*> entries_;  // by config

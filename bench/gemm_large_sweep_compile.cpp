@@ -39,11 +39,11 @@ constexpr double reserve = 1.6;
 
 class ListCompiler {
  public:
-  ListCompiler(const SweepFlags& flags, const GemmProblem& problem, int compute_capability)
+  ListCompiler(const SweepFlags& flags, const GemmProblem& problem, const GpuLimits& limits)
       : flags_(flags),
         problem_(problem),
         shape_(gemm_large_shape(problem)),
-        capability_(compute_capability),
+        limits_(limits),
         compiler_(flags.share, flags.cache, Environment::read().nvrtc) {}
 
   // A line for each of `configs`: the config with the compiler's report, or why it is refused.
@@ -71,10 +71,11 @@ class ListCompiler {
   nlohmann::json one(const GemmLargeConfig& config) {
     nlohmann::json line{{"config", to_json(config)}};
     try {
-      const JitBinary binary = compile_gemm_large(compiler_, shape_, config, problem_.dtype, capability_);
+      const JitBinary binary =
+          compile_gemm_large(compiler_, shape_, config, problem_.dtype, limits_.compute_capability);
       const StencilReport report = stencil_report(binary.log);
       line["registers"] = report.registers;
-      if (const std::string fault = gemm_large_refusal(binary); !fault.empty())
+      if (const std::string fault = gemm_large_refusal(binary, config, limits_); !fault.empty())
         line["refused"] = fault;
       else
         line["instructions_per_k_tile"] = instructions(config, binary);
@@ -101,7 +102,7 @@ class ListCompiler {
   const SweepFlags& flags_;
   const GemmProblem& problem_;
   GemmLargeShape shape_;
-  int capability_;
+  const GpuLimits& limits_;
   StencilCompiler compiler_;
   std::mutex mutex_;
   std::string fault_;
@@ -142,7 +143,7 @@ void compile_sweep(const SweepFlags& flags) {
   const GemmProblem problem = sweep_problem(flags);
   const auto wanted = static_cast<std::size_t>(double(flags.count) * reserve);
   SweepChoice choice = choose_sweep(problem, gemm_large_shape(problem), limits, wanted, flags.seed);
-  ListCompiler compiler(flags, problem, limits.compute_capability);
+  ListCompiler compiler(flags, problem, limits);
   std::vector<nlohmann::json> good, refused;
   std::vector<GemmLargeConfig> kept;
   for (std::size_t next = 0; next < choice.configs.size() && good.size() < flags.count;) {

@@ -34,7 +34,7 @@ nlohmann::json or_null(const std::optional<V>& value) {
 
 }  // namespace
 
-LargeSweep::LargeSweep(const SweepFlags& flags, const LargeWindow& window)
+LargeSweep::LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window)
     : flags_(flags),
       window_(window),
       list_(read_sweep_list(flags.configs)),

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "bench_families.hpp"
-#include "bench_gemm_small.hpp"
+#include "bench_gpu.hpp"
 #include "bench_report.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
@@ -91,7 +91,10 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
   for (const std::string& line : machine.describe()) fmt::print(json.people(), "{}\n", line);
   machine.prepare(plan.cases);
   const auto run = [&](const BenchCase& one) { return machine.run(one, flags.check_only); };
-  if (!flags.check_only) return report_cases(flags, plan, json, run, [](const CaseResult&) {});
+  const auto more = [&](const CaseResult& result) {
+    if (flags.counters) print_gpu_counters(json.people(), result);
+  };
+  if (!flags.check_only) return report_cases(flags, plan, json, run, more);
   Absences absences;
   for (const BenchCase& one : plan.cases) {
     const CaseResult result = run(one);
@@ -104,6 +107,7 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
       {"gemm_small", {"--block", "--numa", "--data", "--threads", "--counters"}},
+      {"gemm", {"--block", "--numa", "--data", "--threads", "--pointer-order"}},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
         "--counters", "--peers", "--record"}},
@@ -122,7 +126,7 @@ void refuse_flags_without_use(const CLI::App& verb, const std::string& family) {
   };
   if (const auto at = flags_without_use().find(family); at != flags_without_use().end())
     for (const std::string& name : at->second) refuse(name);
-  if (family != "gemm_small")
+  if (family != "gemm_small" && family != "gemm")
     for (const char* name : {"--configs", "--megabytes", "--device", "--check-only"}) refuse(name);
 }
 
@@ -132,18 +136,19 @@ void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   if (flags.family == "overhead") return bench_overhead(flags, plan);
   if (flags.family == "layout") return bench_layout(flags, plan);
   if (flags.family == "transfer") return bench_transfer(flags, plan);
-  if (flags.family == "gemm_small") return run_gpu_cases(flags, plan);
+  if (flags.on_gpu()) return run_gpu_cases(flags, plan);
   run_cases(flags, plan);
 }
 
 void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--dtype", flags.dtype, "f32, f64, c64, c128")->capture_default_str();
-  verb.add_option("--sizes", flags.sizes, "n, first:last[:step] or MxNxK, separated by commas")
-      ->capture_default_str();
+  verb.add_option("--sizes", flags.sizes,
+                  "n, first:last[:step] or MxNxK, separated by commas (default: 4,8,13,16,32; of gemm "
+                  "1024,2048,4096)");
   verb.add_option("--op", flags.op, "pairs of n, t, c: nn, nt, tc, ...")->capture_default_str();
   verb.add_option("--layout", flags.layout,
-                  "single, strided, pointer, interleaved, block_interleaved, grouped, variable")
-      ->capture_default_str();
+                  "single, strided, pointer, interleaved, block_interleaved, grouped, variable (default: "
+                  "strided; of gemm single)");
   verb.add_option("--batch", flags.batch,
                   "problems per batch (default: what the residency asks for; hot: at most that)");
   verb.add_option("--block", flags.block,
@@ -153,7 +158,8 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--pad-ld", flags.pad_ld, "rows added to every leading dimension")->capture_default_str();
   verb.add_option("--pointer-order", flags.pointer_order, "sequential, random")->capture_default_str();
   verb.add_option("--residency", flags.residency, "cold, l2, l1 (default: cold and l2; on the GPU cold)");
-  verb.add_option("--location", flags.location, "host; of gemm_small device (default: the family's)");
+  verb.add_option("--location", flags.location,
+                  "host; of gemm_small and gemm device (default: the family's)");
   verb.add_option("--memory", flags.memory, "pageable (pinned is not built yet)")->capture_default_str();
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
   verb.add_option("--data", flags.data, "uniform, graded, pow2")->capture_default_str();
@@ -161,10 +167,13 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
 
 void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--threads", flags.threads, "N, a list, or 1:N")->capture_default_str();
-  verb.add_option("--candidate", flags.candidate, "ours: only this candidate");
+  verb.add_option("--candidate", flags.candidate,
+                  "ours: only this candidate; of gemm also stencil, ours alone");
   verb.add_option("--config", flags.config, "ours: JSON fields over the default config");
-  verb.add_option("--objective", flags.objective, "time (others are not built yet)")->capture_default_str();
-  verb.add_option("--target", flags.target, "auto, cpu; of gemm_small gpu (default: the family's)");
+  verb.add_option("--objective", flags.objective,
+                  "ours: whose wisdom serves: time, energy, edp, alpha=0.7 or energy_within=5%")
+      ->capture_default_str();
+  verb.add_option("--target", flags.target, "auto, cpu; of gemm_small and gemm gpu (default: the family's)");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
@@ -174,11 +183,13 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
 }
 
 void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
-  verb.add_option("--configs", flags.configs, "gemm_small: promising configs tried beside the plan's")
+  verb.add_option("--configs", flags.configs, "on the GPU: promising configs tried beside the plan's")
       ->capture_default_str();
-  verb.add_option("--megabytes", flags.megabytes, "gemm_small: of each operand")->capture_default_str();
-  verb.add_option("--device", flags.device, "gemm_small: the GPU")->capture_default_str();
-  verb.add_flag("--check-only", flags.check_only, "gemm_small: checks everybody and times nothing");
+  verb.add_option("--megabytes", flags.megabytes,
+                  "on the GPU: of each operand, more where a large problem needs it")
+      ->capture_default_str();
+  verb.add_option("--device", flags.device, "of gemm_small and gemm: the GPU")->capture_default_str();
+  verb.add_flag("--check-only", flags.check_only, "on the GPU: checks everybody and times nothing");
 }
 
 }  // namespace
@@ -188,7 +199,7 @@ void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   verb->add_option(
           "FAMILY", flags->family,
-          "gemm_small_cpu, gemm_small, layout, transfer, overhead (gemm, hybrid, lu are not built yet)")
+          "gemm_small_cpu, gemm_small, gemm, layout, transfer, overhead (hybrid, lu are not built yet)")
       ->capture_default_str();
   add_case_flags(*verb, *flags);
   add_run_flags(*verb, *flags);
@@ -197,7 +208,9 @@ void add_bench(CLI::App& app) {
       "cold walks distinct batches of 1 GiB in all; l2 and l1 repeat one batch of 512 or 24 KiB, each thread "
       "its own.\n"
       "Example: tilewright bench --dtype f64 --sizes 2:16,5x13x23 --beta 0,1 --residency cold,l2,l1 --json "
-      "run.jsonl");
+      "run.jsonl\n"
+      "Example: tilewright bench gemm --dtype f64,f32 --sizes 1024,4096,64x64x65536 --op nn,nt,tn,tt --beta "
+      "0,1");
   verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }
 

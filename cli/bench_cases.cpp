@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "bench_gemm_small.hpp"
+#include "bench_gpu.hpp"
 #include "core/problem.hpp"
 #include "lists.hpp"
 #include "peer.hpp"
@@ -29,12 +29,12 @@ Scalar scalar_class(double value) {
 }
 
 void refuse_what_is_not_built(const BenchFlags& flags) {
-  const std::map<std::string, std::string> families = {{"gemm", "one large matrix on the GPU"},
-                                                       {"hybrid", "CPU and GPU together"},
+  const std::map<std::string, std::string> families = {{"hybrid", "CPU and GPU together"},
                                                        {"lu", "LU factorisation"}};
   if (const auto at = families.find(flags.family); at != families.end())
     not_built("FAMILY", flags.family, at->second);
-  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "layout", "overhead", "transfer"};
+  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",
+                                          "layout",         "overhead",   "transfer"};
   if (std::find(known.begin(), known.end(), flags.family) == known.end())
     refuse("FAMILY", flags.family,
            "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
@@ -47,9 +47,6 @@ void refuse_what_is_not_built(const BenchFlags& flags) {
     if (memory == "pinned") not_built("--memory", memory, "pinned memory matters to GPU transfers only");
     if (memory != "pageable") refuse("--memory", memory, "is not one of pinned, pageable");
   }
-  const auto objective = enum_from_string<Objective>(flags.objective, "--objective");
-  if (objective != Objective::time)
-    not_built("--objective", flags.objective, "only time is measured in this version");
   if (flags.target.empty()) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
@@ -130,14 +127,29 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   return packed(problem);
 }
 
+std::string sizes_of(const BenchFlags& flags) {
+  if (!flags.sizes.empty()) return flags.sizes;
+  return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
+}
+
+std::vector<Layout> layouts_of(const BenchFlags& flags) {
+  const bool large = flags.family == "gemm";
+  if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
+  const auto layouts = parse_names<Layout>("--layout", flags.layout);
+  for (const Layout layout : layouts)
+    if (large && layout != Layout::single && layout != Layout::strided)
+      not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
+  return layouts;
+}
+
 std::vector<Shape> shapes(const BenchFlags& flags) {
   std::vector<Shape> all;
-  const auto sizes = parse_sizes("--sizes", flags.sizes);
+  const auto sizes = parse_sizes("--sizes", sizes_of(flags));
   const auto residencies = parse_names<Residency>("--residency", !flags.residency.empty() ? flags.residency
                                                                  : flags.on_gpu()         ? "cold"
                                                                                           : "cold,l2");
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
-    for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
+    for (const Layout layout : layouts_of(flags))
       for (const OpPair op : parse_ops("--op", flags.op))
         for (const double beta : parse_numbers("--beta", flags.beta))
           for (const Residency residency : residencies)
@@ -155,7 +167,7 @@ void choose_peers(const BenchFlags& flags, BenchPlan& plan) {
   plan.all_peers = flags.peers == "auto";
   if (plan.all_peers || flags.peers == "none") return;
   plan.peers = split(flags.peers, ',');
-  const std::vector<std::string> known = flags.on_gpu() ? gpu_peer_names() : peers::peer_names();
+  const std::vector<std::string> known = flags.on_gpu() ? gpu_peer_names(flags.family) : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
@@ -179,8 +191,11 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   one.family = flags.family;
   one.alpha = parse_number("--alpha", flags.alpha);
   one.target = !flags.target.empty() ? flags.target : flags.on_gpu() ? "gpu" : "cpu";
-  one.options.candidate = flags.candidate;
+  // "stencil" names ours alone, whatever plans call it.
+  const bool ours_alone = flags.family == "gemm" && flags.candidate == "stencil";
+  one.options.candidate = ours_alone ? "gemm" : flags.candidate;
   one.options.config = flags.config;
+  set_objective("--objective", flags.objective, one.options);
   for (const int threads : thread_counts(flags.threads))
     for (const std::string& numa : placements(flags.numa))
       for (const Shape& shape : shapes(flags))

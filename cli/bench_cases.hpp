@@ -14,11 +14,11 @@ namespace tilewright::cli {
 struct BenchFlags {
   std::string family = "gemm_small_cpu";
   std::string dtype = "f64";
-  std::string sizes = "4,8,13,16,32";
+  std::string sizes;  // "": what is usual for the family
   std::string op = "nn";
-  std::string layout = "strided";
-  std::string batch;  // "": what the residency asks for
-  std::string block;  // "": one 64-byte vector of problems
+  std::string layout;  // "": strided; of gemm single
+  std::string batch;   // "": what the residency asks for
+  std::string block;   // "": one 64-byte vector of problems
   std::string alpha = "1";
   std::string beta = "1";
   std::string pad_ld = "0";
@@ -38,13 +38,13 @@ struct BenchFlags {
   std::string record;
   std::string json;
   bool counters = false;
-  // gemm_small only.
+  // On the GPU only.
   std::string configs = "0";       // promising configs tried beside the plan's
   std::string megabytes = "1024";  // of each operand
   std::string device = "0";
   bool check_only = false;
 
-  bool on_gpu() const { return family == "gemm_small"; }
+  bool on_gpu() const { return family == "gemm_small" || family == "gemm"; }
 };
 
 // One line of the table. `layout` is what the user calls the batch; grouped and variable batches lie in
@@ -71,7 +71,7 @@ struct BenchPlan {
   std::vector<std::string> peers;  // names wanted; empty with all_peers
   bool all_peers = true;
   int repetitions = 11;
-  // gemm_small only.
+  // On the GPU only.
   int configs = 0;
   std::int64_t operand_bytes = 0;
   int device = 0;

@@ -1,5 +1,5 @@
 // The counts shown by `bench --counters`: what the generated code says of itself, and what the processor
-// counted.
+// counted; of kernels on a GPU what the compiler and the cost model know.
 #include <fmt/format.h>
 
 #include "bench_families.hpp"
@@ -52,6 +52,23 @@ void print_counters(std::FILE* out, BenchMachine& machine, const CaseResult& res
         c.instructions, c.loads, c.stores, c.multiply_adds, c.prefetches, c.code_bytes);
   }
   print_hardware(out, machine, result.bench_case);
+}
+
+void print_gpu_counters(std::FILE* out, const CaseResult& result) {
+  for (const ImplResult& impl : result.impls) {
+    if (impl.plan == nullptr) continue;
+    const GpuRunner& runner = *impl.plan->impl().gpu;
+    fmt::print(out, "  {}: {}\n", impl.impl, runner.kernel());
+    if (const std::string predicted = runner.prediction(); !predicted.empty())
+      fmt::print(out, "  {}: predicted {}\n", impl.impl, predicted);
+    const nlohmann::json metrics = runner.metrics();
+    if (!metrics.contains("predicted_cycles")) continue;
+    std::string line;
+    for (const auto& item : metrics["predicted_cycles"].items())
+      line += fmt::format(" {} {:.3g}", item.key(), item.value().get<double>());
+    fmt::print(out, "  {}: cycles by the cost model:{}\n", impl.impl, line);
+  }
+  fmt::print(out, "  hardware counters: none (those of a GPU are a profiler's)\n");
 }
 
 }  // namespace tilewright::cli

@@ -12,6 +12,9 @@ namespace tilewright::cli {
 // answers.
 void print_counters(std::FILE* out, BenchMachine& machine, const CaseResult& result);
 
+// Of one on the GPU: what its kernel takes of a multiprocessor and where the cost model sees its cycles go.
+void print_gpu_counters(std::FILE* out, const CaseResult& result);
+
 // Time to generate a kernel; a call through a plan, a call of the API and LIBXSMM's dispatch and call.
 void bench_overhead(const BenchFlags& flags, const BenchPlan& plan);
 

@@ -86,7 +86,11 @@ json metrics_of(const CaseResult& result, const ImplResult& impl) {
     metrics["interleaved_bound_share"] = result.interleaved_bound_s / impl.seconds.centre;
   if (impl.plan && impl.plan->impl().kernel)
     metrics["kernel_counts"] = to_json(impl.plan->impl().kernel->counts());
-  if (impl.plan && impl.plan->impl().gpu) metrics["kernel"] = impl.plan->impl().gpu->kernel();
+  if (impl.plan && impl.plan->impl().gpu) {
+    metrics["candidate"] = impl.plan->impl().candidate;
+    metrics["kernel"] = impl.plan->impl().gpu->kernel();
+    metrics.update(impl.plan->impl().gpu->metrics());
+  }
   metrics.update(result.metrics);
   return metrics;
 }
@@ -97,6 +101,17 @@ void round_figures(json& value) {
     value = std::strtod(fmt::format("{:.7g}", value.get<double>()).c_str(), nullptr);
   if (value.is_structured())
     for (auto& item : value) round_figures(item);
+}
+
+void add_energy(json& object, const CaseResult& result, const ImplResult& impl) {
+  object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
+  if (!impl.joules) {
+    object["energy_note"] = result.energy_note;
+    return;
+  }
+  object["energy_j"] = *impl.joules;
+  object["watts"] = *impl.joules / impl.seconds.centre;
+  object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
 }
 
 json impl_object(const CaseResult& result, const ImplResult& impl) {
@@ -116,8 +131,7 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
   object["bound_share"] = result.bound_s / impl.seconds.centre;
   object["bound_kind"] = result.bound_kind;
   object["ceiling"] = result.ceiling;
-  object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
-  object["energy_note"] = "bench reads no energy meter";
+  add_energy(object, result, impl);
   object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
   object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
   object["total_s"] = nullptr;

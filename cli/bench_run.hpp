@@ -21,6 +21,7 @@ struct ImplResult {
   Estimate seconds;  // per batch; hot with several threads: of one batch per thread
   Accuracy accuracy;
   std::shared_ptr<const GemmPlan> plan;
+  std::optional<double> joules{};  // per batch
 };
 
 struct CaseResult {
@@ -36,6 +37,8 @@ struct CaseResult {
   double compute_gflops = 0;
   double interleaved_bound_s =
       0;  // 0 unless interleaved in l2: the larger of 4/3 of the compute time and L2 streaming
+
+  std::string energy_note = "bench reads no energy meter";  // why impls without joules have none
 
   // Keys beside those that every family has; what provenance names is the GPU's.
   nlohmann::json metrics = nlohmann::json::object(), provenance = nlohmann::json::object();

@@ -20,7 +20,7 @@ struct ExplainFlags {
 GemmOptions options_from(const ExplainFlags& flags) {
   GemmOptions options;
   options.target = enum_from_string<Target>(flags.target, "target");
-  options.objective = parse_objective("--objective", flags.objective);
+  set_objective("--objective", flags.objective, options);
   options.candidate = flags.candidate;
   options.config = flags.config;
   options.threads = flags.threads;
@@ -46,7 +46,8 @@ void add_explain(CLI::App& app) {
   verb->add_option("PROBLEM", flags->problems, "e.g. gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6")
       ->required();
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
-  verb->add_option("--objective", flags->objective, "time, energy, edp or alpha=0.7 (default time)");
+  verb->add_option("--objective", flags->objective,
+                   "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
   verb->add_option("--candidate", flags->candidate, "the candidate that must run it");
   verb->add_option("--config", flags->config, "JSON fields over the default config");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));

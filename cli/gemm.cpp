@@ -68,7 +68,7 @@ GemmRequest request_from(const GemmFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "beta",
                 fmt::format("beta = {} needs --c with the array that it scales", flags.beta));
   request.options.target = enum_from_string<Target>(flags.target, "target");
-  request.options.objective = parse_objective("objective", flags.objective);
+  set_objective("objective", flags.objective, request.options);
   request.options.candidate = flags.candidate;
   request.options.threads = flags.threads;
   request.verify = flags.verify;
@@ -228,7 +228,8 @@ void add_gemm(CLI::App& app) {
   verb->add_option("--op-a", flags->op_a, "n as stored, t transposed, c conjugate transposed (default n)");
   verb->add_option("--op-b", flags->op_b, "likewise for B (default n)");
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
-  verb->add_option("--objective", flags->objective, "time, energy, edp or alpha=0.7 (default time)");
+  verb->add_option("--objective", flags->objective,
+                   "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
   verb->add_option("--candidate", flags->candidate, "the candidate that must run it; see explain");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
   verb->add_flag("--verify", flags->verify, "checks C against the reference; exit code 1 when it fails");

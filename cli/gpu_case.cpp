@@ -12,13 +12,8 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr std::int64_t batch_align_bytes = 256;
 constexpr std::int64_t sector_bytes = 32;
 constexpr std::int64_t most_checked = 48;
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + batch_align_bytes - 1) / batch_align_bytes * batch_align_bytes;
-}
 
 // Elements from one problem to the next: strides, or the packed distance of a pointer batch.
 std::int64_t step_of(const GemmProblem& p, const OperandLayout& x) {
@@ -64,16 +59,25 @@ GpuTraffic gpu_traffic(const GemmProblem& p) {
 }
 
 GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), case_(bench_case) {
-  arena.fill(case_.problem.dtype);
   const GemmProblem& p = case_.problem;
-  a_bytes_ = batch_bytes(p, layout_a(p)), b_bytes_ = batch_bytes(p, layout_b(p));
-  c_bytes_ = batch_bytes(p, layout_c(p));
-  const std::int64_t largest = std::max({aligned(a_bytes_), aligned(b_bytes_), aligned(c_bytes_)});
-  batches_ = std::max<std::int64_t>(1, std::int64_t(arena.operand_bytes()) / largest);
-  if (std::max({a_bytes_, b_bytes_, c_bytes_}) > std::int64_t(arena.operand_bytes()))
+  const auto bytes = [&](const OperandLayout& x) { return std::size_t(batch_bytes(p, x)); };
+  const GpuOperandBytes batch{bytes(layout_a(p)), bytes(layout_b(p)), bytes(layout_c(p))};
+  const bool is_large = case_.family == "gemm";
+  if (is_large) {
+    check_gpu_memory("--sizes", p, batch, arena.gpu().limits());
+    arena.reserve(batch);
+  }
+  if (const std::size_t most = std::max({batch.a, batch.b, batch.c});
+      most > arena.operand_bytes() && !is_large)
     throw Error(ErrorCode::invalid_argument, "--batch",
-                fmt::format("--batch: {} needs operands of {} bytes, and {} are there", to_string(p), largest,
+                fmt::format("--batch: {} needs operands of {} bytes, and {} are there", to_string(p), most,
                             arena.operand_bytes()));
+  arena.fill(p.dtype);
+  ring_.emplace(arena, batch);
+  if (is_large) {
+    large_.emplace(arena, p, scalar(case_.alpha), scalar(case_.beta));
+    return;
+  }
   order_.resize(std::size_t(p.batch_count));
   std::iota(order_.begin(), order_.end(), 0);
   if (case_.pointer_order == PointerOrder::random) {
@@ -82,15 +86,6 @@ GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), 
   }
   if (p.layout == Layout::pointer) make_pointers();
   choose();
-}
-
-Operands GpuCase::in_place(std::int64_t index) const {
-  const auto at = [&](void* base, std::int64_t bytes) {
-    return static_cast<char*>(base) + index * aligned(bytes);
-  };
-  Operands o;
-  o.a = at(arena_.a(), a_bytes_), o.b = at(arena_.b(), b_bytes_), o.c = at(arena_.c(), c_bytes_);
-  return o;
 }
 
 Operands GpuCase::arrays(std::int64_t index) const {
@@ -111,15 +106,16 @@ void GpuCase::make_pointers() {
   const GemmProblem& p = case_.problem;
   const std::int64_t size = size_bytes(p.dtype);
   const OperandLayout layouts[] = {layout_a(p), layout_b(p), layout_c(p)};
-  void* const bases[] = {arena_.a(), arena_.b(), arena_.c()};
-  const std::int64_t bytes[] = {a_bytes_, b_bytes_, c_bytes_};
-  std::vector<void*> all(std::size_t(batches_ * p.batch_count));
+  std::vector<void*> all(std::size_t(batches() * p.batch_count));
   for (int operand = 0; operand < 3; ++operand) {
     const std::int64_t step = step_of(p, layouts[operand]) * size;
-    for (std::int64_t i = 0; i < batches_; ++i)
+    for (std::int64_t i = 0; i < batches(); ++i) {
+      const Operands at = in_place(i);
+      const void* const bases[] = {at.a, at.b, at.c};
       for (std::int64_t q = 0; q < p.batch_count; ++q)
         all[std::size_t(i * p.batch_count + q)] =
-            static_cast<char*>(bases[operand]) + i * aligned(bytes[operand]) + order_[std::size_t(q)] * step;
+            const_cast<char*>(static_cast<const char*>(bases[operand])) + order_[std::size_t(q)] * step;
+    }
     arena_.pointers(operand, all.size() * sizeof(void*)).write(all.data(), all.size() * sizeof(void*));
   }
   has_pointers_ = true;

@@ -1,16 +1,18 @@
-// One case of `bench gemm_small` in device memory: batches that are walked in turn through operands of at
+// One case of a bench on the GPU in device memory: batches that are walked in turn through operands of at
 // least 1 GiB, arrays of pointers where the layout has them, the bytes that must move, and the check of what
 // an implementation wrote.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bench_cases.hpp"
 #include "core/problem.hpp"
 #include "kernel/gpu_stream.hpp"
 #include "measure/accuracy.hpp"
-#include "measure/gpu_arena.hpp"
+#include "measure/gpu_ring.hpp"
+#include "measure/gpu_sample.hpp"
 
 namespace tilewright::cli {
 
@@ -24,22 +26,24 @@ GpuTraffic gpu_traffic(const GemmProblem& problem);
 
 class GpuCase {
  public:
+  // A large problem makes the arena grow. Throws Error naming the flag where its operands do not fit.
   GpuCase(GpuArena& arena, const BenchCase& bench_case);
 
   const GemmProblem& problem() const { return case_.problem; }
-  std::int64_t batches() const { return batches_; }
+  std::int64_t batches() const { return ring_->batches(); }
   // Addresses of one batch; the arrays of pointers for a pointer batch.
   Operands batch(std::int64_t index) const {
     return case_.problem.layout == Layout::pointer ? arrays(index) : in_place(index);
   }
   // The same batch at its base addresses, and as arrays of pointers, for peers that take nothing else.
-  Operands in_place(std::int64_t index) const;
+  Operands in_place(std::int64_t index) const { return ring_->at(index); }
   Operands pointers_to(std::int64_t index);
 
-  // Runs it once on the first batch; the error of some problems, the first and the last among them. Throws
-  // what `run` throws.
+  // Runs it once on the first batch; the error of some problems, the first and the last among them, or of
+  // some elements of large ones. Throws what `run` throws.
   template <class F>
   Accuracy check(F&& run) {
+    if (large_) return large_->check(run);
     put_back();
     run();
     return compare();
@@ -54,8 +58,8 @@ class GpuCase {
 
   GpuArena& arena_;
   BenchCase case_;
-  std::int64_t batches_ = 1;
-  std::int64_t a_bytes_ = 0, b_bytes_ = 0, c_bytes_ = 0;  // of one batch
+  std::optional<GpuRing> ring_;
+  std::optional<GpuSample> large_;
   bool has_pointers_ = false;
   std::vector<std::int64_t> chosen_, order_;
   GemmProblem sample_;  // the chosen problems on the host

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/objective.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -88,15 +90,10 @@ std::vector<OpPair> parse_ops(const std::string& flag, const std::string& text) 
   return pairs;
 }
 
-Objective parse_objective(const std::string& flag, const std::string& text) {
-  if (!text.starts_with("alpha=")) return enum_from_string<Objective>(text, flag);
-  double weight = -1;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data() + 6, last, weight);
-  if (error != std::errc() || end != last || !(weight >= 0 && weight <= 1))
-    throw Error(ErrorCode::invalid_argument, flag,
-                fmt::format("{} = '{}' has no weight from 0 to 1", flag, text));
-  return Objective::alpha;
+void set_objective(const std::string& flag, const std::string& text, GemmOptions& options) {
+  const TuneObjective objective = TuneObjective::parse(text, flag);
+  options.objective = objective.goal();
+  options.objective_weight = objective.number();
 }
 
 }  // namespace tilewright::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/fields.hpp"
+#include "tilewright/gemm.hpp"
 
 namespace tilewright::cli {
 
@@ -35,8 +36,8 @@ std::vector<E> parse_names(const std::string& flag, const std::string& text) {
   return values;
 }
 
-// time, energy, edp, or alpha=W with a weight from 0 to 1.
-Objective parse_objective(const std::string& flag, const std::string& text);
+// time, energy, edp, alpha=W with a weight from 0 to 1, or energy_within=5%: into the options of a call.
+void set_objective(const std::string& flag, const std::string& text, GemmOptions& options);
 
 struct OpPair {
   Op a = Op::none;

@@ -42,8 +42,7 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr double default_budget_s = 2;  // per problem
-constexpr double fill_share = 0.4;      // of what is left of a budget, for filling memory with operands
+constexpr double fill_share = 0.4;  // of what is left of a budget, for filling memory with operands
 constexpr double mebibyte = 1 << 20;
 
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
@@ -66,6 +65,7 @@ nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& obje
   if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
     run["gpu"] = flags.device;
     run["gpu_source_hash"] = gpu_kernel_source_hash;
+    run["gemm_large_source_hash"] = gemm_large_source_hash;
   }
   return run;
 }
@@ -86,13 +86,18 @@ void refuse_for_layout(const TuneFlags& flags) {
           fmt::format("{} has no meaning with --family layout, which tries every block for time", name));
 }
 
+double usual_budget_of(const std::vector<GemmProblem>& problems) {
+  double budget_s = 0;
+  for (const GemmProblem& problem : problems) budget_s += usual_budget_s(problem);
+  return budget_s;
+}
+
 class Run {
  public:
   explicit Run(const TuneFlags& flags)
       : flags_(flags),
         problems_(problems_of(flags)),
-        budget_s_(flags.budget.empty() ? default_budget_s * double(problems_.size())
-                                       : parse_duration(flags.budget)),
+        budget_s_(flags.budget.empty() ? usual_budget_of(problems_) : parse_duration(flags.budget)),
         json_(flags.json),
         progress_("tune, seconds of the budget", std::llround(budget_s_)) {
     static_cast<CandidateRules&>(options_) = rules_of(flags, context_.impl().isa);
@@ -121,7 +126,7 @@ class Run {
     for (std::size_t i = 0; i < problems_.size(); ++i) {
       now_ = to_string(problems_[i]);
       if (const auto before = log_.result(now_); !before.is_null()) {
-        keep_resumed(before);
+        keep(before.is_array() ? before.get<std::vector<nlohmann::json>>() : std::vector{before}, {});
         ++done_;
         continue;
       }
@@ -252,13 +257,14 @@ class Run {
     return keep_result(problem, gpu_tune(problem, gpu_->compiler(), options, *gpu_arena_));
   }
 
-  std::optional<GemmSmallConfig> gpu_incumbent(const GemmProblem& problem) const {
-    std::optional<GemmSmallConfig> found;
+  std::optional<nlohmann::json> gpu_incumbent(const GemmProblem& problem) const {
+    std::optional<nlohmann::json> found;
     if (known_wisdom() == nullptr) return found;
-    const WisdomQuery query{"gemm_small", architecture_of_all("gemm_small"), problem,
-                            options_.objective.text(), gpu_->gpu().limits().name};
+    const std::string family = gpu_family_of(problem);
+    const WisdomQuery query{family, architecture_of_all(family), problem, options_.objective.text(),
+                            gpu_->gpu().limits().name};
     known_wisdom()->offer(query, [&](const WisdomAnswer& answer) {
-      if (answer.match == WisdomMatch::exact) found = from_json<GemmSmallConfig>(answer.config);
+      if (answer.match == WisdomMatch::exact) found = answer.config;
       return true;
     });
     return found;
@@ -284,13 +290,17 @@ class Run {
   template <class Result>
   bool keep_result(const GemmProblem& problem, const Result& result) {
     if (!result.complete) return false;
-    const auto record = wisdom_record(result);
+    std::vector<nlohmann::json> records = {wisdom_record(result)}, wrongs;
     progress_.clear();
     print(result);
-    std::vector<nlohmann::json> wrongs;
     if constexpr (requires { wrong_records(result); }) wrongs = wrong_records(result);
-    keep(record, wrongs);
-    log_.add_result(to_string(problem), record);
+    if constexpr (requires { peer_records(result); })
+      for (auto& peer : peer_records(result)) records.push_back(std::move(peer));
+    if (tunes_layout())
+      save_layout_costs(costs_path(), cpu_info().device,
+                        {from_json<LayoutCosts>(records.front().at("costs"))});
+    keep(records, wrongs);
+    log_.add_result(to_string(problem), records);
     regrets_.push_back(1 + std::max(0.0, result.regret));
     return true;
   }
@@ -314,27 +324,17 @@ class Run {
     return cli::difference(x, y);
   }
 
-  void keep(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
-    json_.write(measured_line(record));
-    if (tunes_layout())
-      save_layout_costs(costs_path(), cpu_info().device, {from_json<LayoutCosts>(record.at("costs"))});
-    store(record, wrongs);
-  }
-
-  // A result is in the log when it has been kept. Since then the same problem may have been tuned again:
-  // costs of conversions, which bear no date, are left as they are, and of records the newer one stays.
-  void keep_resumed(const nlohmann::json& record) {
-    json_.write(measured_line(record));
-    store(record, {});
-  }
-
-  void store(const nlohmann::json& record, const std::vector<nlohmann::json>& wrongs) {
+  // A result is in the log when it has been kept. Resumed, the same problem may have been tuned again since:
+  // of records the newer one stays, and costs of conversions, which bear no date, are left as they are.
+  void keep(const std::vector<nlohmann::json>& records, const std::vector<nlohmann::json>& wrongs) {
+    for (const auto& record : records) json_.write(measured_line(record));
     if (!store_) return;
     store_->at_once([&] {
       for (const auto& wrong : wrongs) store_->add_found(parse_record(wrong.dump()).value());
-      if (!store_->add_found(parse_record(record.dump()).value()))
-        fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
-                   record.at("problem").get<std::string>(), store_->path());
+      for (const auto& record : records)
+        if (!store_->add_found(parse_record(record.dump()).value()))
+          fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
+                     record.at("problem").get<std::string>(), store_->path());
     });
   }
 
@@ -381,13 +381,17 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--sizes", flags.sizes, "problems as a product of lists: n, first:last[:step] or MxNxK");
   verb->add_option("--dtype", flags.dtype, "of --sizes: f32, f64, c64, c128")->capture_default_str();
   verb->add_option("--op", flags.op, "of --sizes: nn, nt, tc, ...")->capture_default_str();
-  verb->add_option("--layout", flags.layout, "of --sizes: strided, pointer, block_interleaved, ...")
-      ->capture_default_str();
+  verb->add_option("--layout", flags.layout,
+                   "of --sizes: strided, pointer, block_interleaved, ... (default: strided; single for large "
+                   "matrices on the GPU)");
   verb->add_option("--block", flags.block, "of --sizes: problems per block (default: one 64-byte vector)");
   verb->add_option("--beta", flags.beta, "of --sizes")->capture_default_str();
   verb->add_option("--residency", flags.residency, "of --sizes, and of problems that name none")
       ->capture_default_str();
-  verb->add_option("--location", flags.location, "of --sizes: host or device")->capture_default_str();
+  verb->add_option(
+      "--location", flags.location,
+      "of --sizes and of problems that name none: host or device (default: host; device for sizes "
+      "that have no space to search on the host, where there is a GPU)");
   verb->add_option("--device", flags.device, "the GPU that device problems lie on")->capture_default_str();
   verb->add_option("--megabytes", flags.megabytes, "of each operand of device problems")
       ->capture_default_str();
@@ -397,7 +401,7 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
 void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--budget", flags.budget,
                    "time for all problems together, filling memory included, such as 10min (default: 2 s of "
-                   "searching each)");
+                   "searching each, 30 s on the GPU)");
   verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
   verb->add_option("--family", flags.family,
@@ -431,7 +435,8 @@ void add_tune(CLI::App& app) {
   verb->footer(
       "Example: tilewright tune --sizes 2:32 --dtype f64,f32 --beta 0,1 --residency cold,l2,l1 --budget "
       "15min "
-      "--json wisdom/cpu.jsonl");
+      "--json wisdom/cpu.jsonl\n"
+      "Example: tilewright tune gemm:f64:nn:m=4096,n=4096,k=4096:location=device --budget 2min");
   verb->callback([flags] { run_tune(*flags); });
 }
 

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <tuple>
 
+#include "device/gpu.hpp"
 #include "gemm/tune_on_miss.hpp"
+#include "kernel/gemm_small.hpp"
 #include "kernel/gemm_small_cpu.hpp"
 #include "lists.hpp"
 
@@ -34,6 +36,24 @@ AxisChoice parse_choice(const std::string& text) {
 
 void add_problem(std::vector<GemmProblem>& problems, const GemmProblem& problem) {
   if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(problem);
+}
+
+std::int64_t largest_size(const GemmProblem& p) { return std::max({p.m, p.n, p.k}); }
+
+bool has_gpu() {
+#if TILEWRIGHT_HAS_GPU
+  std::string reason;
+  return Gpu::count(reason) > 0;
+#else
+  return false;
+#endif
+}
+
+// Where operands lie that nobody said the place of: what has no space to search on the host is meant for the
+// GPU, if there is one.
+Location place_of(const TuneFlags& flags, const GemmProblem& problem) {
+  if (!flags.location.empty()) return enum_from_string<Location>(flags.location, "--location");
+  return largest_size(problem) > gemm_small_cpu_limit && has_gpu() ? Location::device : Location::host;
 }
 
 // The problem of one line of a record log. Throws Error, or what JSON of other types throws.
@@ -61,9 +81,10 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
     try {
       const GemmProblem problem = logged_problem(nlohmann::json::parse(line));
       ++found;
-      if (const auto largest = std::max({problem.m, problem.n, problem.k}); largest > gemm_small_cpu_limit) {
+      if (problem.location == Location::host && largest_size(problem) > gemm_small_cpu_limit) {
         fmt::print(stderr,
-                   "--from = '{}': line {} is left out: {} has a size above {}, and such have no space\n",
+                   "--from = '{}': line {} is left out: {} has a size above {}, and such have no space on "
+                   "the host\n",
                    path, number, to_string(problem), gemm_small_cpu_limit);
         continue;
       }
@@ -87,23 +108,28 @@ std::int64_t block_of(const TuneFlags& flags, DType dtype, Layout layout) {
 }
 
 void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
-  const auto location = enum_from_string<Location>(flags.location, "--location");
+  const auto sizes = parse_sizes("--sizes", flags.sizes);
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
-    for (const Layout layout : parse_names<Layout>("--layout", flags.layout))
+    for (const Layout layout :
+         parse_names<Layout>("--layout", flags.layout.empty() ? "strided" : flags.layout))
       for (const OpPair op : parse_ops("--op", flags.op))
         for (const double beta : parse_numbers("--beta", flags.beta))
           for (const Residency residency : parse_names<Residency>("--residency", flags.residency))
-            for (const Size& size : parse_sizes("--sizes", flags.sizes)) {
+            for (const Size& size : sizes) {
               GemmProblem problem;
               problem.dtype = dtype;
+              problem.m = size.m, problem.n = size.n, problem.k = size.k;
+              problem.location = place_of(flags, problem);
+              const bool on_gpu = problem.location == Location::device;
               problem.layout = layout;
+              if (flags.layout.empty() && on_gpu && largest_size(problem) > gemm_small_limit)
+                problem.layout = Layout::single;
               problem.block = block_of(flags, dtype, layout);
               problem.op_a = op.a, problem.op_b = op.b;
-              problem.m = size.m, problem.n = size.n, problem.k = size.k;
               problem.beta = beta == 0 ? Scalar::zero : beta == 1 ? Scalar::one : Scalar::general;
-              problem.residency = location == Location::device ? Residency::cold : residency;
-              problem.location = location;
-              problem.batch_count = layout == Layout::single ? 1 : std::max<std::int64_t>(1, problem.block);
+              problem.residency = on_gpu ? Residency::cold : residency;
+              problem.batch_count =
+                  problem.layout == Layout::single ? 1 : std::max<std::int64_t>(1, problem.block);
               add_problem(problems, packed(problem));
             }
 }
@@ -126,9 +152,11 @@ namespace {
 void refuse_without_sizes(const TuneFlags& flags) {
   const TuneFlags usual;
   const std::tuple<const char*, const std::string&, const std::string&> unused[] = {
-      {"--dtype", flags.dtype, usual.dtype}, {"--op", flags.op, usual.op},
-      {"--beta", flags.beta, usual.beta},    {"--layout", flags.layout, usual.layout},
-      {"--block", flags.block, usual.block}, {"--location", flags.location, usual.location}};
+      {"--dtype", flags.dtype, usual.dtype},
+      {"--op", flags.op, usual.op},
+      {"--beta", flags.beta, usual.beta},
+      {"--layout", flags.layout, usual.layout},
+      {"--block", flags.block, usual.block}};
   for (const auto& [name, given, value] : unused)
     if (given != value)
       throw Error(ErrorCode::invalid_argument, name,
@@ -137,11 +165,17 @@ void refuse_without_sizes(const TuneFlags& flags) {
 
 }  // namespace
 
+double usual_budget_s(const GemmProblem& problem) {
+  constexpr double on_host_s = 2, on_gpu_s = 30;  // kernels of a GPU take seconds to compile
+  return problem.location == Location::device ? on_gpu_s : on_host_s;
+}
+
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
     GemmProblem problem = parse_problem(text);
+    if (text.find("location=") == std::string::npos) problem.location = place_of(flags, problem);
     if (problem.location == Location::device) problem.residency = Residency::cold;
     if (problem.residency != Residency::automatic) {
       add_problem(problems, problem);

@@ -18,11 +18,11 @@ struct TuneFlags {
   std::string family = "auto";  // the configs of the kernels that serve each problem; or layout: the rule
   std::string dtype = "f64";
   std::string op = "nn";
-  std::string layout = "strided";
+  std::string layout;  // "": strided, single where a size is above what batches are made of
   std::string block;
   std::string beta = "0,1";
   std::string residency = "cold,l2,l1";  // of problems on the host; on a GPU cold
-  std::string location = "host";
+  std::string location;  // "": host, or the GPU for sizes that have no space to search on the host
   std::string device = "0";
   std::string megabytes = "1024";
   std::string objective = "time";
@@ -35,6 +35,9 @@ struct TuneFlags {
 
 // "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming --budget.
 double parse_duration(const std::string& text);
+
+// What a problem is searched for where no --budget says otherwise.
+double usual_budget_s(const GemmProblem& problem);
 
 // The distinct problems that were named, recorded (--from) or listed (--sizes), by element type. Throws
 // Error(invalid_argument) when there are none.

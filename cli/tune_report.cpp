@@ -103,6 +103,11 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
                "  undecided: {} paired rounds fitted the budget, and fewer than {} tell nothing; what "
                "was known stays\n",
                o.rounds, least_paired_rounds);
+  for (const PeerOutcome& peer : o.peers)
+    fmt::print(out, "  {} {} takes {:.4g} ns in the same rounds; regret against it {}\n", peer.name,
+               peer.config.value("version", ""), peer.seconds.centre * 1e9,
+               peer.regret ? fmt::format("{:.1f} %", 100 * *peer.regret) : "is not known");
+  for (const std::string& reason : o.peers_left_out) fmt::print(out, "  not in the contest: {}\n", reason);
   if (!o.tied.empty())
     fmt::print(out, "  {} other finalists cannot be told from it in {} rounds\n", o.tied.size(), o.rounds);
   if (o.discarded_rounds > 0)

@@ -98,7 +98,11 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
   EXPECT_EQ(refused([](F& f) { f.location = "device"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.memory = "pinned"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.target = "gpu"; }), ErrorCode::unsupported);
-  EXPECT_EQ(refused([](F& f) { f.objective = "energy"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.objective = "joules"; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.layout = "pointer"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.peers = "cublas_strided"; }),
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.peers = "cublas"; }), ErrorCode::ok);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "host"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.target = "cpu"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.residency = "l2"; }), ErrorCode::unsupported);

@@ -24,6 +24,26 @@ class CApi : public ::testing::Test {
   const std::vector<double> a{1, 3, 2, 4}, b{5, 7, 6, 8}, product{19, 43, 22, 50};  // [1 2; 3 4] [5 6; 7 8]
 };
 
+TEST_F(CApi, Objectives) {
+  std::vector<double> c(4);
+  const auto with = [&](int objective, double weight) {
+    tilewright_options options = {};
+    options.objective = objective, options.objective_weight = weight;
+    return tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one, a.data(),
+                           2, b.data(), 2, &zero, c.data(), 2, &options);
+  };
+  for (const auto& [objective, weight] :
+       {std::pair(TILEWRIGHT_OBJECTIVE_ENERGY, 0.0), std::pair(TILEWRIGHT_OBJECTIVE_ALPHA, 0.0),
+        std::pair(TILEWRIGHT_OBJECTIVE_ALPHA, 0.7), std::pair(TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN, 0.0),
+        std::pair(TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN, 0.1)})
+    EXPECT_EQ(with(objective, weight), TILEWRIGHT_OK) << objective << " " << weight;
+  EXPECT_EQ(c, product);
+  EXPECT_NE(with(TILEWRIGHT_OBJECTIVE_ALPHA, 2), TILEWRIGHT_OK);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "objective_weight = 2"))
+      << tilewright_last_error(context);
+  EXPECT_NE(with(TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN + 1, 0), TILEWRIGHT_OK);
+}
+
 TEST_F(CApi, Gemm) {
   std::vector<double> c(4, 1);
   ASSERT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,

@@ -256,11 +256,20 @@ TEST(TuneReport, EveryConstraintHasALineAndManyAreToldBriefly) {
 }
 
 TEST(Lists, ObjectivesHaveWeights) {
-  EXPECT_EQ(parse_objective("--objective", "edp"), Objective::edp);
-  EXPECT_EQ(parse_objective("--objective", "alpha=0.7"), Objective::alpha);
-  for (const char* text : {"alpha", "alpha=", "alpha=2", "alpha=0.7x", "joules"}) try {
-      const Objective objective = parse_objective("--objective", text);
-      EXPECT_TRUE(std::string(text) == "alpha" && objective == Objective::alpha) << text;
+  GemmOptions options;
+  const auto set = [&](const char* text) { set_objective("--objective", text, options); };
+  set("edp");
+  EXPECT_EQ(options.objective, Objective::edp);
+  EXPECT_FALSE(options.objective_weight);
+  set("alpha=0.7");
+  EXPECT_EQ(options.objective, Objective::alpha);
+  EXPECT_EQ(options.objective_weight, 0.7);
+  set("energy_within=10%");
+  EXPECT_EQ(options.objective, Objective::energy_within);
+  EXPECT_EQ(options.objective_weight, 0.1);
+  for (const char* text : {"alpha", "alpha=", "alpha=2", "alpha=0.7x", "joules", "edp=1"}) try {
+      set(text);
+      ADD_FAILURE() << text << " was taken";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("--objective"), std::string::npos) << error.what();
     }

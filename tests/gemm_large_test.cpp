@@ -360,7 +360,7 @@ TEST(GemmLarge, CoveringInstancesCompile) {
     EXPECT_FALSE(binary.code.empty());
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
     if (config == gemm_large_default(p, s, fictional(capability))) {
-      EXPECT_EQ(gemm_large_refusal(binary), "")
+      EXPECT_EQ(gemm_large_refusal(binary, config, fictional(capability)), "")
           << capability << " " << to_string(p) << " " << describe(config);
     }
   }
@@ -370,10 +370,14 @@ TEST(GemmLarge, SpilledKernelsAreRefused) {
   JitBinary binary;
   binary.log =
       "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
-  EXPECT_NE(gemm_large_refusal(binary).find("40 bytes are spilled"), std::string::npos);
+  GemmLargeConfig config;
+  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional(90)); };
+  EXPECT_NE(refusal().find("40 bytes are spilled"), std::string::npos);
   binary.log =
       "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";
-  EXPECT_EQ(gemm_large_refusal(binary), "");
+  EXPECT_EQ(refusal(), "");
+  config.blocks_per_sm = 2;
+  EXPECT_NE(refusal().find("236 registers of each thread exceed the 128"), std::string::npos) << refusal();
 }
 
 #endif

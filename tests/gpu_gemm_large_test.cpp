@@ -2,6 +2,7 @@
 // reference byte by byte; what the two share and how wisdom decides between them. TILEWRIGHT_GPU_GRID=some
 // takes a part of the grid.
 #include <fstream>
+#include <sstream>
 
 #include "core/dispatch.hpp"
 #include "device/gpu_graph.hpp"
@@ -180,6 +181,23 @@ class GpuLargeWisdom : public GpuTest {
            << '\n';
     }
   }
+  // What each took of time and energy, searched for `objective`, added to what is there.
+  void add(const std::string& objective, std::pair<double, double> ours, std::pair<double, double> theirs,
+           const GemmProblem& p) {
+    std::stringstream before;
+    before << std::ifstream(path_).rdbuf();
+    write({{"gemm", ours.first}, {"cublas", theirs.first}}, p);
+    std::ifstream written(path_);
+    std::string lines = before.str();
+    for (const double joules : {ours.second, theirs.second}) {
+      std::string line;
+      std::getline(written, line);
+      auto record = nlohmann::json::parse(line);
+      record["objective"] = objective, record["energy_j"] = joules;
+      lines += record.dump() + "\n";
+    }
+    std::ofstream(path_) << lines;
+  }
   std::string chosen(const GemmProblem& p) {
     Context context({.wisdom = path_});
     return plan(context, p, options_).impl().candidate;
@@ -201,6 +219,29 @@ TEST_F(GpuLargeWisdom, DecidesBetweenOursAndTheVendors) {
   EXPECT_EQ(chosen(p), "cublas");
   options_.candidate = "gemm";
   EXPECT_EQ(chosen(p), "gemm") << "asked for";
+}
+
+TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
+  const GemmProblem p = square(":residency=cold");
+  add("time", {2e-5, 3}, {3e-5, 2}, p);
+  EXPECT_EQ(chosen(p), "gemm");
+  options_.objective = Objective::energy;
+  EXPECT_EQ(chosen(p), "gemm") << "nothing is known of energy, so that time decides";
+  {
+    Context context({.wisdom = path_});
+    const GemmPlan made = plan(context, p, options_);
+    EXPECT_NE(made.explain().find("searched for time"), std::string::npos) << made.explain();
+  }
+  add("energy", {2e-5, 3}, {3e-5, 2}, p);
+  EXPECT_EQ(chosen(p), "cublas");
+  add("edp", {2e-5, 3}, {3e-5, 2.5}, p);
+  options_.objective = Objective::edp;
+  EXPECT_EQ(chosen(p), "gemm");
+  add("energy_within=5%", {2e-5, 3}, {3e-5, 2}, p);
+  options_.objective = Objective::energy_within;
+  EXPECT_EQ(chosen(p), "gemm") << "the frugal one is too slow";
+  options_.objective = Objective::time;
+  EXPECT_EQ(chosen(p), "gemm");
 }
 
 }  // namespace

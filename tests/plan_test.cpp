@@ -109,12 +109,6 @@ TEST(Options, WhatIsNotBuiltIsRefused) {
     const auto message = error_of(ErrorCode::unsupported, "target", [&] { plan(context, p, options); });
     EXPECT_TRUE(contains(message, to_string(target)) && contains(message, "GPU")) << message;
   }
-  for (Objective objective : {Objective::energy, Objective::edp, Objective::alpha}) {
-    GemmOptions options;
-    options.objective = objective;
-    const auto message = error_of(ErrorCode::unsupported, "objective", [&] { plan(context, p, options); });
-    EXPECT_TRUE(contains(message, "energy meter")) << message;
-  }
   GemmOptions options;
   options.threads = -2;
   error_of(ErrorCode::invalid_argument, "threads", [&] { plan(context, p, options); });

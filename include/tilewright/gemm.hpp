@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -28,7 +29,12 @@ struct TuneOnMiss {
 
 struct GemmOptions {
   Target target = Target::automatic;
+  // Served from wisdom tuned for it (`tilewright tune --objective`); where it has none, from what was tuned
+  // for time, with a notice.
   Objective objective = Objective::time;
+  // Of alpha: what time counts for against energy, 0 to 1, which must be given. Of energy_within: by what
+  // share the fastest may be exceeded, 0.05 unless given.
+  std::optional<double> objective_weight{};
   MathMode math_mode = MathMode::full;
   int threads = 0;       // 0: OpenMP's default; inside a parallel region always 1
   bool checked = false;  // also looks for overlapping C in pointer batches: O(n log n)

@@ -46,6 +46,8 @@ typedef enum {
   TILEWRIGHT_OBJECTIVE_TIME = 0,
   TILEWRIGHT_OBJECTIVE_ENERGY = 1,
   TILEWRIGHT_OBJECTIVE_EDP = 2,
+  TILEWRIGHT_OBJECTIVE_ALPHA = 3,         /* time and energy, weighted by objective_weight */
+  TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN = 4, /* the least energy among what is nearly the fastest */
   TILEWRIGHT_OBJECTIVE_LIMIT = 0x7fffffff
 } tilewright_objective;
 typedef enum {
@@ -93,12 +95,13 @@ typedef struct {
   int device;            /* the GPU that operands in device memory lie on */
   void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
   int align_bytes; /* plans: what all device addresses are multiples of; 0: 128. Calls see for themselves */
-  double tune_on_miss_s; /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
-                            before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
-  int alpha_varies; /* nonzero: alpha (beta) is an array of batch_count values, one per problem, which lies
-                       where */
-  int beta_varies;  /* the operands do; taken by batches of one shape, by variable ones on a GPU and by plans
-                     */
+  double tune_on_miss_s;   /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
+                              before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
+  double objective_weight; /* of ALPHA: what time counts for, 0 to 1; of ENERGY_WITHIN: by what share the
+                              fastest may be exceeded, 0: 5 % */
+  int alpha_varies; /* nonzero: alpha is an array of batch_count values, one per problem, which lies where the
+                       operands do; taken by batches of one shape, by variable ones on a GPU and by plans */
+  int beta_varies;  /* the same of beta */
 } tilewright_options;
 
 /* All zeros is the default. */

@@ -24,7 +24,9 @@ enum class Layout : std::uint8_t {
 };
 enum class Location : std::uint8_t { host, device };
 enum class Target : std::uint8_t { automatic, cpu, gpu, hybrid };
-enum class Objective : std::uint8_t { time, energy, edp, alpha };
+// What a call should cost least: seconds, joules, their product, a weighted sum of both, or the least joules
+// among what is nearly as fast as the fastest.
+enum class Objective : std::uint8_t { time, energy, edp, alpha, energy_within };
 enum class MathMode : std::uint8_t {
   full
 };  // storage precision throughout; lower precision is never chosen unasked

@@ -176,7 +176,8 @@ template <>
 struct EnumNames<Objective> {
   static constexpr std::array value{std::pair{Objective::time, "time"},
                                     std::pair{Objective::energy, "energy"}, std::pair{Objective::edp, "edp"},
-                                    std::pair{Objective::alpha, "alpha"}};
+                                    std::pair{Objective::alpha, "alpha"},
+                                    std::pair{Objective::energy_within, "energy_within"}};
 };
 template <>
 struct EnumNames<MathMode> {

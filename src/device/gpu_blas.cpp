@@ -4,6 +4,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace tilewright {
 namespace {
 
@@ -69,6 +72,27 @@ void GpuBlas::check(int status, const std::string& call) const {
 
 void GpuBlas::set_stream(CUstream_st* stream) {
   check(find<int (*)(void*, CUstream_st*)>("cublasSetStream_v2")(handle_, stream), "cublasSetStream");
+}
+
+GpuBlas::Batch GpuBlas::batch_of(const GemmProblem& p, const Operands& o) {
+  return {p.dtype,    p.op_a, p.op_b,     int(p.m),   int(p.n),   int(p.k),
+          o.alpha,    o.a,    int(p.lda), p.stride_a, o.b,        int(p.ldb),
+          p.stride_b, o.beta, o.c,        int(p.ldc), p.stride_c, int(p.batch_count)};
+}
+
+std::string GpuBlas::why_not(const GemmProblem& p) {
+  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
+    return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
+  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
+  if (largest <= std::numeric_limits<int>::max()) return "";
+  return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
+}
+
+void GpuBlas::multiply(const GemmProblem& problem, const Operands& operands) {
+  const Batch batch = batch_of(problem, operands);
+  if (problem.layout == Layout::pointer) return gemm_pointers(batch);
+  if (problem.layout == Layout::strided) return gemm_strided(batch);
+  gemm(batch);
 }
 
 void GpuBlas::gemm_strided(const Batch& b) {

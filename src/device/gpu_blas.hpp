@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/problem.hpp"
 #include "device/gpu.hpp"
-#include "tilewright/types.hpp"
 
 namespace tilewright {
 
@@ -43,6 +43,13 @@ class GpuBlas {
     std::int64_t stride_c = 0;
     int count = 0;
   };
+  // The call for a problem of fixed size on these operands, whose scalars lie on the host.
+  static Batch batch_of(const GemmProblem& problem, const Operands& operands);
+  // Why this interface cannot say the problem; "" where it can.
+  static std::string why_not(const GemmProblem& problem);
+  // The function for the problem's layout: single, strided or pointer.
+  void multiply(const GemmProblem& problem, const Operands& operands);
+
   void gemm_strided(const Batch& batch);
   // a, b and c are arrays of addresses on the device; strides are not read.
   void gemm_pointers(const Batch& batch);

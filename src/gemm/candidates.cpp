@@ -12,6 +12,7 @@
 #include "gemm/scale.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit_x86.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
@@ -66,7 +67,7 @@ void bind_small_kernel(const PlanRequest& r, const ConfigChoice& choice, GemmPla
 
 void prepare_small_cpu(const PlanRequest& r, GemmPlan::Impl& plan) {
   const ConfigChoice choice = choose_or_tune(r);
-  notice_match(r, choice.match, choice.source, plan);
+  notice_match(r, choice.match, choice.source, choice.recorded, plan);
   try {
     bind_small_kernel(r, choice, plan);
   } catch (const Error& error) {
@@ -156,15 +157,51 @@ void require_legal(const PlanRequest& r, const std::vector<std::string>& reasons
                             joined(reasons)));
 }
 
-void notice_match(const PlanRequest& r, WisdomMatch match, const std::string& source, GemmPlan::Impl& plan) {
-  if (!r.context.wisdom_notices || !r.options.config.empty() || match == WisdomMatch::exact) return;
-  const std::string problem = to_string(problem_to_tune(r.problem));
+TuneObjective objective_of(const GemmOptions& options) {
+  return TuneObjective::of(options.objective, options.objective_weight);
+}
+
+namespace {
+
+std::vector<std::string> objectives_asked(const PlanRequest& r) {
+  const std::string own = objective_of(r.options).text(), time = to_string(Objective::time);
+  if (own == time) return {time};
+  return {own, time};
+}
+
+}  // namespace
+
+bool offer_wisdom(const PlanRequest& r, const char* family, const std::string& device,
+                  const Wisdom::Take& take) {
+  const Wisdom* wisdom = r.context.wisdom();
+  if (wisdom == nullptr) return false;
+  for (const std::string& objective : objectives_asked(r))
+    if (wisdom->offer({family, architecture_of_all(family), r.problem, objective, device}, take)) return true;
+  return false;
+}
+
+void notice_match(const PlanRequest& r, WisdomMatch match, const std::string& source,
+                  const RecordedTime& recorded, GemmPlan::Impl& plan) {
+  if (!r.options.config.empty()) return;
+  const std::string problem = to_string(problem_to_tune(r.problem)), asked = objective_of(r.options).text();
+  const bool told = r.context.wisdom_notices;
+  const auto say = [&](const std::string& key, const std::string& text) {
+    plan.notices.push_back(text);
+    if (told) r.context.notice(text, key);
+  };
   const std::string used =
       match == WisdomMatch::none ? "the default" : fmt::format("{} ({})", to_string(match), source);
-  plan.notices.push_back(
+  const bool for_time = match != WisdomMatch::none && recorded.objective != asked;
+  // Who asks for another objective and reads the plan is told even where calls are to be silent.
+  if (for_time || (match == WisdomMatch::none && asked != to_string(Objective::time)))
+    return say(fmt::format("objective {} {}", asked, problem),
+               fmt::format("wisdom has no record for objective = {} near {}: its config is {}{}; `tilewright "
+                           "tune --objective {}` measures it here",
+                           asked, problem, used, for_time ? ", searched for time" : "", asked));
+  if (!told || match == WisdomMatch::exact) return;
+  say("wisdom " + problem,
       fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
                   problem, used));
-  r.context.notice(plan.notices.back(), "wisdom " + problem);
 }
 
 ConfigChoice choose_small_config(const PlanRequest& r) {
@@ -175,8 +212,9 @@ ConfigChoice choose_small_config(const PlanRequest& r) {
       if (!space) space = gemm_small_cpu_space(r.problem, r.context.isa);
       return space->contains(config);
     };
-    if (const auto hit = wisdom->find(r.problem, r.context.isa, legal, to_string(r.options.objective)))
-      return {hit->config, hit->match, hit->source, hit->recorded};
+    for (const std::string& objective : objectives_asked(r))
+      if (const auto hit = wisdom->find(r.problem, r.context.isa, legal, objective))
+        return {hit->config, hit->match, hit->source, hit->recorded};
   }
   return {gemm_small_cpu_default(r.problem, r.context.isa), WisdomMatch::none, "rule of thumb"};
 }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/objective.hpp"
 #include "gemm/plan.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
@@ -28,11 +30,20 @@ struct Candidate {
 const std::vector<Candidate>& gemm_candidates();
 
 // What candidates with configs share: the options' JSON object, the refusal of an illegal config with its
-// reasons, and the notice about a config that was not measured for the problem, once for each such problem.
+// reasons, and the notice about a config that was not measured for the problem or not for the objective, once
+// for each such problem.
+// What a call minimises. Throws Error(invalid_argument) naming objective_weight.
+TuneObjective objective_of(const GemmOptions& options);
+
+// Offers what wisdom has for the call's objective and then, unless that is time, what was searched for time.
+// The answer's recorded.objective says which. As Wisdom::offer.
+bool offer_wisdom(const PlanRequest& request, const char* family, const std::string& device,
+                  const Wisdom::Take& take);
+
 nlohmann::json parse_config(const std::string& text);
 void require_legal(const PlanRequest& request, const std::vector<std::string>& reasons);
 void notice_match(const PlanRequest& request, WisdomMatch match, const std::string& source,
-                  GemmPlan::Impl& plan);
+                  const RecordedTime& recorded, GemmPlan::Impl& plan);
 
 // The config of gemm_small_cpu for a request: the one asked for, else wisdom's, else the default.
 struct ConfigChoice {

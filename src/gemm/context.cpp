@@ -70,8 +70,8 @@ Isa choose_isa(const std::string& name) {
 
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
-    return std::tie(o.target, o.objective, o.math_mode, o.threads, o.checked, o.residency, o.candidate,
-                    o.config, o.device, o.align_bytes, o.alpha_varies, o.beta_varies,
+    return std::tie(o.target, o.objective, o.objective_weight, o.math_mode, o.threads, o.checked, o.residency,
+                    o.candidate, o.config, o.device, o.align_bytes, o.alpha_varies, o.beta_varies,
                     o.tune_on_miss.budget_s);
   };
   return fields(x) == fields(y);

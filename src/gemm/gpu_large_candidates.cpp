@@ -1,7 +1,6 @@
 // Large products of operands on a GPU: our stencil and the vendor's library, as two candidates of one list.
 // Wisdom holds what each of them took; between the two it alone decides.
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "device/gpu_workspace.hpp"
@@ -110,6 +109,25 @@ class LargeRunner : public GpuRunner {
         kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
         kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
   }
+  nlohmann::json metrics() const override {
+    const GemmLargeKernel& kernel = kernels_.kernel();
+    const GpuLimits& limits = machine_->gpu().limits();
+    const GemmLargeCost cost = gemm_large_cost(problem_, kernel.shape(), kernel.config(), limits);
+    return {{"registers", kernel.function().registers()},
+            {"spilled_bytes", kernel.function().local_bytes()},
+            {"shared_bytes", kernel.shared_bytes()},
+            {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor()},
+            {"occupancy", double(kernel.blocks_per_multiprocessor()) * gemm_large_threads(kernel.config()) /
+                              limits.threads_per_multiprocessor},
+            {"workspace_bytes", kernel.needs(problem_).workspace_bytes},
+            {"predicted_cycles",
+             {{"multiply", cost.multiply},
+              {"issue", cost.issue},
+              {"shared", cost.shared},
+              {"l2", cost.l2},
+              {"memory", cost.memory},
+              {"fixed", cost.fixed}}}};
+  }
   std::string prediction() const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const double cycles =
@@ -136,18 +154,8 @@ class BlasRunner : public GpuRunner {
   void run(const Operands& o) const override {
     refuse_values(o);
     check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
-    const GemmProblem& p = problem_;
-    GpuBlas::Batch batch{p.dtype,    p.op_a, p.op_b,     int(p.m),   int(p.n),   int(p.k),
-                         o.alpha,    o.a,    int(p.lda), p.stride_a, o.b,        int(p.ldb),
-                         p.stride_b, o.beta, o.c,        int(p.ldc), p.stride_c, int(p.batch_count)};
     const Gpu::Current current(machine_->gpu());
-    const GpuMachine::Blas::Use library = blas_->on(stream_of(o));
-    if (p.layout == Layout::pointer)
-      library->gemm_pointers(batch);
-    else if (p.layout == Layout::strided)
-      library->gemm_strided(batch);
-    else
-      library->gemm(batch);
+    blas_->on(stream_of(o))->multiply(problem_, o);
   }
 
   std::string device() const override { return machine_->gpu().limits().name; }
@@ -175,15 +183,28 @@ std::string why_no_blas() { return GpuBlas::is_there() ? "" : "cuBLAS was not fo
 // What wisdom holds of one of the two for this very problem or one near it.
 std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
   std::optional<WisdomAnswer> found;
-  const Wisdom* wisdom = r.context.wisdom();
-  if (wisdom == nullptr) return found;
+  if (r.context.wisdom() == nullptr) return found;
   const std::string device = r.context.gpus->open(r.options.device)->gpu().limits().name;
-  wisdom->offer({family, architecture_of_all(family), r.problem, to_string(r.options.objective), device},
-                [&](const WisdomAnswer& answer) {
-                  found = answer;
-                  return true;
-                });
+  offer_wisdom(r, family, device, [&](const WisdomAnswer& answer) {
+    found = answer;
+    return true;
+  });
   return found;
+}
+
+std::string cost_text(const RecordedTime& recorded) {
+  return recorded.energy_j ? fmt::format("{:.4g} s and {:.4g} J", recorded.seconds, *recorded.energy_j)
+                           : fmt::format("{:.4g} s", recorded.seconds);
+}
+
+// Whether the first costs less by the call's objective, or by time where not both were searched for that.
+bool costs_less(const PlanRequest& r, const RecordedTime& x, const RecordedTime& y) {
+  const TuneObjective objective = objective_of(r.options);
+  const bool comparable = x.objective == objective.text() && y.objective == objective.text();
+  if (!comparable || !objective.needs_energy() || !x.energy_j || !y.energy_j) return x.seconds < y.seconds;
+  const Metrics both[] = {{x.seconds, x.energy_j}, {y.seconds, y.energy_j}};
+  const std::vector<double> costs = objective.costs(both, both[1]);
+  return costs[0] < costs[1];
 }
 
 // Why the vendor's library goes first though the stencil could serve; "" where it does not.
@@ -194,9 +215,9 @@ std::string why_vendor_first(const PlanRequest& r) {
   if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
   const auto theirs = recorded(r, vendor);
   const bool comparable = theirs && theirs->match == ours->match;
-  if (comparable && theirs->recorded.seconds < ours->recorded.seconds)
-    return fmt::format("cuBLAS took {:.4g} s where it took {:.4g} s ({}, {})", theirs->recorded.seconds,
-                       ours->recorded.seconds, to_string(theirs->match), theirs->source);
+  if (comparable && costs_less(r, theirs->recorded, ours->recorded))
+    return fmt::format("cuBLAS took {} where it took {} ({}, {})", cost_text(theirs->recorded),
+                       cost_text(ours->recorded), to_string(theirs->match), theirs->source);
   return "";
 }
 
@@ -226,13 +247,8 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
 
 std::string cublas_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
-  const GemmProblem& p = r.problem;
-  if (p.layout != Layout::single && p.layout != Layout::strided && p.layout != Layout::pointer)
-    return fmt::format("cuBLAS knows no layout like {}", to_string(p.layout));
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
-  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch_count});
-  if (largest > std::numeric_limits<int>::max())
-    return fmt::format("{} does not fit the int that this interface of cuBLAS counts with", largest);
+  if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return why_no_blas();
 }
@@ -242,7 +258,10 @@ void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
   const auto known = recorded(r, vendor);
   plan.match = known ? known->match : WisdomMatch::none;
   plan.config_source = known ? known->source : "no record";
-  if (known) plan.recorded = known->recorded;
+  if (!known) return;
+  plan.recorded = known->recorded;
+  if (known->recorded.objective != objective_of(r.options).text())
+    notice_match(r, known->match, known->source, known->recorded, plan);
 }
 
 }  // namespace tilewright

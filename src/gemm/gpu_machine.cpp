@@ -38,7 +38,7 @@ std::shared_ptr<const GemmLargeKernel> GpuMachine::gemm_large(const GemmLargeSha
   return kept_or<GemmLargeKernel>(
       gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability), may_compile,
       [&](const JitBinary& binary) {
-        if (const std::string reason = gemm_large_refusal(binary); !reason.empty())
+        if (const std::string reason = gemm_large_refusal(binary, config, gpu_.limits()); !reason.empty())
           throw Error(ErrorCode::unsupported, "config", fmt::format("{}: {}", describe(config), reason));
         return std::make_shared<const GemmLargeKernel>(gpu_, binary, shape, config, dtype);
       });

@@ -56,7 +56,7 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
     take(Choice{config, WisdomMatch::none, "asked for"});
     return;
   }
-  if (const Wisdom* wisdom = r.context.wisdom(); wisdom != nullptr) {
+  if (r.context.wisdom() != nullptr) {
     const auto space = family.space();
     const auto offer = [&](const WisdomAnswer& answer) {
       try {
@@ -67,10 +67,7 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
         return false;  // a config of other fields than this build's
       }
     };
-    if (wisdom->offer({family.name, architecture_of_all(family.name), r.problem,
-                       to_string(r.options.objective), limits.name},
-                      offer))
-      return;
+    if (offer_wisdom(r, family.name, limits.name, offer)) return;
   }
   for (const Config& config : family.rules_of_thumb())
     if (take(Choice{config, WisdomMatch::none, "rule of thumb"})) return;
@@ -93,7 +90,7 @@ void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits
     plan.match = choice.match;
     plan.config_source = choice.source;
     plan.recorded = choice.recorded;
-    notice_match(r, choice.match, choice.source, plan);
+    notice_match(r, choice.match, choice.source, choice.recorded, plan);
     return true;
   });
   if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);

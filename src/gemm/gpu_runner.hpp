@@ -22,6 +22,8 @@ class GpuRunner {
   virtual std::string device() const = 0;     // its name
   virtual nlohmann::json config() const = 0;  // null where there is nothing to choose
   virtual std::string kernel() const = 0;     // registers, shared memory and the like in words; may be ""
+  // The same as numbers by name, as far as the runner has any.
+  virtual nlohmann::json metrics() const { return nlohmann::json::object(); }
   virtual std::string prediction() const { return ""; }  // of a cost model in words; "" where there is none
 };
 

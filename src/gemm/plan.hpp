@@ -56,7 +56,7 @@ struct GemmPlan::Impl {
 
 // `may_compile` is about GPU kernels. Never throws for a valid problem that no candidate serves; the result
 // then has an empty candidate. Throws Error(invalid_argument) for bad fields and options, Error(unsupported)
-// for targets and objectives not built.
+// for targets not built.
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile);
 

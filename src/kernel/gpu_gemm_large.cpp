@@ -1,6 +1,8 @@
 // Loads and launches kernels of large GEMM, and describes A and B to the copy engine.
 #include "kernel/gpu_gemm_large.hpp"
 
+#include <algorithm>
+
 #include "core/dispatch.hpp"
 #include "device/gpu_tensor_map.hpp"
 
@@ -81,13 +83,40 @@ JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeSha
   return compiler.compile(gemm_large_request(shape, config, dtype, compute_capability));
 }
 
-std::string gemm_large_refusal(const JitBinary& binary) {
+std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
+                               const GpuLimits& limits) {
   const StencilReport report = stencil_report(binary.log);
   if (report.spill_bytes > 0)
     return fmt::format("{} registers do not suffice: {} bytes are spilled", report.registers,
                        report.spill_bytes);
   if (report.stack_bytes > 0) return fmt::format("{} bytes of stack are used", report.stack_bytes);
+  const int blocks = std::max(1, config.blocks_per_sm), threads = gemm_large_threads(config);
+  constexpr int granularity = 8;  // in which a thread's registers are handed out
+  const int budget = limits.registers_per_multiprocessor / (blocks * threads) / granularity * granularity;
+  if (report.registers > budget)
+    return fmt::format("{} registers of each thread exceed the {} that {} blocks of {} threads leave",
+                       report.registers, budget, blocks, threads);
   return "";
+}
+
+void GemmLargeScratch::provide(const GemmLargeKernel& kernel, const GemmProblem& problem,
+                               GemmLargeOperands& o) {
+  const GemmLargeLaunch needs = kernel.needs(problem);
+  grow(sums_, needs.workspace_bytes);
+  grow(counters_, needs.counter_count * std::int64_t(sizeof(unsigned)));
+  o.workspace = sums_->as<void>();
+  o.counters = counters_->as<void>();
+}
+
+// Counters are zero before every launch: the last block of each tile resets its own.
+void GemmLargeScratch::grow(std::optional<GpuBuffer>& held, std::int64_t bytes) const {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  if (held && held->bytes() >= static_cast<std::size_t>(bytes)) return;
+  gpu_.synchronize();
+  held.reset();
+  held.emplace(gpu_, static_cast<std::size_t>(std::max(bytes, least_bytes)));
+  held->fill(0, nullptr);
+  gpu_.synchronize();
 }
 
 }  // namespace tilewright

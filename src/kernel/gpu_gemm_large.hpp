@@ -2,6 +2,8 @@
 // stream for any sizes. It validates nothing and chooses nothing; workspace and counters are the caller's.
 #pragma once
 
+#include <optional>
+
 #include "kernel/gemm_large.hpp"
 #include "kernel/gpu_stencil.hpp"
 
@@ -57,7 +59,23 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
                              const GemmLargeConfig& config, DType dtype, int compute_capability);
 
-// Why the compiler's report forbids running the kernel: spilled registers, or a stack. "" = nothing does.
-std::string gemm_large_refusal(const JitBinary& binary);
+// Why the compiler's report forbids running the kernel: spilled registers, a stack, or more registers than
+// leave room for the blocks that the config asks for. "" = nothing does.
+std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
+                               const GpuLimits& limits);
+
+// Scratch memory for launches that follow each other on one stream, of whichever kernel; grows as needed.
+class GemmLargeScratch {
+ public:
+  explicit GemmLargeScratch(const Gpu& gpu) : gpu_(gpu) {}
+  // Adds what `kernel` needs for `problem` to the operands. Waits for the device where it has to grow.
+  void provide(const GemmLargeKernel& kernel, const GemmProblem& problem, GemmLargeOperands& operands);
+
+ private:
+  void grow(std::optional<GpuBuffer>& held, std::int64_t bytes) const;
+
+  const Gpu& gpu_;
+  std::optional<GpuBuffer> sums_, counters_;
+};
 
 }  // namespace tilewright

@@ -3,42 +3,72 @@
 
 #include <algorithm>
 #include <random>
-#include <vector>
 
 namespace tilewright {
 namespace {
 
 template <class R>
-void fill_with(GpuBuffer& buffer, std::uint64_t seed) {
+void fill_with(GpuBuffer& buffer, std::uint64_t seed, std::vector<R>& values) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<R> uniform(R(-0.5), R(0.5));
-  std::vector<R> values((16u << 20) / sizeof(R) - 16);  // a period that no matrix size divides
+  values.resize((16u << 20) / sizeof(R) - 16);  // a period that no matrix size divides
   for (R& value : values) value = uniform(random);
   const std::size_t bytes = std::min(buffer.bytes(), values.size() * sizeof(R));
   buffer.write(values.data(), bytes);
   buffer.repeat(bytes);
 }
 
+bool is_narrow(DType dtype) { return dtype == DType::f32 || dtype == DType::c64; }
+
 }  // namespace
 
-GpuArena::GpuArena(const Gpu& gpu, std::size_t operand_bytes)
-    : gpu_(gpu),
-      a_(gpu, operand_bytes),
-      b_(gpu, operand_bytes),
-      c_(gpu, operand_bytes),
-      streamed_c_(gpu, operand_bytes) {
-  streamed_c_.fill(0, nullptr);
+GpuArena::GpuArena(const Gpu& gpu, std::size_t operand_bytes) : gpu_(gpu) {
+  reserve({operand_bytes, operand_bytes, operand_bytes});
+}
+
+void GpuArena::reserve(const GpuOperandBytes& wanted) {
+  std::size_t* const held[] = {&bytes_.a, &bytes_.b, &bytes_.c};
+  const std::size_t needed[] = {wanted.a, wanted.b, wanted.c};
+  // What is too small goes first, so that old and new need not fit side by side.
+  for (int i = 0; i < 3; ++i) {
+    if (operands_[i] && needed[i] <= *held[i]) continue;
+    operands_[i].reset();
+    filled_.reset();
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (operands_[i]) continue;
+    *held[i] = std::max(needed[i], *held[i]);
+    operands_[i].emplace(gpu_, *held[i]);
+  }
 }
 
 void GpuArena::fill(DType dtype) {
   if (filled_ == dtype) return;
   std::uint64_t seed = 7;
-  for (GpuBuffer* buffer : {&a_, &b_, &c_})
-    if (dtype == DType::f32 || dtype == DType::c64)
-      fill_with<float>(*buffer, seed++);
+  for (int i = 0; i < 3; ++i)
+    if (is_narrow(dtype))
+      fill_with(*operands_[i], seed++, narrow_[i]);
     else
-      fill_with<double>(*buffer, seed++);
+      fill_with(*operands_[i], seed++, wide_[i]);
   filled_ = dtype;
+}
+
+double GpuArena::real_at(int operand, std::int64_t index) const {
+  const auto at = static_cast<std::size_t>(index);
+  if (is_narrow(filled_.value())) return narrow_[operand][at % narrow_[operand].size()];
+  return wide_[operand][at % wide_[operand].size()];
+}
+
+std::size_t GpuArena::operand_bytes() const { return std::min({bytes_.a, bytes_.b, bytes_.c}); }
+
+void* GpuArena::streamed_c() {
+  if (!streamed_c_ || streamed_c_->bytes() < operand_bytes()) {
+    streamed_c_.reset();
+    streamed_c_.emplace(gpu_, operand_bytes());
+    streamed_c_->fill(0, nullptr);
+    gpu_.synchronize();
+  }
+  return streamed_c_->as<void>();
 }
 
 GpuBuffer& GpuArena::pointers(int operand, std::size_t bytes) {

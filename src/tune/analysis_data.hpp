@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/objective.hpp"
+#include "core/objective.hpp"
 #include "tune/sentinel.hpp"
 
 namespace tilewright {

@@ -1,58 +1,52 @@
-// Choosing configs, compiling on every core, checking and timing on the device.
+// Compiling on every core, checking and timing on the device.
 #include "tune/gpu_candidates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <random>
+#include <cstring>
 
 #include "core/dispatch.hpp"
 #include "measure/gpu_observer.hpp"
+#include "measure/typed_values.hpp"
 #include "tune/kernel_call.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr std::size_t usual_count = 240, whole_count = 4000;
 constexpr std::size_t made_together = 64;
-constexpr int align_bytes = 128;  // of the arena's operands
-
-template <class T>
-T scalar_as(std::complex<double> value) {
-  if constexpr (std::is_floating_point_v<T>)
-    return static_cast<T>(value.real());
-  else
-    return static_cast<T>(value);
-}
 
 }  // namespace
 
-std::vector<GemmSmallConfig> gpu_candidate_configs(const GemmProblem& problem, const GpuLimits& limits,
-                                                   const AxisRules& rules, std::uint64_t seed) {
-  check_axes<GemmSmallConfig>(rules);
-  const GemmSmallShape shape = gemm_small_shape(problem, align_bytes);
-  const auto space = gemm_small_space(shape, problem.dtype, limits);
-  std::mt19937_64 random(seed);
-  const auto searched = rules.whole_space ? space.sample(whole_count, random)
-                                          : gemm_small_promising(shape, problem.dtype, limits, usual_count);
-  return admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched, space);
-}
+// alpha and beta as values of the problem's type.
+struct GpuCandidates::Scalars {
+  explicit Scalars(const GemmProblem& p) {
+    dispatch(p.dtype, [&]<class T>() {
+      const T a = value_from<T>(representative(p.alpha)), b = value_from<T>(representative(p.beta));
+      std::memcpy(alpha.data(), &a, sizeof a);
+      std::memcpy(beta.data(), &b, sizeof b);
+    });
+  }
+  alignas(16) std::array<std::byte, 16> alpha, beta;
+};
 
-GpuCandidates::GpuCandidates(const GemmProblem& problem, const StencilCompiler& compiler,
-                             std::vector<GemmSmallConfig> configs, GpuArena& arena)
+GpuCandidates::GpuCandidates(const GemmProblem& problem, const GpuFamily& family, GpuVendor vendor,
+                             GpuArena& arena)
     : problem_(problem),
-      shape_(gemm_small_shape(problem, align_bytes)),
-      compiler_(compiler),
+      family_(family),
+      vendor_(std::move(vendor)),
       arena_(arena),
       stream_(arena.gpu()),
       timer_(arena.gpu(), stream_.get()),
-      check_(arena.gpu(), problem) {
+      ring_(arena, gpu_operand_bytes(problem)),
+      scalars_(std::make_unique<const Scalars>(problem)),
+      slots_(family.size() + (vendor_.trial == nullptr ? 0 : 1)) {
   arena.fill(problem.dtype);
-  for (const GemmSmallConfig& config : configs) {
-    Slot slot;
-    slot.config = config;
-    slots_.push_back(std::move(slot));
-  }
+  if (vendor_.trial == nullptr) return;
+  slots_.back().compiled = true;
+  slots_.back().trial = std::move(vendor_.trial);
 }
+GpuCandidates::~GpuCandidates() = default;
 
 void GpuCandidates::announce(std::span<const std::size_t> wanted) {
   announced_.assign(wanted.begin(), wanted.end());
@@ -70,8 +64,7 @@ void GpuCandidates::compile(std::span<const std::size_t> wanted) {
   for (std::size_t w = 0; w < wanted.size(); ++w) {
     Slot& slot = slots_[wanted[w]];
     try {
-      slot.binary = compile_gemm_small(compiler_, shape_, slot.config, problem_.dtype,
-                                       arena_.gpu().limits().compute_capability);
+      slot.binary = family_.compile(wanted[w]);
     } catch (const std::exception& error) {
       slot.failure = error.what();
     }
@@ -91,8 +84,25 @@ void GpuCandidates::make(Slot& slot, std::size_t i) {
     compile(wanted);
   }
   if (!slot.failure.empty()) throw Error(ErrorCode::unsupported, "config", slot.failure);
-  slot.kernel =
-      std::make_unique<GemmSmallKernel>(arena_.gpu(), slot.binary, shape_, slot.config, problem_.dtype);
+  if (slot.trial == nullptr) slot.trial = family_.load(i, slot.binary);
+}
+
+// The sampled elements of the problem itself come second: a reference of all of them would take hours for
+// what the device does in milliseconds.
+void GpuCandidates::check(Slot& slot) {
+  const GemmProblem edges = slot.trial->edges();
+  if (edges_ == nullptr || edges_->problem() != edges)
+    edges_ = std::make_unique<GpuCheck>(arena_.gpu(), edges);
+  GpuCheckResult seen = edges_->check([&](const Operands& o) { slot.trial->run_edges(o); });
+  slot.accuracy = {seen.error, 1};
+  slot.failure = std::move(seen.fault);
+  if (!slot.failure.empty()) return;
+  if (!sample_)
+    sample_.emplace(arena_, problem_, representative(problem_.alpha), representative(problem_.beta));
+  const Accuracy sampled = sample_->check([&] { slot.trial->run(operands(0)); });
+  slot.accuracy.error = std::max(slot.accuracy.error, sampled.error);
+  if (!sampled.passed())
+    slot.failure = fmt::format("error {:.3g} times its bound at {}", sampled.error, to_string(problem_));
 }
 
 bool GpuCandidates::is_right(std::size_t i) {
@@ -101,14 +111,13 @@ bool GpuCandidates::is_right(std::size_t i) {
   slot.checked = true;
   try {
     make(slot, i);
-    GpuCheckResult seen = check_.check(*slot.kernel);
-    slot.accuracy = {seen.error, 1};
-    slot.failure = std::move(seen.fault);
+    check(slot);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;  // a kernel that broke the device ends the run
+    // A kernel of ours that broke the device ends the run; the vendor's library may refuse a problem.
+    if (error.code() != ErrorCode::unsupported && !is_peer(i)) throw;
     if (slot.failure.empty()) slot.failure = error.what();
   }
-  if (!slot.failure.empty()) slot.kernel.reset();
+  if (!slot.failure.empty()) slot.trial.reset();
   return slot.failure.empty();
 }
 
@@ -123,25 +132,24 @@ std::vector<std::unique_ptr<Observer>> GpuCandidates::observers() const {
   return all;
 }
 
-void GpuCandidates::launch(const GemmSmallKernel& kernel) {
-  dispatch(problem_.dtype, [&]<class T>() {
-    const T alpha = scalar_as<T>(representative(problem_.alpha)),
-            beta = scalar_as<T>(representative(problem_.beta));
-    kernel.launch({arena_.a(), arena_.b(), arena_.c(), &alpha, &beta, problem_.batch_count, problem_.stride_a,
-                   problem_.stride_b, problem_.stride_c, problem_.lda, problem_.ldb, problem_.ldc},
-                  stream_.get());
-  });
+Operands GpuCandidates::operands(std::int64_t index) const {
+  Operands o = ring_.at(index);
+  o.alpha = scalars_->alpha.data(), o.beta = scalars_->beta.data();
+  o.stream = stream_.get();
+  return o;
 }
 
 TurnTimer::Turn GpuCandidates::time(std::size_t i, double turn_s) {
   Slot& slot = slots_[i];
-  if (slot.kernel == nullptr) make(slot, i);
-  const GemmSmallKernel& kernel = *slot.kernel;
+  make(slot, i);
+  const GpuTrial& trial = *slot.trial;
   if (slot.launch_s == 0)
-    slot.launch_s = timer_.seconds([&] { launch(kernel); });  // a first look, and warm-up
+    slot.launch_s = timer_.seconds([&] { launch(trial); });  // a first look, and warm-up
   const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
+  // While one launch runs the host queues the next, so that its own time is not taken for the device's.
+  if (launches > 1) launch(trial);
   const double seconds = timer_.seconds([&] {
-    for (std::int64_t l = 0; l < launches; ++l) launch(kernel);
+    for (std::int64_t l = 0; l < launches; ++l) launch(trial);
   });
   slot.launch_s = seconds / double(launches);
   const double problems = double(launches) * double(problem_.batch_count);

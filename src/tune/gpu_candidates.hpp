@@ -1,35 +1,40 @@
-// The configs of one GPU problem as something to be timed: made several at a time, each passed through the
-// gate before anybody may time it, and timed over batches that rotate through device memory.
+// The configs of one GPU problem as something to be timed, whatever the family: made several at a time, each
+// passed through the gate before anybody may time it, and timed over batches that rotate through device
+// memory. The vendor's library may be among them as a peer.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "kernel/gpu_gemm_small.hpp"
 #include "measure/gpu_arena.hpp"
+#include "measure/gpu_ring.hpp"
+#include "measure/gpu_sample.hpp"
 #include "measure/gpu_timer.hpp"
-#include "tune/axis_rules.hpp"
 #include "tune/gpu_check.hpp"
+#include "tune/gpu_family.hpp"
+#include "tune/gpu_vendor.hpp"
 #include "tune/search_loop.hpp"
 
 namespace tilewright {
 
-// The default first, then what the cost model or, with whole_space, chance puts forward, as far as the rules
-// allow. Throws Error(invalid_argument) naming an axis or value that does not exist.
-std::vector<GemmSmallConfig> gpu_candidate_configs(const GemmProblem& problem, const GpuLimits& limits,
-                                                   const AxisRules& rules, std::uint64_t seed);
-
 class GpuCandidates : public CandidatePool {
  public:
-  GpuCandidates(const GemmProblem& problem, const StencilCompiler& compiler,
-                std::vector<GemmSmallConfig> configs, GpuArena& arena);
+  // The arena has room for the problem's operands. A vendor without a trial takes no part.
+  GpuCandidates(const GemmProblem& problem, const GpuFamily& family, GpuVendor vendor, GpuArena& arena);
+  ~GpuCandidates() override;
 
-  std::size_t size() const override { return slots_.size(); }
-  nlohmann::json fields(std::size_t i) const override { return to_json(slots_[i].config); }
+  std::size_t size() const override { return family_.size(); }
+  std::size_t peer_count() const override { return slots_.size() - family_.size(); }
+  std::string peer_name(std::size_t) const override { return gpu_vendor_family; }
+  nlohmann::json fields(std::size_t i) const override {
+    return is_peer(i) ? vendor_.config() : family_.fields(i);
+  }
   void announce(std::span<const std::size_t> wanted) override;
-  // Whether it compiled, fits the device and is right.
+  // Whether it compiled, fits the device and is right: every element of a small problem with edges, and some
+  // of the problem itself.
   bool is_right(std::size_t i) override;
   const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
   const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
@@ -41,28 +46,35 @@ class GpuCandidates : public CandidatePool {
 
  private:
   struct Slot {
-    GemmSmallConfig config;
     JitBinary binary;
-    std::unique_ptr<GemmSmallKernel> kernel;
+    std::unique_ptr<GpuTrial> trial;
     std::string failure;
     Accuracy accuracy{};  // relative to the bound, which is 1
     bool compiled = false, checked = false;
     double launch_s = 0;  // as last seen
   };
+  struct Scalars;
+  bool is_peer(std::size_t i) const { return i >= family_.size(); }
   void compile(std::span<const std::size_t> wanted);
   void make(Slot& slot, std::size_t i);
-  void launch(const GemmSmallKernel& kernel);
+  void check(Slot& slot);
+  Operands operands(std::int64_t index) const;
+  void launch(const GpuTrial& trial) { trial.run(operands(next_++)); }
 
   GemmProblem problem_;
-  GemmSmallShape shape_;
-  const StencilCompiler& compiler_;
+  const GpuFamily& family_;
+  GpuVendor vendor_;
   GpuArena& arena_;
   GpuStream stream_;
   GpuTimer timer_;
-  GpuCheck check_;
-  std::vector<Slot> slots_;
+  GpuRing ring_;
+  std::unique_ptr<const Scalars> scalars_;
+  std::optional<GpuSample> sample_;
+  std::unique_ptr<GpuCheck> edges_;  // of the last small problem, which many candidates share
+  std::vector<Slot> slots_;          // the candidates', then the peer's
   std::vector<std::size_t> announced_;
   std::size_t next_announced_ = 0;
+  std::int64_t next_ = 0;  // batch
 };
 
 }  // namespace tilewright

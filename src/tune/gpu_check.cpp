@@ -2,151 +2,152 @@
 #include "tune/gpu_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <random>
+#include <vector>
 
 #include "core/dispatch.hpp"
+#include "measure/typed_values.hpp"
 
 namespace tilewright {
+
+struct GpuCheck::State {
+  virtual ~State() = default;
+  virtual GpuCheckResult check(const std::function<void(const Operands&)>& run) const = 0;
+  GemmProblem problem;
+};
+
 namespace {
 
-constexpr std::size_t guard_bytes = 256;
-constexpr unsigned char guard_value = 0xA5;
+constexpr std::int64_t guard_count =
+    256;  // elements before and behind an operand: whole multiples of 256 bytes
 
+// One operand of the batch with its surroundings.
 template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
-};
+struct Surrounded {
+  std::vector<T> values;  // guards, gaps and shift are NaN
+  std::int64_t first = 0, ld = 0, stride = 0;
 
-template <class T>
-T random_value(std::mt19937& random) {
-  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-  if constexpr (is_complex(dtype_of<T>)) {
-    const double re = uniform(random);
-    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(uniform(random)));
-  } else {
-    return static_cast<T>(uniform(random));
+  Surrounded(const GemmProblem& p, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+             std::int64_t step, int shift, std::mt19937& random)
+      : values(std::size_t((p.batch_count - 1) * step + leading * columns + 2 * guard_count), nan_value<T>()),
+        first(guard_count + shift),
+        ld(leading),
+        stride(step) {
+    for (std::int64_t q = 0; q < p.batch_count; ++q)
+      for (std::int64_t j = 0; j < columns; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) at(q, i, j) = random_value<T>(random);
   }
-}
-
-template <class T>
-std::vector<T> random_values(std::size_t count, std::mt19937& random) {
-  std::vector<T> values(count);
-  for (T& value : values) value = random_value<T>(random);
-  return values;
-}
-
-// op(X)(i, j) of one matrix.
-template <class T>
-T element(const T* x, Op op, std::int64_t ld, std::int64_t i, std::int64_t j) {
-  T value = op == Op::none ? x[j * ld + i] : x[i * ld + j];
-  if constexpr (is_complex(dtype_of<T>))
-    if (op == Op::conj_trans) value = std::conj(value);
-  return value;
-}
-
-template <class T>
-struct Batch {
-  std::vector<T> a, b, c;
-  T alpha, beta;
+  T& at(std::int64_t q, std::int64_t i, std::int64_t j) {
+    return values[std::size_t(first + q * stride + j * ld + i)];
+  }
+  const T& at(std::int64_t q, std::int64_t i, std::int64_t j) const {
+    return const_cast<Surrounded*>(this)->at(q, i, j);
+  }
 };
 
-// Largest |result - reference| over its bound (k + 4) eps (sum |a b| |alpha| + |beta c|), per element.
 template <class T>
-double compare(const GemmProblem& p, std::int64_t count, const Batch<T>& in, const std::vector<T>& out,
-               std::string& fault) {
-  const double unit = std::numeric_limits<typename RealOf<T>::type>::epsilon();
-  double worst = 0;
-  for (std::int64_t q = 0; q < count; ++q)
-    for (std::int64_t j = 0; j < p.n; ++j)
+struct TypedState : GpuCheck::State {
+  TypedState(const Gpu& gpu, const GemmProblem& p, int shift, std::mt19937& random)
+      : gpu_(gpu),
+        a_(p, p.a_rows(), p.a_cols(), p.lda, p.stride_a, shift, random),
+        b_(p, p.b_rows(), p.b_cols(), p.ldb, p.stride_b, shift, random),
+        c_(p, p.m, p.n, p.ldc, p.stride_c, shift, random) {
+    problem = p;
+    const auto scalar = [&](Scalar kind) {
+      return kind == Scalar::one ? T(1) : kind == Scalar::zero ? T(0) : random_value<T>(random);
+    };
+    alpha_ = scalar(p.alpha), beta_ = scalar(p.beta);
+    if (p.beta == Scalar::zero) std::fill(c_.values.begin(), c_.values.end(), nan_value<T>());
+    wanted_.resize(std::size_t(p.batch_count * p.n * p.m));
+    sizes_.resize(wanted_.size());
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t x = 0; x < p.batch_count * p.n; ++x) expect_column(x / p.n, x % p.n);
+  }
+
+  GpuCheckResult check(const std::function<void(const Operands&)>& run) const override {
+    const GpuBuffer a = upload(a_.values), b = upload(b_.values), c = upload(c_.values);
+    const std::size_t skip = std::size_t(c_.first) * sizeof(T);
+    Operands o;
+    o.a = a.as<void>(skip), o.b = b.as<void>(skip), o.c = c.as<void>(skip);
+    o.alpha = &alpha_, o.beta = &beta_;
+    gpu_.synchronize();
+    run(o);
+    gpu_.synchronize();
+    Surrounded<T> out = c_;
+    c.read(out.values.data(), c.bytes());
+    return compare(out);
+  }
+
+ private:
+  GpuBuffer upload(const std::vector<T>& values) const {
+    GpuBuffer buffer(gpu_, values.size() * sizeof(T));
+    buffer.write(values.data(), buffer.bytes());
+    return buffer;
+  }
+
+  // C = alpha op(A) op(B) + beta C of one column.
+  void expect_column(std::int64_t q, std::int64_t j) {
+    const GemmProblem& p = problem;
+    T* const wanted = &wanted_[std::size_t((q * p.n + j) * p.m)];
+    double* const sizes = &sizes_[std::size_t((q * p.n + j) * p.m)];
+    for (std::int64_t l = 0; l < p.k; ++l) {
+      const T y = conjugated(p.op_b == Op::none ? b_.at(q, l, j) : b_.at(q, j, l), p.op_b);
       for (std::int64_t i = 0; i < p.m; ++i) {
-        T sum{};
-        double size = 0;
-        for (std::int64_t l = 0; l < p.k; ++l) {
-          const T x = element(in.a.data() + q * p.stride_a, p.op_a, p.lda, i, l);
-          const T y = element(in.b.data() + q * p.stride_b, p.op_b, p.ldb, l, j);
-          sum += x * y;
-          size += std::abs(x) * std::abs(y);
-        }
-        const std::size_t at = static_cast<std::size_t>(q * p.stride_c + j * p.ldc + i);
-        T wanted = in.alpha * sum;
-        size *= std::abs(in.alpha);
-        if (p.beta != Scalar::zero) {
-          wanted += in.beta * in.c[at];
-          size += std::abs(in.beta) * std::abs(in.c[at]);
-        }
-        const double share = std::abs(out[at] - wanted) / ((double(p.k) + 4) * unit * size + 1e-300);
-        if (!(share <= worst)) worst = std::isnan(share) ? 1e30 : share;
-        if (!(share <= 1) && fault.empty())
-          fault = fmt::format("problem {} of {}, element ({}, {}) is wrong", q, count, i, j);
+        const T x = conjugated(p.op_a == Op::none ? a_.at(q, i, l) : a_.at(q, l, i), p.op_a);
+        wanted[i] += x * y;
+        sizes[i] += std::abs(x) * std::abs(y);
       }
-  return worst;
-}
+    }
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      wanted[i] *= alpha_;
+      sizes[i] *= std::abs(alpha_);
+      if (p.beta == Scalar::zero) continue;
+      wanted[i] += beta_ * c_.at(q, i, j);
+      sizes[i] += std::abs(beta_ * c_.at(q, i, j));
+    }
+  }
+
+  // Leaves in `out` what surrounds C.
+  GpuCheckResult compare(Surrounded<T>& out) const {
+    const GemmProblem& p = problem;
+    GpuCheckResult result;
+    for (std::int64_t q = 0; q < p.batch_count; ++q)
+      for (std::int64_t j = 0; j < p.n; ++j)
+        for (std::int64_t i = 0; i < p.m; ++i) {
+          const auto at = std::size_t((q * p.n + j) * p.m + i);
+          const double share = share_of_bound(out.at(q, i, j), wanted_[at], sizes_[at], double(p.k));
+          result.error = std::max(result.error, share);
+          if (share > 1 && result.fault.empty())
+            result.fault = fmt::format("at {}: problem {} of {}, element ({}, {}) is wrong", to_string(p), q,
+                                       p.batch_count, i, j);
+          out.at(q, i, j) = c_.at(q, i, j);
+        }
+    if (std::memcmp(out.values.data(), c_.values.data(), out.values.size() * sizeof(T)) != 0)
+      result.fault = fmt::format("at {}: something outside C was written", to_string(p));
+    return result;
+  }
+
+  const Gpu& gpu_;
+  Surrounded<T> a_, b_, c_;
+  T alpha_{}, beta_{};
+  std::vector<T> wanted_;
+  std::vector<double> sizes_;
+};
 
 }  // namespace
 
-GpuCheck::GpuCheck(const Gpu& gpu, const GemmProblem& problem) : gpu_(gpu), problem_(problem) {}
-
-GpuCheckResult GpuCheck::check(const GemmSmallKernel& kernel) {
-  return dispatch(problem_.dtype, [&]<class T>() { return check_typed<T>(kernel); });
+GpuCheck::GpuCheck(const Gpu& gpu, const GemmProblem& problem, int shift, unsigned seed) {
+  std::mt19937 random(seed);
+  state_ = dispatch(problem.dtype, [&]<class T>() -> std::unique_ptr<const State> {
+    return std::make_unique<const TypedState<T>>(gpu, problem, shift, random);
+  });
 }
+GpuCheck::~GpuCheck() = default;
 
-template <class T>
-GpuCheckResult GpuCheck::check_typed(const GemmSmallKernel& kernel) {
-  constexpr unsigned blocks = 3;
-  const GemmProblem& p = problem_;
-  const auto& c = kernel.config();
-  // Several turns of the ring per block, and a last tile that is not full where tiles hold several problems.
-  const std::int64_t count = std::int64_t(c.matrices_per_block) * (blocks * (c.stages + 2)) -
-                             (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
-                             (c.matrices_per_block > 2 ? 1 : 0);
-  std::mt19937 random(12345);
-  Batch<T> in{
-      random_values<T>(static_cast<std::size_t>((count - 1) * p.stride_a + p.lda * p.a_cols()), random),
-      random_values<T>(static_cast<std::size_t>((count - 1) * p.stride_b + p.ldb * p.b_cols()), random),
-      random_values<T>(static_cast<std::size_t>((count - 1) * p.stride_c + p.ldc * p.n), random),
-      p.alpha == Scalar::one ? T(1) : random_value<T>(random),
-      p.beta == Scalar::one    ? T(1)
-      : p.beta == Scalar::zero ? T(0)
-                               : random_value<T>(random)};
-  if (p.beta == Scalar::zero)
-    std::fill(in.c.begin(), in.c.end(), T(std::numeric_limits<typename RealOf<T>::type>::quiet_NaN()));
-  const std::size_t c_bytes = in.c.size() * sizeof(T);
-  GpuBuffer a(gpu_, in.a.size() * sizeof(T)), b(gpu_, in.b.size() * sizeof(T)),
-      buffer(gpu_, c_bytes + 2 * guard_bytes);
-  a.write(in.a.data(), a.bytes());
-  b.write(in.b.data(), b.bytes());
-  const std::vector<unsigned char> guard(guard_bytes, guard_value);
-  buffer.write(guard.data(), guard_bytes);
-  buffer.write(in.c.data(), c_bytes, guard_bytes);
-  buffer.write(guard.data(), guard_bytes, guard_bytes + c_bytes);
-  kernel.launch({a.as<void>(), b.as<void>(), buffer.as<void>(guard_bytes), &in.alpha, &in.beta, count,
-                 p.stride_a, p.stride_b, p.stride_c, p.lda, p.ldb, p.ldc},
-                nullptr, blocks);
-  gpu_.synchronize();
-  std::vector<T> out(in.c.size());
-  std::vector<unsigned char> before(guard_bytes), after(guard_bytes);
-  buffer.read(before.data(), guard_bytes);
-  buffer.read(out.data(), c_bytes, guard_bytes);
-  buffer.read(after.data(), guard_bytes, guard_bytes + c_bytes);
-  GpuCheckResult result;
-  result.error = compare(p, count, in, out, result.fault);
-  if (before != guard || after != guard) result.fault = "bytes outside C were written";
-  for (std::int64_t q = 0; q + 1 < count && result.fault.empty();
-       ++q)  // between columns and between matrices
-    for (std::int64_t e = 0; e < p.stride_c; ++e) {
-      const auto at = static_cast<std::size_t>(q * p.stride_c + e);
-      const bool inside = e / p.ldc < p.n && e % p.ldc < p.m;
-      if (!inside && std::memcmp(&out[at], &in.c[at], sizeof(T)) != 0)
-        result.fault = "padding of C was written";
-    }
-  return result;
+const GemmProblem& GpuCheck::problem() const { return state_->problem; }
+
+GpuCheckResult GpuCheck::check(const std::function<void(const Operands&)>& run) const {
+  return state_->check(run);
 }
 
 }  // namespace tilewright

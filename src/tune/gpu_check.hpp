@@ -1,11 +1,14 @@
-// The gate of batched small GEMM on the GPU: no candidate is timed before it has passed. Kernels are held
-// against plain loops on the host: partial tiles, more turns than stages, guard bytes on both sides of C, and
-// NaN in a C that beta = 0 must not read.
+// Is a kernel of a GPU right, every element of a small problem? It is held against plain loops on the host,
+// between guards, with NaN around everything that must not be read, NaN in a C that beta = 0 must not read,
+// and marks in the gaps of C that must stay. What runs is the caller's.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "kernel/gpu_gemm_small.hpp"
+#include "core/problem.hpp"
+#include "device/gpu.hpp"
 
 namespace tilewright {
 
@@ -16,16 +19,19 @@ struct GpuCheckResult {
 
 class GpuCheck {
  public:
-  GpuCheck(const Gpu& gpu, const GemmProblem& problem);
-  // The kernel must be one for the problem's shape.
-  GpuCheckResult check(const GemmSmallKernel& kernel);
+  // Prepares data and what must come out once for all kernels. The problem is single or strided; all
+  // addresses are `shift` elements off a multiple of 256 bytes.
+  GpuCheck(const Gpu& gpu, const GemmProblem& problem, int shift = 0, unsigned seed = 12345);
+  ~GpuCheck();
+
+  const GemmProblem& problem() const;
+  // `run` queues the problem on the default stream, with operands whose scalars lie on the host.
+  GpuCheckResult check(const std::function<void(const Operands&)>& run) const;
+
+  struct State;
 
  private:
-  template <class T>
-  GpuCheckResult check_typed(const GemmSmallKernel& kernel);
-
-  const Gpu& gpu_;
-  GemmProblem problem_;
+  std::unique_ptr<const State> state_;
 };
 
 }  // namespace tilewright

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/build_info.hpp"
 #include "measure/clock.hpp"
 #include "tune/gpu_candidates.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
@@ -19,45 +19,48 @@ constexpr SearchPace pace{.shortest_turn_s = 1e-3,
                           .halving_share = 0.8,
                           .incumbent_tie = 0.02};
 
-// Batches of the whole arena, so that no cache holds any of it.
-GemmProblem timed_problem_on(const GpuArena& arena, GemmProblem p) {
+// Batches of small problems take the whole arena, so that no cache holds any of them; large ones are timed as
+// they come.
+GemmProblem timed_problem_on(const GpuArena& arena, GemmProblem p, bool small) {
   const std::int64_t size = size_bytes(p.dtype);
   const std::int64_t largest =
       std::max({p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n, p.stride_a, p.stride_b, p.stride_c});
-  p.batch_count = p.layout == Layout::single ? 1 : std::int64_t(arena.operand_bytes()) / (largest * size);
+  if (small) p.batch_count = std::int64_t(arena.operand_bytes()) / (largest * size);
   p.residency = Residency::cold;
   return p;
 }
 
+Origin origin_of(const GpuTuneResult& result) {
+  return {
+      result.family,  result.device, result.device_uuid, result.driver, current_source_hash(result.family),
+      result.compiler};
+}
+
 }  // namespace
 
-void check_gpu_tunable(const GemmProblem& p) {
-  if (p.layout != Layout::strided)
-    throw Error(ErrorCode::unsupported, "layout",
-                fmt::format("{}: only strided batches are tuned for on the GPU so far", to_string(p)));
-  if (p.residency == Residency::l1 || p.residency == Residency::l2)
-    throw Error(ErrorCode::unsupported, "residency",
-                fmt::format("{}: on the GPU operands are taken from device memory (cold)", to_string(p)));
-  if (std::max({p.m, p.n, p.k}) > gemm_small_limit || std::min({p.m, p.n, p.k}) < 1)
-    throw Error(
-        ErrorCode::unsupported, "problem",
-        fmt::format("{}: only sizes from 1 to {} have a space to search", to_string(p), gemm_small_limit));
-}
+void check_gpu_tunable(const GemmProblem& p) { (void)gpu_family_of(p); }
 
 GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compiler,
                        const GpuTuneOptions& options, GpuArena& arena) {
   const double begin_s = wall_seconds();
   const GpuLimits& limits = arena.gpu().limits();
-  check_gpu_tunable(problem);
-  check_search(options, problem, limits.uuid);
-  const GemmProblem timed = timed_problem_on(arena, problem);
-  auto configs = gpu_candidate_configs(timed, limits, options, options.seed);
-  const std::optional<std::size_t> incumbent = place_of(options.incumbent, configs, [&](const auto& config) {
-    return gemm_small_space(gemm_small_shape(timed, 128), timed.dtype, limits).contains(config);
-  });
-  GpuCandidates pool(timed, compiler, std::move(configs), arena);
   GpuTuneResult result;
-  static_cast<SearchOutcome&>(result) = search(timed, pool, options, pace, incumbent, begin_s);
+  result.family = gpu_family_of(problem);
+  const bool small = result.family == "gemm_small";
+  check_search(options, problem, limits.uuid);
+  if (!small) {
+    const GpuOperandBytes needed = gpu_operand_bytes(problem);
+    check_gpu_memory("PROBLEM", problem, needed, limits);
+    arena.reserve(needed);
+  }
+  const GemmProblem timed = timed_problem_on(arena, problem, small);
+  const auto family = make_gpu_family(timed, compiler, options, arena);
+  GpuVendor vendor;
+  if (!small) vendor = open_gpu_vendor(arena.gpu(), timed);
+  const std::string absence = vendor.absence;
+  GpuCandidates pool(timed, *family, std::move(vendor), arena);
+  static_cast<SearchOutcome&>(result) = search(timed, pool, options, pace, family->incumbent, begin_s);
+  if (!absence.empty()) result.peers_left_out.push_back(fmt::format("{}: {}", gpu_vendor_family, absence));
   result.config = pool.fields(result.winner);
   result.default_config = pool.fields(0);
   for (const std::size_t i : result.tied) result.ties.push_back(pool.fields(i));
@@ -68,20 +71,24 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   return result;
 }
 
-namespace {
-
-Origin origin_of(const GpuTuneResult& result) {
-  return {"gemm_small",  result.device,          result.device_uuid,
-          result.driver, gpu_kernel_source_hash, result.compiler};
-}
-
-}  // namespace
-
 nlohmann::json wisdom_record(const GpuTuneResult& result) {
   return winner_record(result, origin_of(result), result.config);
 }
 std::vector<nlohmann::json> wrong_records(const GpuTuneResult& result) {
   return wrong_records(result, origin_of(result));
+}
+std::vector<nlohmann::json> peer_records(const GpuTuneResult& result) {
+  std::vector<nlohmann::json> records;
+  for (const PeerOutcome& peer : result.peers) {
+    Origin origin = origin_of(result);
+    origin.family = peer.name;
+    origin.source_hash = current_source_hash(peer.name);
+    origin.compiler.clear();  // whoever compiled it is not known
+    auto record = peer_record(result, peer, origin);
+    record["impl"] = peer.name, record["impl_version"] = peer.config.value("version", "");
+    records.push_back(std::move(record));
+  }
+  return records;
 }
 
 }  // namespace tilewright

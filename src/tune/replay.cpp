@@ -97,7 +97,7 @@ ReplayEvaluator::ReplayEvaluator(const Replay& replay, const TuneObjective& obje
 
 double ReplayEvaluator::measure(std::size_t point) {
   const auto& metrics = replay_.metrics();
-  if (objective_.goal() == Goal::energy_within && metrics[point].seconds < anchor_.seconds)
+  if (objective_.goal() == Objective::energy_within && metrics[point].seconds < anchor_.seconds)
     anchor_ = metrics[point];
   const double cost = objective_.cost(metrics[point], anchor_);
   const bool better = best_after_.empty() || cost < objective_.cost(metrics[best_after_.back()], anchor_);

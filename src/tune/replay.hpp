@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/objective.hpp"
+#include "core/objective.hpp"
 #include "tune/strategy.hpp"
 
 namespace tilewright {

@@ -38,7 +38,7 @@ class SearchLoop : public Evaluator {
         name_(to_string(problem)),
         standard_(pool.fields(0)),
         seen_(pool.size()),
-        logged_(pool.size(), false),
+        logged_(pool.size() + pool.peer_count(), false),
         random_(options.seed) {
     outcome_.problem = problem;
     outcome_.objective = options.objective;
@@ -69,9 +69,12 @@ class SearchLoop : public Evaluator {
   double spent() const { return (wall_seconds() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
+  bool is_peer(std::size_t i) const { return i >= pool_.size(); }
+
   // Changes from the default: short enough to log with every turn.
   nlohmann::json changes(std::size_t i) const {
     const auto own = pool_.fields(i);
+    if (is_peer(i)) return own;
     auto config = nlohmann::json::object();
     for (const auto& item : own.items())
       if (item.value() != standard_[item.key()]) config[item.key()] = item.value();
@@ -142,7 +145,8 @@ class SearchLoop : public Evaluator {
     look(i, "screen", turn_s_);
     ++outcome_.measured;
     const Metrics& metrics = seen_[i].back();
-    const bool faster = options_.objective.goal() == Goal::energy_within && metrics.seconds < anchor_.seconds;
+    const bool faster =
+        options_.objective.goal() == Objective::energy_within && metrics.seconds < anchor_.seconds;
     if (outcome_.measured == 1 || faster) anchor_ = metrics;
     return options_.objective.cost(metrics, anchor_);
   }
@@ -224,17 +228,29 @@ class SearchLoop : public Evaluator {
     return list;
   }
 
+  // The places of the peers that are right.
+  std::vector<std::size_t> peers() {
+    std::vector<std::size_t> list;
+    for (std::size_t i = pool_.size(); i < logged_.size(); ++i)
+      if (right(i))
+        list.push_back(i);
+      else
+        outcome_.peers_left_out.push_back(fmt::format("{}: {}", pool_.peer_name(i), pool_.failure(i)));
+    return list;
+  }
+
   // Turns that let the wanted rounds fit what is left; where not even the fewest that decide would, the worst
   // finalists stay away.
-  double fit(std::vector<std::size_t>& list) const {
+  double fit(std::vector<std::size_t>& list, std::size_t peer_count) const {
     const double left = left_s(1);
+    const auto turns = [&] { return double(list.size() + peer_count + 1); };
     const auto turn_s = [&] {
-      return std::clamp(left / wanted_rounds / double(list.size() + 1) - beyond_turn_s_,
-                        pace_.shortest_turn_s, pace_.longest_final_s);
+      return std::clamp(left / wanted_rounds / turns() - beyond_turn_s_, pace_.shortest_turn_s,
+                        pace_.longest_final_s);
     };
     // One round more, because the first may be thrown away.
     const auto too_many = [&] {
-      return (least_paired_rounds + 1) * double(list.size() + 1) * (turn_s() + beyond_turn_s_) > left;
+      return (least_paired_rounds + 1) * turns() * (turn_s() + beyond_turn_s_) > left;
     };
     while (list.size() > least_finalists && too_many()) list.pop_back();
     return turn_s();
@@ -242,13 +258,16 @@ class SearchLoop : public Evaluator {
 
   void decide() {
     std::vector<std::size_t> list = finalists();
-    const double turn_s = fit(list);
+    const std::vector<std::size_t> rivals = peers();
+    const double turn_s = fit(list, rivals.size());
+    list.insert(list.end(), rivals.begin(), rivals.end());
     const TuneObjective& objective = options_.objective;
     std::vector<std::vector<double>> seconds(list.size()), joules(list.size());
     ContestRules rules;
     rules.tie = incumbent_ && list.front() == *incumbent_ ? pace_.incumbent_tie : least_gain;
     rules.seed = options_.seed;
     rules.may_win = [&](std::size_t i) {
+      if (is_peer(list[i])) return false;
       double fastest_s = std::numeric_limits<double>::infinity();
       for (const auto& samples : seconds) fastest_s = std::min(fastest_s, estimate(samples).centre);
       return estimate(seconds[i]).centre <= objective.slowest_s(fastest_s);
@@ -295,7 +314,15 @@ class SearchLoop : public Evaluator {
     for (const std::size_t i : verdict.ties) outcome_.tied.push_back(list[i]);
     outcome_.tie = winner == 0 && std::any_of(verdict.ties.begin(), verdict.ties.end(),
                                               [&](std::size_t i) { return ratio(i) < 1; });
-    outcome_.decided = verdict.decided || list.size() == 1;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!is_peer(list[i])) continue;
+      PeerOutcome peer{pool_.peer_name(list[i]), pool_.fields(list[i]), estimate(seconds[i]), {},
+                       pool_.accuracy(list[i]),  std::nullopt};
+      if (!joules[i].empty()) peer.joules = estimate(joules[i]);
+      if (verdict.decided) peer.regret = ratio(winner) / ratio(i) - 1;
+      outcome_.peers.push_back(std::move(peer));
+    }
+    outcome_.decided = verdict.decided || list.size() == outcome_.peers.size() + 1;
     outcome_.rounds = verdict.rounds;
     outcome_.discarded_rounds = verdict.discarded;
   }
@@ -335,6 +362,17 @@ nlohmann::json record_of(const SearchOutcome& outcome, const Origin& origin, con
   return record;
 }
 
+// What the contest saw of one contestant.
+void add_seen(nlohmann::json& record, const SearchOutcome& outcome, const std::optional<Estimate>& joules,
+              const Accuracy& accuracy) {
+  if (joules) record["energy_j"] = joules->centre;
+  record["error"] = accuracy.error;
+  record["error_bound"] = accuracy.bound;
+  record["metrics"] = outcome.metrics;
+  record["rounds"] = outcome.rounds;
+  record["verdict"] = "passed";
+}
+
 }  // namespace
 
 void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid) {
@@ -367,19 +405,24 @@ void add_times(nlohmann::json& record, const Estimate& seconds, const Estimate& 
       default_seconds.samples > 0 ? nlohmann::json(default_seconds.centre) : nlohmann::json();
 }
 
+nlohmann::json peer_record(const SearchOutcome& outcome, const PeerOutcome& peer, const Origin& origin) {
+  nlohmann::json record = record_of(outcome, origin, peer.config);
+  add_times(record, peer.seconds, {});
+  add_seen(record, outcome, peer.joules, peer.accuracy);
+  return record;
+}
+
 nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
                              const nlohmann::json& config) {
   nlohmann::json record = record_of(outcome, origin, config);
   add_times(record, outcome.seconds, outcome.default_seconds);
-  if (outcome.joules) record["energy_j"] = outcome.joules->centre;
-  record["error"] = outcome.accuracy.error;
-  record["error_bound"] = outcome.accuracy.bound;
-  record["metrics"] = outcome.metrics;
+  add_seen(record, outcome, outcome.joules, outcome.accuracy);
   record["regret"] = outcome.regret;
   record["tie"] = outcome.tie;
-  record["rounds"] = outcome.rounds;
   record["candidates"] = outcome.candidates;
-  record["verdict"] = "passed";
+  for (const PeerOutcome& peer : outcome.peers)
+    record["regret_" + peer.name] = peer.regret ? nlohmann::json(*peer.regret) : nlohmann::json();
+  if (!outcome.peers_left_out.empty()) record["peers_left_out"] = outcome.peers_left_out;
   return record;
 }
 

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "core/objective.hpp"
 #include "core/problem.hpp"
 #include "device/energy_meter.hpp"
 #include "measure/accuracy.hpp"
 #include "measure/estimate.hpp"
 #include "measure/observer.hpp"
-#include "tune/objective.hpp"
 #include "tune/sweep_log.hpp"
 #include "tune/turn_timer.hpp"
 
@@ -52,6 +52,11 @@ class CandidatePool {
   virtual std::size_t size() const = 0;
   virtual nlohmann::json fields(std::size_t i) const = 0;  // of its config, by name
 
+  // Peers hold the places after the candidates: they meet the finalists in the contest, so that what they
+  // took is known from the same rounds, and never win. Everything below is asked of their places, too.
+  virtual std::size_t peer_count() const { return 0; }
+  virtual std::string peer_name(std::size_t) const { return ""; }  // of place i
+
   // These will be wanted soon: the next that has to be made takes others along.
   virtual void announce(std::span<const std::size_t> wanted) = 0;
   // Whether it could be made and passed the gate; failure(i) says why not, accuracy(i) how exact it is.
@@ -74,6 +79,18 @@ struct WrongConfig {
   std::string reason;
 };
 
+// One that met the winner in the contest and could not win.
+struct PeerOutcome {
+  std::string name;
+  nlohmann::json config;
+  Estimate seconds;  // per problem
+  std::optional<Estimate> joules;
+  Accuracy accuracy;
+  // Of the winner: by what share it costs more than this one, in paired rounds; below 0 it costs less. Empty
+  // where the rounds were too few to tell.
+  std::optional<double> regret;
+};
+
 struct SearchOutcome {
   GemmProblem problem;  // with the batch_count that was timed
   TuneObjective objective;
@@ -92,8 +109,10 @@ struct SearchOutcome {
   std::int64_t wrong = 0;           // failed the gate and were not timed
   std::string first_wrong;          // one of them, for the report
   std::vector<WrongConfig> wrongs;  // the first of them, for wisdom
-  int rounds = 0;                   // of the contest
-  int discarded_rounds = 0;         // the sentinel drifted
+  std::vector<PeerOutcome> peers;
+  std::vector<std::string> peers_left_out;  // "name: reason" of those that were not right
+  int rounds = 0;                           // of the contest
+  int discarded_rounds = 0;                 // the sentinel drifted
   double tuning_s = 0;
   bool complete = true;  // false: stopped before a winner was found
 };
@@ -127,6 +146,7 @@ struct Origin {
 // kept so that people see them and no lookup takes them.
 nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
                              const nlohmann::json& config);
+nlohmann::json peer_record(const SearchOutcome& outcome, const PeerOutcome& peer, const Origin& origin);
 std::vector<nlohmann::json> wrong_records(const SearchOutcome& outcome, const Origin& origin);
 
 // The keys that every tuned record has of its times.

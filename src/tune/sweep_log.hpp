@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "core/objective.hpp"
 #include "measure/accuracy.hpp"
 #include "tune/line_log.hpp"
-#include "tune/objective.hpp"
 
 namespace tilewright {
 

@@ -15,6 +15,8 @@ struct RecordedTime {
   double seconds_high = 0;
   std::int64_t samples = 0;
   std::optional<double> default_seconds;  // of the rule-of-thumb config in the same run
+  std::string objective = "time";         // that the config was searched for
+  std::optional<double> energy_j;         // per problem
 
   // Whether there are samples enough for a spread that means something.
   bool well_measured() const;
@@ -51,7 +53,9 @@ struct WisdomRecord {
   bool dropped = false;            // from lookups, by a source that believes only records of current kernels
 
   bool passed() const { return verdict == "passed"; }
-  RecordedTime recorded() const { return {seconds, seconds_low, seconds_high, samples, default_seconds}; }
+  RecordedTime recorded() const {
+    return {seconds, seconds_low, seconds_high, samples, default_seconds, objective, energy_j};
+  }
 };
 
 // The record that a line stands for; nullopt for the header or summary of a recorded run and for families

@@ -80,7 +80,8 @@ struct Session {
         crowd(handle(), path, near_sql("", "LIMIT 1 OFFSET ?3")),
         in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
         config(handle(), path,
-               "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds FROM records "
+               "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds, objective, "
+               "energy_j FROM records "
                "WHERE id = ?1"),
         begin(handle(), path, "BEGIN"),
         commit(handle(), path, "COMMIT") {}
@@ -366,8 +367,10 @@ WisdomConfig WisdomStore::fetch(std::int64_t record) {
                 fmt::format("wisdom = '{}': record {} has gone", impl_->path, record));
   WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
                      fmt::format("{}#{}", impl_->path, record),
-                     {row.real(1), row.real(2), row.real(3), row.integer(4), std::nullopt}};
+                     {row.real(1), row.real(2), row.real(3), row.integer(4), std::nullopt,
+                      std::string(row.text(6)), std::nullopt}};
   if (!row.is_null(5)) found.recorded.default_seconds = row.real(5);
+  if (!row.is_null(7)) found.recorded.energy_j = row.real(7);
   row.reset();
   return found;
 }

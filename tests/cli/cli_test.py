@@ -282,8 +282,11 @@ class WrongUse(Case):
         self.refused(*job, "--target", "tpu", says=("target", "'tpu'"))
         self.refused(*job, "--target", "gpu", says=("target", "gpu", "GPU"))
         self.refused(*job, "--target", "hybrid", says=("target", "hybrid"))
-        for objective in ("energy", "edp", "alpha=0.7"):
-            self.refused(*job, "--objective", objective, says=("objective", objective.split("=")[0]))
+        for objective in ("energy", "edp", "alpha=0.7", "energy_within=5%"):
+            result = run(*job, "--objective", objective, "--explain", TILEWRIGHT_NOTICES="on",
+                         TILEWRIGHT_WISDOM=str(self.folder / "none.sqlite"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"objective = {objective}", result.stdout)
         self.refused(*job, "--objective", "alpha=7", says=("objective", "alpha=7"))
         self.refused(*job, "--alpha", "one", says=("alpha", "'one'"))
         self.refused(*job, "--alpha", "1+2j", says=("alpha", "complex", "f64"))

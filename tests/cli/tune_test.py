@@ -347,8 +347,68 @@ class TuneOnGpu(Driver):
     def test_refusals(self):
         for arguments, says in ((("--where", "no_such>=1"), "--where no_such"), (("--set", "load=x"), "--set load"),
                                 (("--objective", "edp"), "energy meter")):
-            result = self.tune(self.PROBLEM, "--budget", "2s", "--megabytes", "2", *arguments, code=2)
-            self.assertIn(says, result.stderr)
+            for problem in (self.PROBLEM, self.LARGE):
+                result = self.tune(problem, "--budget", "2s", "--megabytes", "2", *arguments, code=2)
+                self.assertIn(says, result.stderr)
+        result = self.tune("gemm:f64:nn:m=200000,n=200000,k=200000:location=device", "--budget", "2s", "--megabytes", "2",
+                           code=2)
+        self.assertIn("PROBLEM = gemm:f64:nn:m=200000", result.stderr)
+        self.assertIn("GiB of memory", result.stderr)
+
+    # It names no place, and has no space on the host.
+    LARGE = "gemm:f64:nn:m=96,n=80,k=72"
+    FEW = ("--set", "tile_m=32", "--set", "tile_n=32,64", "--where", "stages<=4")
+
+    def test_large_problems_meet_cublas(self):
+        out, wisdom = self.folder / "w.jsonl", self.folder / "w.sqlite"
+        job = (self.LARGE, "--budget", "4s", "--megabytes", "1", *self.FEW, "--json", out, "--wisdom", wisdom)
+        self.assertIn("regret against it", self.tune(*job).stdout)
+        ours, cublas = self.lines(out)
+        self.assertEqual((ours["family"], ours["impl"], ours["location"]), ("gemm", "tilewright", "device"))
+        self.assertEqual((cublas["family"], cublas["impl"], cublas["impl_version"]), ("cublas", "cublas", "13.1.0"))
+        self.assertIsInstance(ours["regret_cublas"], float)
+        self.assertEqual((ours["config"]["tile_m"], ours["config"]["stages"] <= 4), (32, True))
+        listed = self.tool("wisdom", "list", "--file", wisdom)
+        self.assertIn("tile_m=32", listed)
+        self.assertIn("version=13.1.0", listed)
+        plan = self.tool("explain", ours["problem"], TILEWRIGHT_WISDOM=str(wisdom))
+        taken = "gemm" if ours["seconds"] <= cublas["seconds"] else "cublas"
+        self.assertIn(f"plan       {taken}\n", plan)
+        self.assertIn("exact", plan)
+        # All of it again from the log: nothing is timed, and both records are there.
+        again = self.folder / "again.sqlite"
+        self.tune(*job[:-1], again, "--resume")
+        self.assertEqual(self.lines(out), [ours, cublas])
+        self.assertIn("2 records", self.tool("wisdom", "list", "--file", again))
+
+    def test_large_problems_from_the_whole_space(self):
+        self.tune(self.LARGE, "--budget", "3s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
+                  "--set", "tile_m=32", "--set", "tile_n=32", "--json", self.folder / "w.jsonl", "--wisdom", "none")
+        self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["config"]["tile_m"], 32)
+
+    def test_failing_configs_are_kept_with_their_reason(self):
+        wisdom = self.folder / "w.sqlite"
+        job = (self.LARGE, "--budget", "4s", "--megabytes", "1", "--set", "tile_m=32", "--set", "tile_n=32",
+               "--set", "stages=2,3", "--wisdom", wisdom)
+        self.tune(*job, TILEWRIGHT_FAKE_SPILLS=".stages=3", TILEWRIGHT_CACHE=str(self.folder / "jit"))
+        failed = [json.loads(line) for line in self.tool("wisdom", "export", "--file", wisdom)
+                  .splitlines() if '"failed"' in line]
+        self.assertTrue(failed)
+        self.assertTrue(all("spilled" in record["reason"] for record in failed), failed)
+
+    def test_large_problems_without_cublas(self):
+        fakes = pathlib.Path(os.environ["LD_LIBRARY_PATH"])
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib" / "libcuda.so.1").symlink_to(fakes / "libcuda.so.1")
+        # A library that is none hides whatever the machine has.
+        for name in ("libcublas.so.13", "libcublas.so.12", "libcublas.so"):
+            (self.folder / "lib" / name).write_text("none")
+        result = self.tune(self.LARGE, "--budget", "3s", "--megabytes", "1", *self.FEW, "--json", self.folder / "w.jsonl",
+                           LD_LIBRARY_PATH=str(self.folder / "lib"))
+        self.assertIn("not in the contest: cublas", result.stdout)
+        (ours,) = self.lines(self.folder / "w.jsonl")
+        self.assertEqual(ours["family"], "gemm")
+        self.assertIn("cuBLAS was not found", ours["peers_left_out"][0])
 
 
 if __name__ == "__main__":

@@ -1,15 +1,33 @@
 // A run-time compiler that keeps the expression instead of compiling it: what fake_cuda.cpp runs. It takes
-// the place of NVRTC through TILEWRIGHT_NVRTC. Whether kernels compile is another test's matter.
+// the place of NVRTC through TILEWRIGHT_NVRTC. Whether kernels compile is another test's matter. Of kernels
+// whose expression has the text of TILEWRIGHT_FAKE_SPILLS in it, it reports spilled registers, and of those
+// with that of TILEWRIGHT_FAKE_REGISTERS more registers than fit.
 #include <nvrtc.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "fake_kernels.hpp"
 
 struct _nvrtcProgram {
-  std::string expression, image;
+  std::string expression, image, log;
 };
+
+namespace {
+
+bool is_named_by(const char* variable, const std::string& expression) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && expression.find(text) != std::string::npos;
+}
+
+std::string report_of(const std::string& expression) {
+  if (is_named_by("TILEWRIGHT_FAKE_SPILLS", expression))
+    return "Used 255 registers, 0 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads";
+  return is_named_by("TILEWRIGHT_FAKE_REGISTERS", expression) ? "Used 4000 registers" : "";
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -32,14 +50,15 @@ nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char* expression)
 }
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
   program->image = tilewright::fake_cuda::image_mark + program->expression;
+  program->log = report_of(program->expression);
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram, std::size_t* size) {
-  *size = 1;
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, std::size_t* size) {
+  *size = program->log.size() + 1;
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcGetProgramLog(nvrtcProgram, char* log) {
-  *log = '\0';
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* log) {
+  std::memcpy(log, program->log.c_str(), program->log.size() + 1);
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* size) {

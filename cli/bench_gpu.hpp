@@ -1,6 +1,6 @@
-// `bench gemm_small`: batched small GEMM on the GPU beside cuBLAS, with the streaming and multiply-add loops
-// that bound it, all interleaved in one run and timed by the device's events. Builds without GPU sources
-// refuse it.
+// `bench gemm_small` and `bench gemm`: batches of small matrices and single large ones on the GPU beside
+// cuBLAS, with the streaming and multiply-add loops that bound them, all interleaved in one run and timed by
+// the device's events. Builds without GPU sources refuse them.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace tilewright::cli {
 
-// cublas_strided, cublas_pointer, cublas_grouped.
-std::vector<std::string> gpu_peer_names();
+// cublas_strided, cublas_pointer and cublas_grouped of gemm_small; cublas of gemm.
+std::vector<std::string> gpu_peer_names(const std::string& family);
 
 // How many problems like this fit operands of so many bytes.
 std::int64_t gpu_batch_count(const GemmProblem& problem, std::size_t operand_bytes);
@@ -31,8 +31,9 @@ class GpuBenchMachine {
   // wrong.
   CaseResult run(const BenchCase& bench_case, bool check_only);
 
- private:
   struct Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

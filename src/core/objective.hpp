@@ -1,6 +1,6 @@
-// What tuning minimises: time, energy, their product, a weighted sum of both, or the least energy among the
-// fast. It scores measurements that were taken; it takes none, and where energy is asked for and was not
-// measured it says so instead of counting it as zero.
+// What tuning and calls minimise: time, energy, their product, a weighted sum of both, or the least energy
+// among the fast. It scores measurements that were taken; it takes none, and where energy is asked for and
+// was not measured it says so instead of counting it as zero.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,19 @@ struct Metrics {
   std::optional<double> joules;
 };
 
-enum class Goal : std::uint8_t { time, energy, edp, alpha, energy_within };
-template <>
-struct EnumNames<Goal> {
-  static constexpr std::array value{std::pair{Goal::time, "time"}, std::pair{Goal::energy, "energy"},
-                                    std::pair{Goal::edp, "edp"}, std::pair{Goal::alpha, "alpha"},
-                                    std::pair{Goal::energy_within, "energy_within"}};
-};
-
 class TuneObjective {
  public:
   TuneObjective() = default;
   // "time", "energy", "edp", "alpha=0.7" (1 = time alone, 0 = energy alone), "energy_within=5%" (of the
-  // fastest). Throws Error(invalid_argument) naming the text.
-  static TuneObjective parse(const std::string& text);
+  // fastest). Throws Error(invalid_argument) naming the argument and the text.
+  static TuneObjective parse(const std::string& text, const std::string& argument = "--objective");
+  // The same from its parts, as options of a call hold them. Throws Error(invalid_argument) naming
+  // `objective_weight` where the number is missing, has no meaning or is out of range.
+  static TuneObjective of(Objective goal, std::optional<double> number);
 
-  Goal goal() const noexcept { return goal_; }
+  Objective goal() const noexcept { return goal_; }
+  // What of() takes: of alpha and energy_within.
+  std::optional<double> number() const noexcept;
   bool needs_energy() const noexcept;
   std::string text() const;  // what parse() reads back
 
@@ -60,7 +57,7 @@ class TuneObjective {
  private:
   double joules(const Metrics& metrics) const;
 
-  Goal goal_ = Goal::time;
+  Objective goal_ = Objective::time;
   double number_ = 0;  // alpha, or the share by which energy_within may be slower
 };
 

@@ -1,46 +1,26 @@
 // Contenders of one case on the GPU, their turns, and the result in the words that all families share.
-#include "bench_gemm_small.hpp"
+#include "gpu_bench_run.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/dispatch.hpp"
+#include "gpu_bench_peers.hpp"
+#include "gpu_case.hpp"
+#include "kernel/gemm_large.hpp"
+#include "measure/gpu_energy.hpp"
+#include "measure/typed_values.hpp"
 #include "verbs.hpp"
 
-#if TILEWRIGHT_HAS_GPU
-#include "cblas_library.hpp"
-#include "core/dispatch.hpp"
-#include "device/gpu_blas.hpp"
-#include "device/nvml.hpp"
-#include "gemm/gpu_machine.hpp"
-#include "gemm/plan.hpp"
-#include "gpu_case.hpp"
-#include "kernel/gpu_multiply.hpp"
-#include "kernel/gpu_stream.hpp"
-#include "measure/gpu_timer.hpp"
-#endif
-
 namespace tilewright::cli {
-
-std::int64_t gpu_batch_count(const GemmProblem& p, std::size_t operand_bytes) {
-  std::int64_t largest = 1;  // elements from one problem to the next
-  for (const std::int64_t elements :
-       {std::max(p.stride_a, p.lda * p.a_cols()), std::max(p.stride_b, p.ldb * p.b_cols()),
-        std::max(p.stride_c, p.ldc * p.n)})
-    largest = std::max(largest, elements);
-  return std::max<std::int64_t>(1, std::int64_t(operand_bytes) / (largest * size_bytes(p.dtype)));
-}
-
-std::vector<std::string> gpu_peer_names() { return {"cublas_strided", "cublas_pointer", "cublas_grouped"}; }
-
-#if TILEWRIGHT_HAS_GPU
-
 namespace {
 
 constexpr double shortest_turn_s = 2e-4;  // of one sample: many launches where batches are small
 constexpr double slow_turn_s = 0.02;      // a few samples of contenders this slow say enough
 constexpr int slow_samples = 3;
+constexpr double energy_window_s = 1.5;    // edges of the meter are known to a third of a percent of it
 constexpr std::size_t most_finalists = 3;  // of the configs tried beside the plan's
 
 struct GpuEntry {
@@ -50,13 +30,14 @@ struct GpuEntry {
   std::shared_ptr<const GemmPlan> plan;
   Accuracy accuracy;
   std::vector<double> samples;
-  std::int64_t launches = 1;  // in one turn
+  std::int64_t launches = 1;     // in one turn
+  std::optional<double> joules;  // of one launch
 };
 
 template <class T>
 std::function<void(std::int64_t)> run_plan(std::shared_ptr<const GemmPlan> made, const BenchCase& c,
                                            const GpuCase& operands, void* stream) {
-  const T alpha = peers::scalar_as<T>(c.alpha), beta = peers::scalar_as<T>(c.beta);
+  const T alpha = value_from<T>(c.alpha, 0), beta = value_from<T>(c.beta, 0);
   return [made, alpha, beta, &operands, stream](std::int64_t index) {
     const Operands o = operands.batch(index);
     if (made->problem().layout == Layout::pointer)
@@ -68,112 +49,15 @@ std::function<void(std::int64_t)> run_plan(std::shared_ptr<const GemmPlan> made,
   };
 }
 
-// cuBLAS on the same operands. alpha and beta outlive the calls.
-template <class T>
-struct BlasCall {
-  GpuBlas& blas;
-  T alpha, beta;
-  GpuBlas::Batch batch;
-
-  BlasCall(GpuBlas& library, const BenchCase& c)
-      : blas(library), alpha(peers::scalar_as<T>(c.alpha)), beta(peers::scalar_as<T>(c.beta)) {
-    const GemmProblem& p = c.problem;
-    batch.dtype = p.dtype;
-    batch.op_a = p.op_a, batch.op_b = p.op_b;
-    batch.m = int(p.m), batch.n = int(p.n), batch.k = int(p.k);
-    batch.lda = int(p.lda), batch.ldb = int(p.ldb), batch.ldc = int(p.ldc);
-    const bool pointers = p.layout == Layout::pointer;
-    batch.stride_a = pointers ? p.lda * p.a_cols() : p.stride_a;
-    batch.stride_b = pointers ? p.ldb * p.b_cols() : p.stride_b;
-    batch.stride_c = pointers ? p.ldc * p.n : p.stride_c;
-    batch.count = int(p.batch_count);
-    batch.alpha = &alpha, batch.beta = &beta;
-  }
-  enum class Kind { strided, pointers, grouped };
-  void with(const Operands& o, Kind kind) {
-    batch.a = o.a, batch.b = o.b, batch.c = o.c;
-    if (kind == Kind::strided) return blas.gemm_strided(batch);
-    if (kind == Kind::pointers) return blas.gemm_pointers(batch);
-    blas.gemm_grouped({batch});
-  }
-};
-
-}  // namespace
-
-namespace {
-
-ContextOptions default_options() {
-  ContextOptions options;
-  options.use_wisdom = options.notices = false;
-  return options;
-}
-
-}  // namespace
-
-struct GpuBenchMachine::Impl {
-  explicit Impl(const BenchPlan& bench_plan)
-      : plan(bench_plan),
-        without_wisdom(default_options()),
-        machine(context.impl().gpus->open(bench_plan.device)),
-        gpu(machine->gpu()),
-        current(gpu),
-        stream(gpu),
-        timer(gpu, stream.get()),
-        streams(gpu, machine->compiler()),
-        multiplies(gpu, machine->compiler()),
-        arena(gpu, std::size_t(bench_plan.operand_bytes)) {
-    try {
-      blas.emplace();
-      blas->set_stream(stream.get());
-    } catch (const Error& error) {
-      no_blas = error.what();
-    }
-    try {
-      nvml.emplace(gpu.limits().uuid);
-    } catch (const Error& error) {
-      no_nvml = error.what();
-    }
-  }
-
-  bool wanted(const std::string& peer) const {
-    return plan.all_peers || std::find(plan.peers.begin(), plan.peers.end(), peer) != plan.peers.end();
-  }
-
-  const BenchPlan& plan;
-  Context context;
-  Context without_wisdom;
-  std::shared_ptr<const GpuMachine> machine;
-  const Gpu& gpu;
-  Gpu::Current current;
-  GpuStream stream;
-  GpuTimer timer;
-  GpuStreams streams;
-  GpuMultiplies multiplies;
-  GpuArena arena;
-  std::optional<GpuBlas> blas;
-  std::string no_blas;
-  std::optional<Nvml> nvml;
-  std::string no_nvml;
-};
-
-namespace {
-
-GemmOptions gpu_options(const BenchPlan& plan, const BenchCase& bench_case) {
-  GemmOptions options = bench_case.options;
-  options.device = plan.device;
-  options.align_bytes = 0;  // that of allocations
-  return options;
-}
-
 // One case: who takes part, whether they are right, their turns.
-template <class Impl>
 class GpuRun {
  public:
-  GpuRun(Impl& machine, const BenchCase& bench_case)
+  GpuRun(GpuBenchMachine::Impl& machine, const BenchCase& bench_case)
       : m_(machine), case_(bench_case), operands_(machine.arena, bench_case) {
     result_.bench_case = bench_case;
     add_ours("tilewright", m_.context);
-    if (case_.options.config.empty() && case_.options.candidate.empty())
+    if (case_.options.config.empty() &&
+        (case_.options.candidate.empty() || (is_large() && case_.options.candidate == "gemm")))
       add_ours("tilewright_default", m_.without_wisdom);
     add_configs();
     add_peers();
@@ -184,12 +68,14 @@ class GpuRun {
     if (!check_only) {
       screen();
       for (int r = 0; r < m_.plan.repetitions; ++r) turns(r);
+      if (is_large()) measure_energy();
     }
     return finish(check_only);
   }
 
  private:
   GemmOptions options() const { return gpu_options(m_.plan, case_); }
+  bool is_large() const { return case_.family == "gemm"; }
 
   void add_plan(const std::string& impl, const std::string& variant, Context& context,
                 const GemmOptions& with) {
@@ -202,15 +88,27 @@ class GpuRun {
   }
   void add_ours(const std::string& impl, Context& context) { add_plan(impl, "", context, options()); }
 
+  std::vector<nlohmann::json> promising(std::size_t count) const {
+    const GemmProblem& p = case_.problem;
+    const GpuLimits& limits = m_.gpu.limits();
+    std::vector<nlohmann::json> configs;
+    if (is_large())
+      for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), limits, count))
+        configs.push_back(to_json(config));
+    else
+      for (const auto& config : gemm_small_promising(gemm_small_shape(p, 128), p.dtype, limits, count))
+        configs.push_back(to_json(config));
+    return configs;
+  }
+
   // The promising configs of the space, compiled side by side; those that do not compile or fit are left out.
   void add_configs() {
     if (m_.plan.configs == 0 || case_.problem.layout == Layout::pointer) return;
-    const auto configs = gemm_small_promising(gemm_small_shape(case_.problem, 128), case_.problem.dtype,
-                                              m_.gpu.limits(), std::size_t(m_.plan.configs));
     std::vector<GemmOptions> all;
-    for (const GemmSmallConfig& config : configs) {
+    for (const nlohmann::json& config : promising(std::size_t(m_.plan.configs))) {
       all.push_back(options());
-      all.back().config = to_json(config).dump();
+      all.back().config = config.dump();
+      if (is_large()) all.back().candidate = "gemm";
     }
     std::vector<std::string> declined(all.size());
 #pragma omp parallel for schedule(dynamic)
@@ -227,31 +125,23 @@ class GpuRun {
   }
 
   void add_peers() {
-    for (const std::string& name : gpu_peer_names()) {
+    for (const std::string& name : gpu_peer_names(case_.family)) {
       if (!m_.wanted(name)) continue;
       if (!m_.blas) {
         result_.absences.push_back({name, m_.no_blas});
         continue;
       }
-      dispatch(case_.problem.dtype, [&]<class T>() { add_peer<T>(name); });
+      try {
+        GpuEntry entry;
+        entry.impl = name, entry.version = m_.blas->version();
+        if (name == "cublas_strided" && case_.problem.layout == Layout::pointer)
+          entry.role = Role::strided_peer;
+        entry.run = gpu_peer(name, *m_.blas, case_, operands_);
+        entries_.push_back(std::move(entry));
+      } catch (const Error& error) {
+        result_.absences.push_back({name, error.what()});
+      }
     }
-  }
-  template <class T>
-  void add_peer(const std::string& name) {
-    auto call = std::make_shared<BlasCall<T>>(*m_.blas, case_);
-    GpuEntry entry;
-    entry.impl = name, entry.version = m_.blas->version();
-    const bool pointers = case_.problem.layout == Layout::pointer;
-    if (name == "cublas_strided") {
-      if (pointers) entry.role = Role::strided_peer;
-      entry.run = [call, this](std::int64_t index) {
-        call->with(operands_.in_place(index), BlasCall<T>::Kind::strided);
-      };
-    } else {
-      const auto kind = name == "cublas_pointer" ? BlasCall<T>::Kind::pointers : BlasCall<T>::Kind::grouped;
-      entry.run = [call, kind, this](std::int64_t index) { call->with(operands_.pointers_to(index), kind); };
-    }
-    entries_.push_back(std::move(entry));
   }
 
   // Nobody who is wrong is timed. Ours being wrong ends the run.
@@ -327,6 +217,24 @@ class GpuRun {
       }) * 1e-9);
   }
 
+  // Of each that is reported: windows are too long to be among the turns.
+  void measure_energy() {
+    if (!m_.nvml) {
+      result_.energy_note = m_.no_nvml;
+      return;
+    }
+    for (GpuEntry& entry : entries_) {
+      const GpuLoad load = run_steadily(
+          m_.gpu, m_.stream, [&] { entry.run(next_++ % operands_.batches()); },
+          estimate(entry.samples).centre, {.heat_s = energy_window_s / 4, .window_s = energy_window_s},
+          [&] { return m_.nvml->energy_j(); });
+      if (load.energy.fault.empty())
+        entry.joules = load.joules_per_launch();
+      else
+        result_.energy_note = load.energy.fault;
+    }
+  }
+
   // The case's proportions at the size of the whole operands.
   GpuStreamMix full_mix() const {
     GpuStreamMix mix = traffic_.mix;
@@ -371,8 +279,8 @@ class GpuRun {
     result_.work_flops = flops(case_.problem);
     for (GpuEntry& entry : entries_) {
       const Estimate seconds = check_only ? Estimate{} : estimate(entry.samples);
-      ImplResult impl{entry.role,      entry.impl, entry.version,  entry.variant,
-                      Layout::strided, seconds,    entry.accuracy, entry.plan};
+      ImplResult impl{entry.role, entry.impl,     entry.version, entry.variant, Layout::strided,
+                      seconds,    entry.accuracy, entry.plan,    entry.joules};
       const auto known = std::find_if(result_.impls.begin(), result_.impls.end(),
                                       [&](const ImplResult& r) { return r.impl == entry.impl; });
       if (known == result_.impls.end())
@@ -393,7 +301,7 @@ class GpuRun {
     return std::move(result_);
   }
 
-  Impl& m_;
+  GpuBenchMachine::Impl& m_;
   const BenchCase& case_;
   GpuCase operands_;
   GpuTraffic traffic_ = gpu_traffic(case_.problem);
@@ -405,47 +313,8 @@ class GpuRun {
 
 }  // namespace
 
-GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) : impl_(std::make_unique<Impl>(plan)) {}
-GpuBenchMachine::~GpuBenchMachine() = default;
-
-std::vector<std::string> GpuBenchMachine::describe() const {
-  const GpuLimits& limits = impl_->gpu.limits();
-  std::vector<std::string> lines = {fmt::format("{} (sm_{}), {}", limits.name, limits.compute_capability,
-                                                impl_->machine->compiler().nvrtc().version())};
-  if (impl_->blas) lines.push_back("peers: cuBLAS " + impl_->blas->version());
-  if (!impl_->no_blas.empty()) lines.push_back("not here: cuBLAS (" + impl_->no_blas + ")");
-  if (!impl_->no_nvml.empty()) lines.push_back("not here: NVML (" + impl_->no_nvml + ")");
-  return lines;
+CaseResult run_gpu_case(GpuBenchMachine::Impl& machine, const BenchCase& bench_case, bool check_only) {
+  return GpuRun(machine, bench_case).run(check_only);
 }
-
-void GpuBenchMachine::prepare(const std::vector<BenchCase>& cases) {
-  // What cannot be prepared says so when its case is run.
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
-    const BenchCase& one = cases[i / 2];
-    try {
-      plan(i % 2 == 0 ? impl_->context : impl_->without_wisdom, one.problem, gpu_options(impl_->plan, one));
-    } catch (const Error&) {
-    }
-  }
-}
-
-CaseResult GpuBenchMachine::run(const BenchCase& bench_case, bool check_only) {
-  return GpuRun<Impl>(*impl_, bench_case).run(check_only);
-}
-
-#else
-
-struct GpuBenchMachine::Impl {};
-GpuBenchMachine::GpuBenchMachine(const BenchPlan&) {
-  throw Error(ErrorCode::unsupported, "FAMILY",
-              "FAMILY = 'gemm_small' is refused: this build has no GPU runtime");
-}
-GpuBenchMachine::~GpuBenchMachine() = default;
-std::vector<std::string> GpuBenchMachine::describe() const { return {}; }
-void GpuBenchMachine::prepare(const std::vector<BenchCase>&) {}
-CaseResult GpuBenchMachine::run(const BenchCase&, bool) { return {}; }
-
-#endif
 
 }  // namespace tilewright::cli

@@ -1,0 +1,75 @@
+// The machine that cases run on, and what is said of it.
+#include "bench_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#if TILEWRIGHT_HAS_GPU
+#include "gpu_bench_machine.hpp"
+#include "gpu_bench_run.hpp"
+#endif
+
+namespace tilewright::cli {
+
+std::int64_t gpu_batch_count(const GemmProblem& p, std::size_t operand_bytes) {
+  std::int64_t largest = 1;  // elements from one problem to the next
+  for (const std::int64_t elements :
+       {std::max(p.stride_a, p.lda * p.a_cols()), std::max(p.stride_b, p.ldb * p.b_cols()),
+        std::max(p.stride_c, p.ldc * p.n)})
+    largest = std::max(largest, elements);
+  return std::max<std::int64_t>(1, std::int64_t(operand_bytes) / (largest * size_bytes(p.dtype)));
+}
+
+std::vector<std::string> gpu_peer_names(const std::string& family) {
+  if (family == "gemm") return {"cublas"};
+  return {"cublas_strided", "cublas_pointer", "cublas_grouped"};
+}
+
+#if TILEWRIGHT_HAS_GPU
+
+GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) : impl_(std::make_unique<Impl>(plan)) {}
+GpuBenchMachine::~GpuBenchMachine() = default;
+
+std::vector<std::string> GpuBenchMachine::describe() const {
+  const GpuLimits& limits = impl_->gpu.limits();
+  std::vector<std::string> lines = {fmt::format("{} (sm_{}), {}", limits.name, limits.compute_capability,
+                                                impl_->machine->compiler().nvrtc().version())};
+  if (impl_->blas) lines.push_back("peers: cuBLAS " + impl_->blas->version());
+  if (!impl_->no_blas.empty()) lines.push_back("not here: cuBLAS (" + impl_->no_blas + ")");
+  if (!impl_->no_nvml.empty()) lines.push_back("not here: NVML (" + impl_->no_nvml + ")");
+  return lines;
+}
+
+void GpuBenchMachine::prepare(const std::vector<BenchCase>& cases) {
+  // What cannot be prepared says so when its case is run.
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
+    const BenchCase& one = cases[i / 2];
+    try {
+      plan(i % 2 == 0 ? impl_->context : impl_->without_wisdom, one.problem, gpu_options(impl_->plan, one));
+    } catch (const Error&) {
+    }
+  }
+}
+
+CaseResult GpuBenchMachine::run(const BenchCase& bench_case, bool check_only) {
+  return run_gpu_case(*impl_, bench_case, check_only);
+}
+
+#else
+
+struct GpuBenchMachine::Impl {};
+GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) {
+  throw Error(ErrorCode::unsupported, "FAMILY",
+              fmt::format("FAMILY = '{}' is refused: this build has no GPU runtime",
+                          plan.cases.empty() ? "gemm_small" : plan.cases.front().family));
+}
+GpuBenchMachine::~GpuBenchMachine() = default;
+std::vector<std::string> GpuBenchMachine::describe() const { return {}; }
+void GpuBenchMachine::prepare(const std::vector<BenchCase>&) {}
+CaseResult GpuBenchMachine::run(const BenchCase&, bool) { return {}; }
+
+#endif
+
+}  // namespace tilewright::cli

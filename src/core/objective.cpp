@@ -1,0 +1,132 @@
+// The scores. Each goal is one line; the rest is reading its text and refusing what was not measured.
+#include "core/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace tilewright {
+namespace {
+
+// A candidate that is too slow costs more than any that is not, and the more the slower it is, so that a
+// search finds its way to the fast ones.
+constexpr double too_slow = 1e3;
+
+constexpr double usual_within = 0.05;
+
+[[noreturn]] void refuse(const std::string& argument, const std::string& text) {
+  throw Error(
+      ErrorCode::invalid_argument, argument,
+      fmt::format("{} = '{}' is none of time, energy, edp, alpha=0.7, energy_within=5%", argument, text));
+}
+
+bool has_number(Objective goal) { return goal == Objective::alpha || goal == Objective::energy_within; }
+
+double number_after(const std::string& argument, const std::string& text, std::size_t begin, bool percent) {
+  double value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + begin, last, value);
+  const bool has_percent = percent && end != last && *end == '%';
+  if (error != std::errc() || end + (has_percent ? 1 : 0) != last || !(value >= 0)) refuse(argument, text);
+  return has_percent ? value / 100 : value;
+}
+
+}  // namespace
+
+TuneObjective TuneObjective::parse(const std::string& text, const std::string& argument) {
+  TuneObjective objective;
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  bool known = false;
+  for (const auto& [goal, goal_name] : EnumNames<Objective>::value)
+    if (name == goal_name) objective.goal_ = goal, known = true;
+  if (!known || has_number(objective.goal_) != (equals != std::string::npos)) refuse(argument, text);
+  if (!has_number(objective.goal_)) return objective;
+  objective.number_ = number_after(argument, text, equals + 1, objective.goal_ == Objective::energy_within);
+  if (objective.goal_ == Objective::alpha && objective.number_ > 1) refuse(argument, text);
+  return objective;
+}
+
+TuneObjective TuneObjective::of(Objective goal, std::optional<double> number) {
+  const auto wrong = [&](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, "objective_weight",
+                fmt::format("objective_weight{} {}", number ? fmt::format(" = {}", *number) : "", why));
+  };
+  TuneObjective objective;
+  objective.goal_ = goal;
+  if (!has_number(goal) && number) wrong(fmt::format("has no meaning for objective = {}", to_string(goal)));
+  if (goal == Objective::alpha && !number) wrong("is missing for objective = alpha: a weight from 0 to 1");
+  if (goal == Objective::alpha && !(*number >= 0 && *number <= 1)) wrong("is no weight from 0 to 1");
+  if (goal == Objective::energy_within && number && !(*number >= 0)) wrong("is no share of time");
+  objective.number_ = number.value_or(goal == Objective::energy_within ? usual_within : 0);
+  return objective;
+}
+
+std::optional<double> TuneObjective::number() const noexcept {
+  return has_number(goal_) ? std::optional(number_) : std::nullopt;
+}
+
+std::string TuneObjective::text() const {
+  if (goal_ == Objective::alpha) return fmt::format("alpha={}", number_);
+  if (goal_ == Objective::energy_within) return fmt::format("energy_within={}%", 100 * number_);
+  return to_string(goal_);
+}
+
+bool TuneObjective::needs_energy() const noexcept {
+  return goal_ != Objective::time && !(goal_ == Objective::alpha && number_ == 1);
+}
+
+double TuneObjective::joules(const Metrics& metrics) const {
+  if (metrics.joules && *metrics.joules > 0) return *metrics.joules;
+  throw Error(ErrorCode::unsupported, "--objective",
+              fmt::format("--objective = {} needs energy, and no meter gave a reading", text()));
+}
+
+double TuneObjective::cost(const Metrics& metrics, const Metrics& reference) const {
+  switch (goal_) {
+    case Objective::time:
+      return metrics.seconds;
+    case Objective::energy:
+      return joules(metrics);
+    case Objective::edp:
+      return joules(metrics) * metrics.seconds;
+    case Objective::alpha: {  // Anzt 2015, eq. 2: alpha t + (1 - alpha) e
+      const double time = metrics.seconds / reference.seconds;
+      return number_ == 1 ? time : number_ * time + (1 - number_) * joules(metrics) / joules(reference);
+    }
+    case Objective::energy_within: {
+      const double slower = metrics.seconds / reference.seconds;
+      const double energy = joules(metrics) / joules(reference);
+      return slower <= 1 + number_ ? energy : too_slow * slower;
+    }
+  }
+  return 0;
+}
+
+std::vector<double> TuneObjective::costs(std::span<const Metrics> all, const Metrics& reference) const {
+  const auto faster = [](const Metrics& x, const Metrics& y) { return x.seconds < y.seconds; };
+  const bool own_anchor = goal_ == Objective::energy_within && !all.empty();
+  const Metrics& anchor = own_anchor ? *std::min_element(all.begin(), all.end(), faster) : reference;
+  std::vector<double> costs;
+  for (const Metrics& one : all) costs.push_back(cost(one, anchor));
+  return costs;
+}
+
+std::size_t TuneObjective::best(std::span<const Metrics> all, const Metrics& reference) const {
+  if (all.empty()) throw Error(ErrorCode::invalid_argument, "all", "all = 0 measurements: none is the best");
+  const std::vector<double> each = costs(all, reference);
+  return std::size_t(std::min_element(each.begin(), each.end()) - each.begin());
+}
+
+double TuneObjective::contest_cost(const Metrics& metrics, const Metrics& reference) const {
+  return goal_ == Objective::energy_within ? joules(metrics) : cost(metrics, reference);
+}
+
+double TuneObjective::slowest_s(double fastest_s) const {
+  return goal_ == Objective::energy_within ? (1 + number_) * fastest_s
+                                           : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace tilewright

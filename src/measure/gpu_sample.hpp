@@ -1,0 +1,33 @@
+// Is a product of any size right? The elements where some rows and columns of it cross, edges and ends among
+// them, are computed on the host from operands whose values it knows, once for all implementations. It is
+// affordable where a reference of every element is not, and no substitute for one on small problems.
+#pragma once
+
+#include <complex>
+#include <functional>
+#include <memory>
+
+#include "measure/accuracy.hpp"
+#include "measure/gpu_arena.hpp"
+
+namespace tilewright {
+
+class GpuSample {
+ public:
+  // The problem, single or strided, at the beginning of the arena's operands, which fill() has filled for its
+  // type; of a batch the first and the last matrix are looked at.
+  GpuSample(const GpuArena& arena, const GemmProblem& problem, std::complex<double> alpha,
+            std::complex<double> beta);
+  ~GpuSample();
+
+  // Puts the sampled columns of C back (NaN where beta = 0 forbids reading them), runs once, compares and
+  // leaves numbers behind. The error is relative to the bound, which is 1. Throws what `run` throws.
+  Accuracy check(const std::function<void()>& run) const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tilewright

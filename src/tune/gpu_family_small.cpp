@@ -1,0 +1,84 @@
+// Batched small GEMM as a family that is tuned.
+#include <random>
+
+#include "kernel/gpu_gemm_small.hpp"
+#include "tune/gpu_family.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr unsigned edge_blocks = 3;  // few, so that each makes several turns of its ring
+
+class SmallTrial : public GpuTrial {
+ public:
+  SmallTrial(const GemmProblem& problem, std::unique_ptr<GemmSmallKernel> kernel)
+      : problem_(problem), kernel_(std::move(kernel)) {}
+
+  // A last tile that is not full where tiles hold several problems.
+  GemmProblem edges() const override {
+    const GemmSmallConfig& c = kernel_->config();
+    GemmProblem p = problem_;
+    p.batch_count = std::int64_t(c.matrices_per_block) * (edge_blocks * (c.stages + 2)) -
+                    (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
+                    (c.matrices_per_block > 2 ? 1 : 0);
+    return p;
+  }
+  void run_edges(const Operands& o) const override { launch(o, edges().batch_count, edge_blocks); }
+  void run(const Operands& o) const override { launch(o, problem_.batch_count, 0); }
+
+ private:
+  void launch(const Operands& o, std::int64_t count, unsigned blocks) const {
+    kernel_->launch({o.a, o.b, o.c, o.alpha, o.beta, count, problem_.stride_a, problem_.stride_b,
+                     problem_.stride_c, problem_.lda, problem_.ldb, problem_.ldc},
+                    static_cast<CUstream_st*>(o.stream), blocks);
+  }
+
+  GemmProblem problem_;
+  std::unique_ptr<GemmSmallKernel> kernel_;
+};
+
+class SmallFamily : public GpuConfigs<GemmSmallConfig> {
+ public:
+  SmallFamily(const GemmProblem& problem, const StencilCompiler& compiler,
+              std::vector<GemmSmallConfig> configs, const GpuChoiceRules& rules,
+              const Space<GemmSmallConfig>& space, const GpuArena& arena)
+      : GpuConfigs(std::move(configs), rules.incumbent, space),
+        problem_(problem),
+        shape_(gemm_small_shape(problem, gpu_operand_align)),
+        compiler_(compiler),
+        gpu_(arena.gpu()) {}
+
+  const char* name() const override { return "gemm_small"; }
+  JitBinary compile(std::size_t i) const override {
+    return compile_gemm_small(compiler_, shape_, config(i), problem_.dtype, gpu_.limits().compute_capability);
+  }
+  std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
+    return std::make_unique<SmallTrial>(
+        problem_, std::make_unique<GemmSmallKernel>(gpu_, binary, shape_, config(i), problem_.dtype));
+  }
+
+ private:
+  GemmProblem problem_;
+  GemmSmallShape shape_;
+  const StencilCompiler& compiler_;
+  const Gpu& gpu_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const StencilCompiler& compiler,
+                                            const GpuChoiceRules& rules, const GpuArena& arena) {
+  check_axes<GemmSmallConfig>(rules);
+  const GpuLimits& limits = arena.gpu().limits();
+  const GemmSmallShape shape = gemm_small_shape(problem, gpu_operand_align);
+  const auto space = gemm_small_space(shape, problem.dtype, limits);
+  std::mt19937_64 random(rules.draw);
+  const auto searched = rules.whole_space
+                            ? space.sample(gpu_whole_count, random)
+                            : gemm_small_promising(shape, problem.dtype, limits, gpu_usual_count);
+  auto configs =
+      admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched, space);
+  return std::make_unique<SmallFamily>(problem, compiler, std::move(configs), rules, space, arena);
+}
+
+}  // namespace tilewright

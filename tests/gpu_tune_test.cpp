@@ -1,0 +1,217 @@
+// Tuning on a GPU, whatever the family: what the checks catch, what a search keeps and drops and why, and
+// that its records decide what plans take. Which config wins no test can say.
+#include <cstdlib>
+#include <fstream>
+
+#include "gemm/gpu_machine.hpp"
+#include "gemm/plan.hpp"
+#include "measure/gpu_sample.hpp"
+#include "support/gpu_fixture.hpp"
+#include "support/temp_folder.hpp"
+#include "tune/gpu_check.hpp"
+#include "tune/gpu_family_large.hpp"
+#include "tune/gpu_tuner.hpp"
+#include "tune/gpu_vendor.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr std::size_t megabyte = 1 << 20;
+
+GemmProblem large(const std::string& rest = "") {
+  return parse_problem("gemm:f64:nt:m=96,n=80,k=72:residency=cold:location=device" + rest);
+}
+
+// A variable of the environment for one scope, which the fake compiler and driver look at.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+class GpuTune : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    machine_ = context_.impl().gpus->open(device_);
+    options_of_search_.budget_s = 1.5;
+    options_of_search_.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
+  }
+  GpuTuneResult tune(const GemmProblem& p) {
+    GpuArena arena(*gpu_, megabyte);
+    return gpu_tune(p, machine_->compiler(), options_of_search_, arena);
+  }
+  bool is_fake() const {
+    const char* compiler = std::getenv("TILEWRIGHT_NVRTC");
+    return compiler != nullptr && std::string(compiler).find("fake") != std::string::npos;
+  }
+
+  Context context_{{.use_wisdom = false, .notices = false}};
+  std::shared_ptr<const GpuMachine> machine_;
+  GpuTuneOptions options_of_search_;
+};
+
+// The vendor's call stands for a right kernel; what is done to C afterwards makes it a wrong one.
+class GpuChecks : public GpuTune {
+ protected:
+  void SetUp() override {
+    GpuTune::SetUp();
+    if (IsSkipped()) return;
+    vendor_ = open_gpu_vendor(*gpu_, large(":beta=one"));
+    if (vendor_.trial == nullptr) GTEST_SKIP() << vendor_.absence;
+  }
+  GpuCheckResult check(std::int64_t element, double value) {
+    const GpuCheck gate(*gpu_, vendor_.trial->edges());
+    return gate.check([&](const Operands& o) {
+      vendor_.trial->run_edges(o);
+      gpu_->synchronize();
+      if (value != 0) gpu_->write(static_cast<double*>(o.c) + element, &value, sizeof value);
+    });
+  }
+
+  GpuVendor vendor_;
+};
+
+TEST_F(GpuChecks, SmallProblemsAreCheckedInFull) {
+  const GemmProblem p = vendor_.trial->edges();
+  const GpuCheckResult right = check(0, 0);
+  EXPECT_EQ(right.fault, "");
+  EXPECT_LE(right.error, 1);
+  EXPECT_NE(check((p.n - 1) * p.ldc + p.m - 1, 7).fault.find("element (95, 66) is wrong"), std::string::npos);
+  EXPECT_NE(check(p.m, 7).fault.find("outside C"), std::string::npos) << "a gap";
+  EXPECT_NE(check(-1, 7).fault.find("outside C"), std::string::npos) << "before C";
+  EXPECT_GT(check(5, std::nan("")).error, 1);
+}
+
+TEST_F(GpuChecks, LargeProblemsAreCheckedAtSomeElements) {
+  const GemmProblem p = large(":beta=one");
+  GpuArena arena(*gpu_, megabyte);
+  arena.fill(p.dtype);
+  const GpuSample sample(arena, p, 1, 1);
+  const double one = 1;
+  const Operands o{arena.a(), arena.b(), arena.c(), &one, &one};
+  const auto run = [&] { vendor_.trial->run(o); };
+  EXPECT_TRUE(sample.check(run).passed());
+  EXPECT_TRUE(sample.check(run).passed()) << "C is as it was before";
+  EXPECT_FALSE(sample.check([] {}).passed()) << "nothing was done";
+  EXPECT_FALSE(sample
+                   .check([&] {
+                     run();
+                     gpu_->synchronize();
+                     const double wrong = 99;
+                     gpu_->write(static_cast<double*>(arena.c()) + p.ldc * (p.n - 1) + p.m - 1, &wrong, 8);
+                   })
+                   .passed());
+}
+
+TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
+  const GemmProblem p = large();
+  const GpuTuneResult result = tune(p);
+  EXPECT_EQ(result.family, "gemm");
+  EXPECT_LE(result.accuracy.error, 1);
+  EXPECT_GT(result.measured, 1);
+  const auto ours = wisdom_record(result);
+  EXPECT_EQ(ours.at("family"), "gemm");
+  if (open_gpu_vendor(*gpu_, p).trial == nullptr) {
+    ASSERT_EQ(result.peers_left_out.size(), 1u);
+    return;
+  }
+  ASSERT_EQ(result.peers.size(), 1u);
+  EXPECT_TRUE(ours.contains("regret_cublas"));
+  const auto records = peer_records(result);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].at("family"), "cublas");
+  EXPECT_EQ(records[0].at("problem"), ours.at("problem"));
+  // What is planned with these records is the one that took less.
+  TempFolder folder;
+  const std::string path = folder / "wisdom.jsonl";
+  std::ofstream(path) << ours.dump() << '\n' << records[0].dump() << '\n';
+  Context context({.wisdom = path});
+  const bool vendor_first = records[0].at("seconds").get<double>() < ours.at("seconds").get<double>();
+  const GemmPlan made = plan(context, p, options_);
+  EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
+  EXPECT_EQ(made.impl().match, WisdomMatch::exact);
+  options_.candidate = "gemm";
+  EXPECT_EQ(plan(context, p, options_).impl().gpu->config(), result.config);
+}
+
+TEST_F(GpuTune, TheArenaGrowsWithTheProblem) {
+  GpuArena arena(*gpu_, 4096);
+  options_of_search_.budget_s = 1;
+  const GpuTuneResult result = gpu_tune(large(), machine_->compiler(), options_of_search_, arena);
+  EXPECT_TRUE(result.complete);
+  EXPECT_GE(arena.bytes().a, 96u * 72 * 8);
+}
+
+TEST_F(GpuTune, AnIncumbentStaysUnlessItIsBeaten) {
+  options_of_search_.incumbent = tune(large()).config;
+  options_of_search_.incumbent->at("raster") = 1;
+  const GpuTuneResult again = tune(large());
+  const bool stays = again.config == *options_of_search_.incumbent;
+  EXPECT_TRUE(stays || !again.tie);
+}
+
+TEST_F(GpuTune, StridedBatchesOfLargeMatrices) {
+  const auto p = parse_problem(
+      "gemm_batched:c64:tn:m=70,n=66,k=65:strided:batch=3:beta=one:residency=cold:location=device");
+  const GpuTuneResult result = tune(p);
+  EXPECT_EQ(result.family, "gemm");
+  EXPECT_EQ(parse_problem(wisdom_record(result).at("problem").get<std::string>()).batch_count, 3);
+}
+
+TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
+  if (!is_fake()) GTEST_SKIP() << "no compiler spills on demand";
+  TempFolder cache;
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, cache.path(), std::getenv("TILEWRIGHT_NVRTC"));
+  const Variable spills("TILEWRIGHT_FAKE_SPILLS", ".stages=3");
+  const Variable registers("TILEWRIGHT_FAKE_REGISTERS", ".stages=5");
+  const Variable wrong("TILEWRIGHT_FAKE_WRONG", ".stages=4");
+  options_of_search_.choices = {
+      {"tile_m", {32}}, {"tile_n", {32}}, {"load", {"async"}}, {"stages", {2, 3, 4, 5}}};
+  options_of_search_.budget_s = 20;  // all of them, however busy the machine
+  GpuArena arena(*gpu_, megabyte);
+  const GpuTuneResult result = gpu_tune(large(), compiler, options_of_search_, arena);
+  EXPECT_EQ(result.config.at("stages"), 2);
+  std::set<std::string> reasons;
+  for (const WrongConfig& one : result.wrongs) {
+    const int stages = one.config.at("stages");
+    const char* expected = stages == 3   ? "40 bytes are spilled"
+                           : stages == 5 ? "registers of each thread exceed"
+                           : stages == 4 ? "is wrong"
+                                         : "none";
+    EXPECT_NE(one.reason.find(expected), std::string::npos) << stages << ": " << one.reason;
+    reasons.insert(expected);
+  }
+  EXPECT_EQ(reasons.size(), 3u);
+  const auto records = wrong_records(result);
+  ASSERT_FALSE(records.empty());
+  EXPECT_EQ(records[0].at("verdict"), "failed");
+}
+
+TEST_F(GpuTune, WhatHasNoSpaceIsRefused) {
+  const auto refused = [&](const std::string& text) -> std::string {
+    try {
+      tune(parse_problem(text));
+    } catch (const Error& error) {
+      return error.argument() + ": " + error.what();
+    }
+    return "taken";
+  };
+  EXPECT_NE(refused("gemm:f64:nn:m=100000,n=100000,k=100000:location=device").find("GiB of memory"),
+            std::string::npos);
+  EXPECT_EQ(refused("gemm:f64:nn:m=8,n=8,k=8:location=device").substr(0, 6), "layout");
+  EXPECT_EQ(refused("gemm_batched:f64:nn:m=80,n=80,k=80:pointer:batch=3:location=device").substr(0, 6),
+            "layout");
+  EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:residency=l2:location=device").substr(0, 9), "residency");
+  options_of_search_.choices = {{"no_such", {1}}};
+  EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:location=device").substr(0, 5), "--set");
+}
+
+}  // namespace
+}  // namespace tilewright::testing
