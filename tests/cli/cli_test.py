@@ -283,7 +283,7 @@ class WrongUse(Case):
         self.refused(*job, "--target", "gpu", says=("target", "gpu", "GPU"))
         self.refused(*job, "--target", "hybrid", says=("target", "hybrid"))
         for objective in ("energy", "edp", "alpha=0.7", "energy_within=5%"):
-            result = run(*job, "--objective", objective, "--explain", TILEWRIGHT_NOTICES="on",
+            result = run(*job[:-1], self.folder / "out.npy", "--objective", objective, "--explain", TILEWRIGHT_NOTICES="on",
                          TILEWRIGHT_WISDOM=str(self.folder / "none.sqlite"))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn(f"objective = {objective}", result.stdout)
