@@ -376,9 +376,13 @@ TEST_F(GpuBatches, CapturedInAGraph) {
 }
 
 TEST_F(GpuBatches, PreparedWithoutJit) {
+  const TempFolder folder;  // what other tests have compiled is not found
+  const std::string before = std::getenv("TILEWRIGHT_CACHE");
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
   Context context({.no_jit = true});
+  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
   Call<double> call;
-  call.most = 11;  // of no other test
+  call.most = 11;
   GpuItems<double> items(*gpu_, source<double>().items(call, 50));
   EXPECT_THROW(gemm_variable<double>(context, batch_of(items, call), options_), Error);
   GemmProblem p = parse_problem("gemm_batched:f64:nn:m=11,n=11,k=11:variable:batch=50:location=device");

@@ -136,9 +136,9 @@ TEST_F(FakeGpu, RefusalsSayWhy) {
   options.device = 2;
   EXPECT_TRUE(contains(reason(problem(""), options, context), "compute capability 6.1"));
   EXPECT_TRUE(
-      contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:variable:batch=9:location=device"),
+      contains(reason(parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:grouped:batch=9:location=device"),
                       options_, context),
-               "gemm_variable makes one for each shape"));
+               "gemm_grouped makes one for each shape"));
   EXPECT_TRUE(
       contains(reason(parse_problem("gemm_batched:f64:nn:m=65,n=8,k=8:interleaved:batch=9:location=device"),
                       options_, context),
