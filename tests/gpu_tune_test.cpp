@@ -40,7 +40,7 @@ class GpuTune : public GpuTest {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     machine_ = context_.impl().gpus->open(device_);
-    options_of_search_.budget_s = 1.5;
+    options_of_search_.budget_s = 4;
     options_of_search_.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
   }
   GpuTuneResult tune(const GemmProblem& p) {
@@ -143,7 +143,7 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
 
 TEST_F(GpuTune, TheArenaGrowsWithTheProblem) {
   GpuArena arena(*gpu_, 4096);
-  options_of_search_.budget_s = 1;
+  options_of_search_.budget_s = 2;
   const GpuTuneResult result = gpu_tune(large(), machine_->compiler(), options_of_search_, arena);
   EXPECT_TRUE(result.complete);
   EXPECT_GE(arena.bytes().a, 96u * 72 * 8);
