@@ -192,8 +192,11 @@ TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
     EXPECT_FALSE(space.contains(config)) << count;
   }
   std::mt19937 random(1);
-  for (const GemmSmallConfig& drawn : space.sample(100, random))
+  for (const GemmSmallConfig& drawn : space.sample(100, random)) {
     EXPECT_EQ(drawn.load, GemmSmallLoad::direct) << describe(drawn);
+    const std::int64_t matrix_bytes = 64 * 64 * 16;
+    EXPECT_LE(drawn.matrices_per_block * matrix_bytes, std::int64_t(1) << 30) << describe(drawn);
+  }
 }
 
 TEST(GemmSmall, LaunchCoversTheBatch) {

@@ -163,19 +163,23 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
   return counts;
 }
 
-// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() counts in 32, as the stencil
-// does, and may only be asked about tiles that fit.
-std::int64_t gemm_small_most_stage_bytes(const GemmSmallShape& s, const GemmSmallConfig& c,
-                                         int element_bytes) {
-  const auto tile = [&](const GemmSmallOperand& o, bool staged) {
+namespace {
+
+// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() and the stencil count in 32, and may
+// only be asked about tiles that fit. Operands that are not staged have tiles too, which end nowhere but count.
+std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
+                             bool only_staged) {
+  const auto tile = [&](const GemmSmallOperand& o, bool counts) {
     const std::int64_t matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
-    return staged ? matrices * o.elements * element_bytes : 0;
+    return counts ? matrices * o.elements * element_bytes : 0;
   };
-  const bool loads = c.load != GemmSmallLoad::direct;
-  return std::max(
-      {tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
-       tile(gemm_small_c(s, element_bytes), c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c))});
+  const bool loads = !only_staged || c.load != GemmSmallLoad::direct;
+  const bool holds_c = !only_staged || c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c);
+  return std::max({tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
+                   tile(gemm_small_c(s, element_bytes), holds_c)});
 }
+
+}  // namespace
 
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
   using C = GemmSmallConfig;
@@ -188,8 +192,10 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
     const bool cut = gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
     return !cut || s.interleave % c.matrices_per_block == 0;
   });
+  space.require("the bytes of a tile are counted in 32 bits",
+                [=](const C& c) { return most_tile_bytes(s, c, bytes, false) <= 1 << 30; });
   const auto stage_fits = [=](const C& c) {
-    return gemm_small_most_stage_bytes(s, c, bytes) <= limits.shared_bytes_per_block;
+    return most_tile_bytes(s, c, bytes, true) <= limits.shared_bytes_per_block;
   };
   space.require("one tile of each staged operand fits the shared memory of a block", stage_fits);
   space.axis(&C::stages, {1, 2, 3, 4, 6});
