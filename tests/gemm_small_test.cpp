@@ -98,7 +98,7 @@ TEST(GemmSmall, PlacesCoverMatricesOnce) {
     for (const int pack : {1, 2, 4}) {
       std::set<int> seen;
       for (int tile = 0; tile < tiles; ++tile)
-        for (int i = 0; i < 2 * pack; ++i) seen.insert(gemm_small_place(i, pack, tiles, tile));
+        for (int i = 0; i < 2 * pack; ++i) seen.insert(gemm_small_round(i, pack, tiles, tile));
       EXPECT_EQ(seen.size(), std::size_t(tiles * 2 * pack));
       EXPECT_EQ(*seen.rbegin(), tiles * 2 * pack - 1);
     }
