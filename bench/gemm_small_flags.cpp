@@ -52,6 +52,57 @@ std::string command_of(int argc, char** argv) {
   return command;
 }
 
+using Set = std::function<void(const std::string&)>;
+using Known = std::map<std::string, Set>;
+
+// What is measured, and how often.
+Known case_flags(Flags& flags) {
+  return {{"--cases", [&](const std::string& v) { flags.groups = split(v); }},
+          {"--dtype",
+           [&](const std::string& v) {
+             flags.cases.dtypes.clear();
+             for (const auto& one : split(v))
+               flags.cases.dtypes.push_back(enum_from_string<DType>(one, "dtype"));
+           }},
+          {"--sizes", [&](const std::string& v) { flags.cases.sizes = sizes_in(v); }},
+          {"--beta",
+           [&](const std::string& v) {
+             flags.cases.betas.clear();
+             for (const auto& one : split(v)) flags.cases.betas.push_back(std::atoi(one.c_str()));
+           }},
+          {"--configs", [&](const std::string& v) { flags.configs = std::strtoul(v.c_str(), nullptr, 10); }},
+          {"--megabytes",
+           [&](const std::string& v) { flags.cases.bytes = std::strtoul(v.c_str(), nullptr, 10) << 20; }},
+          {"--repetitions", [&](const std::string& v) { flags.repetitions = std::atoi(v.c_str()); }}};
+}
+
+// What becomes of it.
+Known run_flags(Flags& flags) {
+  return {{"--variety", [&](const std::string& v) { flags.variety = std::atoi(v.c_str()); }},
+          {"--deadline", [&](const std::string& v) { flags.deadline_s = std::atof(v.c_str()); }},
+          {"--shard",
+           [&](const std::string& v) {
+             const auto [shard, shards] = range(v, '/');
+             if (shards < 1 || shard < 0 || shard >= shards)
+               throw Error(ErrorCode::invalid_argument, "--shard",
+                           "--shard " + v + " is not of the form 0/4");
+             flags.shard = static_cast<std::size_t>(shard);
+             flags.shards = static_cast<std::size_t>(shards);
+           }},
+          {"--check-only", [&](const std::string& v) { flags.check_only = v == "1"; }},
+          {"--once", [&](const std::string& v) { flags.once = v == "1"; }},
+          {"--sweep", [&](const std::string& v) { flags.sweep = v; }},
+          {"--vary",
+           [&](const std::string& v) {
+             refuse_unknown_axis(v);
+             flags.axis = v;
+           }},
+          {"--seeds", [&](const std::string& v) { flags.seeds = v; }},
+          {"--share", [&](const std::string& v) { flags.share = v; }},
+          {"--cache", [&](const std::string& v) { flags.cache = v; }},
+          {"--json", [&](const std::string& v) { flags.json = v; }}};
+}
+
 }  // namespace
 
 Flags parse(int argc, char** argv) {
@@ -60,46 +111,8 @@ Flags parse(int argc, char** argv) {
   flags.cases.betas = {1, 0};
   flags.cases.sizes = sizes_in("2:32");
   flags.cases.bytes = std::size_t(1) << 30;
-  using Set = std::function<void(const std::string&)>;
-  const std::map<std::string, Set> known = {
-      {"--cases", [&](const std::string& v) { flags.groups = split(v); }},
-      {"--dtype",
-       [&](const std::string& v) {
-         flags.cases.dtypes.clear();
-         for (const auto& one : split(v)) flags.cases.dtypes.push_back(enum_from_string<DType>(one, "dtype"));
-       }},
-      {"--sizes", [&](const std::string& v) { flags.cases.sizes = sizes_in(v); }},
-      {"--beta",
-       [&](const std::string& v) {
-         flags.cases.betas.clear();
-         for (const auto& one : split(v)) flags.cases.betas.push_back(std::atoi(one.c_str()));
-       }},
-      {"--configs", [&](const std::string& v) { flags.configs = std::strtoul(v.c_str(), nullptr, 10); }},
-      {"--megabytes",
-       [&](const std::string& v) { flags.cases.bytes = std::strtoul(v.c_str(), nullptr, 10) << 20; }},
-      {"--repetitions", [&](const std::string& v) { flags.repetitions = std::atoi(v.c_str()); }},
-      {"--variety", [&](const std::string& v) { flags.variety = std::atoi(v.c_str()); }},
-      {"--deadline", [&](const std::string& v) { flags.deadline_s = std::atof(v.c_str()); }},
-      {"--shard",
-       [&](const std::string& v) {
-         const auto [shard, shards] = range(v, '/');
-         if (shards < 1 || shard < 0 || shard >= shards)
-           throw Error(ErrorCode::invalid_argument, "--shard", "--shard " + v + " is not of the form 0/4");
-         flags.shard = static_cast<std::size_t>(shard);
-         flags.shards = static_cast<std::size_t>(shards);
-       }},
-      {"--check-only", [&](const std::string& v) { flags.check_only = v == "1"; }},
-      {"--once", [&](const std::string& v) { flags.once = v == "1"; }},
-      {"--sweep", [&](const std::string& v) { flags.sweep = v; }},
-      {"--vary",
-       [&](const std::string& v) {
-         refuse_unknown_axis(v);
-         flags.axis = v;
-       }},
-      {"--seeds", [&](const std::string& v) { flags.seeds = v; }},
-      {"--share", [&](const std::string& v) { flags.share = v; }},
-      {"--cache", [&](const std::string& v) { flags.cache = v; }},
-      {"--json", [&](const std::string& v) { flags.json = v; }}};
+  Known known = case_flags(flags);
+  known.merge(run_flags(flags));
   flags.command = command_of(argc, argv);
   for (int i = 1; i < argc; i += 2) {
     const auto flag = known.find(argv[i]);
