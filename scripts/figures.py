@@ -10,7 +10,7 @@ HEAD = """set encoding utf8
 set terminal svg size {width},{height} dynamic name '{name}' font 'sans-serif,11' background '#ffffff'
 set grid lc rgb '#dddddd'
 """
-PANEL_WIDTH, PANEL_HEIGHT = 480, 270
+PANEL_WIDTH, PANEL_HEIGHT = 480, 290
 TYPES = ["f64", "f32", "c128", "c64"]
 
 
@@ -72,15 +72,15 @@ def share_against_n(runs, wanted):
     found = shares(runs, layout)
     if not found:
         return None
-    script, used = "set xlabel 'n'\nset ylabel 'share of the bound'\nset yrange [0:1.1]\nset key top right\n", {}
+    script, used = "set xlabel 'n'\nset ylabel 'share of the bound'\nset yrange [0:1.1]\nset key outside below horizontal\n", {}
     order = sorted(found, key=lambda key: (TYPES.index(key[0]), -key[1]))
     for panel, key in enumerate(order):
         cases = sorted(found[key].items())
         used.update({run.path: run for _, (_, _, run) in cases})
         script += block(f"panel{panel}", [(n, ours, peer) for n, (ours, peer, _) in cases])
         script += f"set title '{key[0]}, {'C += A B' if key[1] else 'C = A B'}'\n"
-        script += (f"plot $panel{panel} using 1:2 with linespoints pt 7 ps 0.4 lc rgb '#1f4e99' title 'tilewright', "
-                   f"$panel{panel} using 1:3 with linespoints pt 5 ps 0.4 lc rgb '#c0504d' title 'cuBLAS'\n")
+        script += (f"plot $panel{panel} using 1:2 with lines lw 1.5 lc rgb '#1f4e99' title 'tilewright', "
+                   f"$panel{panel} using 1:3 with lines lw 1.5 lc rgb '#c0504d' title 'cuBLAS'\n")
     return Figure(f"gemm_small_share_{layout}", f"Share of the bound against n, {layout.replace('_', '-')} batches: ours and cuBLAS.",
                   script, used, len(order))
 
@@ -99,7 +99,9 @@ def share_along_axis(runs, wanted):
             found.setdefault(key, {}).update(sizes)
     if not found:
         return None
-    script = (f"set xlabel 'n'\nset ylabel '{axis.replace('_', ' ')}'\nset logscale y 2\nunset key\nset cbrange [0:1]\n"
+    values = [row["value"] for sizes in found.values() for rows in sizes.values() for row in rows]
+    scale = "set logscale y 2\n" if min(values) > 0 and max(values) >= 16 * min(values) else ""
+    script = (f"set xlabel 'n'\nset ylabel '{axis.replace('_', ' ')}'\n{scale}unset key\nset cbrange [0:1]\n"
               "set palette defined (0 '#2b2d6e', 0.5 '#3a9b9b', 0.85 '#f2d04b', 1 '#c0392b')\n")
     order = sorted(found, key=lambda key: (TYPES.index(key[0]), -key[1]))
     for panel, key in enumerate(order):

@@ -104,6 +104,26 @@ class GemmSmallBench(unittest.TestCase):
         self.assertEqual(lines[3]["n"], 4)
         count = int(lines[3]["problem"].split("batch=")[1].split(":")[0])
         self.assertEqual(lines[3]["bound_bytes"], 4 * 16 * 8 * count)
+        self.check_counters(order, lines)
+
+    def check_counters(self, order, lines):
+        profile, rows = self.folder / "ncu.csv", self.folder / "counters.jsonl"
+        with open(profile, "w") as file:
+            print('"ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","dram__bytes.sum"', file=file)
+            print('"","","","","ns","byte"', file=file)
+            for i, line in enumerate(lines[1:]):
+                name, blocks, threads = ("gemm_small", line["blocks"], line["threads"]) if "config" in line else ("other", 1, 8)
+                print(f'"{i}","{name}","({threads}, 1, 1)","({blocks}, 1, 1)","1000","{2 * line["bound_bytes"]}"', file=file)
+        arguments = [TOOL, "analyze", "--counters", profile, "--order", order]
+        result = subprocess.run([*arguments, "--json", rows], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        joined = self.lines("counters.jsonl")
+        self.assertEqual(joined[0], lines[0])
+        self.assertEqual([row["counters"]["bound_bytes_share"] for row in joined[1:]], [0.5] * 4)
+        self.assertEqual(joined[1]["config"], lines[1]["config"])
+        result = subprocess.run([*arguments], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("SWEEP is missing", result.stderr)
 
 
 if __name__ == "__main__":
