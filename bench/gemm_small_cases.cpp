@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace tilewright::bench {
 namespace {
@@ -55,9 +56,12 @@ std::vector<std::vector<int>> parts_of(const std::string& group, const CaseOptio
   std::vector<std::vector<int>> parts(2);
   const int telling[] = {7, 16, 4, 31, 12, 8, 15, 25};
   if (group == "pointer") std::copy(std::begin(telling), std::end(telling), std::back_inserter(parts[0]));
-  std::erase_if(parts[0], [&](int n) { return n < o.first || n > o.last; });
-  for (int n = o.first; n <= o.last; ++n)
-    if (std::find(parts[0].begin(), parts[0].end(), n) == parts[0].end()) parts[1].push_back(n);
+  const auto has = [](const std::vector<int>& list, int n) {
+    return std::find(list.begin(), list.end(), n) != list.end();
+  };
+  std::erase_if(parts[0], [&](int n) { return !has(o.sizes, n); });
+  for (const int n : o.sizes)
+    if (!has(parts[0], n)) parts[1].push_back(n);
   return parts;
 }
 
@@ -141,8 +145,8 @@ void others(std::vector<NamedCase>& list, const std::string& group, const CaseOp
 std::vector<NamedCase> cases_of(const std::string& group, const CaseOptions& options) {
   CaseOptions o = options;
   if (group == "large") {
-    o.first = 33;
-    o.last = 64;
+    o.sizes.resize(32);
+    std::iota(o.sizes.begin(), o.sizes.end(), 33);
   }
   std::vector<NamedCase> list;
   squares(list, group, o);

@@ -10,7 +10,7 @@ namespace tilewright::bench {
 
 struct CaseOptions {
   std::vector<DType> dtypes;
-  int first = 2, last = 32;
+  std::vector<int> sizes;  // of squares
   std::vector<int> betas;
   std::size_t bytes = 0;  // per operand
 };

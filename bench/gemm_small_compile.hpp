@@ -5,11 +5,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "gemm_small_cases.hpp"
 #include "kernel/gpu_gemm_small.hpp"
+#include "measure/estimate.hpp"
 
 namespace tilewright::bench {
 
@@ -19,7 +21,7 @@ struct Trial {
   std::string fault;
   std::unique_ptr<GemmSmallKernel> kernel;
   double error = 0;
-  double seconds = 1e9;
+  Estimate screened = {};  // of one launch
 };
 
 // A case with its configs; `left` counts those that are not compiled.
@@ -28,6 +30,7 @@ struct Job {
   GemmSmallShape shape;
   std::vector<Trial> trials;
   std::size_t left = 0;
+  std::optional<GemmSmallConfig> base = {};  // that trials differ from in one axis
 };
 
 class CompilePool {

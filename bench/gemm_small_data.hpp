@@ -5,29 +5,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstring>
-#include <limits>
 #include <string>
 
 #include "core/dispatch.hpp"
 #include "gemm_small_batch.hpp"
+#include "measure/typed_values.hpp"
 
 namespace tilewright::bench {
 
 struct CheckResult {
   double error = 0;   // largest element error over its bound; above 1 is wrong
   std::string fault;  // "" = none
-};
-
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
 };
 
 template <class T>
@@ -40,10 +31,10 @@ class SmallData {
     for (int operand = 0; operand < 3; ++operand) {
       std::vector<T>& x = values_[operand];
       x.resize(2 * guard + static_cast<std::size_t>(batch.one().shift + batch.elements(operand)));
-      for (T& value : x) value = any(random);
+      for (T& value : x) value = random_value<T>(random);
     }
     const auto scalar = [&](Scalar kind) {
-      return kind == Scalar::zero ? T(0) : kind == Scalar::one ? T(1) : any(random);
+      return kind == Scalar::zero ? T(0) : kind == Scalar::one ? T(1) : random_value<T>(random);
     };
     for (std::int64_t q = 0; q < batch.count(); ++q) {
       const bool vary = batch.one().scalars_vary;
@@ -106,14 +97,6 @@ class SmallData {
   }
 
  private:
-  static T any(std::mt19937& random) {
-    std::uniform_real_distribution<double> uniform(-0.5, 0.5);
-    const double re = uniform(random);
-    if constexpr (is_complex(dtype_of<T>))
-      return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(uniform(random)));
-    else
-      return static_cast<T>(re);
-  }
   bool broadcasts() const {
     const GemmProblem& p = batch_.one().problem;
     return p.layout == Layout::strided && (p.stride_a == 0 || p.stride_b == 0);
@@ -122,8 +105,7 @@ class SmallData {
     const SmallMatrix m = batch_.matrix(operand, q);
     for (std::int64_t j = 0; j < m.columns; ++j)
       for (std::int64_t i = 0; i < m.rows; ++i)
-        values_[operand][base() + std::size_t(m.place(i, j))] =
-            T(std::numeric_limits<typename RealOf<T>::type>::quiet_NaN());
+        values_[operand][base() + std::size_t(m.place(i, j))] = nan_value<T>();
   }
   int expected_code(std::int64_t q) const {
     const int code = batch_.code(q);
@@ -142,13 +124,9 @@ class SmallData {
   }
   T operand(int which, const SmallMatrix& m, Op op, std::int64_t i, std::int64_t j) const {
     const std::int64_t at = op == Op::none ? m.place(i, j) : m.place(j, i);
-    T value = values_[which][base() + std::size_t(at)];
-    if constexpr (is_complex(dtype_of<T>))
-      if (op == Op::conj_trans) value = std::conj(value);
-    return value;
+    return conjugated(values_[which][base() + std::size_t(at)], op);
   }
   void compare_problem(std::int64_t q, const std::vector<T>& out, CheckResult& result) const {
-    const double unit = std::numeric_limits<typename RealOf<T>::type>::epsilon();
     const GemmProblem p = batch_.problem(q);
     const SmallMatrix a = batch_.matrix(0, q), b = batch_.matrix(1, q), c = batch_.matrix(2, q);
     const T alpha = alphas_[std::size_t(q)], beta = betas_[std::size_t(q)];
@@ -168,9 +146,9 @@ class SmallData {
           wanted += beta * values_[2][at];
           size += std::abs(beta) * std::abs(values_[2][at]);
         }
-        const double share = std::abs(out[at] - wanted) / ((double(p.k) + 4) * unit * size + 1e-300);
-        if (!(share <= result.error)) result.error = std::isnan(share) ? 1e30 : share;
-        if (!(share <= 1) && result.fault.empty())
+        const double share = share_of_bound(out[at], wanted, size, double(p.k));
+        result.error = std::max(result.error, share);
+        if (share > 1 && result.fault.empty())
           result.fault = fmt::format("problem {} of {}, element ({}, {}) is wrong", q, batch_.count(), i, j);
       }
   }

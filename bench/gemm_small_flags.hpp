@@ -18,7 +18,10 @@ struct Flags {
   double deadline_s = 1e9;  // no case begins later
   std::string share = "src", cache, json = "gemm_small.jsonl", command;
   std::string seeds;  // a file of configs that are tried as well
+  std::string sweep;  // a file for every config that was timed, "" = none
+  std::string axis;   // vary this field of the best known config instead of searching
   bool check_only = false;
+  bool once = false;  // launch the best known config and the peer once each, for a profiler
 };
 
 // Throws Error(invalid_argument) naming the flag.

@@ -1,6 +1,8 @@
 // Reads seeds and finds those of a problem.
 #include "gemm_small_seeds.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -18,15 +20,23 @@ Seeds::Seeds(const std::string& path) {
 }
 
 std::vector<GemmSmallConfig> Seeds::of(const GemmProblem& p) const {
-  std::vector<GemmSmallConfig> configs;
+  std::vector<const Seed*> found;
   for (const Seed& seed : seeds_) {
     const GemmProblem& q = seed.problem;
-    if (q.dtype != p.dtype || q.op_a != p.op_a || q.op_b != p.op_b || q.m != p.m || q.n != p.n ||
-        q.k != p.k || q.layout != p.layout || q.beta != p.beta)
-      continue;
-    configs.push_back(seed.config);
-    if (seed.config.load == GemmSmallLoad::direct || p.layout != Layout::strided) continue;
-    configs.push_back(seed.config);
+    if (q.dtype == p.dtype && q.op_a == p.op_a && q.op_b == p.op_b && q.m == p.m && q.n == p.n &&
+        q.k == p.k && q.layout == p.layout && q.beta == p.beta)
+      found.push_back(&seed);
+  }
+  const auto distance = [&](const Seed* seed) {
+    return std::abs(std::log(double(seed->problem.batch_count) / double(p.batch_count)));
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Seed* x, const Seed* y) { return distance(x) < distance(y); });
+  std::vector<GemmSmallConfig> configs;
+  for (const Seed* seed : found) {
+    configs.push_back(seed->config);
+    if (seed->config.load == GemmSmallLoad::direct || p.layout != Layout::strided) continue;
+    configs.push_back(seed->config);
     configs.back().shift_bytes = 128;
   }
   return configs;

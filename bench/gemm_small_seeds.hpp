@@ -15,7 +15,7 @@ class Seeds {
   explicit Seeds(const std::string& path);
 
   // Of problems with the same layout, type, operations and sizes: each as it is, and of strided ones also
-  // with its tiles lying as they lie in lines of memory.
+  // with its tiles lying as they lie in lines of memory. Those of the nearest number of problems come first.
   std::vector<GemmSmallConfig> of(const GemmProblem& problem) const;
 
  private:

@@ -9,7 +9,7 @@
 #include "analyze_report.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
-#include "tune/analysis_counters.hpp"
+#include "tune/launch_counters.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -61,6 +61,18 @@ void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
                 fmt::format("--order = '{}': none of its configs is in the sweep", flags.order));
 }
 
+// A profile that stands alone: what was counted in each launch, without a sweep to explain.
+void run_counters(const AnalyzeFlags& flags) {
+  if (flags.counters.empty() || flags.order.empty() || flags.json.empty())
+    throw Error(
+        ErrorCode::invalid_argument, "SWEEP",
+        "SWEEP is missing: name recorded sweeps, or --counters, --order and --json for single launches");
+  JsonLines json(flags.json);
+  json.write(read_order_head(flags.order));
+  for (const auto& row : launch_counters(read_profile(flags.counters), read_launch_order(flags.order)))
+    json.write(row);
+}
+
 void print_summary(std::FILE* to, const CaseAnalysis& a) {
   std::size_t left_out = 0;
   for (const auto& [reason, count] : a.sweep.excluded) left_out += count;
@@ -85,6 +97,10 @@ void write_page(const std::string& path, const std::string& page) {
 }
 
 void run_analyze(const AnalyzeFlags& flags) {
+  if (flags.sweeps.empty()) {
+    run_counters(flags);
+    return;
+  }
   if (flags.html.empty() && flags.json.empty())
     throw Error(ErrorCode::invalid_argument, "--html",
                 "neither --html nor --json says where the analysis goes");
@@ -111,14 +127,16 @@ void add_analyze(CLI::App& app) {
   auto flags = std::make_shared<AnalyzeFlags>();
   CLI::App* verb = app.add_subcommand("analyze", "time, energy and their causes in a recorded sweep");
   verb->add_option("SWEEP", flags->sweeps,
-                   "files of recorded sweeps; cards are joined through their sentinel")
-      ->required();
+                   "files of recorded sweeps; cards are joined through their sentinel. None: --counters of "
+                   "single launches become rows of --json");
   verb->add_option("--html", flags->html, "the report: one page with drawings (needs gnuplot)");
   verb->add_option("--json", flags->json, "the same as JSON, one object a line; - is stdout");
   verb->add_option("--problem", flags->problem, "only this one of the sweep's problems");
   verb->add_option("--counters", flags->counters, "counters of Nsight Compute: ncu --csv --page raw");
   verb->add_option("--order", flags->order, "the order in which their kernels were launched");
-  verb->footer("Example: tilewright analyze sweep.jsonl --html report.html --json report.jsonl");
+  verb->footer(
+      "Example: tilewright analyze sweep.jsonl --html report.html --json report.jsonl\n"
+      "         tilewright analyze --counters ncu.csv --order order.jsonl --json counters.jsonl");
   verb->callback([flags] { run_analyze(*flags); });
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the tables of README.md and docs/*.md from the runs recorded in results/. A table stands between the lines
-`<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose the
-measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a table
-of one axis from scripts/bench_techniques. `--check` writes nothing and fails when a table is not what the results say."""
+"""Writes the tables and figures of README.md and docs/*.md from the runs recorded in results/. A table stands between the
+lines `<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose
+the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a
+table of one axis from scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters, and
+`<!-- figure kind=share layout=strided machine=h200 -->` a drawing (scripts/figures.py). `--check` writes nothing and fails
+when a table or a figure is not what the results say."""
 
 import argparse
 import json
@@ -10,8 +12,11 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
+import figures
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = re.compile(r"(<!-- (table|techniques|grain) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
 DEFAULTS = {"op": "nn", "layout": "strided", "threads": "1", "alpha": "1", "machine": "avx512-2core"}
 OURS = "tilewright"
 
@@ -153,7 +158,66 @@ def grain(words):
     return "\n".join(lines) + "\n"
 
 
-MAKERS = {"table": table, "techniques": techniques, "grain": grain}
+def share(value):
+    return "" if value is None else f"{value:.2f}"
+
+
+COUNTERS = [  # heading, cell
+    ("integer", lambda c: share(c.get("integer_share"))),
+    ("FMA", lambda c: share(c.get("fma_share"))),
+    ("occupancy", lambda c: share(c.get("occupancy"))),
+    ("load efficiency", lambda c: share(c.get("load_efficiency"))),
+    ("bound's bytes / moved", lambda c: share(c.get("bound_bytes_share"))),
+    ("memory, GB/s", lambda c: f"{c['dram_gbs']:.0f}" if "dram_gbs" in c else ""),
+    ("bank conflicts", lambda c: share(c.get("conflict_share"))),
+    ("top stall", lambda c: f"{c['top_stall']} {c['top_stall_share']:.2f}" if "top_stall" in c else ""),
+]
+
+
+def counters(words):
+    """What a profiler counted in single launches of ours and of cuBLAS, joined by `tilewright analyze --counters`."""
+    machine = dict(word.split("=", 1) for word in words.split())["machine"]
+    files = sorted((ROOT / "results" / machine).glob("gemm_small-*-counters.jsonl"))
+    if not files:
+        return "No run of `bench_gemm_small --once 1` under a profiler is recorded in results/.\n"
+    rows = [json.loads(line) for line in files[-1].read_text().splitlines()]
+    head, launches = rows[0], [row for row in rows if "counters" in row]
+    lines = ["| n | type | | kernels | " + " | ".join(name for name, _ in COUNTERS) + " |",
+             "|--:|---|---|--:|" + "--:|" * (len(COUNTERS) - 1) + "---|"]
+    for row in launches:
+        cells = [str(row["n"]), row["dtype"], row["impl"].split("_")[0], str(row["kernels"])]
+        lines.append("| " + " | ".join(cells + [cell(row["counters"]) for _, cell in COUNTERS]) + " |")
+    path = files[-1].relative_to(ROOT)
+    lines += ["", f"{head.get('device', 'An unnamed device')}; [{path}]({{up}}{path}), repeat with `{head['command']}`."]
+    return "\n".join(lines) + "\n"
+
+
+def figure(words):
+    """A link to the drawing and the runs behind it."""
+    drawing = figures.figure(words, ROOT)
+    if drawing is None:
+        return "No run for this figure is recorded in results/.\n"
+    FIGURES[drawing.name] = drawing
+    lines = [f"![{drawing.caption}]({{up}}docs/figures/{drawing.name}.svg)", "", f"{drawing.caption} Recorded in:"]
+    lines += [f"- [{path}]({{up}}{path}); repeat with `{run.command}`" for path, run in sorted(drawing.runs.items())]
+    return "\n".join(lines) + "\n"
+
+
+FIGURES = {}  # of all pages, by name
+MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "figure": figure}
+
+
+def draw_figures(check):
+    """Draws those that are out of date, or says which are. True where one was."""
+    folder = ROOT / "docs" / "figures"
+    stale = [drawing for drawing in FIGURES.values() if drawing.is_stale(folder)]
+    for drawing in stale:
+        if check:
+            print(f"docs/figures/{drawing.name}.svg: not drawn from what results/ says; run scripts/make_tables.py")
+        else:
+            drawing.draw(folder)
+            print(f"docs/figures/{drawing.name}.svg: drawn")
+    return bool(stale)
 
 
 def main():
@@ -173,6 +237,7 @@ def main():
         else:
             page.write_text(fresh)
             print(f"{page.relative_to(ROOT)}: written")
+    stale = draw_figures(check) or stale
     return 1 if check and stale else 0
 
 

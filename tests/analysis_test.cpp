@@ -12,7 +12,7 @@
 
 #include "support/temp_folder.hpp"
 #include "tune/analysis_case.hpp"
-#include "tune/analysis_counters.hpp"
+#include "tune/launch_counters.hpp"
 
 namespace tilewright {
 namespace {
@@ -288,6 +288,65 @@ TEST_F(Sweeps, CountersAreJoinedByOrder) {
   launches.pop_back();
   EXPECT_THROW(join_counters(list[0], profile, launches), Error);
   EXPECT_THROW(read_profile(order), Error);
+}
+
+// As ncu prints them: ours in one kernel, the library's in two between ours, and one counter that it lacks.
+TEST_F(Sweeps, CountersOfSingleLaunchesAreFigures) {
+  const std::string csv = folder_.path().string() + "/ncu.csv",
+                    order = folder_.path().string() + "/order.jsonl";
+  std::ofstream(csv)
+      << "==PROF== Connected\n"
+         "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"gpu__time_duration.sum\","
+         "\"smsp__sass_thread_inst_executed_op_integer_pred_on.sum\","
+         "\"smsp__sass_thread_inst_executed_op_fp64_pred_on.sum\","
+         "\"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum\","
+         "\"sm__warps_active.avg.pct_of_peak_sustained_active\",\"dram__bytes.sum\","
+         "\"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio\","
+         "\"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio\","
+         "\"smsp__average_warps_issue_stalled_wait_per_issue_active.ratio\"\n"
+         "\"\",\"\",\"\",\"\",\"ns\",\"inst\",\"inst\",\"inst\",\"%\",\"byte\",\"\",\"\",\"\"\n"
+         "\"0\",\"tilewright::gemm_small<double>\",\"(64, 1, 1)\",\"(132, 1, 1)\",\"1000\",\"100\",\"300\","
+         "\"200\",\"50\",\"2,000\",\"1\",\"9\",\"3\"\n"
+         "\"1\",\"gemmSN_NN_kernel\",\"(8, 8, 1)\",\"(9, 1, "
+         "1)\",\"1000\",\"10\",\"10\",\"5\",\"20\",\"1000\","
+         "\"n/a\",\"\",\"\"\n"
+         "\"2\",\"gemmSN_NN_kernel\",\"(8, 8, 1)\",\"(9, 1, "
+         "1)\",\"3000\",\"20\",\"20\",\"5\",\"40\",\"3000\","
+         "\"n/a\",\"\",\"\"\n"
+         "\"3\",\"gemm_small\",\"(32, 1, 1)\",\"(7, 1, 1)\",\"10\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"\n";
+  std::ofstream(order)
+      << R"({"command": "once", "device": "X"})" << '\n'
+      << R"({"order": 0, "impl": "tilewright", "n": 4, "config": {}, "blocks": 132, "threads": 64,)"
+      << R"( "bound_bytes": 1500})" << '\n'
+      << R"({"order": 1, "impl": "cublas_strided", "n": 4, "bound_bytes": 1500})" << '\n'
+      << R"({"order": 2, "impl": "tilewright", "n": 5, "config": {}, "blocks": 7, "threads": 32})" << '\n'
+      << R"({"order": 3, "impl": "cublas_strided", "n": 5})" << '\n';
+  auto profile = read_profile(csv);
+  auto launches = read_launch_order(order);
+  EXPECT_EQ(read_order_head(order).at("command"), "once");
+  const auto rows = launch_counters(profile, launches);
+  ASSERT_EQ(rows.size(), 4u);
+  const auto& ours = rows[0].at("counters");
+  EXPECT_EQ(rows[0].at("n"), 4);
+  EXPECT_DOUBLE_EQ(ours.at("integer_share"), 0.25);
+  EXPECT_DOUBLE_EQ(ours.at("fma_share"), 0.5);
+  EXPECT_DOUBLE_EQ(ours.at("occupancy"), 0.5);
+  EXPECT_DOUBLE_EQ(ours.at("bound_bytes_share"), 0.75);
+  EXPECT_EQ(ours.at("top_stall"), "wait");
+  EXPECT_DOUBLE_EQ(ours.at("top_stall_share"), 0.75);
+  EXPECT_FALSE(ours.contains("load_efficiency"));
+  EXPECT_EQ(rows[1].at("kernels"), 2);  // sums, and means over time
+  EXPECT_DOUBLE_EQ(rows[1].at("counters").at("occupancy"), 0.35);
+  EXPECT_DOUBLE_EQ(rows[1].at("counters").at("integer_share"), 0.5);
+  EXPECT_DOUBLE_EQ(rows[1].at("counters").at("bound_bytes_share"), 0.375);
+  EXPECT_EQ(rows[2].at("counters").size(), 1u);
+  EXPECT_EQ(rows[3].at("kernels"), 0);
+  launches[2].threads = 64;
+  EXPECT_THROW(launch_counters(profile, launches), Error);
+  launches.pop_back(), launches.pop_back();
+  EXPECT_THROW(launch_counters(profile, launches), Error);  // a kernel of ours that nothing launched
+  std::swap(profile[0], profile[1]);
+  EXPECT_THROW(launch_counters(profile, launches), Error);  // one of the library before all launches
 }
 
 TEST_F(Sweeps, TheWholeOfACaseIsJsonWithItsSections) {

@@ -57,12 +57,26 @@ long long volume_in(const std::string& cell) {
 ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vector<std::string>& cells) {
   ProfiledLaunch launch;
   for (std::size_t i = 0; i < names.size() && i < cells.size(); ++i) {
+    if (names[i] == "Kernel Name") launch.name = cells[i];
     if (names[i] == "Grid Size") launch.blocks = volume_in(cells[i]);
     if (names[i] == "Block Size") launch.threads = volume_in(cells[i]);
     if (names[i].find("__") == std::string::npos) continue;  // counters have unit__name; the rest is the case
     if (const auto value = number_in(cells[i])) launch.counters[names[i]] = *value;
   }
   return launch;
+}
+
+std::vector<nlohmann::json> order_lines(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, "--order", fmt::format("--order = '{}' cannot be read", path));
+  std::vector<nlohmann::json> lines;
+  for (std::string text; std::getline(file, text);) {
+    lines.push_back(nlohmann::json::parse(text, nullptr, false));
+    if (!lines.back().is_object())
+      throw Error(ErrorCode::io, "--order",
+                  fmt::format("--order = '{}' holds '{}'", path, text.substr(0, 40)));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -89,19 +103,17 @@ std::vector<ProfiledLaunch> read_profile(const std::string& path) {
 }
 
 std::vector<OrderedLaunch> read_launch_order(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "--order", fmt::format("--order = '{}' cannot be read", path));
   std::vector<OrderedLaunch> order;
-  for (std::string text; std::getline(file, text);) {
-    const auto line = nlohmann::json::parse(text, nullptr, false);
-    if (!line.is_object())
-      throw Error(ErrorCode::io, "--order",
-                  fmt::format("--order = '{}' holds '{}'", path, text.substr(0, 40)));
+  for (const auto& line : order_lines(path))
     if (line.contains("order"))
-      order.push_back(
-          {line.at("config"), line.at("blocks").get<long long>(), line.at("threads").get<long long>()});
-  }
+      order.push_back({line.value("config", nlohmann::json()), line.value("blocks", 0LL),
+                       line.value("threads", 0LL), line.value("impl", "tilewright"), line});
   return order;
+}
+
+nlohmann::json read_order_head(const std::string& path) {
+  const auto lines = order_lines(path);
+  return lines.empty() ? nlohmann::json::object() : lines.front();
 }
 
 std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,

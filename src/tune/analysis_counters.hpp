@@ -14,6 +14,7 @@ namespace tilewright {
 
 // A kernel as the profiler lists it.
 struct ProfiledLaunch {
+  std::string name;
   long long blocks = 0, threads = 0;
   std::map<std::string, double> counters;
 };
@@ -21,11 +22,15 @@ struct ProfiledLaunch {
 std::vector<ProfiledLaunch> read_profile(const std::string& path);
 
 struct OrderedLaunch {
-  nlohmann::json config;
+  nlohmann::json config;  // null for a vendor's library, whose grids nobody knows
   long long blocks = 0, threads = 0;
+  std::string impl = "tilewright";
+  nlohmann::json line;  // as it was written
 };
-// What `bench_gemm_large_sweep sample` writes.
+// What `bench_gemm_large_sweep sample` and `bench_gemm_small --once 1` write.
 std::vector<OrderedLaunch> read_launch_order(const std::string& path);
+// The first line of such a file: its command and device.
+nlohmann::json read_order_head(const std::string& path);
 
 // Adds "counters.<name>" to the metrics of the points that were launched; how many those are. Throws
 // Error(invalid_argument) where the two lists cannot be of the same run.

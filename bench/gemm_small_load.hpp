@@ -1,0 +1,45 @@
+// A case at its full size: three operands on the device that all cases share, and launches of our kernels on
+// them. It times nothing and checks nothing.
+#pragma once
+
+#include <optional>
+
+#include "gemm_small_device.hpp"
+
+namespace tilewright::bench {
+
+// Operands A, B and C of `bytes` each, with uniform values of the last type asked for.
+class SmallBuffers {
+ public:
+  SmallBuffers(const Gpu& gpu, std::size_t bytes);
+  // Does nothing where values of the same real type are there already.
+  void fill(DType dtype);
+  void* operator[](int operand) { return buffers_[static_cast<std::size_t>(operand)].as<void>(); }
+
+ private:
+  template <class R>
+  void fill_with();
+
+  std::vector<GpuBuffer> buffers_;
+  std::optional<bool> holds_single_;
+};
+
+class SmallLoad {
+ public:
+  // `buffers` must outlive it and hold values of the case's type.
+  SmallLoad(const Gpu& gpu, const SmallCase& one, SmallBuffers& buffers);
+  SmallLoad(const SmallLoad&) = delete;
+  SmallLoad& operator=(const SmallLoad&) = delete;
+
+  const SmallBatch& batch() const { return batch_; }
+  const GemmSmallOperands& operands() const { return operands_; }
+  void launch(const GemmSmallKernel& kernel, CUstream_st* stream) const { kernel.launch(operands_, stream); }
+
+ private:
+  SmallBatch batch_;
+  DeviceArrays arrays_;
+  std::string scalars_;  // alpha and beta of the case's type
+  GemmSmallOperands operands_;
+};
+
+}  // namespace tilewright::bench
