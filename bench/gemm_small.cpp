@@ -17,6 +17,7 @@
 #include "gemm_small_peers.hpp"
 #include "gemm_small_rows.hpp"
 #include "gemm_small_watchdog.hpp"
+#include "kernel/gpu_gather.hpp"
 #include "kernel/gpu_stream.hpp"
 #include "tune/line_log.hpp"
 #include "wisdom/families.hpp"
@@ -215,8 +216,19 @@ class Bench {
     return rows;
   }
 
+  // Where all matrices have one size; null elsewhere.
+  std::unique_ptr<GpuGather> gather_of(const Job& job) const {
+    const GemmProblem& p = job.named.one.problem;
+    if (p.layout != Layout::pointer) return nullptr;
+    const int bytes = static_cast<int>(size_bytes(p.dtype));
+    const auto size = [&](std::int64_t elements) { return static_cast<int>(elements) * bytes; };
+    return std::make_unique<GpuGather>(
+        gpu_, compiler_,
+        GpuGather::Sizes{size(p.m * p.k), size(p.k * p.n), size(p.m * p.n), job.shape.reads_c});
+  }
+
   struct Contest {
-    std::vector<Samples> own, stream;
+    std::vector<Samples> own, stream, gather;
     Samples other;
     std::vector<double> moved;
   };
@@ -230,7 +242,10 @@ class Bench {
     Contest c{std::vector<Samples>(job.trials.size()),
               std::vector<Samples>(loops.size()),
               {},
+              {},
               std::vector<double>(loops.size())};
+    const std::unique_ptr<GpuGather> gather = gather_of(job);
+    if (gather) c.gather.resize(gather->ways());
     for (int r = -1; r < flags_.repetitions; ++r) {
       watchdog_.begin(to_string(job.named.one.problem));
       for (std::size_t i = 0; i < c.own.size(); ++i)
@@ -243,6 +258,10 @@ class Bench {
           c.moved[i] = GpuStreams::launch(loops[i], mix, (*buffers_)[0], (*buffers_)[1], (*buffers_)[2],
                                           stream_.get());
         }));
+      const GemmSmallOperands& o = load.operands();
+      for (std::size_t way = 0; way < c.gather.size(); ++way)
+        c.gather[way].push_back(
+            time_once([&] { gather->launch(way, o.a, o.b, o.c, o.count, stream_.get()); }, times));
     }
     return c;
   }
@@ -253,6 +272,10 @@ class Bench {
       const double rate = c.moved[i] / centre(c.stream[i]).centre * 1e-9;
       bound.ceilings[streams_->loops(reads_c)[i].name] = rate;
       bound.ceiling = std::max(bound.ceiling, rate);
+    }
+    for (const Samples& samples : c.gather) {
+      const double seconds = centre(samples).centre;
+      if (bound.gather_s == 0 || seconds < bound.gather_s) bound.gather_s = seconds;
     }
     return bound;
   }
@@ -274,9 +297,10 @@ class Bench {
     write(rows_.ours(job, winner, *best), bound);
     const Estimate theirs = c.other.empty() ? Estimate{} : centre(c.other);
     if (!c.other.empty()) write(rows_.peer(job, peer.name(), theirs), bound);
-    std::printf("%-11s %s  %8.1f GF/s  share %.3f  peer ratio %6.2f  B %.0f  %s\n", job.named.group.c_str(),
-                to_string(job.named.one.problem).c_str(), bound.flops / best->centre * 1e-9,
-                bound.seconds() / best->centre, theirs.centre / best->centre, bound.ceiling,
+    std::printf("%-11s %s  %8.1f GF/s  share %.3f  of gathering %.3f  peer ratio %6.2f  B %.0f  %s\n",
+                job.named.group.c_str(), to_string(job.named.one.problem).c_str(),
+                bound.flops / best->centre * 1e-9, bound.seconds() / best->centre,
+                bound.gather_s / best->centre, theirs.centre / best->centre, bound.ceiling,
                 describe(winner.config).c_str());
     std::fflush(stdout);
   }

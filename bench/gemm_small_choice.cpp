@@ -24,6 +24,33 @@ Configs candidates(const Job& job, const Flags& flags, const Configs& seeds, con
   return configs;
 }
 
+// Loops of a thread that are unrolled whole take minutes to compile where they are long.
+bool compiles_soon(const GemmSmallConfig& c, const Job& job) {
+  constexpr int most = 2048;
+  const int products = is_complex(job.named.one.problem.dtype) ? 4 : 1;
+  return c.k_unroll != 0 || job.shape.k * c.thread_m * c.thread_n * products <= most;
+}
+
+// Configs that differ from the first seeds in a field or two, which come from draws of the whole space.
+void add_neighbours(Configs& configs, const Configs& seeds, std::size_t count, const Job& job,
+                    const Space<GemmSmallConfig>& space) {
+  constexpr std::size_t most_seeds = 3, tries_each = 100;
+  if (seeds.empty()) return;
+  std::mt19937 random(17);
+  const std::size_t wanted = configs.size() + count;
+  for (std::size_t t = 0; t < count * tries_each && configs.size() < wanted; ++t) {
+    GemmSmallConfig config = seeds[random() % std::min(most_seeds, seeds.size())];
+    const auto drawn = space.sample(1, random);
+    if (drawn.empty()) return;
+    for_each_field<GemmSmallConfig>([&](const auto& field) {
+      if (random() % 8 == 0) config.*(field.member) = drawn[0].*(field.member);
+    });
+    if (compiles_soon(config, job) && space.contains(config) &&
+        std::find(configs.begin(), configs.end(), config) == configs.end())
+      configs.push_back(config);
+  }
+}
+
 // The best seed, else what the forecast puts first.
 GemmSmallConfig best_known(const Job& job, const Configs& seeds, const GpuLimits& limits) {
   if (!seeds.empty()) return seeds.front();
@@ -43,6 +70,7 @@ void choose(Job& job, const Flags& flags, const Seeds& seeds, const GpuLimits& l
     configs = configs_along(flags.axis, *job.base, job.shape, space, values_per_axis);
   else
     configs = candidates(job, flags, legal, limits);
+  if (job.base == std::nullopt) add_neighbours(configs, legal, flags.neighbours, job, space);
   for (const GemmSmallConfig& config : configs) job.trials.push_back({config, {}, {}, nullptr});
 }
 

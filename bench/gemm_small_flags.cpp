@@ -71,6 +71,8 @@ Known case_flags(Flags& flags) {
              for (const auto& one : split(v)) flags.cases.betas.push_back(std::atoi(one.c_str()));
            }},
           {"--configs", [&](const std::string& v) { flags.configs = std::strtoul(v.c_str(), nullptr, 10); }},
+          {"--neighbours",
+           [&](const std::string& v) { flags.neighbours = std::strtoul(v.c_str(), nullptr, 10); }},
           {"--megabytes",
            [&](const std::string& v) { flags.cases.bytes = std::strtoul(v.c_str(), nullptr, 10) << 20; }},
           {"--repetitions", [&](const std::string& v) { flags.repetitions = std::atoi(v.c_str()); }}};

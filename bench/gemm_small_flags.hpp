@@ -12,6 +12,7 @@ struct Flags {
   CaseOptions cases;
   std::vector<std::string> groups;  // in the order in which they run
   std::size_t configs = 8;          // tried per case
+  std::size_t neighbours = 0;       // of the first seeds, tried as well
   int repetitions = 9;
   int variety = 0;  // random problems that are checked first
   std::size_t shard = 0, shards = 1;

@@ -107,6 +107,9 @@ void SmallRows::add_bound(nlohmann::json& row, const SmallBound& bound) {
   row["bound_share"] = bound.seconds() / seconds;
   row["bound_kind"] = "memory";
   row["ceiling"] = bound.ceiling;
+  if (bound.gather_s == 0) return;
+  row["metrics"]["gather_gbs"] = bound.bytes / bound.gather_s * 1e-9;
+  row["metrics"]["gather_share"] = bound.gather_s / seconds;
 }
 
 void SmallRows::add_state(nlohmann::json& row, const SmallBound& bound) const {

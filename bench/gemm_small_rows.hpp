@@ -20,6 +20,7 @@ struct SmallBound {
   double bytes = 0, flops = 0;
   double ceiling = 0;                                  // GB/s, of the best streaming loop
   nlohmann::json ceilings = nlohmann::json::object();  // of all of them
+  double gather_s = 0;  // of the best loop over the matrices where they lie; 0 = they are not by pointer
   double seconds() const { return bytes / (ceiling * 1e9); }
 };
 
