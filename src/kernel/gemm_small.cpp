@@ -15,7 +15,7 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
                    const GpuLimits& limits) {
   using C = GemmSmallConfig;
   space.axis(&C::columns_together, {false, true});
-  space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 4, 5, 6, 7, 8, 16}));
+  space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 1, 2, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles",
                 [](const C& c) { return c.persistent || c.stages == 1; });
@@ -180,6 +180,14 @@ std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values) {
   return result;
 }
 
+std::vector<int> gemm_small_thread_sizes(int size) {
+  std::vector<int> sizes = gemm_small_up_to(size, {1, 2, 3, 4, 5, 6, 8, 16});
+  for (int parts = 2; parts <= 8; ++parts) sizes.push_back(ceil_div(size, parts));
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
 std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
   std::vector<int> counts = {1,  2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  32,   40,   48,
                              64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048};
@@ -231,10 +239,11 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
   space.require("a single stage cannot be loaded before its store has been read",
                 [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
-  space.axis(&C::thread_m, gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8, 16}));
-  space.axis(&C::thread_n, gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16}));
-  space.require("where sizes vary the columns of thread tiles alternate",
-                [=](const C& c) { return !s.sizes_vary || !c.columns_together; });
+  space.axis(&C::thread_m, gemm_small_thread_sizes(s.m));
+  space.axis(&C::thread_n, gemm_small_thread_sizes(s.n));
+  space.axis(&C::size_step, {8, 16, 32});
+  space.require("only where sizes vary thread tiles shrink, and their columns alternate",
+                [=](const C& c) { return s.sizes_vary ? !c.columns_together : c.size_step == 8; });
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {

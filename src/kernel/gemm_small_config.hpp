@@ -73,6 +73,9 @@ struct GemmSmallConfig {
   int shift_bytes = 16;   // tiles of packed operands lie in their stage as in memory, within so many bytes
   bool c_direct = false;  // the old C is read by the threads that update it, not with A and B
   GemmSmallMultiply multiply = GemmSmallMultiply::fma;
+  // Where sizes vary: thread tiles shrink in steps of so many rows and columns of a problem, each a piece of
+  // code of its own.
+  int size_step = 8;
 
   friend constexpr bool operator==(const GemmSmallConfig&, const GemmSmallConfig&) = default;
 };
@@ -197,9 +200,9 @@ constexpr GemmSmallPlaceInC gemm_small_place_in_c(GemmSmallConfig c, int tile, i
 }
 
 // Where sizes vary a warp takes a problem, its threads as 8 x 4 thread tiles whose rows and columns
-// alternate. Thread tiles are as high and wide as a problem needs, in steps of 8 rows and columns of the
-// problem, and up to what the config says; larger problems take several rounds.
-constexpr int gemm_small_own_m = 8, gemm_small_own_n = 4, gemm_small_own_step = 8;
+// alternate. Thread tiles are as high and wide as a problem needs, in steps of size_step rows and columns,
+// and up to what the config says; larger problems take several rounds.
+constexpr int gemm_small_own_m = 8, gemm_small_own_n = 4;
 constexpr GemmSmallConfig gemm_small_own(GemmSmallConfig c, int thread_m, int thread_n) {
   c.thread_m = thread_m;
   c.thread_n = thread_n;
@@ -326,9 +329,11 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   memory.a_offset = memory.c_bytes * gemm_small_stages_c(s, c);
   memory.b_offset = memory.a_offset + memory.a_bytes * a_count;
   // Varying sizes stick out by what they lack to whole steps.
-  const int own = gemm_small_own_step;
-  const int rows_beyond = s.sizes_vary ? own : gemm_small_tiles_m(s, c) * c.thread_m - s.m;
-  const int columns_beyond = s.sizes_vary ? own : gemm_small_tiles_n(s, c) * c.thread_n - s.n;
+  const int rows =
+      s.sizes_vary ? gemm_small_rounded(s.m, c.size_step) : gemm_small_tiles_m(s, c) * c.thread_m;
+  const int columns =
+      s.sizes_vary ? gemm_small_rounded(s.n, c.size_step) : gemm_small_tiles_n(s, c) * c.thread_n;
+  const int rows_beyond = rows - s.m, columns_beyond = columns - s.n;
   const int slack = (rows_beyond * (s.trans_a ? a.ld : 1) + columns_beyond * (s.trans_b ? 1 : b.ld)) *
                     gemm_small_lanes(s, c) * element_bytes;
   memory.barrier_offset =
@@ -393,8 +398,8 @@ struct FieldList<GemmSmallConfig> {
       field("load", &C::load), field("store", &C::store), field("stages", &C::stages),
       field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
       field("columns_together", &C::columns_together), field("refill", &C::refill),
-      field("shift_bytes", &C::shift_bytes), field("c_direct", &C::c_direct),
-      field("multiply", &C::multiply));
+      field("shift_bytes", &C::shift_bytes), field("c_direct", &C::c_direct), field("multiply", &C::multiply),
+      field("size_step", &C::size_step));
 };
 #endif
 

@@ -177,7 +177,7 @@ GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, D
 // read and stored, 60 for each thread tile, and 400 for a problem, whatever its size.
 GemmSmallCost cost_of_own_size(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const Multiplier by = multiplier_of(c, dtype);
-  const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = gemm_small_own_step;
+  const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = c.size_step;
   const double complex = is_complex(dtype) ? 4 : 1;
   GemmSmallCost cost;
   cost.shared = bytes_of_sizes(s, static_cast<int>(size_bytes(dtype))) / 128;

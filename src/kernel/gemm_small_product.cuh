@@ -68,7 +68,7 @@ struct GemmSmallProduct {
   __device__ __forceinline__ bool has_row(int i) const {
     constexpr int rows = C.thread_m * (by_warp ? gemm_small_warp_m : 1);
     if constexpr (S.sizes_vary)
-      return (i + 1) * gemm_small_own_m <= rows * gemm_small_own_m - gemm_small_own_step || row(i) < sizes.m;
+      return (i + 1) * gemm_small_own_m <= rows * gemm_small_own_m - C.size_step || row(i) < sizes.m;
     else if constexpr (by_warp)
       return S.m % rows == 0 || row(i) < S.m;
     else
@@ -77,8 +77,7 @@ struct GemmSmallProduct {
   __device__ __forceinline__ bool has_column(int j) const {
     constexpr int columns = C.thread_n * (by_warp ? gemm_small_warp_n : 1);
     if constexpr (S.sizes_vary)
-      return (j + 1) * gemm_small_own_n <= columns * gemm_small_own_n - gemm_small_own_step ||
-             column(j) < sizes.n;
+      return (j + 1) * gemm_small_own_n <= columns * gemm_small_own_n - C.size_step || column(j) < sizes.n;
     else if constexpr (by_warp || C.columns_together)
       return S.n % columns == 0 || column(j) < S.n;
     else

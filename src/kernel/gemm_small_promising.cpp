@@ -146,7 +146,7 @@ class Shortlist {
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      const Group blocks{config.stages, config.matrices_per_block, config.persistent, config.c_direct};
+      const Group blocks{config.stages, config.c_direct, config.size_step, config.k_unroll};
       const Group way{int(config.load), int(config.store), config.c_direct};
       const Group ring{config.stages, int(config.refill), int(config.multiply)};
       const Group group = s_.sizes_vary ? blocks : by_pointer ? way : ring;
@@ -214,15 +214,25 @@ class Shortlist {
   std::vector<Ranked> ranked_;
 };
 
-// With the axes that change the code of a thread tile.
-GemmSmallConfig of_code(GemmSmallConfig c, const GemmSmallShape& s, DType dtype) {
+// A thread tile with the axes that change its code. Where sizes vary no model tells how much code is too
+// much.
+std::vector<GemmSmallConfig> codes_of(GemmSmallConfig c, const GemmSmallShape& s, DType dtype) {
   c.k_unroll = unrolled(s.k, c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1));
-  if (gemm_small_by_warp(c) || s.sizes_vary) return c;
+  if (gemm_small_by_warp(c)) return {c};
+  std::vector<GemmSmallConfig> codes;
+  if (s.sizes_vary) {
+    for (const int step : {8, 16, 32})
+      for (const int unroll : {2, 4}) {
+        codes.push_back(c);
+        codes.back().size_step = step;
+        codes.back().k_unroll = std::min(unroll, s.k);
+      }
+    return codes;
+  }
   GemmSmallConfig together = c;
   together.columns_together = true;
-  if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
-    return together;
-  return c;
+  const bool better = gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared;
+  return {better ? together : c};
 }
 
 }  // namespace
@@ -234,8 +244,8 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
   const auto by_warp =
       limits.compute_capability >= 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
   for (const auto multiply : {GemmSmallMultiply::fma, by_warp})
-    for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8}))
-      for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16})) {
+    for (const int thread_m : gemm_small_thread_sizes(s.m))
+      for (const int thread_n : gemm_small_thread_sizes(s.n)) {
         GemmSmallConfig c;
         c.matrices_per_block = 32;  // any count for which a warp is full
         c.thread_m = thread_m;
@@ -244,7 +254,7 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
         // Tensor cores do twice as much in the same time.
         const double least_useful = gemm_small_by_warp(c) ? 0.4 : 0.6;
         if (useful_share(s, c) < least_useful || gemm_small_registers(c, dtype) > 168) continue;
-        list.consider(of_code(c, s, dtype));
+        for (const GemmSmallConfig& code : codes_of(c, s, dtype)) list.consider(code);
       }
   return list.best(count);
 }

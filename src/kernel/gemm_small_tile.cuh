@@ -363,7 +363,7 @@ struct GemmSmallTile {
   // With the least thread tile that serves what is left of the problem.
   template <int ThreadM, int ThreadN>
   __device__ __forceinline__ void multiply_columns(const Own& o, int first_row, int first_column) const {
-    constexpr int less = ThreadN - gemm_small_own_step / gemm_small_own_n;
+    constexpr int less = ThreadN - C.size_step / gemm_small_own_n;
     if constexpr (less > 0) {
       if (o.z.n - first_column <= less * gemm_small_own_n)
         return multiply_columns<ThreadM, less>(o, first_row, first_column);
@@ -372,7 +372,7 @@ struct GemmSmallTile {
   }
   template <int ThreadM>
   __device__ __forceinline__ void multiply_rows(const Own& o, int first_row, int first_column) const {
-    constexpr int less = ThreadM - gemm_small_own_step / gemm_small_own_m;
+    constexpr int less = ThreadM - C.size_step / gemm_small_own_m;
     if constexpr (less > 0) {
       if (o.z.m - first_row <= less * gemm_small_own_m)
         return multiply_rows<less>(o, first_row, first_column);
