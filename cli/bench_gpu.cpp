@@ -75,6 +75,7 @@ namespace {
 struct GpuBenchMachine::Impl {};
 GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) { refuse_family(plan); }
 LayoutBench gpu_layout_bench(const BenchPlan& plan) { refuse_family(plan); }
+void check_gpu_transfer(const BenchPlan& plan) { refuse_family(plan); }
 GpuTransferResult measure_gpu_transfer(const BenchPlan& plan, const TransferBatch&) { refuse_family(plan); }
 GpuBenchMachine::~GpuBenchMachine() = default;
 std::vector<std::string> GpuBenchMachine::describe() const { return {}; }

@@ -70,11 +70,17 @@ std::string layout_table_line(const LayoutResult& result) {
                   c.problem.k, to_string(c.layout), to_string(c.problem.residency), c.beta);
   if (c.problem.location == Location::host) text += fmt::format(" t{}", c.threads);
   text += fmt::format(" block {}", result.costs.block);
-  std::string line = fmt::format("{:<40} {:>9.3g} {:>9.3g} {:>9.3g} {:>12.3g} {:>10.3g}  {:<16} {:>9} {:>10}",
-                                 text, ns("convert_in"), ns("convert_out"), ns("direct"), ns("interleaved"),
-                                 ns("converted"), peer == nullptr ? "none" : peer->impl,
-                                 peer == nullptr ? "" : fmt::format("{:.3g}", peer->seconds.centre * scale),
-                                 threshold_text(result.costs));
+  const int digits = c.problem.location == Location::device ? 3 : 1;  // a GPU takes fractions of one
+  std::string line = fmt::format("{:<40}", text);
+  for (const auto& [what, width] : {std::pair{"convert_in", 9},
+                                    {"convert_out", 9},
+                                    {"direct", 9},
+                                    {"interleaved", 12},
+                                    {"converted", 10}})
+    line += fmt::format(" {:>{}.{}f}", ns(what), width, digits);
+  line += fmt::format("  {:<16} {:>9} {:>10}", peer == nullptr ? "none" : peer->impl,
+                      peer == nullptr ? "" : fmt::format("{:.{}f}", peer->seconds.centre * scale, digits),
+                      threshold_text(result.costs));
   for (const std::string& note : result.notes) line += "\n    " + note;
   return line;
 }

@@ -185,6 +185,8 @@ GpuTransferWay summary(const Way& way, const std::string& memory, const Transfer
 
 }  // namespace
 
+void check_gpu_transfer(const BenchPlan& plan) { (void)Gpu::limits_of(plan.device); }
+
 GpuTransferResult measure_gpu_transfer(const BenchPlan& plan, const TransferBatch& batch) {
   const Gpu gpu(plan.device);
   const Gpu::Current current(gpu);

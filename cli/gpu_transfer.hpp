@@ -36,10 +36,13 @@ struct GpuTransferResult {
   nlohmann::json provenance;
 };
 
+// Throws Error(unsupported) where there is no GPU or no runtime for one in this build,
+// Error(invalid_argument) for a device that does not exist.
+void check_gpu_transfer(const BenchPlan& plan);
+
 // Measures both ways with every memory of the plan, in turn within each repetition. The time of a case is
-// bounded by measuring a smaller batch: both ways then have it. Throws Error(unsupported) where there is no
-// GPU or no runtime for one in this build, Error(out_of_memory) where the batch does not fit, JobFailed when
-// C comes back changed.
+// bounded by measuring a smaller batch: both ways then have it. Throws what check_gpu_transfer()
+// throws, Error(out_of_memory) where the batch does not fit, JobFailed when C comes back changed.
 GpuTransferResult measure_gpu_transfer(const BenchPlan& plan, const TransferBatch& batch);
 
 }  // namespace tilewright::cli

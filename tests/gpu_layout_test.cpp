@@ -2,6 +2,7 @@
 // and the conversion rule served for operands on a GPU from measured costs.
 #include "core/dispatch.hpp"
 #include "device/gpu_copies.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/gpu_conversion.hpp"
 #include "gemm/layout_costs.hpp"
 #include "support/failures.hpp"

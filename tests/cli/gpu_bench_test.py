@@ -203,7 +203,8 @@ class TransferOnGpu(OnGpu):
         self.assertEqual({row["metrics"]["asked_batch_count"] for row in rows}, {10000})
 
     def test_long_cases_are_shortened(self):
-        result = self.bench("--sizes", "2", "--batch", "20000000", "--memory", "pinned", "--repetitions", "50")
+        result = self.run_tool("bench", *self.FAMILY, "--sizes", "2", "--batch", "20000000", "--memory", "pinned",
+                               "--repetitions", "50", "--json", self.out)
         self.assertIn("of 20000000 problems", result.stdout)
         for row in self.rows()[0]:
             self.assertLess(row["batch_count"], 20000000)
