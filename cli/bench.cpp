@@ -114,24 +114,28 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
       {"layout", {"--numa", "--counters", "--record", "--candidate", "--config"}},
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
-        "--threads", "--candidate", "--config", "--counters", "--peers", "--record"}}};
+        "--threads", "--candidate", "--config", "--counters", "--peers", "--record"}},
+      {"layout --location device", {"--data", "--threads", "--check-only"}},
+      {"transfer --location device", {"--configs", "--megabytes", "--check-only"}}};
   return table;
 }
 
-void refuse_flags_without_use(const CLI::App& verb, const std::string& family) {
-  const auto refuse = [&](const std::string& name) {
-    if (verb.get_option(name)->count() > 0)
-      throw Error(ErrorCode::invalid_argument, name,
-                  fmt::format("{}: 'bench {}' has no use for it", name, family));
+void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
+  const auto refuse = [&](const std::string& what, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (verb.get_option(name)->count() > 0)
+        throw Error(ErrorCode::invalid_argument, name,
+                    fmt::format("{}: 'bench {}' has no use for it", name, what));
   };
-  if (const auto at = flags_without_use().find(family); at != flags_without_use().end())
-    for (const std::string& name : at->second) refuse(name);
-  if (family != "gemm_small" && family != "gemm")
-    for (const char* name : {"--configs", "--megabytes", "--device", "--check-only"}) refuse(name);
+  const std::string on_device = flags.family + " --location device";
+  for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : ""})
+    if (const auto at = flags_without_use().find(what); at != flags_without_use().end())
+      refuse(what, at->second);
+  if (!flags.on_gpu()) refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only"});
 }
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
-  refuse_flags_without_use(verb, flags.family);
+  refuse_flags_without_use(verb, flags);
   const BenchPlan plan = plan_bench(flags);
   if (flags.family == "overhead") return bench_overhead(flags, plan);
   if (flags.family == "layout") return bench_layout(flags, plan);
@@ -152,15 +156,18 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--batch", flags.batch,
                   "problems per batch (default: what the residency asks for; hot: at most that)");
   verb.add_option("--block", flags.block,
-                  "problems per block of a block-interleaved batch (default: one 64-byte vector)");
+                  "problems per block of a block-interleaved batch, or of what layout converts to (default: "
+                  "one 64-byte vector; of layout on the GPU all that are worth producing)");
   verb.add_option("--alpha", flags.alpha, "one value")->capture_default_str();
   verb.add_option("--beta", flags.beta, "values")->capture_default_str();
   verb.add_option("--pad-ld", flags.pad_ld, "rows added to every leading dimension")->capture_default_str();
   verb.add_option("--pointer-order", flags.pointer_order, "sequential, random")->capture_default_str();
   verb.add_option("--residency", flags.residency, "cold, l2, l1 (default: cold and l2; on the GPU cold)");
-  verb.add_option("--location", flags.location,
-                  "host; of gemm_small and gemm device (default: the family's)");
-  verb.add_option("--memory", flags.memory, "pageable (pinned is not built yet)")->capture_default_str();
+  verb.add_option(
+      "--location", flags.location,
+      "host; of gemm_small and gemm device, of layout and transfer either (default: the family's)");
+  verb.add_option("--memory", flags.memory,
+                  "pageable; of transfer --location device also pinned (default: there both)");
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
   verb.add_option("--data", flags.data, "uniform, graded, pow2")->capture_default_str();
 }
@@ -173,7 +180,7 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--objective", flags.objective,
                   "ours: whose wisdom serves: time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
-  verb.add_option("--target", flags.target, "auto, cpu; of gemm_small and gemm gpu (default: the family's)");
+  verb.add_option("--target", flags.target, "auto, cpu; on the GPU gpu (default: where the operands lie)");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
@@ -188,7 +195,7 @@ void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--megabytes", flags.megabytes,
                   "on the GPU: of each operand, more where a large problem needs it")
       ->capture_default_str();
-  verb.add_option("--device", flags.device, "of gemm_small and gemm: the GPU")->capture_default_str();
+  verb.add_option("--device", flags.device, "on the GPU: which one")->capture_default_str();
   verb.add_flag("--check-only", flags.check_only, "on the GPU: checks everybody and times nothing");
 }
 
@@ -210,7 +217,8 @@ void add_bench(CLI::App& app) {
       "Example: tilewright bench --dtype f64 --sizes 2:16,5x13x23 --beta 0,1 --residency cold,l2,l1 --json "
       "run.jsonl\n"
       "Example: tilewright bench gemm --dtype f64,f32 --sizes 1024,4096,64x64x65536 --op nn,nt,tn,tt --beta "
-      "0,1");
+      "0,1\n"
+      "Example: tilewright bench transfer --location device --dtype f64,f32 --sizes 4,8,16,32");
   verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "bench_gpu.hpp"
 #include "core/problem.hpp"
+#include "kernel/layout.hpp"
 #include "lists.hpp"
 #include "peer.hpp"
 
@@ -28,6 +29,35 @@ Scalar scalar_class(double value) {
   return value == 0 ? Scalar::zero : value == 1 ? Scalar::one : Scalar::general;
 }
 
+// Whether a transfer's host memory matters: copies read it directly where it is pinned.
+bool moves_to_gpu(const BenchFlags& flags) { return flags.family == "transfer" && flags.on_gpu(); }
+
+void refuse_location(const BenchFlags& flags) {
+  const Location own = flags.on_gpu() ? Location::device : Location::host;
+  for (const std::string& location : split(flags.location, ',')) {
+    if (location.empty() || enum_from_string<Location>(location, "--location") == own) continue;
+    not_built(
+        "--location", flags.location,
+        flags.has_both_locations()
+            ? fmt::format("{} is measured in one location in a run", flags.family)
+            : fmt::format("{} is measured on operands in {} memory only", flags.family, to_string(own)));
+  }
+}
+
+std::vector<std::string> memories_of(const BenchFlags& flags) {
+  const std::string text = !flags.memory.empty() ? flags.memory
+                           : moves_to_gpu(flags) ? "pageable,pinned"
+                                                 : "pageable";
+  const std::vector<std::string> memories = split(text, ',');
+  for (const std::string& memory : memories) {
+    if (memory == "pinned" && !moves_to_gpu(flags))
+      not_built("--memory", memory, "pinned memory matters to GPU transfers only");
+    if (memory != "pageable" && memory != "pinned")
+      refuse("--memory", memory, "is not one of pinned, pageable");
+  }
+  return memories;
+}
+
 void refuse_what_is_not_built(const BenchFlags& flags) {
   const std::map<std::string, std::string> families = {{"hybrid", "CPU and GPU together"},
                                                        {"lu", "LU factorisation"}};
@@ -38,15 +68,7 @@ void refuse_what_is_not_built(const BenchFlags& flags) {
   if (std::find(known.begin(), known.end(), flags.family) == known.end())
     refuse("FAMILY", flags.family,
            "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
-  const Location own = flags.on_gpu() ? Location::device : Location::host;
-  for (const std::string& location : split(flags.location, ','))
-    if (!location.empty() && enum_from_string<Location>(location, "--location") != own)
-      not_built("--location", location,
-                fmt::format("{} is measured on operands in {} memory only", flags.family, to_string(own)));
-  for (const std::string& memory : split(flags.memory, ',')) {
-    if (memory == "pinned") not_built("--memory", memory, "pinned memory matters to GPU transfers only");
-    if (memory != "pageable") refuse("--memory", memory, "is not one of pinned, pageable");
-  }
+  refuse_location(flags);
   if (flags.target.empty()) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
@@ -86,11 +108,23 @@ struct Shape {
   std::int64_t block;
 };
 
+bool is_converted(const BenchFlags& flags, Layout layout) {
+  return flags.family == "layout" && (layout == Layout::strided || layout == Layout::pointer);
+}
+
 // Problems per block; without a wish one 64-byte vector of each real component, which kernels and peers like
-// best.
+// best. Of conversions it is the block that they produce: on the GPU, where none is known as best, all that
+// are worth producing.
 std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout layout) {
-  if (layout != Layout::block_interleaved) return {0};
+  const bool converted = is_converted(flags, layout);
+  if (layout != Layout::block_interleaved && !converted) return {0};
   if (!flags.block.empty()) return parse_counts("--block", flags.block, 1);
+  if (converted && !flags.on_gpu()) return {0};
+  if (converted) {
+    std::vector<std::int64_t> blocks;
+    layout_space(dtype).visit([&](const LayoutConfig& config) { blocks.push_back(config.block); });
+    return blocks;
+  }
   return {dtype == DType::f32 || dtype == DType::c64 ? 16 : 8};
 }
 
@@ -108,7 +142,7 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   problem.ldc = problem.m + pad;
   const bool pointers = shape.layout == Layout::grouped || shape.layout == Layout::variable;
   problem.layout = pointers ? Layout::pointer : shape.layout;
-  problem.block = shape.block;
+  problem.block = is_converted(flags, shape.layout) ? 0 : shape.block;
   problem.alpha = scalar_class(parse_number("--alpha", flags.alpha));
   problem.beta = scalar_class(shape.beta);
   problem.residency = shape.residency;
@@ -179,6 +213,7 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   refuse_what_is_not_built(flags);
   BenchPlan plan;
   choose_peers(flags, plan);
+  plan.memories = memories_of(flags);
   plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
   plan.operand_bytes = operand_bytes(flags);
   plan.device = static_cast<int>(parse_count("--device", flags.device, 0));
@@ -207,6 +242,7 @@ BenchPlan plan_bench(const BenchFlags& flags) {
               one.problem = make_problem(flags, shape, batch);
               one.layout = shape.layout;
               one.beta = shape.beta;
+              one.convert_block = is_converted(flags, shape.layout) ? shape.block : 0;
               one.pointer_order = order;
               one.data = kind;
               one.options.residency = shape.residency;

@@ -25,7 +25,7 @@ struct BenchFlags {
   std::string pointer_order = "sequential";
   std::string residency;  // "": cold and l2; on the GPU cold
   std::string location;   // "": where the family's operands lie
-  std::string memory = "pageable";
+  std::string memory;     // "": pageable; of transfers to a GPU both kinds
   std::string threads = "1";
   std::string numa;  // "": one arena, as the operating system places it
   std::string data = "uniform";
@@ -44,7 +44,11 @@ struct BenchFlags {
   std::string device = "0";
   bool check_only = false;
 
-  bool on_gpu() const { return family == "gemm_small" || family == "gemm"; }
+  // Families that are measured on the host as well as on the GPU.
+  bool has_both_locations() const { return family == "layout" || family == "transfer"; }
+  bool on_gpu() const {
+    return family == "gemm_small" || family == "gemm" || (has_both_locations() && location == "device");
+  }
 };
 
 // One line of the table. `layout` is what the user calls the batch; grouped and variable batches lie in
@@ -55,6 +59,7 @@ struct BenchCase {
   Layout layout = Layout::strided;
   double alpha = 1;
   double beta = 0;
+  std::int64_t convert_block = 0;  // of the layout family: the blocks converted to; 0: recommended_block()
   int threads = 1;
   PointerOrder pointer_order = PointerOrder::sequential;
   Data data = Data::uniform;
@@ -72,6 +77,7 @@ struct BenchPlan {
   bool all_peers = true;
   int repetitions = 11;
   // On the GPU only.
+  std::vector<std::string> memories;  // of the host: pageable, pinned
   int configs = 0;
   std::int64_t operand_bytes = 0;
   int device = 0;

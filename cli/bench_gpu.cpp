@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "bench_layout.hpp"
+#include "gpu_transfer.hpp"
+
 #if TILEWRIGHT_HAS_GPU
 #include "gpu_bench_machine.hpp"
 #include "gpu_bench_run.hpp"
@@ -59,12 +62,21 @@ CaseResult GpuBenchMachine::run(const BenchCase& bench_case, bool check_only) {
 
 #else
 
-struct GpuBenchMachine::Impl {};
-GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) {
+namespace {
+
+[[noreturn]] void refuse_family(const BenchPlan& plan) {
+  const std::string family = plan.cases.empty() ? "gemm_small" : plan.cases.front().family;
   throw Error(ErrorCode::unsupported, "FAMILY",
-              fmt::format("FAMILY = '{}' is refused: this build has no GPU runtime",
-                          plan.cases.empty() ? "gemm_small" : plan.cases.front().family));
+              fmt::format("FAMILY = '{}' is refused on a GPU: this build has no GPU runtime", family));
 }
+
+}  // namespace
+
+struct GpuBenchMachine::Impl {};
+GpuBenchMachine::GpuBenchMachine(const BenchPlan& plan) { refuse_family(plan); }
+LayoutBench gpu_layout_bench(const BenchPlan& plan) { refuse_family(plan); }
+void check_gpu_transfer(const BenchPlan& plan) { refuse_family(plan); }
+GpuTransferResult measure_gpu_transfer(const BenchPlan& plan, const TransferBatch&) { refuse_family(plan); }
 GpuBenchMachine::~GpuBenchMachine() = default;
 std::vector<std::string> GpuBenchMachine::describe() const { return {}; }
 void GpuBenchMachine::prepare(const std::vector<BenchCase>&) {}

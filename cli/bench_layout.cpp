@@ -1,19 +1,20 @@
 // `bench layout`: converting strided and pointer batches to interleaved ones, multiplying there, and
 // converting back, beside multiplying where the data are (Dongarra 2017, Figs. 4a and 5). From the parts
-// follows how often converted data must be used before converting pays.
+// follows how often converted data must be used before converting pays. Here the host measures; a GPU's part
+// is gpu_bench_layout.cpp.
+#include "bench_layout.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "bench_contenders.hpp"
 #include "bench_families.hpp"
 #include "bench_ours.hpp"
 #include "device/cpu.hpp"
-#include "gemm/context_impl.hpp"
 #include "gemm/layout_costs.hpp"
 #include "json_lines.hpp"
-#include "kernel/layout.hpp"
-#include "measure/clock.hpp"
 #include "measure/conversion.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
@@ -47,7 +48,7 @@ class LayoutCase {
 
   static BenchCase interleaved(const BenchCase& bench_case) {
     BenchCase to = bench_case;
-    const std::int64_t block = to.problem.block > 0 ? to.problem.block : recommended_block(to.problem.dtype);
+    const std::int64_t block = to.convert_block > 0 ? to.convert_block : recommended_block(to.problem.dtype);
     to.problem = interleaved_problem(to.problem, block);
     to.layout = to.problem.layout;
     return to;
@@ -83,14 +84,6 @@ class LayoutCase {
 enum Part : std::size_t { part_in, part_out, part_direct, part_multiply, part_converted, part_count };
 constexpr std::array<const char*, part_count> part_names = {"convert_in", "convert_out", "direct",
                                                             "interleaved", "converted"};
-
-struct LayoutResult {
-  std::array<Estimate, part_count> parts;  // seconds per batch
-  std::string peer;                        // the fastest on the data where they are; "" without any
-  std::string peer_version;
-  Estimate peer_seconds;
-  LayoutCosts costs;
-};
 
 void check_converted(const LayoutCase& layout_case, const BenchCase& bench_case) {
   const AccuracyCheck check(layout_case.from(), layout_case.from_batches().front(), bench_case.alpha,
@@ -161,79 +154,31 @@ LayoutResult measure_case(BenchMachine& machine, Arena& interleaved_arena, const
   schedule.repetitions = plan.repetitions;
   const std::vector<Estimate> seconds = benchmark(contenders, schedule);
   LayoutResult result;
-  for (std::size_t i = 0; i < part_count; ++i) result.parts[i] = seconds[i];
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    const Estimate& one = seconds[part_count + i];
-    if (!result.peer.empty() && one.centre >= result.peer_seconds.centre) continue;
-    result.peer = peers[i].name;
-    result.peer_version = peers[i].version;
-    result.peer_seconds = one;
-  }
-  const GemmProblem& p = bench_case.problem;
-  const double share =
-      schedule.hot ? 1.0 / double(p.batch_count) : double(bench_case.threads) / double(p.batch_count);
-  result.costs = {p.dtype,
-                  p.m,
-                  p.n,
-                  p.k,
-                  p.layout,
-                  layout_case.to().block,
-                  p.residency,
-                  share * seconds[part_in].centre,
-                  share * seconds[part_out].centre,
-                  share * seconds[part_direct].centre,
-                  share * seconds[part_multiply].centre};
+  result.bench_case = bench_case;
+  for (std::size_t i = 0; i < part_count; ++i)
+    result.parts.push_back({part_names[i], "tilewright", TILEWRIGHT_VERSION, seconds[i]});
+  std::optional<LayoutPart> best;
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    if (const Estimate& one = seconds[part_count + i]; !best || one.centre < best->seconds.centre)
+      best = LayoutPart{part_names[part_direct], peers[i].name, peers[i].version, one};
+  if (best) result.parts.push_back(*best);
+  const double problems = double(bench_case.problem.batch_count);
+  result.costs = layout_costs(result, layout_case.to().block,
+                              (schedule.hot ? 1.0 : double(bench_case.threads)) / problems);
   return result;
 }
 
-void write_one(JsonLines& lines, const BenchCase& c, const std::string& impl, const std::string& version,
-               const std::string& what, const Estimate& seconds) {
-  json object = {
-      {"family", "layout"}, {"problem", problem_text(c)}, {"impl", impl}, {"impl_version", version}};
-  object["dtype"] = to_string(c.problem.dtype);
-  object["m"] = c.problem.m, object["n"] = c.problem.n, object["k"] = c.problem.k;
-  object["layout"] = to_string(c.layout), object["batch_count"] = c.problem.batch_count;
-  object["beta"] = c.beta, object["residency"] = to_string(c.problem.residency),
-  object["threads"] = c.threads;
-  object["pointer_order"] = to_string(c.pointer_order);
-  object["seconds"] = seconds.centre, object["seconds_low"] = seconds.low,
-  object["seconds_high"] = seconds.high;
-  object["samples"] = seconds.samples;
-  object["gflops"] = flops(c.problem) * (c.hot() ? c.threads : 1) / seconds.centre * 1e-9;
-  object["metrics"] = {{"what", what}, {"clock", clock_name(c.threads)}};
-  add_provenance(object);
-  lines.write(object);
-}
-
-// One object per part and peer, then the record that `explain` computes thresholds from.
-void write(JsonLines& lines, const BenchCase& c, const LayoutResult& result) {
-  for (std::size_t i = 0; i < part_count; ++i)
-    write_one(lines, c, "tilewright", TILEWRIGHT_VERSION, part_names[i], result.parts[i]);
-  if (!result.peer.empty())
-    write_one(lines, c, result.peer, result.peer_version, "direct", result.peer_seconds);
-  json record = to_json(result.costs);
-  record["family"] = "layout";
-  record["problem"] = problem_text(c);
-  const auto threshold = conversion_reuse_threshold(result.costs);
-  record["reuse_threshold"] = threshold ? json(*threshold) : json();
-  add_provenance(record);
-  lines.write(record);
-}
-
-void print(std::FILE* out, const BenchCase& c, const LayoutResult& result) {
-  const double scale = 1e9 / double(c.problem.batch_count) / (c.hot() ? c.threads : 1);
-  const auto threshold = conversion_reuse_threshold(result.costs);
-  const auto ns = [&](Part part) { return result.parts[part].centre * scale; };
-  fmt::print(out, "{:<34} {:>9.1f} {:>9.1f} {:>9.1f} {:>12.1f} {:>10.1f}  {:<16} {:>9} {:>10}\n",
-             fmt::format("{} {}x{}x{} {} {} b{:g} t{}", to_string(c.problem.dtype), c.problem.m, c.problem.n,
-                         c.problem.k, to_string(c.layout), to_string(c.problem.residency), c.beta, c.threads),
-             ns(part_in), ns(part_out), ns(part_direct), ns(part_multiply), ns(part_converted),
-             result.peer.empty() ? "none" : result.peer,
-             result.peer.empty() ? "" : fmt::format("{:.1f}", result.peer_seconds.centre * scale),
-             threshold ? fmt::format("{}", *threshold) : "never");
-}
-
 }  // namespace
+
+LayoutBench host_layout_bench(const BenchPlan& plan) {
+  struct Host {
+    BenchMachine machine;
+    Arena interleaved_arena;
+  };
+  return {cpu_info().device, [&plan, host = std::make_shared<Host>()](const BenchCase& bench_case) {
+            return measure_case(host->machine, host->interleaved_arena, plan, bench_case);
+          }};
+}
 
 void bench_layout(const BenchFlags& flags, const BenchPlan& plan) {
   for (const BenchCase& c : plan.cases)
@@ -241,24 +186,22 @@ void bench_layout(const BenchFlags& flags, const BenchPlan& plan) {
       throw Error(
           ErrorCode::invalid_argument, "--layout",
           fmt::format("--layout = '{}': conversions start from strided or pointer", to_string(c.layout)));
+  const LayoutBench bench = flags.on_gpu() ? gpu_layout_bench(plan) : host_layout_bench(plan);
   JsonLines lines(flags.json);
   lines.write({{"command", command_line()}});
   std::FILE* out = lines.people();
-  BenchMachine machine;
-  Arena interleaved_arena;
-  fmt::print(out, "nanoseconds per problem\n{:<34} {:>9} {:>9} {:>9} {:>12} {:>10}  {:<16} {:>9} {:>10}\n",
-             "case", "in", "out", "direct", "interleaved", "converted", "best peer", "its time", "pays from");
-  const std::string path = layout_costs_path(machine.context.impl().environment);
+  fmt::print(out, "{}\n", layout_table_head());
+  const std::string path = layout_costs_path(Environment::read());
   Progress progress("bench", std::int64_t(plan.cases.size()));
   std::int64_t done = 0;
   for (const BenchCase& bench_case : plan.cases) {
     progress.show(done++, problem_text(bench_case));
-    const LayoutResult result = measure_case(machine, interleaved_arena, plan, bench_case);
+    const LayoutResult result = bench.measure(bench_case);
     progress.clear();
-    print(out, bench_case, result);
+    fmt::print(out, "{}\n", layout_table_line(result));
     std::fflush(out);
-    write(lines, bench_case, result);
-    save_layout_costs(path, cpu_info().device, {result.costs});
+    write_layout(lines, result);
+    save_layout_costs(path, bench.device, {result.costs});
   }
   fmt::print(out, "kept for explain in {}\n", path);
 }

@@ -48,31 +48,6 @@ void add_regret(json& object, const std::vector<double>& ratios, const std::vect
   object["regret_max_case"] = cases[std::size_t(most - ratios.begin())];
 }
 
-// Keys of the case itself, the same for every implementation.
-json case_keys(const CaseResult& result) {
-  const BenchCase& c = result.bench_case;
-  const GemmProblem& p = c.problem;
-  json object;
-  object["family"] = c.family;
-  object["problem"] = problem_text(c);
-  object["dtype"] = to_string(p.dtype);
-  object["op"] = op_pair(p);
-  object["m"] = p.m, object["n"] = p.n, object["k"] = p.k;
-  object["lda"] = p.lda, object["ldb"] = p.ldb, object["ldc"] = p.ldc;
-  object["layout"] = to_string(c.layout);
-  object["batch_count"] = p.batch_count;
-  object["alpha"] = c.alpha, object["beta"] = c.beta;
-  object["residency"] = to_string(p.residency);
-  const bool on_host = p.location == Location::host;
-  object["location"] = to_string(p.location), object["memory"] = on_host ? json("pageable") : json();
-  object["pointer_order"] = to_string(c.pointer_order);
-  object["numa"] = c.numa.empty() ? json() : json(c.numa);
-  object["threads"] = on_host ? json(c.threads) : json();
-  object["target"] = c.target;
-  object["data"] = to_string(c.data);
-  return object;
-}
-
 json metrics_of(const CaseResult& result, const ImplResult& impl) {
   json metrics;
   metrics["clock"] = clock_name(result.bench_case.threads);
@@ -115,7 +90,7 @@ void add_energy(json& object, const CaseResult& result, const ImplResult& impl) 
 }
 
 json impl_object(const CaseResult& result, const ImplResult& impl) {
-  json object = case_keys(result);
+  json object = case_keys(result.bench_case);
   object["impl"] = impl.impl;
   object["impl_version"] = impl.version;
   const GemmPlan::Impl* plan = impl.plan ? &impl.plan->impl() : nullptr;
@@ -123,9 +98,7 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
                      : plan && plan->gpu  ? plan->gpu->config()
                                           : json();
   object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(plan->match));
-  object["seconds"] = impl.seconds.centre;
-  object["seconds_low"] = impl.seconds.low, object["seconds_high"] = impl.seconds.high;
-  object["samples"] = impl.seconds.samples;
+  object.update(seconds_keys(impl.seconds));
   object["gflops"] = result.work_flops / impl.seconds.centre * 1e-9;
   object["bound_gflops"] = result.work_flops / result.bound_s * 1e-9;
   object["bound_share"] = result.bound_s / impl.seconds.centre;
@@ -143,6 +116,36 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
 }
 
 }  // namespace
+
+json case_keys(const BenchCase& c) {
+  const GemmProblem& p = c.problem;
+  json object;
+  object["family"] = c.family;
+  object["problem"] = problem_text(c);
+  object["dtype"] = to_string(p.dtype);
+  object["op"] = op_pair(p);
+  object["m"] = p.m, object["n"] = p.n, object["k"] = p.k;
+  object["lda"] = p.lda, object["ldb"] = p.ldb, object["ldc"] = p.ldc;
+  object["layout"] = to_string(c.layout);
+  object["batch_count"] = p.batch_count;
+  object["alpha"] = c.alpha, object["beta"] = c.beta;
+  object["residency"] = to_string(p.residency);
+  const bool on_host = p.location == Location::host;
+  object["location"] = to_string(p.location), object["memory"] = on_host ? json("pageable") : json();
+  object["pointer_order"] = to_string(c.pointer_order);
+  object["numa"] = c.numa.empty() ? json() : json(c.numa);
+  object["threads"] = on_host ? json(c.threads) : json();
+  object["target"] = c.target;
+  object["data"] = to_string(c.data);
+  return object;
+}
+
+json seconds_keys(const Estimate& seconds) {
+  return {{"seconds", seconds.centre},
+          {"seconds_low", seconds.low},
+          {"seconds_high", seconds.high},
+          {"samples", seconds.samples}};
+}
 
 std::string table_head() {
   return fmt::format("{:<40} {:>11} {:>9} {:>7} {:>8}  {:<30} {:>6}", "case", "time/problem", "GFLOP/s",
@@ -184,7 +187,7 @@ std::vector<json> json_of(const CaseResult& result) {
 }
 
 void Summary::add(const CaseResult& result) {
-  const json all = case_keys(result);
+  const json all = case_keys(result.bench_case);
   json key;
   for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
     key[name] = all[name];

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "bench_gpu.hpp"
+#include "core/dispatch.hpp"
 #include "device/gpu_blas.hpp"
 #include "device/nvml.hpp"
 #include "gemm/gpu_machine.hpp"
@@ -15,6 +18,7 @@
 #include "kernel/gpu_stream.hpp"
 #include "measure/gpu_arena.hpp"
 #include "measure/gpu_timer.hpp"
+#include "measure/typed_values.hpp"
 
 namespace tilewright::cli {
 
@@ -53,6 +57,23 @@ struct GpuBenchMachine::Impl {
     return plan.all_peers || std::find(plan.peers.begin(), plan.peers.end(), peer) != plan.peers.end();
   }
 
+  // Clocks and temperature of now, and what a measured row says of the device, under the contract's names.
+  nlohmann::json readings() const {
+    const GpuReadings now = nvml ? nvml->read() : GpuReadings{};
+    nlohmann::json metrics = nlohmann::json::object();
+    if (now.clock_mhz) metrics["clock_mhz"] = *now.clock_mhz;
+    if (now.memory_clock_mhz) metrics["memory_clock_mhz"] = *now.memory_clock_mhz;
+    if (now.temperature_c) metrics["temperature_c"] = *now.temperature_c;
+    return metrics;
+  }
+  nlohmann::json provenance() const {
+    const GpuLimits& limits = gpu.limits();
+    return {{"device", limits.name},
+            {"device_uuid", limits.uuid},
+            {"driver", nvml ? nvml->driver_version() : limits.driver_version},
+            {"compiler", machine->compiler().nvrtc().version()}};
+  }
+
   const BenchPlan& plan;
   Context context;
   Context without_wisdom;
@@ -76,6 +97,22 @@ inline GemmOptions gpu_options(const BenchPlan& plan, const BenchCase& bench_cas
   options.device = plan.device;
   options.align_bytes = 0;  // that of allocations
   return options;
+}
+
+// A plan as a call on the operands of one batch, with the case's alpha and beta.
+inline std::function<void(const Operands&)> gpu_call(std::shared_ptr<const GemmPlan> made, const BenchCase& c,
+                                                     void* stream) {
+  return dispatch(made->problem().dtype, [&]<class T>() -> std::function<void(const Operands&)> {
+    const T alpha = value_from<T>(c.alpha, 0), beta = value_from<T>(c.beta, 0);
+    return [made, alpha, beta, stream](const Operands& o) {
+      if (made->problem().layout == Layout::pointer)
+        made->run<T>(alpha, static_cast<const T* const*>(o.a), static_cast<const T* const*>(o.b), beta,
+                     static_cast<T* const*>(o.c), stream);
+      else
+        made->run<T>(alpha, static_cast<const T*>(o.a), static_cast<const T*>(o.b), beta,
+                     static_cast<T*>(o.c), stream);
+    };
+  });
 }
 
 }  // namespace tilewright::cli

@@ -4,50 +4,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/dispatch.hpp"
 #include "gpu_bench_peers.hpp"
 #include "gpu_case.hpp"
+#include "gpu_ceiling.hpp"
+#include "gpu_turns.hpp"
 #include "kernel/gemm_large.hpp"
 #include "measure/gpu_energy.hpp"
-#include "measure/typed_values.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-constexpr double shortest_turn_s = 2e-4;  // of one sample: many launches where batches are small
-constexpr double slow_turn_s = 0.02;      // a few samples of contenders this slow say enough
+constexpr double slow_turn_s = 0.02;  // a few samples of contenders this slow say enough
 constexpr int slow_samples = 3;
 constexpr double energy_window_s = 1.5;    // edges of the meter are known to a third of a percent of it
 constexpr std::size_t most_finalists = 3;  // of the configs tried beside the plan's
 
-struct GpuEntry {
+struct GpuEntry : GpuContender {
   Role role = Role::peer;
   std::string impl, version, variant;
-  std::function<void(std::int64_t batch)> run;
   std::shared_ptr<const GemmPlan> plan;
   Accuracy accuracy;
-  std::vector<double> samples;
-  std::int64_t launches = 1;     // in one turn
   std::optional<double> joules;  // of one launch
 };
-
-template <class T>
-std::function<void(std::int64_t)> run_plan(std::shared_ptr<const GemmPlan> made, const BenchCase& c,
-                                           const GpuCase& operands, void* stream) {
-  const T alpha = value_from<T>(c.alpha, 0), beta = value_from<T>(c.beta, 0);
-  return [made, alpha, beta, &operands, stream](std::int64_t index) {
-    const Operands o = operands.batch(index);
-    if (made->problem().layout == Layout::pointer)
-      made->run<T>(alpha, static_cast<const T* const*>(o.a), static_cast<const T* const*>(o.b), beta,
-                   static_cast<T* const*>(o.c), stream);
-    else
-      made->run<T>(alpha, static_cast<const T*>(o.a), static_cast<const T*>(o.b), beta, static_cast<T*>(o.c),
-                   stream);
-  };
-}
 
 // One case: who takes part, whether they are right, their turns.
 class GpuRun {
@@ -82,8 +62,9 @@ class GpuRun {
     GpuEntry entry;
     entry.role = Role::ours, entry.impl = impl, entry.version = TILEWRIGHT_VERSION, entry.variant = variant;
     entry.plan = std::make_shared<const GemmPlan>(plan(context, case_.problem, with));
-    dispatch(case_.problem.dtype,
-             [&]<class T>() { entry.run = run_plan<T>(entry.plan, case_, operands_, m_.stream.get()); });
+    entry.run = [this, run = gpu_call(entry.plan, case_, m_.stream.get())](std::int64_t batch) {
+      run(operands_.batch(batch));
+    };
     entries_.push_back(std::move(entry));
   }
   void add_ours(const std::string& impl, Context& context) { add_plan(impl, "", context, options()); }
@@ -167,21 +148,11 @@ class GpuRun {
     });
   }
 
-  double turn(GpuEntry& entry) {
-    const double seconds = m_.timer.seconds([&] {
-      for (std::int64_t i = 0; i < entry.launches; ++i) entry.run(next_++ % operands_.batches());
-    });
-    return seconds / double(entry.launches);
-  }
-
   // How many launches a turn takes, and which of the configs tried go on.
   void screen() {
     for (GpuEntry& entry : entries_) {
-      const double first = turn(entry);
-      const double wanted = std::ceil(shortest_turn_s / std::max(first, 1e-7));
-      entry.launches = std::clamp<std::int64_t>(std::int64_t(wanted), 1, 512);
-      entry.samples = {turn(entry)};
-      if (!entry.variant.empty()) entry.samples = {turn(entry), turn(entry), entry.samples[0]};
+      turns_.screen(entry);
+      if (!entry.variant.empty()) entry.samples = {turns_.turn(entry), turns_.turn(entry), entry.samples[0]};
     }
     std::vector<double> tried;
     for (const GpuEntry& entry : entries_)
@@ -198,17 +169,8 @@ class GpuRun {
   void turns(int repetition) {
     for (GpuEntry& entry : entries_)
       if (repetition < slow_samples || entry.samples.empty() || entry.samples.back() < slow_turn_s)
-        entry.samples.push_back(turn(entry));
-    const auto& loops = m_.streams.loops(traffic_.mix.reads_c);
-    rates_.resize(loops.size());
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      double moved = 0;
-      const double seconds = m_.timer.seconds([&] {
-        moved = GpuStreams::launch(loops[i], full_mix(), m_.arena.a(), m_.arena.b(), m_.arena.streamed_c(),
-                                   m_.stream.get());
-      });
-      rates_[i].push_back(moved / seconds * 1e-9);
-    }
+        entry.samples.push_back(turns_.turn(entry));
+    streaming_.turn();
     const auto& multiplies = m_.multiplies.loops();
     flops_.resize(multiplies.size());
     for (std::size_t i = 0; i < multiplies.size(); ++i)
@@ -225,9 +187,8 @@ class GpuRun {
     }
     for (GpuEntry& entry : entries_) {
       const GpuLoad load = run_steadily(
-          m_.gpu, m_.stream, [&] { entry.run(next_++ % operands_.batches()); },
-          estimate(entry.samples).centre, {.heat_s = energy_window_s / 4, .window_s = energy_window_s},
-          [&] { return m_.nvml->energy_j(); });
+          m_.gpu, m_.stream, [&] { entry.run(turns_.next_batch()); }, estimate(entry.samples).centre,
+          {.heat_s = energy_window_s / 4, .window_s = energy_window_s}, [&] { return m_.nvml->energy_j(); });
       if (load.energy.fault.empty())
         entry.joules = load.joules_per_launch();
       else
@@ -235,25 +196,11 @@ class GpuRun {
     }
   }
 
-  // The case's proportions at the size of the whole operands.
-  GpuStreamMix full_mix() const {
-    GpuStreamMix mix = traffic_.mix;
-    const double factor =
-        double(m_.arena.operand_bytes()) / std::max({mix.a_bytes, mix.b_bytes, mix.c_bytes});
-    mix.a_bytes *= factor, mix.b_bytes *= factor, mix.c_bytes *= factor;
-    return mix;
-  }
-
   void set_bound() {
-    nlohmann::json rates = nlohmann::json::object(), gflops = nlohmann::json::object();
-    const auto& loops = m_.streams.loops(traffic_.mix.reads_c);
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      const double rate = estimate(rates_[i]).centre;
-      rates[loops[i].name] = rate;
-      if (rate <= result_.memory_gbytes) continue;
-      result_.memory_gbytes = rate;
-      result_.ceiling_loop = loops[i].name;
-    }
+    nlohmann::json gflops = nlohmann::json::object();
+    const GpuCeiling::Best streaming = streaming_.best();
+    result_.memory_gbytes = streaming.gbytes;
+    result_.ceiling_loop = streaming.loop;
     const bool wide = case_.problem.dtype == DType::f64 || case_.problem.dtype == DType::c128;
     std::string multiply_loop;
     for (std::size_t i = 0; i < flops_.size(); ++i) {
@@ -270,7 +217,7 @@ class GpuRun {
     result_.bound_kind = memory_s >= compute_s ? "memory" : "compute";
     result_.ceiling = memory_s >= compute_s ? result_.memory_gbytes : result_.compute_gflops;
     if (memory_s < compute_s) result_.ceiling_loop = multiply_loop;
-    result_.metrics["streaming_gbs"] = rates;
+    result_.metrics["streaming_gbs"] = streaming_.rates();
     result_.metrics["multiply_gflops"] = gflops;
     result_.metrics["sector_bytes"] = traffic_.bytes;
   }
@@ -290,14 +237,8 @@ class GpuRun {
     }
     if (!check_only) set_bound();
     result_.metrics["clock"] = "device events";
-    const GpuReadings readings = m_.nvml ? m_.nvml->read() : GpuReadings{};
-    if (readings.clock_mhz) result_.metrics["clock_mhz"] = *readings.clock_mhz;
-    if (readings.memory_clock_mhz) result_.metrics["memory_clock_mhz"] = *readings.memory_clock_mhz;
-    if (readings.temperature_c) result_.metrics["temperature_c"] = *readings.temperature_c;
-    result_.provenance = {{"device", m_.gpu.limits().name},
-                          {"device_uuid", m_.gpu.limits().uuid},
-                          {"driver", m_.nvml ? m_.nvml->driver_version() : m_.gpu.limits().driver_version},
-                          {"compiler", m_.machine->compiler().nvrtc().version()}};
+    result_.metrics.update(m_.readings());
+    result_.provenance = m_.provenance();
     return std::move(result_);
   }
 
@@ -306,8 +247,9 @@ class GpuRun {
   GpuCase operands_;
   GpuTraffic traffic_ = gpu_traffic(case_.problem);
   std::vector<GpuEntry> entries_;
-  std::vector<std::vector<double>> rates_, flops_;
-  std::int64_t next_ = 0;
+  GpuTurns turns_{m_.timer, operands_.batches()};
+  GpuCeiling streaming_{m_, traffic_.mix};
+  std::vector<std::vector<double>> flops_;
   CaseResult result_;
 };
 

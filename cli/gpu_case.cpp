@@ -155,9 +155,13 @@ void GpuCase::choose() {
 }
 
 void GpuCase::put_back() {
-  const GemmProblem& p = case_.problem;
   sample_c_ = first_c_;
   accuracy_->restore();
+  write_sample();
+}
+
+void GpuCase::write_sample() {
+  const GemmProblem& p = case_.problem;
   const std::int64_t size = size_bytes(p.dtype), bytes = p.ldc * p.n * size;
   const std::int64_t step = step_of(p, layout_c(p)) * size;
   for (std::size_t i = 0; i < chosen_.size(); ++i)
@@ -175,11 +179,13 @@ Accuracy GpuCase::compare() {
                       static_cast<const char*>(arena_.c()) + chosen_[i] * step, std::size_t(bytes));
   const Accuracy accuracy = accuracy_->compare();
   accuracy_->finish();
-  sample_c_ = first_c_;
-  for (std::size_t i = 0; i < chosen_.size(); ++i)
-    arena_.gpu().write(static_cast<char*>(arena_.c()) + chosen_[i] * step,
-                       sample_c_.data() + std::int64_t(i) * bytes, std::size_t(bytes));
+  leave_first();
   return accuracy;
+}
+
+void GpuCase::leave_first() {
+  sample_c_ = first_c_;
+  write_sample();
 }
 
 }  // namespace tilewright::cli

@@ -45,14 +45,22 @@ class GpuCase {
   Accuracy check(F&& run) {
     if (large_) return large_->check(run);
     put_back();
-    run();
+    try {
+      run();
+    } catch (...) {
+      leave_first();
+      throw;
+    }
     return compare();
   }
 
  private:
   void choose();
   void put_back();
+  void write_sample();
   Accuracy compare();
+  // Whatever a run left, not numbers above all, would be the next case's operands.
+  void leave_first();
   void make_pointers();
   Operands arrays(std::int64_t index) const;
 

@@ -160,6 +160,26 @@ TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
   }
 }
 
+TEST(GemmSmall, AWayInCanBeAskedFor) {
+  GemmProblem p = strided(DType::f64, 8, 8, 8);
+  p.layout = Layout::block_interleaved;
+  p.block = 32;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  const GemmSmallShape shape = gemm_small_shape(p);
+  const auto of = [&](bool (*wanted)(GemmSmallLoad)) {
+    return gemm_small_promising(shape, p.dtype, fictional(90), 4, 0, wanted);
+  };
+  const auto direct = of([](GemmSmallLoad load) { return load == GemmSmallLoad::direct; });
+  const auto staged = of([](GemmSmallLoad load) { return load != GemmSmallLoad::direct; });
+  ASSERT_FALSE(direct.empty());
+  ASSERT_FALSE(staged.empty());
+  for (const auto& c : direct) {
+    EXPECT_EQ(c.load, GemmSmallLoad::direct);
+    EXPECT_EQ(gemm_small_memory(shape, c, 8).total_bytes, 0);
+  }
+  for (const auto& c : staged) EXPECT_NE(c.load, GemmSmallLoad::direct);
+}
+
 TEST(GemmSmall, ConstraintsSayWhy) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
   GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));

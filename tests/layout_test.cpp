@@ -302,6 +302,9 @@ TEST(LayoutCost, NearestRecordAndItsExplanation) {
   problem.dtype = DType::c64;
   EXPECT_EQ(nearest_costs(table, problem), nullptr);
   EXPECT_NE(explain_conversion(problem, nullptr).find("bench layout"), std::string::npos);
+  EXPECT_EQ(explain_conversion(problem, nullptr).find("--location device"), std::string::npos);
+  problem.location = Location::device;
+  EXPECT_NE(explain_conversion(problem, nullptr).find("--location device"), std::string::npos);
   problem.layout = Layout::block_interleaved;
   EXPECT_NE(explain_conversion(problem, nullptr).find("already"), std::string::npos);
 }

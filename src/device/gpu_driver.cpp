@@ -18,6 +18,14 @@ void look_up(void* library, const char* name, F& function) {
                 fmt::format("the GPU driver is too old: libcuda.so.1 has no {}", name));
 }
 
+void look_up_copies(void* library, GpuDriver& driver) {
+  look_up(library, "cuMemcpyHtoD_v2", driver.copy_to_device);
+  look_up(library, "cuMemcpyDtoH_v2", driver.copy_to_host);
+  look_up(library, "cuMemcpyDtoD_v2", driver.copy_on_device);
+  look_up(library, "cuMemcpyHtoDAsync_v2", driver.queue_to_device);
+  look_up(library, "cuMemcpyDtoHAsync_v2", driver.queue_to_host);
+}
+
 }  // namespace
 
 GpuDriver::GpuDriver() {
@@ -64,9 +72,7 @@ GpuDriver::GpuDriver() {
   find("cuMemFreeAsync", memory_free_async);
   find("cuMemHostAlloc", host_allocate);
   find("cuMemFreeHost", host_free);
-  find("cuMemcpyHtoD_v2", copy_to_device);
-  find("cuMemcpyDtoH_v2", copy_to_host);
-  find("cuMemcpyDtoD_v2", copy_on_device);
+  look_up_copies(library, *this);
   find("cuMemsetD8Async", fill_bytes);
   find("cuMemsetD2D32Async", fill_words);
   find("cuModuleLoadData", module_load);

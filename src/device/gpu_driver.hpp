@@ -59,6 +59,8 @@ class GpuDriver {
   decltype(&cuMemcpyHtoD) copy_to_device = nullptr;
   decltype(&cuMemcpyDtoH) copy_to_host = nullptr;
   decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
+  decltype(&cuMemcpyHtoDAsync) queue_to_device = nullptr;
+  decltype(&cuMemcpyDtoHAsync) queue_to_host = nullptr;
   decltype(&cuMemsetD8Async) fill_bytes = nullptr;
   decltype(&cuMemsetD2D32Async) fill_words = nullptr;
   decltype(&cuModuleLoadData) module_load = nullptr;

@@ -61,8 +61,10 @@ std::string bound_text(const GemmPlan::Impl& plan) {
 }
 
 // When copying the batch to interleaved blocks would pay; the label is the sentence's first word.
-std::string conversion_text(const GemmProblem& p) {
-  const auto costs = load_layout_costs(layout_costs_path(Environment::read()), cpu_info().device);
+std::string conversion_text(const GemmPlan::Impl& plan) {
+  const GemmProblem& p = plan.problem;
+  const std::string device = plan.gpu == nullptr ? cpu_info().device : plan.gpu->device();
+  const auto costs = load_layout_costs(layout_costs_path(Environment::read()), device);
   return explain_conversion(p, nearest_costs(costs, p));
 }
 
@@ -117,7 +119,8 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
   if (const auto prediction = prediction_text(plan); !prediction.empty())
     text += line("predicted", prediction);
   text += line("bound", bound_text(plan));
-  if (plan.candidate == "gemm_small_cpu" && p.batch_count > 1) text += line("layout", conversion_text(p));
+  const bool is_small = plan.candidate == "gemm_small_cpu" || plan.candidate == "gemm_small";
+  if (is_small && p.batch_count > 1) text += line("layout", conversion_text(plan));
   for (const std::string& notice : plan.notices) text += line("notice", notice);
   return text;
 }

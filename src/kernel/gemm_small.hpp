@@ -56,10 +56,11 @@ double gemm_small_forecast(const GemmSmallShape& shape, const GemmSmallConfig& c
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count = 0);
 
 // Up to `count` configs worth measuring, the most promising first by forecast; all legal.
-// `problem_count` 0 stands for many.
+// `problem_count` 0 stands for many. `wanted` says which ways in are asked for, null for all.
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& shape, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
-                                                  std::int64_t problem_count = 0);
+                                                  std::int64_t problem_count = 0,
+                                                  bool (*wanted)(GemmSmallLoad) = nullptr);
 
 // The config used when wisdom knows nothing near: always a point of the space.
 GemmSmallConfig gemm_small_default(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits,

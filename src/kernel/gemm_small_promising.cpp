@@ -94,17 +94,20 @@ int unrolled(int k, int multiply_adds) {
 
 class Shortlist {
  public:
-  Shortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits, std::int64_t problem_count)
+  Shortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits, std::int64_t problem_count,
+            bool (*wanted)(GemmSmallLoad))
       : s_(shape),
         dtype_(dtype),
         limits_(limits),
         problem_count_(problem_count),
+        wanted_(wanted),
         space_(gemm_small_space(shape, dtype, limits)),
         element_bytes_(static_cast<int>(size_bytes(dtype))) {}
 
   // All blocks and ways of one thread tile.
   void consider(GemmSmallConfig c) {
     for (const Way& way : ways) {
+      if (wanted_ != nullptr && !wanted_(way.load)) continue;
       c.load = way.load;
       c.store = way.store;
       c.c_direct = way.c_direct;
@@ -209,6 +212,7 @@ class Shortlist {
   DType dtype_;
   const GpuLimits& limits_;
   std::int64_t problem_count_;
+  bool (*wanted_)(GemmSmallLoad);
   Space<GemmSmallConfig> space_;
   int element_bytes_;
   std::vector<Ranked> ranked_;
@@ -239,8 +243,8 @@ std::vector<GemmSmallConfig> codes_of(GemmSmallConfig c, const GemmSmallShape& s
 
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
-                                                  std::int64_t problem_count) {
-  Shortlist list(s, dtype, limits, problem_count);
+                                                  std::int64_t problem_count, bool (*wanted)(GemmSmallLoad)) {
+  Shortlist list(s, dtype, limits, problem_count, wanted);
   const auto by_warp =
       limits.compute_capability >= 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
   for (const auto multiply : {GemmSmallMultiply::fma, by_warp})

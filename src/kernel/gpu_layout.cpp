@@ -4,21 +4,6 @@
 #include <algorithm>
 
 namespace tilewright {
-namespace {
-
-// As layout.cuh has it; elements are moved and never looked at.
-struct Args {
-  void* single;
-  void* const* addresses;
-  void* interleaved;
-  long long count;
-  long long stride, ld, interleaved_ld;
-  long long block;
-  int rows, columns;
-};
-
-}  // namespace
-
 GpuLayoutPiece gpu_layout_piece(int elements) {
   GpuLayoutPiece piece;
   while (piece.elements > 4 && piece.elements / 2 >= elements) piece.elements /= 2;
@@ -35,7 +20,8 @@ JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool 
   const std::string expression =
       fmt::format("tilewright::layout_convert<{}, {}, {}, {}, {}>", device_type(dtype), interleaves,
                   piece.problems, piece.elements, piece.threads);
-  const std::string assertion = fmt::format("sizeof(tilewright::LayoutArgs<float>) == {}", sizeof(Args));
+  const std::string assertion =
+      fmt::format("sizeof(tilewright::LayoutArgs<float>) == {}", sizeof(GpuLayoutArgs));
   return compiler.compile({"kernel/layout.cuh", expression, assertion, compute_capability});
 }
 
@@ -57,8 +43,8 @@ void GpuLayoutKernel::launch(const GpuLayoutOperands& o, CUstream_st* stream) co
   launch.blocks = static_cast<unsigned>(std::max<std::int64_t>(1, std::min(pieces, resident)));
   launch.threads = static_cast<unsigned>(piece_.threads);
   launch.shared_bytes = static_cast<unsigned>(shared_bytes_);
-  Args args{o.single, o.addresses,      o.interleaved, o.count, o.stride,
-            o.ld,     o.interleaved_ld, o.block,       o.rows,  o.columns};
+  GpuLayoutArgs args{o.single, o.addresses,      o.interleaved, o.count, o.stride,
+                     o.ld,     o.interleaved_ld, o.block,       o.rows,  o.columns};
   function_.launch(launch, &args, stream);
 }
 

@@ -19,6 +19,17 @@ struct GpuLayoutOperands {
   int rows = 0, columns = 0;
 };
 
+// What a launch passes, as layout.cuh has it; elements are moved and never looked at.
+struct GpuLayoutArgs {
+  void* single;
+  void* const* addresses;
+  void* interleaved;
+  long long count;
+  long long stride, ld, interleaved_ld;
+  long long block;
+  int rows, columns;
+};
+
 // Problems and elements of the piece that a block of threads moves at a time.
 struct GpuLayoutPiece {
   int problems = 32;

@@ -66,11 +66,13 @@ std::string explain_conversion(const GemmProblem& problem, const LayoutCosts* co
   if (is_interleaved(problem.layout)) return "conversion: the data are interleaved already";
   if (problem.layout != Layout::strided && problem.layout != Layout::pointer)
     return "conversion: only strided and pointer batches can be interleaved";
+  const bool on_gpu = problem.location == Location::device;
   if (costs == nullptr)
     return fmt::format(
-        "conversion: no costs are recorded for {} batches of {}; 'tilewright tune --family layout' and "
-        "'tilewright bench layout' measure them",
-        to_string(problem.layout), to_string(problem.dtype));
+        "conversion: no costs are recorded for {} batches of {}{}, so it is multiplied where it lies; {}",
+        to_string(problem.layout), to_string(problem.dtype), on_gpu ? " on this GPU" : "",
+        on_gpu ? "'tilewright bench layout --location device' measures them"
+               : "'tilewright tune --family layout' and 'tilewright bench layout' measure them");
   const bool exact = costs->m == problem.m && costs->n == problem.n && costs->k == problem.k;
   const std::string size =
       exact ? "" : fmt::format(" (measured at m={},n={},k={})", costs->m, costs->n, costs->k);

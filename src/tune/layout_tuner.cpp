@@ -260,6 +260,11 @@ class LayoutTuner {
 }  // namespace
 
 void check_convertible(const GemmProblem& problem, Isa isa) {
+  if (problem.location == Location::device)
+    throw Error(ErrorCode::unsupported, "location",
+                fmt::format("location = device in {}: 'tilewright bench layout --location device' measures "
+                            "what converting there costs",
+                            to_string(problem)));
   CandidateRules rules;
   rules.isa = isa;
   check_tunable(problem, rules);

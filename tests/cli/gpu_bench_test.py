@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives `tilewright bench gemm` as users do, on a GPU that may be a fake one: who takes part, the keys of the contract, what
+"""Drives `tilewright bench` of gemm, layout and transfer as users do, on a GPU that may be a fake one: who takes part, the keys of the contract, what
 is refused. Takes the tool's path; further arguments go to unittest. How fast anything is no test can say."""
 
 import json
@@ -17,7 +17,7 @@ KEYS = ("family problem dtype op m n k lda ldb ldc layout batch_count alpha beta
         "total_s metrics device device_uuid driver commit time").split()
 
 
-class BenchOnGpu(unittest.TestCase):
+class OnGpu(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.temporary.name)
@@ -26,19 +26,33 @@ class BenchOnGpu(unittest.TestCase):
     def tearDown(self):
         self.temporary.cleanup()
 
-    def bench(self, *arguments, code=0):
+    def run_tool(self, *arguments, code=0, **changes):
         environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "data"),
-                       "XDG_CACHE_HOME": str(self.folder / "cache")}
-        command = [TOOL, "bench", "gemm", "--megabytes", "1", "--repetitions", "2", "--json", str(self.out)]
-        result = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-                                env=environment)
-        self.assertEqual(result.returncode, code, result.stderr)
+                       "XDG_CACHE_HOME": str(self.folder / "cache"), **changes}
+        result = subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
+        if code is not None:
+            self.assertEqual(result.returncode, code, result.stderr)
         return result
+
+    def bench(self, *arguments, code=0, **changes):
+        return self.run_tool("bench", *self.FAMILY, "--repetitions", "2", "--json", self.out, *arguments, code=code,
+                             **changes)
 
     def rows(self):
         lines = [json.loads(line) for line in self.out.read_text().splitlines()]
         self.assertIn("command", lines[0])
         return [line for line in lines[1:] if "summary" not in line], [line for line in lines if "summary" in line]
+
+    def without_a_gpu(self, *arguments):
+        """As on a machine without a GPU; on one with a GPU that is not the fake one the job runs, and says nothing."""
+        result = self.bench(*arguments, code=None, LD_LIBRARY_PATH="")
+        if result.returncode != 0:
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("no GPU driver was found", result.stderr)
+
+
+class BenchOnGpu(OnGpu):
+    FAMILY = ("gemm", "--megabytes", "1")
 
     def test_ours_beside_cublas(self):
         self.bench("--dtype", "f64,c64", "--sizes", "96,70x66x80", "--op", "nn,ct", "--beta", "0,1")
@@ -87,6 +101,123 @@ class BenchOnGpu(unittest.TestCase):
             self.assertIn(says, result.stderr)
         result = self.bench("--sizes", "200000", code=2)
         self.assertIn("--sizes = gemm:f64:nn:m=200000", result.stderr)
+
+
+class LayoutOnGpu(OnGpu):
+    FAMILY = ("layout", "--location", "device", "--megabytes", "1")
+
+    def test_parts_of_a_conversion(self):
+        result = self.bench("--dtype", "f64,c64", "--sizes", "4,5x13x23", "--op", "nn,tc", "--beta", "0,1", "--batch", "77",
+                            "--block", "8,32", "--pad-ld", "1", "--layout", "strided,pointer", "--pointer-order", "random")
+        self.assertIn("of the streaming bound: ", result.stdout)
+        rows, _ = self.rows()
+        parts = [row for row in rows if "metrics" in row]
+        cases = 2 * 2 * 2 * 2 * 2 * 2
+        self.assertEqual(len(rows) - len(parts), cases)
+        for row in parts:
+            self.assertEqual([key for key in ("family", "seconds", "samples", "impl", "device_uuid") if key not in row], [])
+            self.assertEqual((row["location"], row["residency"], row["batch_count"], row["device"]),
+                             ("device", "cold", 77, "NVIDIA H200"))
+            if row["metrics"]["what"] != "converted":
+                self.assertEqual(row["bound_kind"], "memory")
+                self.assertGreater(row["bound_share"], 0)
+        ours = [row["metrics"] for row in parts if row["impl"] == "tilewright"]
+        for what in ("convert_in", "convert_out", "direct", "converted"):
+            self.assertEqual(sum(metrics["what"] == what for metrics in ours), cases)
+        ways = [metrics["way"] for metrics in ours if metrics["what"] == "interleaved"]
+        self.assertEqual((ways.count("shared memory"), ways.count("no shared memory")), (cases, cases))
+        loads = {row["config"]["load"] for row in parts if row["metrics"].get("way") == "no shared memory"}
+        self.assertEqual(loads, {"direct"})
+        self.assertEqual({row["impl"] for row in parts} - {"tilewright", "cublas_strided", "cublas_pointer", "cublas_grouped"},
+                         set())
+
+    def test_blocks_are_an_axis(self):
+        self.bench("--sizes", "4", "--batch", "256", "--beta", "1", "--peers", "none", "--configs", "2")
+        records = [row for row in self.rows()[0] if "metrics" not in row]
+        self.assertGreater(len({row["block"] for row in records}), 3)
+        for row in records:
+            for key in ("convert_in_s", "convert_out_s", "direct_s", "interleaved_s"):
+                self.assertGreater(row[key], 0)
+            self.assertIn("reuse_threshold", row)
+
+    def test_explain_is_served(self):
+        problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1000:beta=one:location=device"
+        self.assertIn("no costs are recorded", self.run_tool("explain", problem).stdout)
+        self.bench("--sizes", "4", "--batch", "256", "--beta", "1", "--peers", "none", "--block", "32")
+        explained = self.run_tool("explain", problem).stdout
+        self.assertIn("conversion: ", explained)
+        self.assertIn("the kernel takes", explained)
+        host = self.run_tool("explain", problem.replace(":location=device", "")).stdout
+        self.assertIn("no costs are recorded", host)
+
+    def test_refusals(self):
+        for arguments, says in ((("--layout", "block_interleaved"), "--layout"), (("--threads", "2"), "--threads"),
+                                (("--residency", "l2"), "--residency"), (("--block", "0"), "--block"),
+                                (("--check-only",), "--check-only"), (("--memory", "pinned"), "--memory"),
+                                (("--sizes", "65"), "65"), (("--device", "7"), "device = 7 does not exist"),
+                                (("--batch", "1e6"), "--batch"), (("--peers", "openblas"), "--peers"),
+                                (("--target", "cpu"), "--target")):
+            sizes = () if "--sizes" in arguments else ("--sizes", "4")
+            self.assertIn(says, self.bench(*sizes, *arguments, code=2).stderr)
+        both = self.run_tool("bench", "layout", "--location", "host,device", code=2)
+        self.assertIn("one location in a run", both.stderr)
+        tuned = self.run_tool("tune", "--family", "layout", "--location", "device", "--sizes", "4", code=2)
+        self.assertIn("bench layout --location device", tuned.stderr)
+        self.without_a_gpu("--sizes", "4")
+
+    def test_wrong_kernels_end_the_run(self):
+        result = self.bench("--sizes", "4", "--beta", "0", code=1, TILEWRIGHT_FAKE_WRONG="layout_convert")
+        self.assertIn("blocks of", result.stderr)
+
+
+class TransferOnGpu(OnGpu):
+    FAMILY = ("transfer", "--location", "device")
+    STAGES = ["allocate", "release", "to_device_a", "to_device_b", "to_device_c", "to_host_c"]
+
+    def test_separate_matrices_against_one_block(self):
+        result = self.bench("--dtype", "f64,f32", "--sizes", "4,5x13x23", "--batch", "300")
+        self.assertIn("one_block_per_matrix", result.stdout)
+        rows, _ = self.rows()
+        self.assertEqual(len(rows), 2 * 2 * 2 * 2)
+        for row in rows:
+            self.assertEqual((row["family"], row["location"], row["batch_count"]), ("transfer", "device", 300))
+            stages = row["metrics"]["stages"]
+            self.assertEqual(sorted(stages), self.STAGES)
+            size = 8 if row["dtype"] == "f64" else 4
+            bytes_of_c = 300 * size * row["m"] * row["n"]
+            for name in ("to_device_c", "to_host_c"):
+                self.assertEqual(stages[name]["bytes"], bytes_of_c)
+                self.assertAlmostEqual(stages[name]["gbs"], bytes_of_c / stages[name]["seconds"] * 1e-9)
+            self.assertNotIn("gbs", stages["allocate"])
+            self.assertGreater(row["metrics"]["ratio"], 0)
+            if row["impl"] == "one_block":
+                self.assertEqual(row["metrics"]["ratio"], 1)
+        self.assertEqual({(row["memory"], row["impl"]) for row in rows},
+                         {(memory, impl) for memory in ("pageable", "pinned")
+                          for impl in ("one_block_per_matrix", "one_block")})
+
+    def test_the_usual_batch_and_one_memory(self):
+        self.bench("--sizes", "2", "--memory", "pinned")
+        rows, _ = self.rows()
+        self.assertEqual({row["memory"] for row in rows}, {"pinned"})
+        self.assertEqual({row["metrics"]["asked_batch_count"] for row in rows}, {10000})
+
+    def test_long_cases_are_shortened(self):
+        result = self.run_tool("bench", *self.FAMILY, "--sizes", "2", "--batch", "20000000", "--memory", "pinned",
+                               "--repetitions", "50", "--json", self.out)
+        self.assertIn("of 20000000 problems", result.stdout)
+        for row in self.rows()[0]:
+            self.assertLess(row["batch_count"], 20000000)
+            self.assertEqual(row["metrics"]["asked_batch_count"], 20000000)
+
+    def test_refusals(self):
+        for arguments, says in ((("--memory", "unified"), "--memory"), (("--peers", "none"), "--peers"),
+                                (("--megabytes", "1"), "--megabytes"), (("--threads", "2"), "--threads"),
+                                (("--device", "7"), "device = 7 does not exist")):
+            self.assertIn(says, self.bench("--sizes", "4", *arguments, code=2).stderr)
+        on_host = self.run_tool("bench", "transfer", "--sizes", "4", "--memory", "pinned", code=2)
+        self.assertIn("--memory", on_host.stderr)
+        self.without_a_gpu("--sizes", "4", "--batch", "10")
 
 
 if __name__ == "__main__":

@@ -314,6 +314,13 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return CUDA_SUCCESS;
 }
+// Copies that a graph holds are checked when it is launched.
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  return queue(stream, [=] { return cuMemcpyHtoD_v2(to, from, bytes); });
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
+}
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] {
     std::memset(reinterpret_cast<void*>(to), value, bytes);

@@ -1,5 +1,5 @@
-// gemm_small, gemm_large and gpu_scale by plain loops. An expression of another kernel computes nothing, and
-// neither does one that has the text of TILEWRIGHT_FAKE_WRONG in it.
+// gemm_small, gemm_large, gpu_scale and layout_convert by plain loops. An expression of another kernel
+// computes nothing, and neither does one that has the text of TILEWRIGHT_FAKE_WRONG in it.
 #include "fake_kernels.hpp"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "kernel/gemm_large_config.hpp"
 #include "kernel/gemm_small_config.hpp"
+#include "kernel/gpu_layout.hpp"
 #include "kernel/gpu_scale_config.hpp"
 
 namespace tilewright::fake_cuda {
@@ -237,6 +238,27 @@ bool scale(bool zero, bool packed, const GpuScaleArgs<T>& x, const Memory& memor
   return true;
 }
 
+// Every slot of every block, in the order in which they lie; those without a problem become zero.
+template <class T>
+bool convert(bool interleaves, const GpuLayoutArgs& x, const Memory& memory, int device) {
+  const long long stored = (x.count + x.block - 1) / x.block * x.block;
+  for (long long q = 0; q < stored; ++q)
+    for (int j = 0; j < x.columns; ++j)
+      for (int i = 0; i < x.rows; ++i) {
+        const long long place = q / x.block * x.interleaved_ld * x.columns + j * x.interleaved_ld + i;
+        T* const slot = static_cast<T*>(x.interleaved) + place * x.block + q % x.block;
+        T* matrix = nullptr;
+        if (q < x.count && x.addresses != nullptr) matrix = static_cast<T*>(x.addresses[q]);
+        if (q < x.count && x.addresses == nullptr) matrix = static_cast<T*>(x.single) + q * x.stride;
+        T* const element = matrix == nullptr ? nullptr : matrix + j * x.ld + i;
+        for (const T* touched : {slot, element})
+          if (touched != nullptr && !memory.holds(Place<T>::number(touched), sizeof(T), device)) return false;
+        if (interleaves) *slot = element == nullptr ? T{} : *element;
+        if (!interleaves && element != nullptr) *element = *slot;
+      }
+  return true;
+}
+
 template <class T>
 Work typed(const std::string& expression, const void* arguments) {
   if (expression.find("gemm_small<") != std::string::npos)
@@ -248,6 +270,11 @@ Work typed(const std::string& expression, const void* arguments) {
     return [s = shape_of<GemmLargeShape>(expression, "GemmLargeShape{"),
             x = *static_cast<const GemmLargeArgs<T>*>(arguments)](const Memory& memory, int device) {
       return multiply(s, x, memory, device);
+    };
+  if (expression.find("layout_convert<") != std::string::npos)
+    return [interleaves = expression.find(", true, ") != std::string::npos,
+            x = *static_cast<const GpuLayoutArgs*>(arguments)](const Memory& memory, int device) {
+      return convert<T>(interleaves, x, memory, device);
     };
   if (expression.find("gpu_scale<") == std::string::npos) return [](const Memory&, int) { return true; };
   const std::size_t first = expression.rfind(", "), second = expression.rfind(", ", first - 1);

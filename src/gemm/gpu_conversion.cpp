@@ -1,0 +1,61 @@
+// Kernels by the size of their pieces, and the calls.
+#include "gemm/gpu_conversion.hpp"
+
+#include "gemm/gpu_request.hpp"
+
+namespace tilewright {
+
+GpuBatchConversion::GpuBatchConversion(std::shared_ptr<const GpuMachine> machine, const GemmProblem& from,
+                                       const GemmProblem& to)
+    : machine_(std::move(machine)),
+      from_(from),
+      to_(to),
+      a_{int(from.a_rows()), int(from.a_cols()), from.lda, from.stride_a},
+      b_{int(from.b_rows()), int(from.b_cols()), from.ldb, from.stride_b},
+      c_{int(from.m), int(from.n), from.ldc, from.stride_c} {
+  prepare(true, a_);
+  prepare(true, b_);
+  if (from_.beta != Scalar::zero) prepare(true, c_);
+  prepare(false, c_);
+}
+
+void GpuBatchConversion::prepare(bool interleaves, const Matrices& matrices) {
+  const GpuLayoutPiece piece = gpu_layout_piece(matrices.rows * matrices.columns);
+  const std::pair key(interleaves, piece.elements);
+  if (kernels_.contains(key)) return;
+  const Gpu& gpu = machine_->gpu();
+  const JitBinary binary = compile_gpu_layout(machine_->compiler(), from_.dtype, interleaves, piece,
+                                              gpu.limits().compute_capability);
+  kernels_.try_emplace(key, gpu, binary, from_.dtype, piece);
+}
+
+void GpuBatchConversion::queue(bool interleaves, const Matrices& matrices, const void* single,
+                               const void* interleaved, CUstream_st* stream) const {
+  GpuLayoutOperands o;
+  void* const base = const_cast<void*>(single);
+  if (from_.layout == Layout::pointer)
+    o.addresses = static_cast<void* const*>(base);
+  else
+    o.single = base;
+  o.interleaved = const_cast<void*>(interleaved);
+  o.count = from_.batch_count;
+  o.stride = matrices.stride;
+  o.ld = o.interleaved_ld = matrices.ld;
+  o.block = to_.block;
+  o.rows = matrices.rows, o.columns = matrices.columns;
+  const int elements = gpu_layout_piece(o.rows * o.columns).elements;
+  kernels_.at({interleaves, elements}).launch(o, stream);
+}
+
+void GpuBatchConversion::in(const Operands& from, const Operands& to) const {
+  CUstream_st* const stream = stream_of(from);
+  queue(true, a_, from.a, to.a, stream);
+  queue(true, b_, from.b, to.b, stream);
+  if (from_.beta != Scalar::zero) queue(true, c_, from.c, to.c, stream);
+}
+
+void GpuBatchConversion::out(const Operands& to, const Operands& from) const {
+  queue(false, c_, from.c, to.c, stream_of(from));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,216 @@
+// Conversions of device batches against the addressing formula, in strided and pointer batches of every type,
+// and the conversion rule served for operands on a GPU from measured costs.
+#include "core/dispatch.hpp"
+#include "device/gpu_copies.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/gpu_conversion.hpp"
+#include "gemm/layout_costs.hpp"
+#include "support/failures.hpp"
+#include "support/gpu_fixture.hpp"
+#include "tilewright/layout.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr std::int64_t pad = 2;  // rows below every matrix
+constexpr int untouched = -1;
+
+GemmProblem batch_of(DType dtype, Layout layout, std::int64_t m, std::int64_t n, std::int64_t k,
+                     std::int64_t count) {
+  GemmProblem p;
+  p.dtype = dtype;
+  p.m = m, p.n = n, p.k = k;
+  p.op_a = Op::trans;
+  p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = m + pad;
+  p.layout = layout;
+  p.location = Location::device;
+  p.beta = Scalar::one;
+  p.batch_count = count;
+  return packed(p);
+}
+
+GemmProblem in_blocks(GemmProblem p, std::int64_t block) {
+  p.layout = Layout::block_interleaved;
+  p.block = block;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  return packed(p);
+}
+
+// One operand as single matrices and interleaved, on the device, with a number of its own in each element.
+template <class T>
+class Sides {
+ public:
+  Sides(const Gpu& gpu, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t count,
+        std::int64_t block, int seed)
+      : rows_(rows),
+        columns_(columns),
+        ld_(ld),
+        count_(count),
+        block_(block),
+        single_(std::size_t(ld * columns * count), T(untouched)),
+        slots_(std::size_t(interleaved_elements(rows, columns, ld, block, count)), T(untouched)),
+        device_single_(gpu, single_.size() * sizeof(T)),
+        device_slots_(gpu, slots_.size() * sizeof(T)),
+        pointers_(gpu, std::size_t(count) * sizeof(void*)) {
+    for_each(
+        [&](std::int64_t q, std::int64_t i, std::int64_t j) { single(q, i, j) = number(seed, q, i, j); });
+    device_single_.write(single_.data(), single_.size() * sizeof(T));
+    device_slots_.write(slots_.data(), slots_.size() * sizeof(T));
+    std::vector<T*> addresses;
+    for (std::int64_t q = 0; q < count; ++q)
+      addresses.push_back(device_single_.template as<T>() + q * ld * columns);
+    pointers_.write(addresses.data(), addresses.size() * sizeof(T*));
+  }
+
+  void* from(bool pointers) const { return pointers ? pointers_.as<void>() : device_single_.as<void>(); }
+  void* to() const { return device_slots_.as<void>(); }
+
+  // "" when every slot has its element and the unused ones of the last block are zero.
+  std::string check_in() {
+    device_slots_.read(slots_.data(), slots_.size() * sizeof(T));
+    std::string wrong;
+    for_each([&](std::int64_t q, std::int64_t i, std::int64_t j) {
+      if (slot(q, i, j) != single(q, i, j)) wrong = fmt::format("slot of ({}, {}) of problem {}", i, j, q);
+    });
+    for (std::int64_t q = count_; q < (count_ + block_ - 1) / block_ * block_; ++q)
+      if (slot(q, 0, 0) != T(0)) wrong = fmt::format("unused slot {}", q);
+    return wrong;
+  }
+  // Each element of the slots plus one comes back, and nothing else of the single side changes.
+  void change_slots() {
+    for (T& element : slots_) element += T(1);
+    device_slots_.write(slots_.data(), slots_.size() * sizeof(T));
+  }
+  std::string check_out() {
+    std::vector<T> expected = single_;
+    for_each([&](std::int64_t q, std::int64_t i, std::int64_t j) { expected[place(q, i, j)] += T(1); });
+    device_single_.read(single_.data(), single_.size() * sizeof(T));
+    return single_ == expected ? "" : "C differs from what the slots held";
+  }
+
+ private:
+  template <class F>
+  void for_each(F&& element) const {
+    for (std::int64_t q = 0; q < count_; ++q)
+      for (std::int64_t j = 0; j < columns_; ++j)
+        for (std::int64_t i = 0; i < rows_; ++i) element(q, i, j);
+  }
+  static T number(int seed, std::int64_t q, std::int64_t i, std::int64_t j) {
+    return T(float((seed + 31 * q + 7 * i + 3 * j) % 1009));
+  }
+  std::size_t place(std::int64_t q, std::int64_t i, std::int64_t j) const {
+    return std::size_t((q * columns_ + j) * ld_ + i);
+  }
+  T& single(std::int64_t q, std::int64_t i, std::int64_t j) { return single_[place(q, i, j)]; }
+  T& slot(std::int64_t q, std::int64_t i, std::int64_t j) {
+    return slots_[std::size_t(((q / block_ * columns_ + j) * ld_ + i) * block_ + q % block_)];
+  }
+
+  std::int64_t rows_, columns_, ld_, count_, block_;
+  std::vector<T> single_, slots_;
+  GpuBuffer device_single_, device_slots_, pointers_;
+};
+
+class GpuLayout : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    machine_ = context_.impl().gpus->open(device_);
+  }
+
+  // "" when A, B and C go in and C comes back.
+  template <class T>
+  std::string convert(const GemmProblem& p, std::int64_t block) {
+    const GemmProblem to_problem = in_blocks(p, block);
+    const GpuBatchConversion conversion(machine_, p, to_problem);
+    Sides<T> a(*gpu_, p.a_rows(), p.a_cols(), p.lda, p.batch_count, block, 1);
+    Sides<T> b(*gpu_, p.b_rows(), p.b_cols(), p.ldb, p.batch_count, block, 2);
+    Sides<T> c(*gpu_, p.m, p.n, p.ldc, p.batch_count, block, 3);
+    const GpuStream stream(*gpu_);
+    const bool pointers = p.layout == Layout::pointer;
+    Operands from{a.from(pointers), b.from(pointers), c.from(pointers)}, to{a.to(), b.to(), c.to()};
+    from.stream = stream.get();
+    conversion.in(from, to);
+    stream.synchronize();
+    for (Sides<T>* side : {&a, &b, &c})
+      if (auto wrong = side->check_in(); !wrong.empty()) return wrong;
+    c.change_slots();
+    conversion.out(to, from);
+    stream.synchronize();
+    return c.check_out();
+  }
+
+  Context context_{{.notices = false}};
+  std::shared_ptr<const GpuMachine> machine_;
+};
+
+TEST_F(GpuLayout, ConversionsFollowTheAddressingFormula) {
+  Failures failures;
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const Layout layout : {Layout::strided, Layout::pointer})
+      for (const std::int64_t block : {1, 8, 32, 100})
+        for (const std::int64_t count : {1, 8, 77}) {
+          const GemmProblem p = batch_of(dtype, layout, 7, 3, 12, count);
+          failures.note(fmt::format("{} by {}", to_string(p), block),
+                        dispatch(dtype, [&]<class T>() { return convert<T>(p, block); }));
+        }
+}
+
+// Rows of the last problems' matrices that no address leads to stay what they are.
+TEST_F(GpuLayout, NullAddressesAreSkipped) {
+  const GemmProblem p = batch_of(DType::f64, Layout::pointer, 4, 4, 4, 20);
+  const GpuBatchConversion conversion(machine_, p, in_blocks(p, 8));
+  const auto elements = std::size_t(interleaved_elements(4, 4, p.ldc, 8, 20));
+  const GpuBuffer nulls(*gpu_, 20 * sizeof(void*));
+  GpuBuffer slots(*gpu_, elements * sizeof(double));
+  const GpuStream stream(*gpu_);
+  const std::vector<void*> none(20, nullptr);
+  queue_to_device(*gpu_, nulls.as<void>(), none.data(), none.size() * sizeof(void*), stream.get());
+  slots.fill(0xFF, stream.get());
+  Operands from{nulls.as<void>(), nulls.as<void>(), nulls.as<void>()};
+  const Operands to{slots.as<void>(), slots.as<void>(), slots.as<void>()};
+  from.stream = stream.get();
+  conversion.in(from, to);
+  conversion.out(to, from);
+  std::vector<double> held(elements);
+  queue_to_host(*gpu_, held.data(), slots.as<void>(), elements * sizeof(double), stream.get());
+  stream.synchronize();
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(held[std::size_t(i * 8)], 0) << i;
+}
+
+TEST_F(GpuLayout, ExplainServesTheRuleFromCostsOfThisGpu) {
+  const TempFolder folder;
+  const std::string before = std::getenv("TILEWRIGHT_CACHE");
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  GemmProblem p = batch_of(DType::f64, Layout::strided, 6, 6, 6, 1000);
+  const auto text = [&] { return explain(context_, p, options_); };
+  EXPECT_NE(text().find("no costs are recorded"), std::string::npos) << text();
+  EXPECT_NE(text().find("--location device"), std::string::npos) << text();
+  EXPECT_NE(text().find("where it lies"), std::string::npos) << text();
+  LayoutCosts costs{.m = 6,
+                    .n = 6,
+                    .k = 6,
+                    .block = 32,
+                    .residency = Residency::cold,
+                    .convert_in_s = 4e-9,
+                    .convert_out_s = 2e-9,
+                    .direct_s = 5e-9,
+                    .interleaved_s = 3e-9};
+  const std::string path = layout_costs_path(Environment::read());
+  save_layout_costs(path, "another device", {costs});
+  EXPECT_NE(text().find("no costs are recorded"), std::string::npos)
+      << "the other device's serve nobody here";
+  save_layout_costs(path, gpu_->limits().name, {costs});
+  EXPECT_NE(text().find("to blocks of 32 pays if the data are reused at least 3 times"), std::string::npos)
+      << text();
+  costs.interleaved_s = costs.direct_s;
+  save_layout_costs(path, gpu_->limits().name, {costs});
+  EXPECT_NE(text().find("never pays"), std::string::npos) << text();
+  p = in_blocks(p, 32);
+  EXPECT_NE(text().find("interleaved already"), std::string::npos) << text();
+  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
