@@ -267,5 +267,68 @@ TEST(GemmSmallEmulation, LargeBlocksOfInterleavedMatrices) {
                                .stages = 1}>(whole);
 }
 
+// Sizes that fill no tensor-core product, in every direction.
+TEST(GemmSmallEmulation, TensorCores) {
+  expect_right<double,
+               GemmSmallShape{.m = 20, .n = 13, .k = 6, .lda = 20, .ldb = 6, .ldc = 20, .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 2,
+                               .threads = 64,
+                               .thread_m = 2,
+                               .thread_n = 4,
+                               .shift_bytes = 128,
+                               .multiply = GemmSmallMultiply::mma_16x8x4}>(
+      problem_of(DType::f64, Layout::strided, 20, 13, 6));
+  expect_right<double,
+               GemmSmallShape{.m = 20,
+                              .n = 13,
+                              .k = 7,
+                              .trans_a = true,
+                              .trans_b = true,
+                              .lda = 7,
+                              .ldb = 13,
+                              .ldc = 20,
+                              .align_bytes = 16},
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 96,
+                               .thread_m = 1,
+                               .thread_n = 2,
+                               .k_unroll = 4,
+                               .load = L::async,
+                               .store = O::shared,
+                               .multiply = GemmSmallMultiply::mma_8x8x4}>(
+      with_ops(problem_of(DType::f64, Layout::strided, 20, 13, 7), Op::trans, Op::trans));
+}
+
+TEST(GemmSmallEmulation, TensorCoresOfComplexMatricesByPointer) {
+  constexpr GemmSmallShape shape{.m = 9,
+                                 .n = 7,
+                                 .k = 5,
+                                 .trans_a = true,
+                                 .conj_a = true,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .lda = 5,
+                                 .ldb = 5,
+                                 .ldc = 9,
+                                 .align_bytes = 16};
+  const SmallCase one = with_ops(problem_of(DType::c128, Layout::pointer, 9, 7, 5), Op::conj_trans, Op::none);
+  expect_right<std::complex<double>, shape,
+               GemmSmallConfig{.matrices_per_block = 3,
+                               .threads = 32,
+                               .thread_m = 2,
+                               .thread_n = 2,
+                               .multiply = GemmSmallMultiply::mma_16x8x4}>(one);
+  expect_right<std::complex<double>, shape,
+               GemmSmallConfig{.matrices_per_block = 2,
+                               .threads = 64,
+                               .thread_m = 1,
+                               .thread_n = 2,
+                               .load = L::direct,
+                               .store = O::direct,
+                               .stages = 1,
+                               .multiply = GemmSmallMultiply::mma_8x8x4}>(one);
+}
+
 }  // namespace
 }  // namespace tilewright::emulation

@@ -128,6 +128,41 @@ TEST(GemmSmallPointerEmulation, PointersToMatricesWithGaps) {
                                .store = O::direct}>(one);
 }
 
+// Thread tiles of every height and width that problems of up to 3 x 3 steps take, and several rounds of small
+// ones.
+TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
+  SmallCase one = problem_of(DType::f32, Layout::variable, 20, 23, 5);
+  one.smallest = 1;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  constexpr GemmSmallShape shape{.m = 20,
+                                 .n = 23,
+                                 .k = 5,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .sizes_vary = true,
+                                 .align_bytes = 4};
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 2,
+                               .threads = 64,
+                               .thread_m = 3,
+                               .thread_n = 6,
+                               .k_unroll = 4,
+                               .load = L::async,
+                               .store = O::direct,
+                               .stages = 1,
+                               .c_direct = true}>(one);
+  expect_right<float, shape,
+               GemmSmallConfig{.matrices_per_block = 1,
+                               .threads = 32,
+                               .thread_m = 1,
+                               .thread_n = 1,
+                               .k_unroll = 4,
+                               .load = L::async,
+                               .store = O::direct,
+                               .stages = 2}>(one);
+}
+
 TEST(GemmSmallPointerEmulation, VaryingSizes) {
   SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
   one.smallest = 0;

@@ -98,7 +98,7 @@ TEST(GemmSmall, PlacesCoverMatricesOnce) {
     for (const int pack : {1, 2, 4}) {
       std::set<int> seen;
       for (int tile = 0; tile < tiles; ++tile)
-        for (int i = 0; i < 2 * pack; ++i) seen.insert(gemm_small_place(i, pack, tiles, tile));
+        for (int i = 0; i < 2 * pack; ++i) seen.insert(gemm_small_round(i, pack, tiles, tile));
       EXPECT_EQ(seen.size(), std::size_t(tiles * 2 * pack));
       EXPECT_EQ(*seen.rbegin(), tiles * 2 * pack - 1);
     }
@@ -192,8 +192,11 @@ TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
     EXPECT_FALSE(space.contains(config)) << count;
   }
   std::mt19937 random(1);
-  for (const GemmSmallConfig& drawn : space.sample(100, random))
+  for (const GemmSmallConfig& drawn : space.sample(100, random)) {
     EXPECT_EQ(drawn.load, GemmSmallLoad::direct) << describe(drawn);
+    const std::int64_t matrix_bytes = 64 * 64 * 16;
+    EXPECT_LE(drawn.matrices_per_block * matrix_bytes, std::int64_t(1) << 30) << describe(drawn);
+  }
 }
 
 TEST(GemmSmall, LaunchCoversTheBatch) {

@@ -1,11 +1,12 @@
-// The instructions of the device that large GEMM uses beyond plain C++, as thin wrappers: tensor-core
-// products, copies that fill with zeros, tensor copies, warp and block meetings. Tests replace this file by
+// The instructions of the device that large GEMM uses beyond plain C++, as thin wrappers: copies that fill
+// with zeros, tensor copies, warp and block meetings. Tests replace this file by
 // one that does the same on the host.
 #pragma once
 
 #include "kernel/gemm_large_config.hpp"
 #include "kernel/gpu_copy.cuh"
 #include "kernel/gpu_element.cuh"
+#include "kernel/gpu_mma.cuh"
 
 namespace tilewright {
 
@@ -41,31 +42,6 @@ __device__ __forceinline__ void sync_workers() {
 // -x without the FP64 pipe.
 __device__ __forceinline__ double flip_sign(double x) {
   return __hiloint2double(__double2hiint(x) ^ 0x80000000, __double2loint(x));
-}
-
-// sum += a b
-__device__ __forceinline__ void mma_8x8x4(double& c0, double& c1, double a, double b) {
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-      : "+d"(c0), "+d"(c1)
-      : "d"(a), "d"(b));
-}
-__device__ __forceinline__ void mma_16x8x4(double (&c)[4], const double* a, double b) {
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(b));
-}
-__device__ __forceinline__ void mma_16x8x8(double (&c)[4], const double* a, const double (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
-      "%1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-}
-__device__ __forceinline__ void mma_16x8x16(double (&c)[4], const double* a, const double (&b)[4]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
-      "%11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
-        "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 
 // Asynchronous copy of `Bytes`, of which the first `valid` are read and the rest becomes zero.

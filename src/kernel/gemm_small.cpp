@@ -75,6 +75,32 @@ void add_store_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, con
   });
 }
 
+void add_multiply_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
+                        const GpuLimits& limits) {
+  using C = GemmSmallConfig;
+  using Multiply = GemmSmallMultiply;
+  space.axis(&C::multiply, {Multiply::fma, Multiply::mma_8x8x4, Multiply::mma_16x8x4});
+  space.require("tensor cores multiply doubles, from compute capability 8.0, by 16 x 8 x 4 from 9.0",
+                [=](const C& c) {
+                  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+                  const int needed = c.multiply == Multiply::mma_16x8x4 ? 90 : 80;
+                  return !gemm_small_by_warp(c) || (wide && limits.compute_capability >= needed);
+                });
+  space.require("a warp's tile lies in one matrix of fixed size that is not interleaved", [=](const C& c) {
+    const bool alone = s.interleave == 1 && !gemm_small_has(s, GemmSmallStep::interleaved);
+    return !gemm_small_by_warp(c) || (alone && !s.sizes_vary && s.k > 0);
+  });
+  space.require("thread tiles are whole parts of tensor-core products", [](const C& c) {
+    const int rows = c.multiply == Multiply::mma_16x8x4 ? 2 : 1;
+    return !gemm_small_by_warp(c) || (c.thread_m % rows == 0 && c.thread_n % 2 == 0 && !c.columns_together);
+  });
+  space.require("a warp's tile is not larger than the matrix rounded up to a product", [=](const C& c) {
+    const int rows = c.multiply == Multiply::mma_16x8x4 ? 16 : 8;
+    return !gemm_small_by_warp(c) || (c.thread_m * gemm_small_warp_m <= gemm_small_rounded(s.m, rows) &&
+                                      c.thread_n * gemm_small_warp_n <= gemm_small_rounded(s.n, 8));
+  });
+}
+
 // Gaps between columns below this are loaded with the columns: they lie in sectors that are touched anyway.
 constexpr std::int64_t gap_limit_bytes = 64;
 // Blocks of an interleaved batch up to this are tiles or parts of them; larger ones are cut.
@@ -163,19 +189,24 @@ std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
   return counts;
 }
 
-// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() counts in 32, as the stencil
-// does, and may only be asked about tiles that fit.
-std::int64_t gemm_small_most_stage_bytes(const GemmSmallShape& s, const GemmSmallConfig& c,
-                                         int element_bytes) {
-  const auto tile = [&](const GemmSmallOperand& o, bool staged) {
+namespace {
+
+// Of the operand whose tile takes the most, in 64 bits: gemm_small_memory() and the stencil count in 32, and
+// may only be asked about tiles that fit. Operands that are not staged have tiles too, which end nowhere but
+// count.
+std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
+                             bool only_staged) {
+  const auto tile = [&](const GemmSmallOperand& o, bool counts) {
     const std::int64_t matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
-    return staged ? matrices * o.elements * element_bytes : 0;
+    return counts ? matrices * o.elements * element_bytes : 0;
   };
-  const bool loads = c.load != GemmSmallLoad::direct;
-  return std::max(
-      {tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
-       tile(gemm_small_c(s, element_bytes), c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c))});
+  const bool loads = !only_staged || c.load != GemmSmallLoad::direct;
+  const bool holds_c = !only_staged || c.store != GemmSmallStore::direct || gemm_small_loads_c(s, c);
+  return std::max({tile(gemm_small_a(s, element_bytes), loads), tile(gemm_small_b(s, element_bytes), loads),
+                   tile(gemm_small_c(s, element_bytes), holds_c)});
 }
+
+}  // namespace
 
 Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, const GpuLimits& limits) {
   using C = GemmSmallConfig;
@@ -183,13 +214,16 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   Space<C> space;
   add_load_rules(space, s, limits);
   add_store_rules(space, s, limits);
+  add_multiply_rules(space, s, dtype, limits);
   space.axis(&C::matrices_per_block, gemm_small_tile_counts(s));
   space.require("tiles divide the blocks of an interleaved batch", [=](const C& c) {
     const bool cut = gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
     return !cut || s.interleave % c.matrices_per_block == 0;
   });
+  space.require("the bytes of a tile are counted in 32 bits",
+                [=](const C& c) { return most_tile_bytes(s, c, bytes, false) <= 1 << 30; });
   const auto stage_fits = [=](const C& c) {
-    return gemm_small_most_stage_bytes(s, c, bytes) <= limits.shared_bytes_per_block;
+    return most_tile_bytes(s, c, bytes, true) <= limits.shared_bytes_per_block;
   };
   space.require("one tile of each staged operand fits the shared memory of a block", stage_fits);
   space.axis(&C::stages, {1, 2, 3, 4, 6});
@@ -199,6 +233,8 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
                 [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
   space.axis(&C::thread_m, gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8, 16}));
   space.axis(&C::thread_n, gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16}));
+  space.require("where sizes vary the columns of thread tiles alternate",
+                [=](const C& c) { return !s.sizes_vary || !c.columns_together; });
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {

@@ -26,6 +26,10 @@ enum class GemmSmallStep : unsigned char { packed, broadcast, strided, pointer, 
 // away and C into one stage more than the others have.
 enum class GemmSmallRefill : unsigned char { late, at_once, spare };
 
+// What multiplies. fma: each thread for itself; mma_8x8x4, mma_16x8x4: a warp forms a tile of C together, by
+// tensor cores (FP64, real and complex; the second on sm_90, at twice the rate).
+enum class GemmSmallMultiply : unsigned char { fma, mma_8x8x4, mma_16x8x4 };
+
 // What is computed, as far as it enters the code.
 struct GemmSmallShape {
   int m = 1;
@@ -68,6 +72,7 @@ struct GemmSmallConfig {
   GemmSmallRefill refill = GemmSmallRefill::late;
   int shift_bytes = 16;   // tiles of packed operands lie in their stage as in memory, within so many bytes
   bool c_direct = false;  // the old C is read by the threads that update it, not with A and B
+  GemmSmallMultiply multiply = GemmSmallMultiply::fma;
 
   friend constexpr bool operator==(const GemmSmallConfig&, const GemmSmallConfig&) = default;
 };
@@ -153,9 +158,19 @@ constexpr int gemm_small_position(int q, int at, int lanes, int elements) {
   return (q / lanes * elements + at) * lanes + q % lanes;
 }
 
-// Thread tiles of one matrix.
-constexpr int gemm_small_tiles_m(GemmSmallShape s, GemmSmallConfig c) { return ceil_div(s.m, c.thread_m); }
-constexpr int gemm_small_tiles_n(GemmSmallShape s, GemmSmallConfig c) { return ceil_div(s.n, c.thread_n); }
+// By tensor cores the 32 threads of a warp hold a tile of C as 8 x 4 thread tiles.
+constexpr int gemm_small_warp_m = 8, gemm_small_warp_n = 4;
+constexpr bool gemm_small_by_warp(GemmSmallConfig c) { return c.multiply != GemmSmallMultiply::fma; }
+
+// Thread tiles of one matrix, whole warps of them where those work together.
+constexpr int gemm_small_tiles_m(GemmSmallShape s, GemmSmallConfig c) {
+  const int together = gemm_small_by_warp(c) ? gemm_small_warp_m : 1;
+  return ceil_div(s.m, c.thread_m * together) * together;
+}
+constexpr int gemm_small_tiles_n(GemmSmallShape s, GemmSmallConfig c) {
+  const int together = gemm_small_by_warp(c) ? gemm_small_warp_n : 1;
+  return ceil_div(s.n, c.thread_n * together) * together;
+}
 constexpr int gemm_small_units(GemmSmallShape s, GemmSmallConfig c) {
   return c.matrices_per_block * gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
 }
@@ -169,11 +184,25 @@ constexpr GemmSmallUnit gemm_small_unit(int unit, int lanes, int tiles) {
   return {unit / (lanes * tiles) * lanes + rest % lanes, rest / lanes};
 }
 
-// With thread tiles half as high and as wide, for problems of varying sizes that leave most of a warp idle
-// else.
-constexpr GemmSmallConfig gemm_small_halved(GemmSmallConfig c) {
-  c.thread_m = ceil_div(c.thread_m, 2);
-  c.thread_n = ceil_div(c.thread_n, 2);
+// Where a thread tile stands among those of its matrix.
+struct GemmSmallPlaceInC {
+  int m = 0;
+  int n = 0;
+};
+constexpr GemmSmallPlaceInC gemm_small_place_in_c(GemmSmallConfig c, int tile, int tiles_m) {
+  if (!gemm_small_by_warp(c)) return {tile % tiles_m, tile / tiles_m};
+  const int lane = tile % 32, warp = tile / 32, warps_m = tiles_m / gemm_small_warp_m;
+  return {warp % warps_m * gemm_small_warp_m + lane / gemm_small_warp_n,
+          warp / warps_m * gemm_small_warp_n + lane % gemm_small_warp_n};
+}
+
+// Where sizes vary a warp takes a problem, its threads as 8 x 4 thread tiles whose rows and columns
+// alternate. Thread tiles are as high and wide as a problem needs, in steps of 8 rows and columns of the
+// problem, and up to what the config says; larger problems take several rounds.
+constexpr int gemm_small_own_m = 8, gemm_small_own_n = 4, gemm_small_own_step = 8;
+constexpr GemmSmallConfig gemm_small_own(GemmSmallConfig c, int thread_m, int thread_n) {
+  c.thread_m = thread_m;
+  c.thread_n = thread_n;
   return c;
 }
 
@@ -200,7 +229,7 @@ constexpr int gemm_small_pack_limit(int bytes, int element_bytes) {
 
 constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   GemmSmallPacks packs;
-  if (gemm_small_lanes(s, c) > 1 || s.sizes_vary || s.k == 0) return packs;
+  if (gemm_small_lanes(s, c) > 1 || s.sizes_vary || s.k == 0 || gemm_small_by_warp(c)) return packs;
   // What lies as it does in memory is read in packs only where the host vouches for the alignment there.
   const bool direct = c.load == GemmSmallLoad::direct;
   const auto limit = [&](GemmSmallStep step) {
@@ -216,14 +245,23 @@ constexpr GemmSmallPacks gemm_small_packs(GemmSmallShape s, GemmSmallConfig c, i
   return packs;
 }
 
-// The row (or column) of element `i` of thread tile `tile`: packs go round the tiles, so that neighbouring
-// threads touch neighbouring memory.
-constexpr int gemm_small_place(int i, int pack, int tiles, int tile) {
+// Packs go round the tiles, so that neighbouring threads touch neighbouring memory.
+constexpr int gemm_small_round(int i, int pack, int tiles, int tile) {
   return (i / pack * tiles + tile) * pack + i % pack;
 }
-// The same for columns, which may also stay together.
+// The row of element `i` of a thread tile that stands at `tile`.
+constexpr int gemm_small_row(GemmSmallConfig c, int i, int pack, int tiles, int tile) {
+  if (!gemm_small_by_warp(c)) return gemm_small_round(i, pack, tiles, tile);
+  const int warp = tile / gemm_small_warp_m, lane = tile % gemm_small_warp_m;
+  return (warp * c.thread_m + i) * gemm_small_warp_m + lane;
+}
+// The same for columns, which may also stay together. By tensor cores they come in pairs.
 constexpr int gemm_small_column(GemmSmallConfig c, int j, int pack, int tiles, int tile) {
-  return c.columns_together ? tile * c.thread_n + j : gemm_small_place(j, pack, tiles, tile);
+  if (gemm_small_by_warp(c)) {
+    const int warp = tile / gemm_small_warp_n, lane = tile % gemm_small_warp_n;
+    return ((warp * c.thread_n + j / 2 * 2) * gemm_small_warp_n) + lane * 2 + j % 2;
+  }
+  return c.columns_together ? tile * c.thread_n + j : gemm_small_round(j, pack, tiles, tile);
 }
 
 // Copies of packed operands move whole pieces of 16 bytes, and bulk copies are fastest where both ends lie
@@ -287,9 +325,10 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   const int b_count = b.step == GemmSmallStep::broadcast ? 1 : c.stages;
   memory.a_offset = memory.c_bytes * gemm_small_stages_c(s, c);
   memory.b_offset = memory.a_offset + memory.a_bytes * a_count;
-  // Varying sizes stick out by as much as a thread tile holds.
-  const int rows_beyond = s.sizes_vary ? c.thread_m : gemm_small_tiles_m(s, c) * c.thread_m - s.m;
-  const int columns_beyond = s.sizes_vary ? c.thread_n : gemm_small_tiles_n(s, c) * c.thread_n - s.n;
+  // Varying sizes stick out by what they lack to whole steps.
+  const int own = gemm_small_own_step;
+  const int rows_beyond = s.sizes_vary ? own : gemm_small_tiles_m(s, c) * c.thread_m - s.m;
+  const int columns_beyond = s.sizes_vary ? own : gemm_small_tiles_n(s, c) * c.thread_n - s.n;
   const int slack = (rows_beyond * (s.trans_a ? a.ld : 1) + columns_beyond * (s.trans_b ? 1 : b.ld)) *
                     gemm_small_lanes(s, c) * element_bytes;
   memory.barrier_offset =
@@ -328,6 +367,13 @@ struct EnumNames<GemmSmallRefill> {
 };
 
 template <>
+struct EnumNames<GemmSmallMultiply> {
+  static constexpr std::array value{std::pair{GemmSmallMultiply::fma, "fma"},
+                                    std::pair{GemmSmallMultiply::mma_8x8x4, "mma_8x8x4"},
+                                    std::pair{GemmSmallMultiply::mma_16x8x4, "mma_16x8x4"}};
+};
+
+template <>
 struct FieldList<GemmSmallShape> {
   using S = GemmSmallShape;
   static constexpr auto value = std::make_tuple(
@@ -347,7 +393,8 @@ struct FieldList<GemmSmallConfig> {
       field("load", &C::load), field("store", &C::store), field("stages", &C::stages),
       field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
       field("columns_together", &C::columns_together), field("refill", &C::refill),
-      field("shift_bytes", &C::shift_bytes), field("c_direct", &C::c_direct));
+      field("shift_bytes", &C::shift_bytes), field("c_direct", &C::c_direct),
+      field("multiply", &C::multiply));
 };
 #endif
 

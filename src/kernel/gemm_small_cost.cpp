@@ -44,7 +44,8 @@ struct Warp {
     std::vector<int> addresses;
     for (int lane = 0; lane < width; ++lane) {
       const GemmSmallUnit unit = gemm_small_unit(lane, gemm_small_lanes(s, c), tiles);
-      const int at = element(unit.tile % tiles_m, unit.tile / tiles_m);
+      const GemmSmallPlaceInC place = gemm_small_place_in_c(c, unit.tile, tiles_m);
+      const int at = element(place.m, place.n);
       addresses.push_back(gemm_small_position(shared_by_all ? 0 : unit.q, at, lanes, o.elements) *
                           element_bytes);
     }
@@ -63,7 +64,7 @@ void read_operands(Warp& warp) {
   for (int i = 0; i < c.thread_m; i += packs.row)
     for (int l = 0; l < packs.k_step; l += packs.k_a)
       warp.access(a, s.trans_a ? packs.k_a : packs.row, steps, [&](int tile_m, int) {
-        const int row = gemm_small_place(i, packs.row, tiles_m, tile_m);
+        const int row = gemm_small_row(c, i, packs.row, tiles_m, tile_m);
         return s.trans_a ? row * a.ld + l : l * a.ld + row;
       });
   for (int j = 0; j < c.thread_n; j += packs.column)
@@ -72,6 +73,26 @@ void read_operands(Warp& warp) {
         const int column = gemm_small_column(c, j, packs.column, tiles_n, tile_n);
         return s.trans_b ? l * b.ld + column : column * b.ld + l;
       });
+}
+
+// By tensor cores a lane reads one value of k in four.
+void read_operands_by_warp(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const GemmSmallOperand a = gemm_small_a(s, warp.element_bytes), b = gemm_small_b(s, warp.element_bytes);
+  const double steps = ceil_div(s.k, 4);
+  for (int i = 0; i < c.thread_m; ++i)
+    warp.access(a, 1, steps, [&](int tile_m, int tile_n) {
+      const int row = gemm_small_row(c, i, 1, 0, tile_m), l = tile_n % gemm_small_warp_n;
+      return s.trans_a ? row * a.ld + l : l * a.ld + row;
+    });
+  for (int j = 0; j < c.thread_n; j += 2)
+    warp.access(b, 1, steps, [&](int tile_m, int tile_n) {
+      const int l = tile_n % gemm_small_warp_n;
+      const int column =
+          (tile_n / gemm_small_warp_n * c.thread_n + j) * gemm_small_warp_n + tile_m % gemm_small_warp_m;
+      return s.trans_b ? l * b.ld + column : column * b.ld + l;
+    });
 }
 
 void move_results(Warp& warp) {
@@ -83,7 +104,7 @@ void move_results(Warp& warp) {
     for (int i = 0; i < c.thread_m; i += warp.packs.row)
       warp.access(o, warp.packs.row, times, [&](int tile_m, int tile_n) {
         return gemm_small_column(c, j, warp.packs.column, gemm_small_tiles_n(s, c), tile_n) * o.ld +
-               gemm_small_place(i, warp.packs.row, gemm_small_tiles_m(s, c), tile_m);
+               gemm_small_row(c, i, warp.packs.row, gemm_small_tiles_m(s, c), tile_m);
       });
 }
 
@@ -116,44 +137,70 @@ double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int elem
   return elements * element_bytes / 16;
 }
 
+// Multiply-adds of a multiprocessor in a cycle, and issue slots that a thread's multiply-add takes.
+struct Multiplier {
+  double per_cycle;
+  double slots;
+};
+Multiplier multiplier_of(const GemmSmallConfig& c, DType dtype) {
+  constexpr double products_16 = 16 * 8 * 4 / 32.0, products_8 = 8 * 8 * 4 / 32.0;  // of a lane
+  if (c.multiply == GemmSmallMultiply::mma_16x8x4) return {128, 1 / products_16};
+  if (c.multiply == GemmSmallMultiply::mma_8x8x4) return {64, 1 / products_8};
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  return wide ? Multiplier{64, 2} : Multiplier{128, 1};
+}
+
 GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const int bytes = static_cast<int>(size_bytes(dtype));
   const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
   Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
-  read_operands(warp);
+  gemm_small_by_warp(c) ? read_operands_by_warp(warp) : read_operands(warp);
   move_results(warp);
-  // Per problem; a problem with a size of its own has a warp of its own.
-  const double warps = s.sizes_vary ? ceil_div(tiles, 32) : double(tiles) / warp.width;
-  const double real_products = double(s.k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
-  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  const double warps = double(tiles) / warp.width;  // per problem
+  const int k = gemm_small_by_warp(c) ? ceil_div(s.k, 4) * 4 : s.k;
+  const double real_products = double(k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
+  const Multiplier by = multiplier_of(c, dtype);
   GemmSmallCost cost;
   // Copies in and out pass through shared memory once, 128 bytes per wavefront.
   const double moved = bytes_of_sizes(s, bytes);
   cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
-  cost.multiply = warps * 32 * real_products / (wide ? 64 : 128);
+  cost.multiply = warps * 32 * real_products / by.per_cycle;
   // The fixed part: finding the unit's place, and its loop.
-  cost.issue = warps * (real_products * (wide ? 2 : 1) + warp.instruction_count + 24) / 4;
+  cost.issue = warps * (real_products * by.slots + warp.instruction_count + 24) / 4;
   constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
   cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
   return cost;
 }
 
-// Sizes that vary: a warp's own. Counted in the code for one 4 x 4 thread tile: 6 more instructions per value
-// of k, 10 for each element that is read and stored, and 250 for a problem, whatever its size.
-GemmSmallCost cost_of_quarters(const GemmSmallShape& s, GemmSmallConfig c, DType dtype) {
-  c.matrices_per_block = 1;
+// Sizes that vary: a warp takes thread tiles of its problem, each as large as what is left needs. Counted in
+// the code: 3 instructions per value of k beside reads and multiply-adds, 5 for each element of C that is
+// read and stored, 60 for each thread tile, and 400 for a problem, whatever its size.
+GemmSmallCost cost_of_own_size(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  const Multiplier by = multiplier_of(c, dtype);
+  const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = gemm_small_own_step;
+  const double complex = is_complex(dtype) ? 4 : 1;
+  GemmSmallCost cost;
+  cost.shared = bytes_of_sizes(s, static_cast<int>(size_bytes(dtype))) / 128;
+  double instructions = 400;
+  for (int row = 0; row < s.m; row += c.thread_m * own_m)
+    for (int column = 0; column < s.n; column += c.thread_n * own_n) {
+      const int thread_m = std::min(c.thread_m, ceil_div(s.m - row, step) * step / own_m);
+      const int thread_n = std::min(c.thread_n, ceil_div(s.n - column, step) * step / own_n);
+      const double products = complex * thread_m * thread_n, reads = thread_m + thread_n;
+      cost.shared += reads * s.k;
+      cost.multiply += products * s.k * 32 / by.per_cycle;
+      instructions += s.k * (products * by.slots + reads + 3) + 5.0 * thread_m * thread_n + 60;
+    }
+  cost.issue = instructions / 4;
+  return cost;
+}
+GemmSmallCost cost_of_quarters(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   GemmSmallCost sum;
   for (int q = 1; q <= quarters; ++q) {
-    const GemmSmallShape part = of_quarter(s, q);
-    const GemmSmallConfig half = gemm_small_halved(c);
-    const bool halves = gemm_small_tiles_m(part, half) * gemm_small_tiles_n(part, half) <= 32;
-    const GemmSmallConfig& used = halves ? half : c;
-    const GemmSmallCost one = cost_of_sizes(part, used, dtype);
-    const int rounds = ceil_div(gemm_small_tiles_m(part, used) * gemm_small_tiles_n(part, used), 32);
+    const GemmSmallCost one = cost_of_own_size(of_quarter(s, q), c, dtype);
     sum.shared += one.shared / quarters;
     sum.multiply += one.multiply / quarters;
-    sum.issue +=
-        (one.issue + (rounds * (6.0 * part.k + 10.0 * used.thread_m * used.thread_n) + 250) / 4) / quarters;
+    sum.issue += one.issue / quarters;
   }
   return sum;
 }

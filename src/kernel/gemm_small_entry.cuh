@@ -19,16 +19,11 @@ struct GemmSmallSizes {  // as the arrays hold them
   long long m, n, k;
   long long lda, ldb, ldc;
 };
-template <GemmSmallConfig C>
 struct GemmSmallOwnSizes {
-  int m, n, k, tiles_m, tiles_n;
+  int m, n, k;
 
   explicit __device__ __forceinline__ GemmSmallOwnSizes(const GemmSmallSizes& s)
-      : m(int(s.m)),
-        n(int(s.n)),
-        k(int(s.k)),
-        tiles_m(ceil_div(int(s.m), C.thread_m)),
-        tiles_n(ceil_div(int(s.n), C.thread_n)) {}
+      : m(int(s.m)), n(int(s.n)), k(int(s.k)) {}
 };
 
 // A null C marks a problem without work; null A and B one that only scales C.

@@ -5,6 +5,7 @@
 
 #include "kernel/gemm_small_entry.cuh"
 #include "kernel/gpu_element.cuh"
+#include "kernel/gpu_mma.cuh"
 
 namespace tilewright {
 
@@ -24,6 +25,7 @@ struct GemmSmallView {
 template <class T, GemmSmallShape S, GemmSmallConfig C, class Sizes>
 struct GemmSmallProduct {
   static constexpr bool direct = C.load == GemmSmallLoad::direct;
+  static constexpr bool by_warp = gemm_small_by_warp(C);
   static constexpr GemmSmallPacks packs = gemm_small_packs(S, C, sizeof(T));
   static constexpr int row_pack = packs.row;
   static constexpr int column_pack = packs.column;
@@ -34,16 +36,15 @@ struct GemmSmallProduct {
   static constexpr int k_unroll = C.k_unroll == 0 ? k_whole : ceil_div(C.k_unroll, k_step);
 
   const Sizes& sizes;
-  int tile_m;
-  int tile_n;
+  const GemmSmallPlaceInC tile;  // of its first element where sizes vary, else among the thread tiles
   T sum[C.thread_n][C.thread_m];
   // An old C that was not staged is asked for before anything is multiplied, all of it at once: read when it
   // is needed, each element would wait for the one before to be stored.
   static constexpr bool reads_early = S.reads_c && !gemm_small_loads_c(S, C);
   T old[reads_early ? C.thread_n : 1][reads_early ? C.thread_m : 1];
 
-  __device__ __forceinline__ GemmSmallProduct(const Sizes& all_sizes, int tile)
-      : sizes(all_sizes), tile_m(tile % all_sizes.tiles_m), tile_n(tile / all_sizes.tiles_m) {
+  __device__ __forceinline__ GemmSmallProduct(const Sizes& all_sizes, GemmSmallPlaceInC place)
+      : sizes(all_sizes), tile(place) {
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
@@ -51,20 +52,37 @@ struct GemmSmallProduct {
   }
 
   __device__ __forceinline__ int row(int i) const {
-    return gemm_small_place(i, row_pack, sizes.tiles_m, tile_m);
+    if constexpr (S.sizes_vary)
+      return tile.m + i * gemm_small_own_m;
+    else
+      return gemm_small_row(C, i, row_pack, sizes.tiles_m, tile.m);
   }
   __device__ __forceinline__ int column(int j) const {
-    return gemm_small_column(C, j, column_pack, sizes.tiles_n, tile_n);
+    if constexpr (S.sizes_vary)
+      return tile.n + j * gemm_small_own_n;
+    else
+      return gemm_small_column(C, j, column_pack, sizes.tiles_n, tile.n);
   }
+  // What the compiler knows to exist is not asked for: all but the last step of a size that varies, whole
+  // tiles, and packs that no tile sticks out with.
   __device__ __forceinline__ bool has_row(int i) const {
-    return (!S.sizes_vary && (i / row_pack + 1) * sizes.tiles_m * row_pack <= sizes.m) || row(i) < sizes.m;
+    constexpr int rows = C.thread_m * (by_warp ? gemm_small_warp_m : 1);
+    if constexpr (S.sizes_vary)
+      return (i + 1) * gemm_small_own_m <= rows * gemm_small_own_m - gemm_small_own_step || row(i) < sizes.m;
+    else if constexpr (by_warp)
+      return S.m % rows == 0 || row(i) < S.m;
+    else
+      return (i / row_pack + 1) * sizes.tiles_m * row_pack <= S.m || row(i) < S.m;
   }
   __device__ __forceinline__ bool has_column(int j) const {
-    constexpr bool whole = !S.sizes_vary && S.n % C.thread_n == 0;
-    return whole ||
-           (!S.sizes_vary && !C.columns_together &&
-            (j / column_pack + 1) * sizes.tiles_n * column_pack <= sizes.n) ||
-           column(j) < sizes.n;
+    constexpr int columns = C.thread_n * (by_warp ? gemm_small_warp_n : 1);
+    if constexpr (S.sizes_vary)
+      return (j + 1) * gemm_small_own_n <= columns * gemm_small_own_n - gemm_small_own_step ||
+             column(j) < sizes.n;
+    else if constexpr (by_warp || C.columns_together)
+      return S.n % columns == 0 || column(j) < S.n;
+    else
+      return (j / column_pack + 1) * sizes.tiles_n * column_pack <= S.n || column(j) < S.n;
   }
 
   // Count elements beginning at `from` into to[0], to[stride], ...; shared memory may be read beyond the
@@ -109,20 +127,24 @@ struct GemmSmallProduct {
   }
 
   // The same for one value of l from addresses that walk with it: where sizes and leading dimensions are
-  // known at run time only, forming each address anew would take as long as the multiplications.
-  __device__ __forceinline__ void accumulate_along(const T* (&a_at)[C.thread_m], const T* (&b_at)[C.thread_n],
-                                                   int step_a, int step_b) {
+  // known at run time only, forming each address anew would take as long as the multiplications. Neighbours
+  // in memory share an address.
+  static constexpr int addresses_a = S.trans_a ? C.thread_m : 1, addresses_b = S.trans_b ? 1 : C.thread_n;
+  __device__ __forceinline__ void accumulate_along(const T* (&a_at)[addresses_a],
+                                                   const T* (&b_at)[addresses_b], int step_a, int step_b) {
     T a_part[C.thread_m], b_part[C.thread_n];
 #pragma unroll
-    for (int i = 0; i < C.thread_m; ++i) {
-      a_part[i] = conjugate_if<S.conj_a>(*a_at[i]);
-      a_at[i] += step_a;
-    }
+    for (int i = 0; i < C.thread_m; ++i)
+      a_part[i] =
+          conjugate_if<S.conj_a>(S.trans_a ? *a_at[S.trans_a ? i : 0] : a_at[0][i * gemm_small_own_m]);
 #pragma unroll
-    for (int j = 0; j < C.thread_n; ++j) {
-      b_part[j] = conjugate_if<S.conj_b>(*b_at[j]);
-      b_at[j] += step_b;
-    }
+    for (int j = 0; j < C.thread_n; ++j)
+      b_part[j] =
+          conjugate_if<S.conj_b>(S.trans_b ? b_at[0][j * gemm_small_own_n] : *b_at[S.trans_b ? 0 : j]);
+#pragma unroll
+    for (auto& at : a_at) at += step_a;
+#pragma unroll
+    for (auto& at : b_at) at += step_b;
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
@@ -130,22 +152,95 @@ struct GemmSmallProduct {
   }
   template <class View>
   __device__ __forceinline__ void form_along(View a, View b) {
-    const T* a_at[C.thread_m];
-    const T* b_at[C.thread_n];
+    const T* a_at[addresses_a];
+    const T* b_at[addresses_b];
 #pragma unroll
-    for (int i = 0; i < C.thread_m; ++i) a_at[i] = S.trans_a ? a.at(0, row(i)) : a.at(row(i), 0);
+    for (int i = 0; i < addresses_a; ++i) a_at[i] = S.trans_a ? a.at(0, row(i)) : a.at(row(i), 0);
 #pragma unroll
-    for (int j = 0; j < C.thread_n; ++j) b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, column(j));
+    for (int j = 0; j < addresses_b; ++j) b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, column(j));
     const int step_a = S.trans_a ? 1 : a.ld, step_b = S.trans_b ? b.ld : 1;
-#pragma unroll k_unroll
-    for (int l = 0; l < sizes.k; ++l) accumulate_along(a_at, b_at, step_a, step_b);
+    // Without questions between its steps the loads of one are on their way while another multiplies.
+    int l = 0;
+#pragma unroll 1
+    for (; l + k_unroll <= sizes.k; l += k_unroll)
+#pragma unroll
+      for (int step = 0; step < k_unroll; ++step) accumulate_along(a_at, b_at, step_a, step_b);
+#pragma unroll 1
+    for (; l < sizes.k; ++l) accumulate_along(a_at, b_at, step_a, step_b);
+  }
+
+  // Four values of l by tensor cores, one for each lane of a row; nothing lies beyond the last.
+  static constexpr int warp_k = 4;
+  template <class View>
+  __device__ __forceinline__ void accumulate_by_warp(View a, View b, int first) {
+    const int l = first + tile.n % gemm_small_warp_n;
+    const bool exists = S.k % warp_k == 0 || l < S.k;
+    T a_part[C.thread_m], b_part[C.thread_n / 2];
+#pragma unroll
+    for (int i = 0; i < C.thread_m; ++i) {
+      a_part[i] = zero<T>();
+      if (exists && (!direct || has_row(i)))
+        a_part[i] = conjugate_if<S.conj_a>(S.trans_a ? *a.at(l, row(i)) : *a.at(row(i), l));
+    }
+#pragma unroll
+    for (int j = 0; j < C.thread_n; j += 2) {
+      const int column_of_b =
+          (tile.n / gemm_small_warp_n * C.thread_n + j) * gemm_small_warp_n + tile.m % gemm_small_warp_m;
+      b_part[j / 2] = zero<T>();
+      if (exists && (!direct || column_of_b < sizes.n))
+        b_part[j / 2] = conjugate_if<S.conj_b>(S.trans_b ? *b.at(column_of_b, l) : *b.at(l, column_of_b));
+    }
+#pragma unroll
+    for (int j = 0; j < C.thread_n; j += 2)
+#pragma unroll
+      for (int i = 0; i < C.thread_m; i += rows_together) multiply_by_warp(&a_part[i], b_part[j / 2], i, j);
+  }
+  // Rows of a thread tile that one tensor-core instruction multiplies.
+  static constexpr int rows_together = C.multiply == GemmSmallMultiply::mma_16x8x4 ? 2 : 1;
+  template <class Part>
+  __device__ __forceinline__ void multiply_parts(Part part, const double (&a)[2], double b, int i, int j) {
+    if constexpr (rows_together == 2) {
+      double c[4] = {part(sum[j][i]), part(sum[j + 1][i]), part(sum[j][i + 1]), part(sum[j + 1][i + 1])};
+      mma_16x8x4(c, a, b);
+      part(sum[j][i]) = c[0];
+      part(sum[j + 1][i]) = c[1];
+      part(sum[j][i + 1]) = c[2];
+      part(sum[j + 1][i + 1]) = c[3];
+    } else {
+      mma_8x8x4(part(sum[j][i]), part(sum[j + 1][i]), a[0], b);
+    }
+  }
+  __device__ __forceinline__ void multiply_by_warp(const double* a, double b, int i, int j) {
+    multiply_parts([](double& value) -> double& { return value; }, {a[0], a[rows_together - 1]}, b, i, j);
+  }
+  __device__ __forceinline__ void multiply_by_warp(const Complex<double>* a, Complex<double> b, int i,
+                                                   int j) {
+    constexpr int last = rows_together - 1;
+    const auto re = [](Complex<double>& value) -> double& { return value.re; };
+    const auto im = [](Complex<double>& value) -> double& { return value.im; };
+    multiply_parts(re, {a[0].re, a[last].re}, b.re, i, j);
+    multiply_parts(re, {-a[0].im, -a[last].im}, b.im, i, j);
+    multiply_parts(im, {a[0].re, a[last].re}, b.im, i, j);
+    multiply_parts(im, {a[0].im, a[last].im}, b.re, i, j);
+  }
+  template <class View>
+  __device__ __forceinline__ void form_by_warp(View a, View b) {
+    constexpr int whole = ceil_div(S.k, warp_k);
+    constexpr int unroll = C.k_unroll == 0 ? whole : ceil_div(C.k_unroll, warp_k);
+#pragma unroll unroll
+    for (int l = 0; l < S.k; l += warp_k) accumulate_by_warp(a, b, l);
   }
 
   template <class View>
   __device__ __forceinline__ void form(View a, View b) {
-    if constexpr (S.sizes_vary && !direct) return form_along(a, b);
+    if constexpr (by_warp) {
+      form_by_warp(a, b);
+    } else if constexpr (S.sizes_vary && !direct) {
+      form_along(a, b);
+    } else {
 #pragma unroll k_unroll
-    for (int l = 0; l < sizes.k; l += k_step) accumulate(a, b, l);
+      for (int l = 0; l < sizes.k; l += k_step) accumulate(a, b, l);
+    }
   }
 
   // Elements of C that are read and written together: rows of a pack, as far as both ends allow.

@@ -1,6 +1,6 @@
 // What is tried first of the space of batched small GEMM on the GPU: ways in and out that the shape allows,
-// crossed with thread tiles and with blocks that did well on the first device this was tuned on, in the order
-// of the forecast.
+// crossed with thread tiles (by tensor cores too) and with blocks that did well on the first device this was
+// tuned on, in the order of the forecast.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -148,7 +148,7 @@ class Shortlist {
       if (configs.size() == count) break;
       const Group blocks{config.stages, config.matrices_per_block, config.persistent, config.c_direct};
       const Group way{int(config.load), int(config.store), config.c_direct};
-      const Group ring{config.stages, int(config.refill)};
+      const Group ring{config.stages, int(config.refill), int(config.multiply)};
       const Group group = s_.sizes_vary ? blocks : by_pointer ? way : ring;
       std::size_t& tiles = of_tile[{of_one_size ? group : Group{}, {config.thread_m, config.thread_n}}];
       std::size_t& groups = of_group[group];
@@ -186,7 +186,7 @@ class Shortlist {
   // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
   // take unequal times, which blocks that are handed out as others end even out.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
-    const int words = element_bytes_ / 4, addresses = 32;
+    const int words = element_bytes_ / 4, addresses = 24;
     const int needed = gemm_small_registers(c, dtype_) + addresses +
                        (c.c_direct ? c.thread_m * c.thread_n * words : 0);  // the old C, asked for early
     if (s_.sizes_vary)
@@ -214,27 +214,38 @@ class Shortlist {
   std::vector<Ranked> ranked_;
 };
 
+// With the axes that change the code of a thread tile.
+GemmSmallConfig of_code(GemmSmallConfig c, const GemmSmallShape& s, DType dtype) {
+  c.k_unroll = unrolled(s.k, c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1));
+  if (gemm_small_by_warp(c) || s.sizes_vary) return c;
+  GemmSmallConfig together = c;
+  together.columns_together = true;
+  if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
+    return together;
+  return c;
+}
+
 }  // namespace
 
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
                                                   std::int64_t problem_count) {
-  const bool complex = is_complex(dtype);
   Shortlist list(s, dtype, limits, problem_count);
-  for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8}))
-    for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16})) {
-      GemmSmallConfig c;
-      c.matrices_per_block = 32;  // any count for which a warp is full
-      c.thread_m = thread_m;
-      c.thread_n = thread_n;
-      if (useful_share(s, c) < 0.6 || gemm_small_registers(c, dtype) > 168) continue;
-      c.k_unroll = unrolled(s.k, thread_m * thread_n * (complex ? 4 : 1));
-      GemmSmallConfig together = c;
-      together.columns_together = true;
-      if (gemm_small_cost(s, together, dtype).shared < 0.98 * gemm_small_cost(s, c, dtype).shared)
-        c.columns_together = true;
-      list.consider(c);
-    }
+  const auto by_warp =
+      limits.compute_capability >= 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
+  for (const auto multiply : {GemmSmallMultiply::fma, by_warp})
+    for (const int thread_m : gemm_small_up_to(s.m, {1, 2, 3, 4, 5, 6, 8}))
+      for (const int thread_n : gemm_small_up_to(s.n, {1, 2, 3, 4, 5, 6, 8, 16})) {
+        GemmSmallConfig c;
+        c.matrices_per_block = 32;  // any count for which a warp is full
+        c.thread_m = thread_m;
+        c.thread_n = thread_n;
+        c.multiply = multiply;
+        // Tensor cores do twice as much in the same time.
+        const double least_useful = gemm_small_by_warp(c) ? 0.4 : 0.6;
+        if (useful_share(s, c) < least_useful || gemm_small_registers(c, dtype) > 168) continue;
+        list.consider(of_code(c, s, dtype));
+      }
   return list.best(count);
 }
 

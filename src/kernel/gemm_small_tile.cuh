@@ -311,9 +311,9 @@ struct GemmSmallTile {
 
   // One thread tile of problem q of a tile, of the height and width of P.
   template <GemmSmallConfig P, class Sizes>
-  __device__ __forceinline__ void compute(long long tile, Place place, int q, int thread_tile, const Sizes& z,
-                                          const Entry& e, const GemmSmallSizes& own, int shift_a, int shift_b,
-                                          int shift_c) const {
+  __device__ __forceinline__ void compute(long long tile, Place place, int q, GemmSmallPlaceInC thread_tile,
+                                          const Sizes& z, const Entry& e, const GemmSmallSizes& own,
+                                          int shift_a, int shift_b, int shift_c) const {
     const long long problem = first(tile) + q;
     const T alpha = gemm_small_alpha(args, S.scalars_vary, problem);
     const T beta = gemm_small_beta(args, S.scalars_vary, problem);
@@ -346,12 +346,43 @@ struct GemmSmallTile {
     return entry(place, q);
   }
   // A problem of a size of its own, by one warp.
-  template <GemmSmallConfig P>
-  __device__ __forceinline__ void multiply_own(long long tile, Place place, int q, const Entry& e,
-                                               const GemmSmallSizes& own) const {
-    const GemmSmallOwnSizes<P> z(own);
-    for (int t = threadIdx.x % 32; t < z.tiles_m * z.tiles_n; t += 32)
-      compute<P>(tile, place, q, t, z, e, own, 0, 0, 0);
+  struct Own {
+    long long tile;
+    Place place;
+    int q;
+    const Entry& entry;
+    const GemmSmallSizes& sizes;
+    GemmSmallOwnSizes z;
+  };
+  template <int ThreadM, int ThreadN>
+  __device__ __forceinline__ void multiply_part(const Own& o, int first_row, int first_column) const {
+    const int lane = threadIdx.x % 32;
+    const GemmSmallPlaceInC at{first_row + lane % gemm_small_own_m, first_column + lane / gemm_small_own_m};
+    compute<gemm_small_own(C, ThreadM, ThreadN)>(o.tile, o.place, o.q, at, o.z, o.entry, o.sizes, 0, 0, 0);
+  }
+  // With the least thread tile that serves what is left of the problem.
+  template <int ThreadM, int ThreadN>
+  __device__ __forceinline__ void multiply_columns(const Own& o, int first_row, int first_column) const {
+    constexpr int less = ThreadN - gemm_small_own_step / gemm_small_own_n;
+    if constexpr (less > 0) {
+      if (o.z.n - first_column <= less * gemm_small_own_n)
+        return multiply_columns<ThreadM, less>(o, first_row, first_column);
+    }
+    multiply_part<ThreadM, ThreadN>(o, first_row, first_column);
+  }
+  template <int ThreadM>
+  __device__ __forceinline__ void multiply_rows(const Own& o, int first_row, int first_column) const {
+    constexpr int less = ThreadM - gemm_small_own_step / gemm_small_own_m;
+    if constexpr (less > 0) {
+      if (o.z.m - first_row <= less * gemm_small_own_m)
+        return multiply_rows<less>(o, first_row, first_column);
+    }
+    multiply_columns<ThreadM, C.thread_n>(o, first_row, first_column);
+  }
+  __device__ __forceinline__ void multiply_own(const Own& o) const {
+    for (int column = 0; column < o.z.n; column += C.thread_n * gemm_small_own_n)
+      for (int row = 0; row < o.z.m; row += C.thread_m * gemm_small_own_m)
+        multiply_rows<C.thread_m>(o, row, column);
   }
   __device__ __forceinline__ void multiply(long long tile, Place place) const {
     const int here = problems(tile);
@@ -361,12 +392,7 @@ struct GemmSmallTile {
       for (int q = threadIdx.x / 32; q < here; q += C.threads / 32) {
         const Entry e = read_entry(tile, place, q, own);
         if (e.c == nullptr) continue;
-        constexpr GemmSmallConfig half = gemm_small_halved(C);
-        const GemmSmallOwnSizes<half> halved(own);
-        if (half != C && halved.tiles_m * halved.tiles_n <= 32)
-          multiply_own<half>(tile, place, q, e, own);
-        else
-          multiply_own<C>(tile, place, q, e, own);
+        multiply_own({tile, place, q, e, own, GemmSmallOwnSizes(own)});
       }
     } else {
       constexpr GemmSmallFixedSizes<S, C> z{};
@@ -377,7 +403,8 @@ struct GemmSmallTile {
         if (interleaved && u.q >= here) continue;
         const Entry e = read_entry(tile, place, u.q, own);
         if (has_entries && e.c == nullptr) continue;
-        compute<C>(tile, place, u.q, u.tile, z, e, own, shift_a, shift_b, shift_c);
+        compute<C>(tile, place, u.q, gemm_small_place_in_c(C, u.tile, z.tiles_m), z, e, own, shift_a, shift_b,
+                   shift_c);
       }
     }
   }

@@ -1,6 +1,5 @@
 // The instructions of src/kernel/gemm_large_device.cuh, emulated; found before those by the tests that run
-// the stencil on the host. Lanes of a warp exchange the operands of tensor-core products through arrays;
-// tensor copies take rows of their box apart into chunks of 16 bytes.
+// the stencil on the host. Tensor copies take rows of their box apart into chunks of 16 bytes.
 #pragma once
 
 #include <array>
@@ -11,6 +10,7 @@
 #include "kernel/gemm_large_config.hpp"
 #include "kernel/gpu_copy.cuh"
 #include "kernel/gpu_element.cuh"
+#include "kernel/gpu_mma.cuh"
 
 #define __grid_constant__
 
@@ -31,7 +31,6 @@ struct LargeState {
   std::size_t used = 0;
   unsigned long long workers = 0;
   unsigned parity[1056] = {};
-  double a[33][32][8], b[33][32][4];
 
   const void* keep(const void* from, std::size_t valid, std::size_t bytes) {
     if (used + 16 > sizeof(filled)) used = 0;
@@ -43,25 +42,6 @@ struct LargeState {
   }
 };
 inline LargeState large;
-inline int warp_of() { return static_cast<int>(thread_index.x) / 32; }
-inline int lane_of() { return static_cast<int>(thread_index.x) % 32; }
-
-// c += a b of rows x 8 x k, where `Rows` is 8 or 16.
-template <int Rows, int K>
-void multiply(double* c, const double* a, const double* b) {
-  auto& all_a = large.a[warp_of()];
-  auto& all_b = large.b[warp_of()];
-  const int g = lane_of() / 4, t = lane_of() % 4, halves = Rows / 8;
-  std::memcpy(all_a[lane_of()], a, sizeof(double) * halves * K / 4);
-  std::memcpy(all_b[lane_of()], b, sizeof(double) * K / 4);
-  sync_warp();
-  for (int h = 0; h < halves; ++h)
-    for (int e = 0; e < 2; ++e)
-      for (int k = 0; k < K; ++k)
-        c[2 * h + e] += all_a[g * 4 + k % 4][h + halves * (k / 4)] * all_b[(2 * t + e) * 4 + k % 4][k / 4];
-  sync_warp();
-}
-
 }  // namespace emulation
 
 inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
@@ -81,20 +61,6 @@ inline unsigned atomicAdd(unsigned* address, unsigned value) {
   return old;
 }
 inline double flip_sign(double x) { return -x; }
-
-inline void mma_8x8x4(double& c0, double& c1, double a, double b) {
-  double c[2] = {c0, c1};
-  emulation::multiply<8, 4>(c, &a, &b);
-  c0 = c[0];
-  c1 = c[1];
-}
-inline void mma_16x8x4(double (&c)[4], const double* a, double b) { emulation::multiply<16, 4>(c, a, &b); }
-inline void mma_16x8x8(double (&c)[4], const double* a, const double (&b)[2]) {
-  emulation::multiply<16, 8>(c, a, b);
-}
-inline void mma_16x8x16(double (&c)[4], const double* a, const double (&b)[4]) {
-  emulation::multiply<16, 16>(c, a, b);
-}
 
 template <int Bytes>
 void copy_async_zero_fill(void* shared_place, const void* global, int valid) {
