@@ -165,6 +165,7 @@ def share(value):
 COUNTERS = [  # heading, cell
     ("integer", lambda c: share(c.get("integer_share"))),
     ("FMA", lambda c: share(c.get("fma_share"))),
+    ("tensor cores", lambda c: share(c.get("tensor_share"))),
     ("occupancy", lambda c: share(c.get("occupancy"))),
     ("load efficiency", lambda c: share(c.get("load_efficiency"))),
     ("bound's bytes / moved", lambda c: share(c.get("bound_bytes_share"))),

@@ -127,8 +127,9 @@ nlohmann::json figures_of(const Counters& counters, const nlohmann::json& bound_
   f.add("seconds", f.value(duration), 1e-9);
   f.add_share("integer_share", f.sum(Figures::executed({"integer"})), counted);
   f.add_share("fma_share", f.sum(Figures::executed({"ffma", "dfma"})), counted);
-  f.add_share("tensor_share", f.value("sm__inst_executed_pipe_tensor.sum"),
-              f.value("smsp__inst_executed.sum"));
+  auto tensor = f.value("sm__inst_executed_pipe_tensor.sum");
+  if (!tensor) tensor = f.value("sm__inst_executed_pipe_tensor_op_dmma.sum");
+  f.add_share("tensor_share", tensor, f.value("smsp__inst_executed.sum"));
   f.add("occupancy", f.value("sm__warps_active.avg.pct_of_peak_sustained_active"), 0.01);
   f.add("load_efficiency", f.value("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"), 0.01);
   f.add("store_efficiency", f.value("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"), 0.01);

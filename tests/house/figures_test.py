@@ -83,8 +83,8 @@ class Figures(unittest.TestCase):
             lines = make_tables.counters("machine=card").splitlines()
         finally:
             make_tables.ROOT = root
-        self.assertEqual(lines[2], "| 4 | f64 | tilewright | 1 | 0.26 |  |  |  |  | 4201 |  | wait 0.50 |")
-        self.assertEqual(lines[3], "| 4 | f64 | cublas | 3 |  |  |  |  |  |  |  |  |")
+        self.assertEqual(lines[2], "| 4 | f64 | tilewright | 1 | 0.26 |  |  |  |  |  | 4201 |  | wait 0.50 |")
+        self.assertEqual(lines[3], "| 4 | f64 | cublas | 3 |  |  |  |  |  |  |  |  |  |")
         self.assertEqual(len({line.count("|") for line in lines[:4]}), 1)
         self.assertIn("a card; [results/card/gemm_small-20260101-counters.jsonl]", lines[5])
 
