@@ -97,6 +97,17 @@ Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options
   return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
 }
 
+// For calls whose alpha and beta are one value, or one per group, whatever the options say.
+void refuse_values_per_problem(const tilewright_options* options, const char* call) {
+  const auto refuse_one = [&](const char* name, int varies) {
+    if (varies != 0)
+      refuse(name, fmt::format("options.{} = {}: {} takes no value per problem", name, varies, call));
+  };
+  if (options == nullptr) return;
+  refuse_one("alpha_varies", options->alpha_varies);
+  refuse_one("beta_varies", options->beta_varies);
+}
+
 }  // namespace
 }  // namespace tilewright
 
@@ -185,6 +196,7 @@ std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
 tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupArrays& arrays,
                              const tilewright_options* options, int info_mode, int* info) noexcept {
   return with_context(handle, [&](Context& context) {
+    if (arrays.group_size != nullptr) refuse_values_per_problem(options, "tilewright_gemm_grouped_batched");
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       if (L == Location::device && arrays.group_size == nullptr)
         throw Error(
@@ -236,6 +248,7 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
                                   const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
                                   void* c, int64_t ldc, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
+    refuse_values_per_problem(options, "tilewright_gemm");
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
       const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};

@@ -8,7 +8,7 @@ every record has passed its check; rows without a source hash, or of another one
 import json
 import sys
 
-LAYOUTS = {"single", "strided", "pointer", "interleaved", "block_interleaved"}
+LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_interleaved"}
 
 
 def rows(paths):
@@ -16,12 +16,15 @@ def rows(paths):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 row = json.loads(line)
-                if row.get("phase", "compare") == "compare" and "seconds" in row and row.get("layout") in LAYOUTS:
+                # Of sizes that vary the batch of any m, n and k stands for all, not the one of squares.
+                special = row.get("layout") == "variable" and row.get("square")
+                compared = row.get("phase", "compare") == "compare" and "seconds" in row
+                if compared and row.get("layout") in LAYOUTS and not special:
                     yield row
 
 
 def problem_of(row):
-    text = row["problem"]
+    text = row["problem"].replace(":lda=0:ldb=0:ldc=0", "")  # of sizes that vary, as plans state them
     return text if ":residency=" in text else text.replace(":location=", ":residency=cold:location=")
 
 

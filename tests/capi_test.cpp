@@ -64,6 +64,17 @@ TEST_F(CApi, Gemm) {
   EXPECT_EQ(z, i * std::conj(x) * y);
 }
 
+TEST_F(CApi, ValuesPerProblemAreRefusedWhereThereIsOneProblem) {
+  std::vector<double> c(4, 7);
+  tilewright_options options = {};
+  options.beta_varies = 1;
+  EXPECT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,
+                            a.data(), 2, b.data(), 2, &zero, c.data(), 2, &options),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "options.beta_varies = 1"));
+  EXPECT_EQ(c, std::vector<double>(4, 7));
+}
+
 TEST_F(CApi, StridedWithBroadcast) {
   std::vector<double> bb(b);
   bb.insert(bb.end(), {1, 0, 0, 1});
