@@ -19,6 +19,7 @@ namespace {
 
 constexpr double most_case_s = 8;          // of all repetitions of a case
 constexpr std::int64_t probe_count = 256;  // problems that tell how long more will take
+constexpr std::int64_t probe_growth = 8;
 
 enum class Work { allocate, to_device, to_host, release };
 struct Stage {
@@ -151,22 +152,32 @@ double sum(const Seconds& seconds) {
   return all;
 }
 
-// The batch that all repetitions of all ways are expected to finish in time with.
-TransferBatch affordable(const Gpu& gpu, const BenchPlan& plan, const TransferBatch& batch) {
-  TransferBatch probe = batch;
-  probe.count = std::min(batch.count, probe_count);
-  double once_s = 0;  // each way in each memory
+// Each way in each memory once.
+double once_s(const Gpu& gpu, const BenchPlan& plan, const TransferBatch& batch) {
+  double seconds = 0;
   for (const std::string& memory : plan.memories) {
-    Transfer transfer(gpu, probe, memory == "pinned");
+    const Transfer transfer(gpu, batch, memory == "pinned");
     for (const Way& way : ways) {
       transfer.run(way.per_matrix);  // the driver's own first allocations are not the batch's
-      once_s += sum(transfer.run(way.per_matrix));
+      seconds += sum(transfer.run(way.per_matrix));
     }
   }
-  const double problem_s = once_s * plan.repetitions / double(probe.count);
-  TransferBatch affordable = batch;
-  affordable.count = std::clamp(std::int64_t(most_case_s / problem_s), probe.count, batch.count);
-  return affordable;
+  return seconds;
+}
+
+// The batch that all repetitions are expected to finish in time with. Small ones are tried first, larger ones
+// until they take a part of that time: what one allocation costs depends on how many there are.
+TransferBatch affordable(const Gpu& gpu, const BenchPlan& plan, const TransferBatch& batch) {
+  TransferBatch probe = batch;
+  for (std::int64_t count = probe_count;; count *= probe_growth) {
+    probe.count = std::min(batch.count, count);
+    const double case_s = plan.repetitions * once_s(gpu, plan, probe);
+    if (probe.count == batch.count && case_s <= most_case_s) return batch;
+    if (probe.count < batch.count && case_s < most_case_s / probe_growth) continue;
+    const auto fits = std::int64_t(most_case_s / case_s * double(probe.count));
+    probe.count = std::clamp(fits, std::min(probe_count, batch.count), batch.count);
+    return probe;
+  }
 }
 
 GpuTransferWay summary(const Way& way, const std::string& memory, const TransferBatch& batch,
