@@ -125,6 +125,7 @@ Flags parse(int argc, char** argv) {
     flag->second(argv[i + 1]);
   }
   if (flags.groups.empty() && flags.variety == 0) flags.groups = {"strided"};
+  if (flags.json.empty()) throw Error(ErrorCode::invalid_argument, "--json", "--json names no file");
   if (flags.once && !flags.axis.empty())
     throw Error(ErrorCode::invalid_argument, "--once",
                 "--once 1 launches one config, and --vary asks for several");

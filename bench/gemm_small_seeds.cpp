@@ -21,10 +21,12 @@ Seeds::Seeds(const std::string& path) {
 
 std::vector<GemmSmallConfig> Seeds::of(const GemmProblem& p) const {
   std::vector<const Seed*> found;
+  const GemmProblem wanted = packed(p);
   for (const Seed& seed : seeds_) {
-    const GemmProblem& q = seed.problem;
-    if (q.dtype == p.dtype && q.op_a == p.op_a && q.op_b == p.op_b && q.m == p.m && q.n == p.n &&
-        q.k == p.k && q.layout == p.layout && q.beta == p.beta)
+    const GemmProblem q = packed(seed.problem);  // with the leading dimensions that its text leaves out
+    const bool lies_alike = q.lda == wanted.lda && q.ldb == wanted.ldb && q.ldc == wanted.ldc;
+    if (lies_alike && q.dtype == p.dtype && q.op_a == p.op_a && q.op_b == p.op_b && q.m == p.m &&
+        q.n == p.n && q.k == p.k && q.layout == p.layout && q.beta == p.beta)
       found.push_back(&seed);
   }
   const auto distance = [&](const Seed* seed) {

@@ -18,8 +18,10 @@ def rows(paths):
                 row = json.loads(line)
                 # Of sizes that vary the batch of any m, n and k stands for all, not the one of squares.
                 special = row.get("layout") == "variable" and row.get("square")
-                compared = row.get("phase", "compare") == "compare" and "seconds" in row
-                if compared and row.get("layout") in LAYOUTS and not special:
+                # What spills is not shipped; where the fastest does, screening knows others.
+                whole = row.get("phase", "compare") in ("compare", "screen") and "seconds_low" in row
+                spills = (row.get("metrics") or {}).get("spill_bytes", 0) > 0
+                if whole and row.get("layout") in LAYOUTS and not special and not spills:
                     yield row
 
 

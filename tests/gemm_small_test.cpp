@@ -102,6 +102,24 @@ TEST(GemmSmall, PlacesCoverMatricesOnce) {
       EXPECT_EQ(seen.size(), std::size_t(tiles * 2 * pack));
       EXPECT_EQ(*seen.rbegin(), tiles * 2 * pack - 1);
     }
+  // By tensor cores the thread tiles of whole warps cover every element once.
+  GemmSmallConfig by_warp;
+  by_warp.multiply = GemmSmallMultiply::mma_8x8x4;
+  by_warp.thread_m = 2, by_warp.thread_n = 4;
+  const GemmSmallShape matrix{.m = 20, .n = 33};
+  const int tiles_m = gemm_small_tiles_m(matrix, by_warp), tiles_n = gemm_small_tiles_n(matrix, by_warp);
+  EXPECT_EQ(tiles_m * by_warp.thread_m, 32);
+  EXPECT_EQ(tiles_n * by_warp.thread_n, 48);
+  std::set<std::pair<int, int>> elements;
+  for (int tile = 0; tile < tiles_m * tiles_n; ++tile) {
+    const GemmSmallPlaceInC place = gemm_small_place_in_c(by_warp, tile, tiles_m);
+    for (int i = 0; i < by_warp.thread_m; ++i)
+      for (int j = 0; j < by_warp.thread_n; ++j)
+        elements.emplace(gemm_small_row(by_warp, i, 1, tiles_m, place.m),
+                         gemm_small_column(by_warp, j, 1, tiles_n, place.n));
+  }
+  EXPECT_EQ(elements.size(), 32u * 48u);
+  EXPECT_EQ(*elements.rbegin(), std::pair(31, 47));
   for (const int lanes : {1, 3, 4}) {
     std::set<int> places, units;
     for (int q = 0; q < 12; ++q)
@@ -219,6 +237,37 @@ TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
   }
 }
 
+// As the kernel walks over a problem of a size of its own: what a dimension's thread tiles reach is what the
+// memory has slack for.
+TEST(GemmSmall, ThreadTilesOfVaryingSizesReachNoFurtherThanTheirSlack) {
+  const auto reached = [](int size, int full, int step) {
+    int at = 0, tile = 0;
+    for (; at < size; at += full) {
+      tile = full;
+      while (tile - step > 0 && size - at <= tile - step) tile -= step;
+    }
+    return at - full + tile;
+  };
+  GemmProblem p = strided(DType::f64, 1, 1, 7);
+  p.layout = Layout::variable;
+  std::mt19937 random(3);
+  std::size_t several = 0;
+  for (const int size : {1, 5, 8, 9, 16, 23, 32, 41, 64}) {
+    p.m = p.n = size;
+    const GemmSmallShape shape = gemm_small_shape(p, 8);
+    for (const GemmSmallConfig& c : gemm_small_space(shape, p.dtype, fictional(90)).sample(60, random))
+      for (int own = 1; own <= size; ++own) {
+        const int slack = gemm_small_rounded(own, c.size_step);
+        EXPECT_LE(reached(own, c.thread_m * gemm_small_own_m, c.size_step), slack)
+            << own << " " << describe(c);
+        EXPECT_LE(reached(own, c.thread_n * gemm_small_own_n, c.size_step), slack)
+            << own << " " << describe(c);
+        several += c.thread_m * gemm_small_own_m < own;
+      }
+  }
+  EXPECT_GT(several, 0u);
+}
+
 TEST(GemmSmall, LaunchCoversTheBatch) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
   GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));
@@ -271,13 +320,62 @@ GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
   return p;
 }
 
-TEST(GemmSmall, EveryKindOfInstanceCompiles) {
-  std::unique_ptr<StencilCompiler> compiler;
-  try {
-    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
+// Compiles for devices that need not be there; skipped where there is no NVRTC.
+class GemmSmallInstances : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
   }
+  void expect_compiles(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                       int capability) {
+    for (const auto& reason : gemm_small_space(shape, dtype, fictional(capability)).explain(config))
+      ADD_FAILURE() << describe(config) << ": " << reason;
+    const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+  }
+
+  std::unique_ptr<StencilCompiler> compiler;
+};
+
+TEST_F(GemmSmallInstances, TensorCoresCompile) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const int capability : {80, 90}) {
+      GemmSmallConfig config =
+          gemm_small_default(gemm_small_shape(strided(dtype, 20, 12, 7)), dtype, fictional(capability));
+      config.matrices_per_block = 2;
+      config.threads = 64;
+      config.thread_m = config.thread_n = 2;
+      config.columns_together = false;
+      config.multiply = capability == 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
+      expect_compiles(gemm_small_shape(strided(dtype, 20, 12, 7)), config, dtype, capability);
+    }
+}
+
+TEST_F(GemmSmallInstances, VaryingSizesCompileWithEveryStep) {
+  GemmProblem p = strided(DType::f32, 32, 32, 32);
+  p.layout = Layout::variable;
+  const GemmSmallShape shape = gemm_small_shape(p, 4);
+  for (const int step : {8, 16, 32}) {
+    GemmSmallConfig config = gemm_small_default(shape, p.dtype, fictional(90));
+    config.thread_m = 4;
+    config.thread_n = 8;
+    config.size_step = step;
+    config.blocks_per_sm = 0;
+    expect_compiles(shape, config, p.dtype, 90);
+  }
+}
+
+TEST_F(GemmSmallInstances, TheGatheringLoopCompiles) {
+  const JitBinary binary =
+      compiler->compile({"kernel/gpu_gather.cuh", "tilewright::gpu_gather<2, 4, 6, true>", "", 75});
+  EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+}
+
+TEST_F(GemmSmallInstances, EveryKindCompiles) {
   std::mt19937 random(5);
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
   int turn = 0;

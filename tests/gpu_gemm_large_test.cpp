@@ -98,6 +98,27 @@ TEST_F(GpuGemmLarge, AddressesOfOneElementsAlignmentServe) {
   }
 }
 
+// A complex double needs the alignment of a double, where cuBLAS itself wants that of both.
+TEST_F(GpuGemmLarge, TheVendorsLibraryTakesScalarsOfAnyAddress) {
+  using T = std::complex<double>;
+  alignas(16) double room[5] = {0, 2, 0, 0, 1};
+  const T values[3] = {T(1, 1), T(3, 0), T(5, 0)};
+  GpuBuffer operands(*gpu_, sizeof(values));
+  operands.write(values, sizeof(values));
+  T* const at = operands.as<T>();
+  GpuBlas blas;
+  GpuBlas::Batch one;
+  one.dtype = DType::c128;
+  one.m = one.n = one.k = one.lda = one.ldb = one.ldc = 1;
+  one.alpha = room + 1, one.beta = room + 3;
+  one.a = at, one.b = at + 1, one.c = at + 2;
+  blas.gemm(one);
+  gpu_->synchronize();
+  T result;
+  operands.read(&result, sizeof(T), 2 * sizeof(T));
+  EXPECT_EQ(result, T(2) * values[0] * values[1] + T(0, 1) * values[2]);
+}
+
 // Blocks that share tiles need scratch memory: streams that use one plan at once must not share it.
 class GpuSharedTiles : public GpuTest {
  protected:

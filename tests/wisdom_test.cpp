@@ -188,6 +188,27 @@ TEST_F(WisdomTest, EqualBlockIsExactAndAnotherBlockIsNear) {
   EXPECT_TRUE(wisdom.lookup(p, Isa::avx512).empty());
 }
 
+TEST_F(WisdomTest, OnDevicesRecordsOfLikeColumnsAndCountsComeFirst) {
+  auto many = problem(8, 8, 8);
+  many.location = Location::device;
+  many.batch_count = 1000000;
+  auto few = many, padded = many;
+  few.batch_count = 10;
+  padded.lda = padded.ldb = padded.ldc = 11;
+  padded.stride_a = padded.stride_b = padded.stride_c = 88;
+  const auto file = write("a.jsonl", {line(text(many), 1), line(text(few), 2), line(text(padded), 3)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto best = [&](GemmProblem p, std::int64_t count) {
+    p.batch_count = count;
+    const auto hits = wisdom.lookup(p, Isa::avx512);
+    EXPECT_EQ(hits.size(), 3u);
+    return hits.empty() ? 0 : hits[0].config.nr;
+  };
+  EXPECT_EQ(best(many, 800000), 1);
+  EXPECT_EQ(best(many, 20), 2);
+  EXPECT_EQ(best(padded, 900000), 3);
+}
+
 TEST_F(WisdomTest, FirstFileAndLaterLineWin) {
   const auto p = text(problem(8, 8, 8));
   const auto first = write("first.jsonl", {line(p, 1), line(p, 2)});

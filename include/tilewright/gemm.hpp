@@ -51,9 +51,9 @@ struct GemmOptions {
                            // theirs with each run.
   int align_bytes = 0;  // plans: what all addresses are multiples of, a power of two; 0: 128. Calls see for
                         // themselves.
-  bool alpha_varies =
-      false;  // plans: alpha, or beta, comes as a value per problem, in device memory. Calls see
-  bool beta_varies = false;  // for themselves.
+  // Plans: alpha, or beta, comes as a value per problem, in device memory. Calls see for themselves.
+  bool alpha_varies = false;
+  bool beta_varies = false;
 };
 
 // One value for the whole batch, or `values[p]` for problem p when values is not null. The values lie where

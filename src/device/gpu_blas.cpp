@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace tilewright {
@@ -24,6 +25,23 @@ int operation(Op op) { return op == Op::none ? 0 : op == Op::trans ? 1 : 2; }
 std::string gemm_name(DType dtype, const char* kind) {
   return fmt::format("cublas{}gemm{}", "SDCZ"[static_cast<int>(dtype)], kind);
 }
+
+}  // namespace
+
+namespace {
+
+// A copy of a scalar at a multiple of its size: cuBLAS reads a complex double by one aligned access, and
+// std::complex<double> promises half of that.
+class AlignedScalar {
+ public:
+  AlignedScalar(const void* value, DType dtype) {
+    std::memcpy(bytes_, value, static_cast<std::size_t>(size_bytes(dtype)));
+  }
+  operator const void*() const { return bytes_; }
+
+ private:
+  alignas(16) unsigned char bytes_[16];
+};
 
 }  // namespace
 
@@ -98,16 +116,18 @@ void GpuBlas::multiply(const GemmProblem& problem, const Operands& operands) {
 
 void GpuBlas::gemm_strided(const Batch& b) {
   const std::string name = gemm_name(b.dtype, "StridedBatched");
-  check(find<GemmStrided>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, b.alpha,
-                                        b.a, b.lda, b.stride_a, b.b, b.ldb, b.stride_b, b.beta, b.c, b.ldc,
+  const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
+  check(find<GemmStrided>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha,
+                                        b.a, b.lda, b.stride_a, b.b, b.ldb, b.stride_b, beta, b.c, b.ldc,
                                         b.stride_c, b.count),
         name);
 }
 
 void GpuBlas::gemm_pointers(const Batch& b) {
   const std::string name = gemm_name(b.dtype, "Batched");
-  check(find<GemmPointer>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, b.alpha,
-                                        b.a, b.lda, b.b, b.ldb, b.beta, b.c, b.ldc, b.count),
+  const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
+  check(find<GemmPointer>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha,
+                                        b.a, b.lda, b.b, b.ldb, beta, b.c, b.ldc, b.count),
         name);
 }
 
@@ -143,8 +163,9 @@ void GpuBlas::gemm(const Batch& b) {
   using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
                        const void*, void*, int);
   const std::string name = gemm_name(b.dtype, "_v2");
-  check(find<Gemm>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, b.alpha, b.a,
-                                 b.lda, b.b, b.ldb, b.beta, b.c, b.ldc),
+  const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
+  check(find<Gemm>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha, b.a,
+                                 b.lda, b.b, b.ldb, beta, b.c, b.ldc),
         name);
 }
 

@@ -180,12 +180,32 @@ std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values) {
   return result;
 }
 
-std::vector<int> gemm_small_thread_sizes(int size) {
+namespace {
+
+// Small ones, and equal parts of a matrix.
+std::vector<int> thread_sizes(int size) {
   std::vector<int> sizes = gemm_small_up_to(size, {1, 2, 3, 4, 5, 6, 8, 16});
   for (int parts = 2; parts <= 8; ++parts) sizes.push_back(ceil_div(size, parts));
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
+}
+// Where sizes vary: those with which the `threads` of a warp in one direction cover whole steps of a size.
+std::vector<int> own_thread_sizes(int size, int threads) {
+  constexpr int step = 8;
+  std::vector<int> sizes;
+  for (int covered = step; covered <= gemm_small_rounded(size, step); covered += step)
+    sizes.push_back(covered / threads);
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<int> gemm_small_thread_m(const GemmSmallShape& s) {
+  return s.sizes_vary ? own_thread_sizes(s.m, gemm_small_own_m) : thread_sizes(s.m);
+}
+std::vector<int> gemm_small_thread_n(const GemmSmallShape& s) {
+  return s.sizes_vary ? own_thread_sizes(s.n, gemm_small_own_n) : thread_sizes(s.n);
 }
 
 std::vector<int> gemm_small_tile_counts(const GemmSmallShape& s) {
@@ -239,11 +259,16 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
                 [](const C& c) { return c.load != GemmSmallLoad::direct || c.stages == 1; });
   space.require("a single stage cannot be loaded before its store has been read",
                 [](const C& c) { return c.refill != GemmSmallRefill::at_once || c.stages > 1; });
-  space.axis(&C::thread_m, gemm_small_thread_sizes(s.m));
-  space.axis(&C::thread_n, gemm_small_thread_sizes(s.n));
+  space.axis(&C::thread_m, gemm_small_thread_m(s));
+  space.axis(&C::thread_n, gemm_small_thread_n(s));
   space.axis(&C::size_step, {8, 16, 32});
   space.require("only where sizes vary thread tiles shrink, and their columns alternate",
                 [=](const C& c) { return s.sizes_vary ? !c.columns_together : c.size_step == 8; });
+  // Else a thread tile would reach further beyond a problem than its slot has slack for.
+  space.require("thread tiles shrink by whole steps", [=](const C& c) {
+    return !s.sizes_vary || (c.thread_m * gemm_small_own_m % c.size_step == 0 &&
+                             c.thread_n * gemm_small_own_n % c.size_step == 0);
+  });
   space.require("thread tiles fit the registers of a thread",
                 [=](const C& c) { return gemm_small_registers(c, dtype) <= 255; });
   space.require("stages fit the shared memory of a block", [=](const C& c) {

@@ -22,9 +22,9 @@ GemmSmallShape gemm_small_shape(const GemmProblem& problem, int align_bytes = 16
 
 // `values` below `size`, and `size`.
 std::vector<int> gemm_small_up_to(int size, std::initializer_list<int> values);
-// Heights or widths of thread tiles that are worth trying for a matrix size: small ones, and equal parts of
-// it.
-std::vector<int> gemm_small_thread_sizes(int size);
+// Heights and widths of thread tiles that are worth trying.
+std::vector<int> gemm_small_thread_m(const GemmSmallShape& shape);
+std::vector<int> gemm_small_thread_n(const GemmSmallShape& shape);
 // Problems per tile that are worth trying.
 std::vector<int> gemm_small_tile_counts(const GemmSmallShape& shape);
 

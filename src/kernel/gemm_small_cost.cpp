@@ -255,7 +255,7 @@ struct Turn {
 Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
   const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
   const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
-  // One warp alone issues an instruction every two cycles or so.
+  // A warp alone issues an instruction every few cycles.
   const double warps = c.threads / 32.0;
   double waits = 0;
   // For the addresses, where no earlier tile of the block has brought them.
@@ -315,8 +315,9 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   const double turn_cycles = std::max(one.computing, one.alone);
   const double period = std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
-  // Fitted, with few_warps_lose, to 2863 configs of 188 strided cases on one H200: the config that the
-  // forecast puts first reaches 0.965 of the best one in the mean; its error is 0.12 (root mean square).
+  // Fitted with few_warps_lose and cycles_per_instruction to results/h200/gemm_small-20261122-screen.jsonl:
+  // of the configs tried for a case the one that the forecast puts first reaches 0.97 of the best in the
+  // mean; the forecast's error is 0.11 (root mean square).
   constexpr double sharpness = 5;
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
                                   std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),

@@ -20,6 +20,7 @@ double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
 }
 // Share of the computed elements that are elements of C.
 double useful_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  if (s.sizes_vary) return 1;  // thread tiles shrink with the problem
   return double(s.m * s.n) / (gemm_small_tiles_m(s, c) * c.thread_m * gemm_small_tiles_n(s, c) * c.thread_n);
 }
 
@@ -248,8 +249,8 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
   const auto by_warp =
       limits.compute_capability >= 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
   for (const auto multiply : {GemmSmallMultiply::fma, by_warp})
-    for (const int thread_m : gemm_small_thread_sizes(s.m))
-      for (const int thread_n : gemm_small_thread_sizes(s.n)) {
+    for (const int thread_m : gemm_small_thread_m(s))
+      for (const int thread_n : gemm_small_thread_n(s)) {
         GemmSmallConfig c;
         c.matrices_per_block = 32;  // any count for which a warp is full
         c.thread_m = thread_m;
@@ -274,6 +275,8 @@ GemmSmallConfig gemm_small_default(const GemmSmallShape& s, DType dtype, const G
   c.store = GemmSmallStore::direct;
   c.stages = 1;
   c.persistent = false;
+  c.thread_m = gemm_small_thread_m(s).front();
+  c.thread_n = gemm_small_thread_n(s).front();
   return c;
 }
 

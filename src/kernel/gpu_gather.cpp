@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
+#include "kernel/gpu_gather_config.hpp"
+
 namespace tilewright {
 namespace {
 
-constexpr int sector_bytes = 32, piece_bytes = 16, threads = 256;
-
-struct Args {  // as GpuGatherArgs of gpu_gather.cuh
-  const void *a, *b;
-  void* c;
-  long long count;
-};
+constexpr int sector_bytes = 32, piece_bytes = 16;
 
 int pieces(int bytes) { return (bytes + sector_bytes - 1) / sector_bytes * (sector_bytes / piece_bytes); }
 
@@ -34,15 +30,17 @@ GpuGather::GpuGather(const Gpu& gpu, const JitBinary& binary, const Sizes& sizes
       most_pieces_(std::max({pieces(sizes.a), pieces(sizes.b), pieces(sizes.c)})),
       multiprocessors_(gpu.limits().multiprocessors) {}
 
-void GpuGather::launch(std::size_t way, const void* a, const void* b, void* c, std::int64_t count,
+void GpuGather::launch(std::size_t way, const void* a, const void* b, const void* c, std::int64_t count,
                        CUstream_st* stream) const {
-  const std::int64_t all = (count * most_pieces_ + threads - 1) / threads;
+  const std::int64_t all = (count * most_pieces_ + gpu_gather_threads - 1) / gpu_gather_threads;
   constexpr int blocks_each = 16;
   const std::int64_t resident = std::int64_t(multiprocessors_) * blocks_each;
   constexpr std::int64_t most_blocks = 2147483647;
   const std::int64_t blocks = std::min({all, way == 0 ? resident : most_blocks});
-  Args args{a, b, c, static_cast<long long>(count)};
-  function_.launch({static_cast<unsigned>(std::max<std::int64_t>(1, blocks)), threads, 0}, &args, stream);
+  GpuGatherArgs args{static_cast<const void* const*>(a), static_cast<const void* const*>(b),
+                     static_cast<void* const*>(const_cast<void*>(c)), static_cast<long long>(count)};
+  function_.launch({static_cast<unsigned>(std::max<std::int64_t>(1, blocks)), gpu_gather_threads, 0}, &args,
+                   stream);
 }
 
 }  // namespace tilewright

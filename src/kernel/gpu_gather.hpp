@@ -21,7 +21,7 @@ class GpuGather {
   std::size_t ways() const { return 2; }
   // Queues one pass over the batch. Writes into every sector of each C. The arrays hold device addresses of
   // matrices that begin at a sector.
-  void launch(std::size_t way, const void* a, const void* b, void* c, std::int64_t count,
+  void launch(std::size_t way, const void* a, const void* b, const void* c, std::int64_t count,
               CUstream_st* stream) const;
 
  private:

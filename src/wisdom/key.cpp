@@ -41,6 +41,11 @@ std::int64_t tail_rows(const GemmProblem& problem, std::int64_t bytes) {
   return problem.m % (bytes / size_bytes(problem.dtype));
 }
 
+// Whether columns lie apart, which no leading dimension (0) says of none.
+bool is_padded(const GemmProblem& p) { return p.lda > p.a_rows() || p.ldb > p.b_rows() || p.ldc > p.m; }
+constexpr int padded_bit = 32;
+constexpr std::int64_t some_padding = std::int64_t(1) << 30;  // of problems of which only that is known
+
 double coordinate(std::int64_t size) {
   return std::log(static_cast<double>(std::max<std::int64_t>(1, size))) / cell_width;
 }
@@ -92,7 +97,7 @@ std::string variant_key(const GemmProblem& problem) {
 
 std::int64_t packed_traits(const GemmProblem& p) {
   return std::int64_t(p.layout) | std::int64_t(p.alpha) << 8 | std::int64_t(p.beta) << 16 |
-         std::int64_t(p.residency) << 24;
+         std::int64_t(p.residency) << 24 | std::int64_t(is_padded(p)) << padded_bit;
 }
 
 void unpack_traits(std::int64_t traits, GemmProblem& p) {
@@ -100,6 +105,7 @@ void unpack_traits(std::int64_t traits, GemmProblem& p) {
   p.alpha = Scalar(traits >> 8 & 0xff);
   p.beta = Scalar(traits >> 16 & 0xff);
   p.residency = Residency(traits >> 24 & 0xff);
+  p.lda = p.ldb = p.ldc = (traits >> padded_bit & 1) != 0 ? some_padding : 0;
 }
 
 bool is_exact(const GemmProblem& x, const GemmProblem& y) {
@@ -128,6 +134,12 @@ double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const 
   if (wanted.layout != known.layout) sum += relaxed_penalty;
   if (wanted.layout == Layout::block_interleaved && wanted.block != known.block) sum += relaxed_penalty;
   if (wanted.alpha != known.alpha) sum += preference_penalty;
+  if (wanted.location == Location::device) {
+    // There gaps between columns are other code, and few problems want other blocks than many.
+    if (is_padded(wanted) != is_padded(known)) sum += relaxed_penalty;
+    sum += preference_penalty * log_ratio(std::max<std::int64_t>(1, wanted.batch_count),
+                                          std::max<std::int64_t>(1, known.batch_count));
+  }
   return sum;
 }
 
