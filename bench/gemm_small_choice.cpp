@@ -24,11 +24,14 @@ Configs candidates(const Job& job, const Flags& flags, const Configs& seeds, con
   return configs;
 }
 
-// Loops of a thread that are unrolled whole take minutes to compile where they are long.
+// Long pieces of unrolled code take minutes to compile, and where sizes vary each thread tile is one.
 bool compiles_soon(const GemmSmallConfig& c, const Job& job) {
   constexpr int most = 2048;
+  const GemmSmallShape& s = job.shape;
   const int products = is_complex(job.named.one.problem.dtype) ? 4 : 1;
-  return c.k_unroll != 0 || job.shape.k * c.thread_m * c.thread_n * products <= most;
+  const int unrolled = c.k_unroll == 0 ? s.k : std::min(c.k_unroll, s.k);
+  const int heights = s.sizes_vary ? c.thread_m * gemm_small_own_m / c.size_step : 1;
+  return unrolled * c.thread_m * c.thread_n * products * heights <= most;
 }
 
 // Configs that differ from the first seeds in a field or two, which come from draws of the whole space.

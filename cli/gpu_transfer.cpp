@@ -51,8 +51,10 @@ class HostOperand {
     return pinned_ ? static_cast<unsigned char*>(pinned_->data()) : pageable_.get();
   }
   void clear() { std::memset(data(), 0, bytes_); }
-  // A pattern that no power of two divides, so that a matrix in another's place is seen.
+  // A pattern that no power of two divides, so that a matrix in another's place is seen, and another one each
+  // time, so that what lay in the device's memory before is.
   void fill() {
+    ++shift_;
     for (std::size_t i = 0; i < bytes_; ++i) data()[i] = value(i);
   }
   bool is_intact() const {
@@ -62,7 +64,8 @@ class HostOperand {
   }
 
  private:
-  static unsigned char value(std::size_t i) { return static_cast<unsigned char>(i % 251 + 1); }
+  unsigned char value(std::size_t i) const { return static_cast<unsigned char>((i + shift_) % 251 + 1); }
+  std::size_t shift_ = 0;
   std::size_t bytes_;
   std::optional<PinnedBuffer> pinned_;
   std::unique_ptr<unsigned char[]> pageable_;

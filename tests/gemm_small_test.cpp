@@ -355,7 +355,7 @@ TEST_F(GemmSmallInstances, TensorCoresCompile) {
     }
 }
 
-TEST_F(GemmSmallInstances, VaryingSizesCompileWithEveryStep) {
+TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
   GemmProblem p = strided(DType::f32, 32, 32, 32);
   p.layout = Layout::variable;
   const GemmSmallShape shape = gemm_small_shape(p, 4);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/dispatch.hpp"
+#include "device/gpu_blas.hpp"
 #include "device/gpu_graph.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large.hpp"

@@ -144,7 +144,7 @@ class LibxsmmPacked : public Peer {
     if (!is_interleaved(problem)) return problem;
     GemmProblem blocked = problem;
     blocked.layout = Layout::block_interleaved;
-    blocked.block = 64 / size_bytes(problem.dtype);
+    blocked.block = vector_bytes() / size_bytes(problem.dtype);
     return blocked;
   }
 
@@ -154,8 +154,12 @@ class LibxsmmPacked : public Peer {
     if (is_complex(p.dtype)) return PeerOffer::decline("no complex kernels");
     if (request.alpha != 1.0 || request.beta != 1.0)
       return PeerOffer::decline("its packed kernels only accumulate (alpha = beta = 1)");
-    if (p.dtype == DType::f32 && (p.op_a != Op::none || p.op_b != Op::none))
-      return PeerOffer::decline("its packed f32 kernels give wrong results with transposed operands");
+    const bool transposes = p.op_a != Op::none || p.op_b != Op::none;
+    constexpr int avx512_bytes = 64;
+    if (transposes && (p.dtype == DType::f32 || vector_bytes() < avx512_bytes))
+      return PeerOffer::decline(
+          "its packed kernels of f32, and of f64 without AVX-512, give wrong results with transposed "
+          "operands");
     const auto kernel = generate_packed(p);
     if (!kernel) return PeerOffer::decline("its packed dispatch returns a null kernel on this processor");
     PeerOffer offer;
@@ -165,6 +169,8 @@ class LibxsmmPacked : public Peer {
   }
 
  private:
+  // Of the problems that one kernel takes side by side.
+  static std::int64_t vector_bytes() { return libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512 ? 64 : 32; }
   static libxsmm_pgemm_xfunction generate_packed(const GemmProblem& p) {
     const int target = libxsmm_get_target_archid();
     if (target > LIBXSMM_X86_AVX512_CORE) libxsmm_set_target_archid(LIBXSMM_X86_AVX512_CORE);
