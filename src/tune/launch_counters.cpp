@@ -93,6 +93,12 @@ class Figures {
   void add(const char* key, const std::optional<double>& value, double factor = 1) {
     if (value) json_[key] = *value * factor;
   }
+  // None where no such instruction ran, for which the profiler has 0.
+  void add_efficiency(const char* key, const char* operation) {
+    const auto percent =
+        value(fmt::format("smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.pct", operation));
+    if (percent.value_or(0) > 0) add(key, percent, 0.01);
+  }
   void add_share(const char* key, const std::optional<double>& part, const std::optional<double>& whole) {
     if (part && whole && *whole > 0) json_[key] = *part / *whole;
   }
@@ -131,8 +137,8 @@ nlohmann::json figures_of(const Counters& counters, const nlohmann::json& bound_
   if (!tensor) tensor = f.value("sm__inst_executed_pipe_tensor_op_dmma.sum");
   f.add_share("tensor_share", tensor, f.value("smsp__inst_executed.sum"));
   f.add("occupancy", f.value("sm__warps_active.avg.pct_of_peak_sustained_active"), 0.01);
-  f.add("load_efficiency", f.value("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"), 0.01);
-  f.add("store_efficiency", f.value("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"), 0.01);
+  f.add_efficiency("load_efficiency", "ld");
+  f.add_efficiency("store_efficiency", "st");
   f.add("dram_gbs", f.value("dram__bytes.sum.per_second"), 1e-9);
   if (bound_bytes.is_number())
     f.add_share("bound_bytes_share", bound_bytes.get<double>(), f.value("dram__bytes.sum"));
