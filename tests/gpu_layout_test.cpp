@@ -5,6 +5,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/gpu_conversion.hpp"
 #include "gemm/layout_costs.hpp"
+#include "measure/conversion.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
 #include "tilewright/layout.hpp"
@@ -26,13 +27,6 @@ GemmProblem batch_of(DType dtype, Layout layout, std::int64_t m, std::int64_t n,
   p.location = Location::device;
   p.beta = Scalar::one;
   p.batch_count = count;
-  return packed(p);
-}
-
-GemmProblem in_blocks(GemmProblem p, std::int64_t block) {
-  p.layout = Layout::block_interleaved;
-  p.block = block;
-  p.stride_a = p.stride_b = p.stride_c = 0;
   return packed(p);
 }
 
@@ -122,7 +116,7 @@ class GpuLayout : public GpuTest {
   // "" when A, B and C go in and C comes back.
   template <class T>
   std::string convert(const GemmProblem& p, std::int64_t block) {
-    const GemmProblem to_problem = in_blocks(p, block);
+    const GemmProblem to_problem = interleaved_problem(p, block);
     const GpuBatchConversion conversion(machine_, p, to_problem);
     Sides<T> a(*gpu_, p.a_rows(), p.a_cols(), p.lda, p.batch_count, block, 1);
     Sides<T> b(*gpu_, p.b_rows(), p.b_cols(), p.ldb, p.batch_count, block, 2);
@@ -160,7 +154,7 @@ TEST_F(GpuLayout, ConversionsFollowTheAddressingFormula) {
 // Rows of the last problems' matrices that no address leads to stay what they are.
 TEST_F(GpuLayout, NullAddressesAreSkipped) {
   const GemmProblem p = batch_of(DType::f64, Layout::pointer, 4, 4, 4, 20);
-  const GpuBatchConversion conversion(machine_, p, in_blocks(p, 8));
+  const GpuBatchConversion conversion(machine_, p, interleaved_problem(p, 8));
   const auto elements = std::size_t(interleaved_elements(4, 4, p.ldc, 8, 20));
   const GpuBuffer nulls(*gpu_, 20 * sizeof(void*));
   GpuBuffer slots(*gpu_, elements * sizeof(double));
@@ -207,7 +201,7 @@ TEST_F(GpuLayout, ExplainServesTheRuleFromCostsOfThisGpu) {
   costs.interleaved_s = costs.direct_s;
   save_layout_costs(path, gpu_->limits().name, {costs});
   EXPECT_NE(text().find("never pays"), std::string::npos) << text();
-  p = in_blocks(p, 32);
+  p = interleaved_problem(p, 32);
   EXPECT_NE(text().find("interleaved already"), std::string::npos) << text();
   setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
 }

@@ -255,14 +255,14 @@ struct Turn {
 Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
   const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
   const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
-  // A warp alone issues an instruction every few cycles.
   const double warps = c.threads / 32.0;
   double waits = 0;
   // For the addresses, where no earlier tile of the block has brought them.
   if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
   if (c.load == GemmSmallLoad::direct) waits += latency;
-  const double computing = c.matrices_per_block * busy *
-                           (cost.issue * 4 / warps * 2 + cost.shared);  // which one block rarely overlaps
+  // A warp alone issues an instruction every few cycles.
+  constexpr double cycles_per_instruction = 4;
+  const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
   // The old C is on its way while the block multiplies.
   if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
   return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
@@ -316,7 +316,7 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   const double period = std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
   // Fitted with few_warps_lose and cycles_per_instruction to results/h200/gemm_small-20261122-screen.jsonl:
-  // of the configs tried for a case the one that the forecast puts first reaches 0.97 of the best in the
+  // of the configs tried for a case the one that the forecast puts first reaches 0.96 of the best in the
   // mean; the forecast's error is 0.11 (root mean square).
   constexpr double sharpness = 5;
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
