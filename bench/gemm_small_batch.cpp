@@ -11,10 +11,6 @@ constexpr std::int64_t sector_bytes = 32;
 
 std::int64_t rounded(std::int64_t value, std::int64_t piece) { return (value + piece - 1) / piece * piece; }
 
-bool is_interleaved(Layout layout) {
-  return layout == Layout::interleaved || layout == Layout::block_interleaved;
-}
-
 // Rows, columns, leading dimension and distance of one operand of a problem.
 struct Stored {
   std::int64_t rows, columns, ld, stride;

@@ -16,9 +16,9 @@ constexpr const char* efficiency_label = "energy efficiency [GFLOP/s/W]";
 constexpr std::size_t most_bars = 40;
 
 // "$name << EOD" and its lines.
-class Data {
+class PlotData {
  public:
-  explicit Data(const std::string& name) : text_(fmt::format("${} << EOD\n", name)) {}
+  explicit PlotData(const std::string& name) : text_(fmt::format("${} << EOD\n", name)) {}
   void line(const std::vector<double>& values) {
     for (const double value : values) text_ += fmt::format("{} ", value);
     text_ += '\n';
@@ -45,7 +45,7 @@ std::optional<PlanePoint> sentinel_point(const SweepCase& sweep) {
 }  // namespace
 
 std::string hull_figure(const std::string& name, const CaseAnalysis& a) {
-  Data points("points"), hull("hull"), arc("arc"), winners("winners");
+  PlotData points("points"), hull("hull"), arc("arc"), winners("winners");
   for (const PlanePoint& p : a.plane) points.line({p.x, p.y});
   for (std::size_t i = 0; i <= a.hull.size(); ++i) {
     const PlanePoint& p = a.plane[a.hull[i % a.hull.size()]];
@@ -70,7 +70,7 @@ std::string hull_figure(const std::string& name, const CaseAnalysis& a) {
       "$arc with linespoints pt 6 lw 2 lc rgb '#cc3311' title 'trade-off arc', "
       "$winners with points pt 6 ps 1.6 lw 2 lc rgb '#000000' title 'fastest, most efficient'";
   if (const auto peer = sentinel_point(a.sweep)) {
-    Data one("peer");
+    PlotData one("peer");
     one.line({peer->x, peer->y});
     script = one.text() + script + ", $peer with points pt 9 ps 1.4 lc rgb '#228833' title " +
              quoted_for_gnuplot(a.sweep.sentinel);
@@ -82,7 +82,7 @@ std::string size_figure(const std::string& name, const std::vector<SizeSeries>& 
   std::string data, plot;
   for (std::size_t s = 0; s < series.size(); ++s) {
     const std::string own = fmt::format("s{}", s);
-    Data lines(own);
+    PlotData lines(own);
     std::size_t count = 0;
     for (std::size_t i = 0; i < series[s].n.size(); ++i) {
       if (efficiency && !series[s].efficiency[i]) continue;
@@ -111,7 +111,7 @@ std::string correlation_figure(const std::string& name, const std::vector<Correl
   std::stable_sort(order.begin(), order.end(), [&](const Correlation& x, const Correlation& y) {
     return x.*coefficient < y.*coefficient;
   });
-  Data bars("bars");
+  PlotData bars("bars");
   std::string tics;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const double value = order[i].*coefficient, at = -double(i);
@@ -131,7 +131,7 @@ std::string correlation_figure(const std::string& name, const std::vector<Correl
 std::string class_figure(const std::string& name, const CaseAnalysis& a, const MetricClass& metric) {
   std::string data;
   for (const bool above : {false, true}) {
-    Data lines(above ? "above" : "below");
+    PlotData lines(above ? "above" : "below");
     for (const std::size_t i : above ? metric.above : metric.below)
       lines.line({a.points[i].metrics.at(metric.metric), a.plane[i].x, a.plane[i].y});
     data += lines.text();
@@ -151,7 +151,7 @@ std::string class_figure(const std::string& name, const CaseAnalysis& a, const M
 }
 
 std::string alpha_figure(const std::string& name, const CaseAnalysis& a) {
-  Data steps("steps");
+  PlotData steps("steps");
   for (std::size_t i = 0; i <= a.alphas.size(); ++i) {
     const AlphaPick& pick = a.alphas[std::min(i, a.alphas.size() - 1)];
     steps.line({i < a.alphas.size() ? pick.from : 1.0, a.plane[pick.point].x, a.plane[pick.point].y});
@@ -166,7 +166,7 @@ std::string alpha_figure(const std::string& name, const CaseAnalysis& a) {
 }
 
 std::string prediction_figure(const std::string& name, const CaseAnalysis& a) {
-  Data energy("energy"), time("time");
+  PlotData energy("energy"), time("time");
   for (const Prediction& p : a.energy_predictions)
     energy.line({double(p.trained), 100 * p.median_error, 100 * p.high_error, 100 * p.mean_error});
   for (const Prediction& p : a.time_predictions) time.line({double(p.trained), 100 * p.median_error});

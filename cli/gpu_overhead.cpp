@@ -14,7 +14,7 @@ namespace {
 
 constexpr int launches_per_sample = 100;  // the driver queues about a thousand
 constexpr int least_repetitions = 101;
-constexpr const char* problem_text =
+constexpr const char* measured_problem =
     "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one:location=device";
 
 class Launches {
@@ -65,7 +65,7 @@ class Launches {
   Context context_;
   std::shared_ptr<const GpuMachine> machine_;
   Gpu::Current current_;
-  GemmProblem problem_ = parse_problem(problem_text);
+  GemmProblem problem_ = parse_problem(measured_problem);
   GemmPlan plan_;
   GpuBuffer memory_;
   GpuStream stream_;
@@ -82,7 +82,7 @@ class Launches {
 
 GpuLaunchCosts measure_gpu_launches(int repetitions) {
   GpuLaunchCosts result;
-  result.problem = problem_text;
+  result.problem = measured_problem;
   if (Gpu::count(result.why_none) == 0) return result;
   Launches launches;
   result.device = launches.device();

@@ -8,10 +8,6 @@
 namespace tilewright {
 namespace {
 
-bool is_interleaved(const GemmProblem& p) {
-  return p.layout == Layout::interleaved || p.layout == Layout::block_interleaved;
-}
-
 struct Shape {
   std::int64_t rows, cols, ld, stride;
 };
@@ -46,7 +42,7 @@ bool contiguous(const GemmProblem& p, const Shape& s) {
 double footprint_elements(const GemmProblem& p, const Shape& s) {
   const double matrix = double(s.ld) * double(s.cols);
   if (p.batch_count <= 0) return 0;
-  if (is_interleaved(p) && p.block > 0)
+  if (is_interleaved(p.layout) && p.block > 0)
     return double((p.batch_count - 1) / p.block + 1) * double(p.block) * matrix;
   if (p.layout == Layout::strided)
     return double(p.batch_count - 1) * std::max(0.0, double(s.stride)) + matrix;

@@ -27,6 +27,11 @@ struct FieldList<GemmProblem> {
       field("residency", &P::residency), field("location", &P::location));
 };
 
+// Whether elements of many problems lie side by side.
+constexpr bool is_interleaved(Layout layout) {
+  return layout == Layout::interleaved || layout == Layout::block_interleaved;
+}
+
 // Sizes and leading dimensions of a variable batch, an entry per problem.
 struct VariableSizes {
   const std::int64_t* m = nullptr;

@@ -22,6 +22,9 @@ namespace tilewright {
 
 class GpuDriver;  // the functions of the driver; gpu_driver.hpp
 
+// The least that moves between device memory and the L2 cache.
+constexpr int gpu_sector_bytes = 32;
+
 // What a config may ask of the device.
 struct GpuLimits {
   std::string name;

@@ -8,9 +8,7 @@
 
 namespace tilewright {
 
-inline bool is_interleaved(const GemmProblem& problem) {
-  return problem.layout == Layout::interleaved || problem.layout == Layout::block_interleaved;
-}
+inline bool is_interleaved(const GemmProblem& problem) { return is_interleaved(problem.layout); }
 
 // Problems per step of the batch: a block of an interleaved batch, else one.
 inline std::int64_t problems_per_step(const GemmProblem& problem) {

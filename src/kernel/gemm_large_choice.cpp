@@ -46,9 +46,9 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
 }
 
 // Configs ordered by predicted cost, few of each kind before more of any.
-class Shortlist {
+class LargeShortlist {
  public:
-  Shortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
+  LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
       : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
 
   void consider(const C& c, double penalty) {
@@ -118,7 +118,8 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
 }
 
 // How k is shared where tiles alone do not fill the device.
-void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double penalty) {
+void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
+                        double penalty) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, penalty);
@@ -138,7 +139,7 @@ void consider_schedules(Shortlist& list, C c, const GemmProblem& p, const GpuLim
 
 // The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
 // the way through registers.
-void vary(Shortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
+void vary(LargeShortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
@@ -185,7 +186,7 @@ C legal_everywhere(DType dtype) {
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
                                                   const GpuLimits& limits, std::size_t count) {
   // First the tilings with one kind of ring each, then variations of the best of them.
-  Shortlist tiles(p, s, limits);
+  LargeShortlist tiles(p, s, limits);
   const std::vector<GemmLargeProduct> all = products(p, limits);
   const bool mma = all.front() != GemmLargeProduct::fma;
   for (C c : ways_in(p, s, limits, mma)) {
@@ -205,7 +206,7 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
   if (best.empty() || count == 1) return best;
-  Shortlist list(p, s, limits);
+  LargeShortlist list(p, s, limits);
   for (const C& base : best) vary(list, base, all);
   return list.best(count);
 }

@@ -118,9 +118,9 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
 }
 
 // Bytes per clock; of the first device this was tuned on, for the ratios among levels.
-constexpr double l2_rate = 24;        // per multiprocessor
-constexpr double memory_rate = 2400;  // of the device
-constexpr double latency = 1200;      // cycles from the first load of a block to its first product
+constexpr double l2_rate = 24;               // per multiprocessor
+constexpr double memory_rate = 2400;         // of the device
+constexpr double first_load_latency = 1200;  // cycles from the first load of a block to its first product
 
 // k of a tile as it is walked, whole tiles of k.
 double walked_k(const GemmProblem& p, const GemmLargeConfig& c) {
@@ -194,7 +194,8 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   const double shared_tiles = c.split_k > 1 ? c.split_k * tiles * 2 : c.stream_k > 0 ? 3 : 0;
   cost.fixed = (tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
-               (c.specialised || resident > 1 ? 0.5 : 1) * std::ceil(tiles / resident) * latency + latency;
+               (c.specialised || resident > 1 ? 0.5 : 1) * std::ceil(tiles / resident) * first_load_latency +
+               first_load_latency;
   return cost;
 }
 

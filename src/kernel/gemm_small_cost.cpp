@@ -12,8 +12,6 @@
 namespace tilewright {
 namespace {
 
-constexpr int sector_bytes = 32;
-
 // Wavefronts of one shared-memory instruction of a warp: different words of one bank follow one another,
 // equal words are read once.
 int wavefronts(const std::vector<int>& addresses, int bytes) {
@@ -272,7 +270,7 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
 // and 2 % where they split lines; tiles that share sectors lose 3 %.
 double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
   const bool alike = c.load != GemmSmallLoad::bulk || c.shift_bytes >= 128;
-  if (gemm_small_tiles_of(sector_bytes, s, c, element_bytes))
+  if (gemm_small_tiles_of(gpu_sector_bytes, s, c, element_bytes))
     return alike || gemm_small_tiles_of(128, s, c, element_bytes) ? 1 : 0.98;
   return alike ? 0.97 : 0.9;
 }

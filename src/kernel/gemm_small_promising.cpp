@@ -10,8 +10,6 @@
 namespace tilewright {
 namespace {
 
-constexpr int sector_bytes = 32;
-
 // Share of a block's threads that have work, over the rounds that a tile takes.
 double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
   if (s.sizes_vary) return 1;  // a warp for each problem, whatever its size
@@ -43,7 +41,7 @@ bool fill_block(GemmSmallConfig& c, const GemmSmallShape& s, int element_bytes, 
   for (const int count : gemm_small_tile_counts(s)) {
     GemmSmallConfig trial = c;
     trial.matrices_per_block = count;
-    if (whole_sectors && !gemm_small_tiles_of(sector_bytes, s, trial, element_bytes)) continue;
+    if (whole_sectors && !gemm_small_tiles_of(gpu_sector_bytes, s, trial, element_bytes)) continue;
     if (c.matrices_per_block != 0 && count * largest > filling.stage_bytes) break;
     c.matrices_per_block = count;
   }
@@ -93,10 +91,10 @@ int unrolled(int k, int multiply_adds) {
   return ceil_div(k, ceil_div(k, part));
 }
 
-class Shortlist {
+class SmallShortlist {
  public:
-  Shortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits, std::int64_t problem_count,
-            bool (*wanted)(GemmSmallLoad))
+  SmallShortlist(const GemmSmallShape& shape, DType dtype, const GpuLimits& limits,
+                 std::int64_t problem_count, bool (*wanted)(GemmSmallLoad))
       : s_(shape),
         dtype_(dtype),
         limits_(limits),
@@ -245,7 +243,7 @@ std::vector<GemmSmallConfig> codes_of(GemmSmallConfig c, const GemmSmallShape& s
 std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType dtype,
                                                   const GpuLimits& limits, std::size_t count,
                                                   std::int64_t problem_count, bool (*wanted)(GemmSmallLoad)) {
-  Shortlist list(s, dtype, limits, problem_count, wanted);
+  SmallShortlist list(s, dtype, limits, problem_count, wanted);
   const auto by_warp =
       limits.compute_capability >= 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
   for (const auto multiply : {GemmSmallMultiply::fma, by_warp})

@@ -8,9 +8,11 @@
 namespace tilewright {
 namespace {
 
-constexpr int sector_bytes = 32, piece_bytes = 16;
+constexpr int piece_bytes = 16;
 
-int pieces(int bytes) { return (bytes + sector_bytes - 1) / sector_bytes * (sector_bytes / piece_bytes); }
+int pieces(int bytes) {
+  return (bytes + gpu_sector_bytes - 1) / gpu_sector_bytes * (gpu_sector_bytes / piece_bytes);
+}
 
 JitBinary compiled(const StencilCompiler& compiler, const GpuGather::Sizes& s, int capability) {
   return compiler.compile({"kernel/gpu_gather.cuh",

@@ -10,20 +10,20 @@
 namespace tilewright {
 namespace {
 
-struct Way {
+struct StreamWay {
   int bytes, stages, threads;  // stages 0: plain accesses
 };
 // Rings that did best on the devices seen so far, and the plain loop.
-constexpr Way ways[] = {{16384, 0, 256}, {8192, 2, 128},  {8192, 3, 128}, {8192, 4, 128},
-                        {16384, 2, 256}, {16384, 3, 256}, {4096, 4, 64},  {4096, 6, 128}};
+constexpr StreamWay stream_ways[] = {{16384, 0, 256}, {8192, 2, 128},  {8192, 3, 128}, {8192, 4, 128},
+                                     {16384, 2, 256}, {16384, 3, 256}, {4096, 4, 64},  {4096, 6, 128}};
 
-std::string name_of(const Way& way) {
+std::string name_of(const StreamWay& way) {
   return way.stages == 0 ? "plain" : fmt::format("bulk {}x{}", way.bytes, way.stages);
 }
-unsigned shared_bytes(const Way& way) {
+unsigned shared_bytes(const StreamWay& way) {
   return way.stages == 0 ? 0 : static_cast<unsigned>((3 * way.bytes + 8) * way.stages);
 }
-StencilRequest request_of(const Way& way, bool reads_c, int capability) {
+StencilRequest request_of(const StreamWay& way, bool reads_c, int capability) {
   const std::string expression = way.stages == 0 ? fmt::format("tilewright::gpu_stream_plain<{}>", reads_c)
                                                  : fmt::format("tilewright::gpu_stream_bulk<{}, {}, {}, {}>",
                                                                reads_c, way.bytes, way.stages, way.threads);
@@ -35,19 +35,19 @@ StencilRequest request_of(const Way& way, bool reads_c, int capability) {
 GpuStreams::GpuStreams(const Gpu& gpu, const StencilCompiler& compiler) {
   const int capability = gpu.limits().compute_capability;
   constexpr int first_with_bulk_copies = 90;
-  const int count = capability >= first_with_bulk_copies ? int(std::size(ways)) : 1;
+  const int count = capability >= first_with_bulk_copies ? int(std::size(stream_ways)) : 1;
   std::vector<JitBinary> binaries(std::size_t(2 * count));
   std::exception_ptr failed;
 #pragma omp parallel for schedule(dynamic)
   for (int i = 0; i < 2 * count; ++i) try {
-      binaries[std::size_t(i)] = compiler.compile(request_of(ways[i / 2], i % 2 == 1, capability));
+      binaries[std::size_t(i)] = compiler.compile(request_of(stream_ways[i / 2], i % 2 == 1, capability));
     } catch (...) {
 #pragma omp critical
       failed = std::current_exception();
     }
   if (failed) std::rethrow_exception(failed);
   for (int i = 0; i < 2 * count; ++i) {
-    const Way& way = ways[i / 2];
+    const StreamWay& way = stream_ways[i / 2];
     GpuModule module(gpu, binaries[std::size_t(i)].code);
     const int shared = static_cast<int>(shared_bytes(way));
     GpuFunction function = module.function(binaries[std::size_t(i)].function, shared);

@@ -11,10 +11,6 @@ namespace {
 
 std::string nanoseconds(double seconds) { return fmt::format("{:.3g} ns", seconds * 1e9); }
 
-bool is_interleaved(Layout layout) {
-  return layout == Layout::interleaved || layout == Layout::block_interleaved;
-}
-
 // Sizes are near when their ratios are.
 double distance(const LayoutCosts& costs, const GemmProblem& problem) {
   const auto ratio = [](std::int64_t x, std::int64_t y) {

@@ -39,6 +39,8 @@ Estimate estimate(std::vector<double> samples) {
   return result;
 }
 
+double median(std::vector<double> values) { return values.empty() ? 0 : estimate(std::move(values)).centre; }
+
 double geometric_mean(const std::vector<double>& values) {
   if (values.empty()) return 0;
   double sum = 0;

@@ -18,6 +18,9 @@ struct Estimate {
 // Throws Error(invalid_argument) when `samples` is empty.
 Estimate estimate(std::vector<double> samples);
 
+// 0 for an empty list.
+double median(std::vector<double> values);
+
 // The 1-based rank r such that the r-th smallest and r-th largest of `count` samples enclose the median with
 // at least 95 % probability; 1 where no rank does.
 std::int64_t median_interval_rank(std::int64_t count);

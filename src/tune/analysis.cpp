@@ -11,8 +11,6 @@
 namespace tilewright {
 namespace {
 
-double median(std::vector<double> values) { return values.empty() ? 0 : estimate(std::move(values)).centre; }
-
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }

@@ -23,8 +23,6 @@ double flops_of_one(const std::string& problem) {
   return flops(one);
 }
 
-double median(std::vector<double> values) { return estimate(std::move(values)).centre; }
-
 // Rows of one problem, on their way to a case.
 class CaseMaker {
  public:

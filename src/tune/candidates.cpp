@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include "tune/search_loop.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -10,7 +12,6 @@ using Config = GemmSmallCpuConfig;
 
 // A whole space can hold millions: beyond this it is drawn from.
 constexpr std::size_t most_configs = 20000;
-constexpr std::size_t made_together = 64;
 
 // The part of the space to search, before choices and conditions.
 std::vector<Config> searched(const GemmProblem& problem, const CandidateRules& rules, const Config& base,

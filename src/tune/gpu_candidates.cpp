@@ -12,11 +12,6 @@
 #include "tune/kernel_call.hpp"
 
 namespace tilewright {
-namespace {
-
-constexpr std::size_t made_together = 64;
-
-}  // namespace
 
 // alpha and beta as values of the problem's type.
 struct GpuCandidates::Scalars {

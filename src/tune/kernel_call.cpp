@@ -8,15 +8,11 @@
 namespace tilewright {
 namespace {
 
-bool is_interleaved(const GemmProblem& problem) {
-  return problem.layout == Layout::interleaved || problem.layout == Layout::block_interleaved;
-}
-
 // From one problem to the next, or for interleaved layouts from one block to the next.
 std::int64_t stride_bytes(const GemmProblem& problem, std::int64_t stride, std::int64_t ld,
                           std::int64_t columns) {
   const std::int64_t size = size_bytes(problem.dtype);
-  return is_interleaved(problem) ? problem.block * ld * columns * size : stride * size;
+  return is_interleaved(problem.layout) ? problem.block * ld * columns * size : stride * size;
 }
 
 template <class T>

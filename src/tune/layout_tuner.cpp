@@ -20,10 +20,10 @@ namespace {
 
 constexpr double contest_share =
     0.6;  // of the budget; the rest measures the winner beside multiplying in place
-constexpr int wanted_rounds = 12, wanted_samples = 11;
+constexpr int contest_rounds = 12, wanted_samples = 11;
 constexpr double shortest_turn_s = 2e-4, longest_turn_s = 4e-3;
 
-struct Stopped {};
+struct StopAsked {};
 
 // The config that a call on this problem would be given.
 GemmSmallCpuConfig config_for(const GemmProblem& problem, const LayoutTuneOptions& options) {
@@ -135,7 +135,7 @@ class LayoutTuner {
     begin_s_ = begin_s;
     try {
       measure_costs(decide());
-    } catch (const Stopped&) {
+    } catch (const StopAsked&) {
       result_.complete = false;
     }
     result_.tuning_s = wall_seconds() - begin_s_;
@@ -174,7 +174,7 @@ class LayoutTuner {
   // From the log if an earlier run measured it, else from the machine and into the log.
   template <class Time>
   double turn(const std::string& stage, const nlohmann::json& config, Time&& time) {
-    if (options_.stop && options_.stop()) throw Stopped{};
+    if (options_.stop && options_.stop()) throw StopAsked{};
     if (options_.log != nullptr)
       if (const auto known = options_.log->take(name_, stage, config.dump())) return known->seconds;
     const double seconds = time();
@@ -191,7 +191,7 @@ class LayoutTuner {
   std::size_t decide() {
     const double left_s = options_.budget_s * (contest_share - spent());
     turn_s_ =
-        std::clamp(left_s / wanted_rounds / 3 / double(blocks_.size() + 1), shortest_turn_s, longest_turn_s);
+        std::clamp(left_s / contest_rounds / 3 / double(blocks_.size() + 1), shortest_turn_s, longest_turn_s);
     std::vector<std::vector<double>> seconds(blocks_.size());
     int rounds = 0;
     const Verdict verdict = hold_contest(

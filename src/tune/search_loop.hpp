@@ -45,6 +45,9 @@ struct SearchPace {
   double incumbent_tie;  // what a config must gain on one that was tuned before
 };
 
+// So many announced candidates are made at once, side by side.
+constexpr std::size_t made_together = 64;
+
 // The candidates of one problem; the first is the default.
 class CandidatePool {
  public:

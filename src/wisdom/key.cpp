@@ -25,10 +25,6 @@ static_assert(int(Scalar::zero) == 0 && int(Scalar::one) == 1 && int(Scalar::gen
 static_assert(int(Residency::automatic) == 0 && int(Residency::cold) == 1 && int(Residency::l2) == 2 &&
               int(Residency::l1) == 3);
 
-bool is_interleaved(Layout layout) {
-  return layout == Layout::interleaved || layout == Layout::block_interleaved;
-}
-
 double log_ratio(std::int64_t x, std::int64_t y) {
   if (x == y) return 0;
   if (x <= 0 || y <= 0) return std::numeric_limits<double>::infinity();
