@@ -15,10 +15,6 @@ constexpr double default_cold_batch_bytes = 32.0 * 1024 * 1024;
 constexpr std::int64_t b_skew = 1344;
 constexpr std::int64_t c_skew = 2752;
 
-bool is_interleaved(const GemmProblem& problem) {
-  return problem.layout == Layout::interleaved || problem.layout == Layout::block_interleaved;
-}
-
 std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 std::int64_t whole_pages(std::int64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -35,7 +31,7 @@ struct Extents {
     const std::int64_t count = problem.batch_count;
     std::int64_t elements = matrix * count;
     if (problem.layout == Layout::strided && count > 0) elements = stride * (count - 1) + matrix;
-    if (is_interleaved(problem) && problem.block > 0)
+    if (is_interleaved(problem.layout) && problem.block > 0)
       elements = (count + problem.block - 1) / problem.block * problem.block * matrix;
     return whole_lines(elements * size_bytes(problem.dtype));
   }
@@ -65,7 +61,7 @@ std::int64_t batches_for(const GemmProblem& problem, Residency residency, int th
 std::int64_t element_offset(const GemmProblem& problem, std::int64_t ld, std::int64_t columns, std::int64_t p,
                             std::int64_t i, std::int64_t j) {
   const std::int64_t size = size_bytes(problem.dtype);
-  if (!is_interleaved(problem)) return (j * ld + i) * size;
+  if (!is_interleaved(problem.layout)) return (j * ld + i) * size;
   const std::int64_t block = problem.block;
   return (p / block * block * ld * columns + (j * ld + i) * block + p % block) * size;
 }
