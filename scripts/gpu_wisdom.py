@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Makes records of wisdom from rows that bench_gemm_small and bench_gemm_large wrote: the best of ours for each problem,
 and what the vendor's library took, which plans weigh against it. Rows whose configs were wrong are never written, so
-every record has passed its check; rows without a source hash, or of another one than the newest, are left out.
+every record has passed its check; rows without a source hash, or of another one than the newest, are left out. What
+bench_same_code found to compile to the same machine code since (lines with `same_code`) counts as made with the newer
+sources.
 
     scripts/gpu_wisdom.py results/h200/*.jsonl > wisdom/h200.jsonl
 """
@@ -11,18 +13,25 @@ import sys
 LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_interleaved"}
 
 
-def rows(paths):
+def lines_of(paths):
     for path in paths:
         with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                # Of sizes that vary the batch of any m, n and k stands for all, not the one of squares.
-                special = row.get("layout") == "variable" and row.get("square")
-                # What spills is not shipped; where the fastest does, screening knows others.
-                whole = row.get("phase", "compare") in ("compare", "screen") and "seconds_low" in row
-                spills = (row.get("metrics") or {}).get("spill_bytes", 0) > 0
-                if whole and row.get("layout") in LAYOUTS and not special and not spills:
-                    yield row
+            yield from map(json.loads, lines)
+
+
+def code_of(record, source_hash):
+    return record["family"], record["problem"], json.dumps(record["config"], sort_keys=True), source_hash
+
+
+def rows(lines):
+    for row in lines:
+        # Of sizes that vary the batch of any m, n and k stands for all, not the one of squares.
+        special = row.get("layout") == "variable" and row.get("square")
+        # What spills is not shipped; where the fastest does, screening knows others.
+        whole = row.get("phase", "compare") in ("compare", "screen") and "seconds_low" in row
+        spills = (row.get("metrics") or {}).get("spill_bytes", 0) > 0
+        if whole and row.get("layout") in LAYOUTS and not special and not spills:
+            yield row
 
 
 def problem_of(row):
@@ -54,13 +63,17 @@ def record_of(row):
 
 def main(paths):
     known, newest = {}, {}
-    for row in rows(paths):
+    lines = list(lines_of(paths))
+    same = {code_of(line, line["old_hash"]): line["new_hash"] for line in lines if line.get("same_code")}
+    for row in rows(line for line in lines if "same_code" not in line):
         ours = row["impl"] == "tilewright"
         if ours and "source_hash" not in row:
             continue
         if not ours and not (row["impl"].startswith("cublas") and row["family"] == "gemm"):
             continue
         record = record_of(row)
+        while code_of(record, record["source_hash"]) in same:
+            record["source_hash"] = same[code_of(record, record["source_hash"])]
         if ours and record["time"] > newest.get(record["family"], ("", ""))[0]:
             newest[record["family"]] = (record["time"], record["source_hash"])
         key = (record["family"], record["problem"], record["device"], record["source_hash"])

@@ -218,6 +218,68 @@ TEST(GemmSmallPointerEmulation, VaryingSizes) {
   }
 }
 
+// Rings that hold two problems of the largest size or many small ones, with and without C; blocks of several
+// warps, some without work; more problems than a block takes at once.
+TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
+  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 13, 7);
+  one.smallest = 0;
+  one.faults = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  constexpr GemmSmallShape shape{.m = 9,
+                                 .n = 13,
+                                 .k = 7,
+                                 .step_a = Step::pointer,
+                                 .step_b = Step::pointer,
+                                 .step_c = Step::pointer,
+                                 .sizes_vary = true,
+                                 .align_bytes = 8};
+  constexpr GemmSmallShape transposed{.m = 9,
+                                      .n = 13,
+                                      .k = 7,
+                                      .trans_a = true,
+                                      .trans_b = true,
+                                      .step_a = Step::pointer,
+                                      .step_b = Step::pointer,
+                                      .step_c = Step::pointer,
+                                      .sizes_vary = true,
+                                      .align_bytes = 8};
+  constexpr GemmSmallConfig one_warp{.matrices_per_block = 16,
+                                     .threads = 32,
+                                     .thread_m = 2,
+                                     .thread_n = 4,
+                                     .k_unroll = 2,
+                                     .store = O::direct,
+                                     .stages = 1,
+                                     .persistent = false};
+  constexpr GemmSmallConfig two_warps{.matrices_per_block = 24,
+                                      .threads = 64,
+                                      .thread_m = 1,
+                                      .thread_n = 2,
+                                      .store = O::direct,
+                                      .stages = 2,
+                                      .persistent = false,
+                                      .c_direct = true};
+  constexpr GemmSmallConfig walking{.matrices_per_block = 5,
+                                    .threads = 96,
+                                    .thread_m = 2,
+                                    .thread_n = 4,
+                                    .store = O::direct,
+                                    .stages = 3,
+                                    .size_step = 16};
+  for (const bool any : {false, true})
+    for (const bool gaps : {false, true}) {
+      one.any_alignment = any;
+      one.gaps = gaps;
+      one.problem.op_a = one.problem.op_b = Op::none;
+      expect_right<double, shape, one_warp>(one);
+      expect_right<double, shape, two_warps>(one);
+      expect_right<double, shape, walking>(one);
+      one.problem.op_a = one.problem.op_b = Op::trans;
+      expect_right<double, transposed, one_warp>(one);
+      expect_right<double, transposed, walking>(one);
+    }
+}
+
 TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
   SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
   one.smallest = 0;

@@ -365,6 +365,13 @@ TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
     config.thread_n = 8;
     config.size_step = step;
     config.blocks_per_sm = 0;
+    config.load = GemmSmallLoad::async;
+    config.stages = 1;
+    config.matrices_per_block = 1;
+    expect_compiles(shape, config, p.dtype, 90);
+    config.load = GemmSmallLoad::bulk;
+    config.persistent = false;
+    config.matrices_per_block = 16;
     expect_compiles(shape, config, p.dtype, 90);
   }
 }

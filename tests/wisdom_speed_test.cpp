@@ -12,9 +12,9 @@ namespace {
 
 TEST(WisdomSpeed, OfALargeDatabase) {
   // Opening a Context takes less than 20 ms, the first lookup of a problem 50 us, whatever it finds, and a
-  // repeated one 200 ns, which `tilewright bench overhead` shows on a quiet machine. The very first lookup opens
-  // the database as well. Machines that run tests are slow and shared, and half as fast is no defect: twice as
-  // much is allowed, which still finds a search that reads more than its neighbourhood.
+  // repeated one 200 ns, which `tilewright bench overhead` shows on a quiet machine. The very first lookup
+  // opens the database as well. Machines that run tests are slow and shared, and half as fast is no defect:
+  // twice as much is allowed, which still finds a search that reads more than its neighbourhood.
   constexpr double allowance = 2;
   const std::map<std::string, double> limits = {{"context_open", 20e-3},       {"wisdom_open", 20e-3},
                                                 {"wisdom_exact", 50e-6},       {"wisdom_near_shape", 50e-6},

@@ -18,7 +18,7 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
   space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 1, 2, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
   space.require("a ring of stages needs a block that walks over tiles",
-                [](const C& c) { return c.persistent || c.stages == 1; });
+                [=](const C& c) { return c.persistent || c.stages == 1 || gemm_small_rings(s, c); });
   space.axis(&C::blocks_per_sm, {0, 1, 2, 3, 4, 6, 8, 12, 16, 20});
   space.require("the registers and threads of the blocks that are asked for exist", [=](const C& c) {
     return c.blocks_per_sm * c.threads <= limits.threads_per_multiprocessor &&
@@ -44,8 +44,9 @@ void add_load_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, cons
   space.require("asynchronous copies need compute capability 8.0", [=](const C& c) {
     return c.load != GemmSmallLoad::async || limits.compute_capability >= 80;
   });
-  space.require("bulk copies need contiguous matrices of sizes known at compile time",
-                [=](const C& c) { return c.load != GemmSmallLoad::bulk || contiguous; });
+  space.require(
+      "bulk copies need contiguous matrices, or rings for problems of their own sizes",
+      [=](const C& c) { return c.load != GemmSmallLoad::bulk || contiguous || gemm_small_rings(s, c); });
   space.axis(&C::c_direct, {false, true});
   space.require("C is read on its own only where it is read and A and B are staged",
                 [=](const C& c) { return !c.c_direct || (s.reads_c && c.load != GemmSmallLoad::direct); });
@@ -225,7 +226,8 @@ namespace {
 std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
                              bool only_staged) {
   const auto tile = [&](const GemmSmallOperand& o, bool counts) {
-    const std::int64_t matrices = o.step == GemmSmallStep::broadcast ? 1 : c.matrices_per_block;
+    const bool one = o.step == GemmSmallStep::broadcast || (only_staged && gemm_small_rings(s, c));
+    const std::int64_t matrices = one ? 1 : c.matrices_per_block;
     return counts ? matrices * o.elements * element_bytes : 0;
   };
   const bool loads = !only_staged || c.load != GemmSmallLoad::direct;

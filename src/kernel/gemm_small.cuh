@@ -5,16 +5,25 @@
 // matter.
 #pragma once
 
-#include "kernel/gemm_small_tile.cuh"
+#include "kernel/gemm_small_ring.cuh"
 
 namespace tilewright {
 
+// Problems of their own sizes: each warp works through its part of the block's tiles.
 template <class T, GemmSmallShape S, GemmSmallConfig C>
-__global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const GemmSmallArgs<T> args) {
-  extern __shared__ __align__(128) unsigned char shared[];
-  using Tile = GemmSmallTile<T, S, C>;
-  const Tile all{args, shared};
+__device__ __forceinline__ void gemm_small_by_rings(const GemmSmallTile<T, S, C>& all) {
+  GemmSmallRing<T, S, C> ring{all};
+  ring.prepare();
+  for (long long tile = blockIdx.x; all.first(tile) < all.args.count; tile += gridDim.x) {
+    all.read_entries(tile);
+    ring.run(tile);
+    __syncthreads();  // the entries have been read
+  }
+}
 
+template <class T, GemmSmallShape S, GemmSmallConfig C>
+__device__ __forceinline__ void gemm_small_by_stages(const GemmSmallTile<T, S, C>& all) {
+  using Tile = GemmSmallTile<T, S, C>;
   // Phase 1: barriers, broadcast operands, and the first tiles on their way.
   if constexpr (C.load == GemmSmallLoad::bulk) {
     if (threadIdx.x == 0) {
@@ -35,7 +44,7 @@ __global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const G
   GemmSmallPlace<S, C> place;
   unsigned parity = 0;
   bool may_refill = Tile::Place::refill_lag == 0;  // with a lag the first turn has no older stage to fill
-  for (long long tile = blockIdx.x; all.first(tile) < args.count; tile += step) {
+  for (long long tile = blockIdx.x; all.first(tile) < all.args.count; tile += step) {
     all.wait(place.stage, parity);
     if (may_refill) all.judge(tile + step * (C.stages - Tile::Place::refill_lag), place.refilled());
     all.multiply(tile, place);
@@ -49,6 +58,16 @@ __global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const G
   if constexpr (C.store == GemmSmallStore::bulk) {
     if (threadIdx.x < 32) bulk_store_wait_read<0>();
   }
+}
+
+template <class T, GemmSmallShape S, GemmSmallConfig C>
+__global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const GemmSmallArgs<T> args) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  const GemmSmallTile<T, S, C> all{args, shared};
+  if constexpr (gemm_small_rings(S, C))
+    gemm_small_by_rings(all);
+  else
+    gemm_small_by_stages(all);
 }
 
 }  // namespace tilewright

@@ -11,7 +11,7 @@ namespace tilewright {
 
 // How operands reach the multiplication. direct: each thread reads them from global memory (through the
 // read-only path, Masliah 2016); async: asynchronous copies into shared memory by all threads, any layout;
-// bulk: one bulk copy per operand and tile, or per matrix of a pointer batch.
+// bulk: one bulk copy per operand and tile, or per matrix of a pointer batch, where sizes vary into rings.
 enum class GemmSmallLoad : unsigned char { direct, async, bulk };
 // How C leaves. direct: from registers; shared: through shared memory, written by all threads in order; bulk:
 // through shared memory and bulk copies.
@@ -291,12 +291,36 @@ constexpr int gemm_small_entry_bytes(GemmSmallShape s, GemmSmallConfig c) {
   if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load == GemmSmallLoad::direct) return 0;
   return s.sizes_vary ? 72 : 24;
 }
-// Tiles of which entries are kept: those in the stages, and as many that will follow them.
-constexpr int gemm_small_entry_slots(GemmSmallConfig c) { return 2 * c.stages; }
+
+// Problems of their own sizes that come by bulk copies lie in rings, one for each warp, that hold as many as
+// fit: the bytes of `stages` problems of the largest size. A block is handed matrices_per_block problems,
+// which its warps share out; no warp waits for another.
+constexpr bool gemm_small_rings(GemmSmallShape s, GemmSmallConfig c) {
+  return s.sizes_vary && c.load == GemmSmallLoad::bulk;
+}
+constexpr int gemm_small_ring_slots = 8;  // problems in a ring at most
+// An operand in a ring. It begins at a sector, as matrices in device memory often do.
+constexpr int gemm_small_ring_part(int rows, int columns, int element_bytes) {
+  return gemm_small_rounded(rows * columns * element_bytes, 32);
+}
+// A problem in a ring, with what thread tiles that stick out of it read behind it.
+constexpr int gemm_small_ring_bytes(GemmSmallShape s, GemmSmallConfig c, int m, int n, int k,
+                                    int element_bytes) {
+  const int of_c = gemm_small_loads_c(s, c) ? gemm_small_ring_part(m, n, element_bytes) : 0;
+  return gemm_small_ring_part(m, k, element_bytes) + gemm_small_ring_part(k, n, element_bytes) + of_c +
+         gemm_small_rounded((c.size_step - 1) * element_bytes, 32);
+}
+
+// Tiles of which entries are kept: those in the stages, and as many that will follow them; of rings the one
+// that the block was handed.
+constexpr int gemm_small_entry_slots(GemmSmallShape s, GemmSmallConfig c) {
+  return gemm_small_rings(s, c) ? 1 : 2 * c.stages;
+}
 
 // Byte offsets in a block's shared memory: the ring of C tiles, the ring of A tiles, the ring of B tiles,
 // operands that are broadcast, barriers, entries. Thread tiles that stick out of a matrix read past it, hence
-// the slack before the barriers.
+// the slack before the barriers. Where sizes vary: rings of a_bytes for each warp, their barriers and where
+// the problems in them begin, entries.
 struct GemmSmallMemory {
   int c_bytes = 0;  // of one stage; 0 = this operand has no ring
   int a_bytes = 0;
@@ -316,7 +340,19 @@ constexpr int gemm_small_stage_bytes(GemmSmallShape s, GemmSmallConfig c, GemmSm
   return gemm_small_rounded(matrices * o.elements * element_bytes + shift, 128);
 }
 
+constexpr GemmSmallMemory gemm_small_ring_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
+  const int warps = c.threads / 32;
+  GemmSmallMemory memory;
+  memory.a_bytes =
+      gemm_small_rounded(c.stages * gemm_small_ring_bytes(s, c, s.m, s.n, s.k, element_bytes), 128);
+  memory.barrier_offset = memory.a_bytes * warps;
+  memory.entry_offset = memory.barrier_offset + warps * gemm_small_ring_slots * (8 + 4);
+  memory.total_bytes = memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block;
+  return memory;
+}
+
 constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
+  if (gemm_small_rings(s, c)) return gemm_small_ring_memory(s, c, element_bytes);
   GemmSmallMemory memory;
   const bool staged = c.load != GemmSmallLoad::direct;
   const GemmSmallOperand a = gemm_small_a(s, element_bytes), b = gemm_small_b(s, element_bytes);
@@ -339,8 +375,8 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   memory.barrier_offset =
       gemm_small_rounded(memory.b_offset + memory.b_bytes * b_count + (staged ? slack : 0), 128);
   memory.entry_offset = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
-  memory.total_bytes =
-      memory.entry_offset + gemm_small_entry_bytes(s, c) * c.matrices_per_block * gemm_small_entry_slots(c);
+  memory.total_bytes = memory.entry_offset +
+                       gemm_small_entry_bytes(s, c) * c.matrices_per_block * gemm_small_entry_slots(s, c);
   return memory;
 }
 

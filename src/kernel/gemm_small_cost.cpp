@@ -261,6 +261,14 @@ Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmS
   // A warp alone issues an instruction every few cycles.
   constexpr double cycles_per_instruction = 4;
   const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
+  if (gemm_small_rings(s, c)) {
+    // Entries, then the first problem; of every problem its copies are asked for and its barrier looked at.
+    constexpr double between_problems = 200;
+    const double problems = c.matrices_per_block / warps;
+    const double old_c = s.reads_c && c.c_direct ? std::max(0.0, latency / 2 - computing / problems) : 0;
+    return {c.matrices_per_block * cost.cycles(),
+            computing + problems * (between_problems + old_c) + 2 * latency};
+  }
   // The old C is on its way while the block multiplies.
   if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
   return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
@@ -311,7 +319,10 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
            (latency + one.alone + tiles * (memory + one.computing));
   }
   const double turn_cycles = std::max(one.computing, one.alone);
-  const double period = std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
+  // In a ring the next problems of the same tile come while one is multiplied.
+  const double period = gemm_small_rings(s, c)
+                            ? turn_cycles
+                            : std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
   // Fitted with few_warps_lose and cycles_per_instruction to results/h200/gemm_small-20261122-screen.jsonl:
   // of the configs tried for a case the one that the forecast puts first reaches 0.96 of the best in the
@@ -320,7 +331,8 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
                                   std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
                               1 / sharpness);
-  const double unsteady = tiles_ahead(c) == 0 ? 0.98 : 1;  // then only other blocks keep the memory busy
+  const bool steady = tiles_ahead(c) > 0 || gemm_small_rings(s, c);
+  const double unsteady = steady ? 1 : 0.98;  // then only other blocks keep the memory busy
   return memory / all * share_left_by_splits(s, c, bytes) * unsteady * share_of_warps(c, blocks);
 }
 

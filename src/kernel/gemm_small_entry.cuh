@@ -142,7 +142,7 @@ __device__ __forceinline__ GemmSmallEntry<T> gemm_small_judged(const GemmSmallAr
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 struct GemmSmallEntries {
   using Entry = GemmSmallEntry<T>;
-  static constexpr int slots = gemm_small_entry_slots(C);
+  static constexpr int slots = gemm_small_entry_slots(S, C);
 
   const GemmSmallArgs<T>& args;
   unsigned char* memory;

@@ -129,6 +129,8 @@ struct GemmSmallProduct {
   // known at run time only, forming each address anew would take as long as the multiplications. Neighbours
   // in memory share an address.
   static constexpr int addresses_a = S.trans_a ? C.thread_m : 1, addresses_b = S.trans_b ? 1 : C.thread_n;
+  // In a ring whole columns beyond the last would be those of a problem that may be on its way.
+  static constexpr bool stays_inside = gemm_small_rings(S, C);
   __device__ __forceinline__ void accumulate_along(const T* (&a_at)[addresses_a],
                                                    const T* (&b_at)[addresses_b], int step_a, int step_b) {
     T a_part[C.thread_m], b_part[C.thread_n];
@@ -154,9 +156,11 @@ struct GemmSmallProduct {
     const T* a_at[addresses_a];
     const T* b_at[addresses_b];
 #pragma unroll
-    for (int i = 0; i < addresses_a; ++i) a_at[i] = S.trans_a ? a.at(0, row(i)) : a.at(row(i), 0);
+    for (int i = 0; i < addresses_a; ++i)
+      a_at[i] = S.trans_a ? a.at(0, stays_inside && !has_row(i) ? 0 : row(i)) : a.at(row(i), 0);
 #pragma unroll
-    for (int j = 0; j < addresses_b; ++j) b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, column(j));
+    for (int j = 0; j < addresses_b; ++j)
+      b_at[j] = S.trans_b ? b.at(column(j), 0) : b.at(0, stays_inside && !has_column(j) ? 0 : column(j));
     const int step_a = S.trans_a ? 1 : a.ld, step_b = S.trans_b ? b.ld : 1;
     // Without questions between its steps the loads of one are on their way while another multiplies.
     int l = 0;

@@ -115,6 +115,10 @@ class SmallShortlist {
       const bool direct = c.load == GemmSmallLoad::direct;
       if (!allowed(c) || reads_too_often(c)) continue;
       const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
+      if (gemm_small_rings(s_, c)) {
+        consider_rings(c, cost, way.worth);
+        continue;
+      }
       for (const auto refill : {GemmSmallRefill::spare, GemmSmallRefill::late, GemmSmallRefill::at_once}) {
         if (c.store != GemmSmallStore::bulk && refill != GemmSmallRefill::late) continue;
         c.refill = refill;
@@ -129,8 +133,8 @@ class SmallShortlist {
     }
   }
 
-  // Few of each thread tile and of each ring, so that a short list still holds different ones; of pointer
-  // batches few of each way in and out instead.
+  // Few of each thread tile and of each number of stages, so that a short list still holds different ones; of
+  // pointer batches few of each way in and out instead.
   std::vector<GemmSmallConfig> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.forecast > y.forecast; });
@@ -148,7 +152,8 @@ class SmallShortlist {
     std::vector<GemmSmallConfig> configs;
     for (const auto& [forecast, config] : ranked_) {
       if (configs.size() == count) break;
-      const Group blocks{config.stages, config.c_direct, config.size_step, config.k_unroll};
+      const int ways_in = config.stages * 4 + int(config.load);
+      const Group blocks{ways_in, config.c_direct, config.size_step, config.k_unroll};
       const Group way{int(config.load), int(config.store), config.c_direct};
       const Group ring{config.stages, int(config.refill), int(config.multiply)};
       const Group group = s_.sizes_vary ? blocks : by_pointer ? way : ring;
@@ -185,6 +190,20 @@ class SmallShortlist {
     return space_.contains(c);
   }
 
+  // Warps of their own rings: problems for each of them so many that the entries, which a block waits for,
+  // cost little, and so few that the last blocks end together.
+  void consider_rings(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
+    c.refill = GemmSmallRefill::late;
+    c.persistent = false;
+    for (const int stages : {1, 2})
+      for (const int warps : {1, 2})
+        for (const int problems : {8, 16, 32}) {
+          c.stages = stages;
+          c.threads = 32 * warps;
+          c.matrices_per_block = problems * warps;
+          rank_all(c, cost, worth);
+        }
+  }
   // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
   // take unequal times, which blocks that are handed out as others end even out.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {
@@ -197,7 +216,7 @@ class SmallShortlist {
             asked * needed * c.threads <= limits_.registers_per_multiprocessor)
           c.blocks_per_sm = asked;
     rank(c, cost, worth);
-    if (!s_.sizes_vary || c.stages > 1) return;
+    if (!s_.sizes_vary || c.stages > 1 || gemm_small_rings(s_, c)) return;
     c.persistent = !c.persistent;
     rank(c, cost, worth);
   }
@@ -264,7 +283,10 @@ std::vector<GemmSmallConfig> gemm_small_promising(const GemmSmallShape& s, DType
 
 GemmSmallConfig gemm_small_default(const GemmSmallShape& s, DType dtype, const GpuLimits& limits,
                                    std::int64_t problem_count) {
-  const auto promising = gemm_small_promising(s, dtype, limits, 1, problem_count);
+  // Rings have not been timed on a device yet: only a search that times them may choose one.
+  const auto timed = [](GemmSmallLoad load) { return load != GemmSmallLoad::bulk; };
+  const auto promising =
+      gemm_small_promising(s, dtype, limits, 1, problem_count, s.sizes_vary ? +timed : nullptr);
   if (!promising.empty()) return promising.front();
   GemmSmallConfig c;  // legal everywhere: one matrix per block, read where it lies
   c.matrices_per_block = gemm_small_tile_counts(s).front();

@@ -25,7 +25,7 @@ struct GemmSmallPlace {
   __device__ __forceinline__ void next() {
     stage = stage + 1 == C.stages ? 0 : stage + 1;
     stage_c = stage_c + 1 == stages_c ? 0 : stage_c + 1;
-    entries = entries + 1 == gemm_small_entry_slots(C) ? 0 : entries + 1;
+    entries = entries + 1 == gemm_small_entry_slots(S, C) ? 0 : entries + 1;
   }
   // Where the tile is loaded that takes this one's turn: C.stages - refill_lag tiles later.
   __device__ __forceinline__ GemmSmallPlace refilled() const {
@@ -33,7 +33,7 @@ struct GemmSmallPlace {
     if (refill_lag == 1) place.stage = stage == 0 ? C.stages - 1 : stage - 1;
     // A ring of C that is shorter than C.stages + 1 is never loaded into.
     if (stores_pending == 1) place.stage_c = stage_c == 0 ? stages_c - 1 : stage_c - 1;
-    place.entries = (entries + C.stages - refill_lag) % gemm_small_entry_slots(C);
+    place.entries = (entries + C.stages - refill_lag) % gemm_small_entry_slots(S, C);
     return place;
   }
 };
@@ -63,6 +63,7 @@ struct GemmSmallTile {
   static constexpr bool has_entries = gemm_small_has(S, GemmSmallStep::pointer);
   static constexpr bool interleaved = gemm_small_has(S, GemmSmallStep::interleaved);
   static constexpr bool keeps_entries = has_entries && !direct;
+  static constexpr bool rings = gemm_small_rings(S, C);
   // Threads that ask for bulk copies: one, or a warp that has a matrix each. Of the latter each also arrives
   // when the small copies it asked for have come.
   static constexpr int issuers = has_entries ? 32 : 1;
@@ -159,6 +160,14 @@ struct GemmSmallTile {
       __syncthreads();
     }
   }
+  // Those of one tile, waited for.
+  __device__ __forceinline__ void read_entries(long long tile) const {
+    entries().ask(first(tile), problems(tile), 0, C.threads);
+    copy_async_commit();
+    copy_async_wait<0>();
+    entries().judge(first(tile), problems(tile), 0);
+    __syncthreads();
+  }
   // The thread that judges an entry is the one that asked for it, or has waited for the tile it came with.
   __device__ __forceinline__ void judge(long long tile, Place place) const {
     if constexpr (keeps_entries) entries().judge(first(tile), known_problems(tile), place.entries);
@@ -167,7 +176,7 @@ struct GemmSmallTile {
   __device__ __forceinline__ void ask_entries(long long tile, long long step, Place place,
                                               int threads) const {
     const long long later = tile + step * C.stages;
-    const int slot = (place.entries + C.stages) % gemm_small_entry_slots(C);
+    const int slot = (place.entries + C.stages) % gemm_small_entry_slots(S, C);
     if constexpr (keeps_entries) entries().ask(first(later), known_problems(later), slot, threads);
   }
 
@@ -238,15 +247,27 @@ struct GemmSmallTile {
                             C.threads);
     }
   }
+  // An operand of a size of its own, as stored.
+  template <Which X>
+  static __device__ __forceinline__ int own_rows(const GemmSmallSizes& s) {
+    return int(X == a ? (S.trans_a ? s.k : s.m) : X == b ? (S.trans_b ? s.n : s.k) : s.m);
+  }
+  template <Which X>
+  static __device__ __forceinline__ int own_columns(const GemmSmallSizes& s) {
+    return int(X == a ? (S.trans_a ? s.m : s.k) : X == b ? (S.trans_b ? s.k : s.n) : s.n);
+  }
+  template <Which X>
+  static __device__ __forceinline__ long long own_ld(const GemmSmallSizes& s) {
+    return X == a ? s.lda : X == b ? s.ldb : s.ldc;
+  }
   // A matrix of a size of its own, by one warp.
   template <Which X>
   __device__ __forceinline__ void own_size_in(T* to, Place place, int q) const {
     const T* from = matrix<X>(entry(place, q));
     if (from == nullptr) return;
     const GemmSmallSizes s = entries().own_sizes(place.entries, q);
-    const int rows = int(X == a ? (S.trans_a ? s.k : s.m) : X == b ? (S.trans_b ? s.n : s.k) : s.m);
-    const int columns = int(X == a ? (S.trans_a ? s.m : s.k) : X == b ? (S.trans_b ? s.k : s.n) : s.n);
-    const long long ld = X == a ? s.lda : X == b ? s.ldb : s.ldc;
+    const int rows = own_rows<X>(s), columns = own_columns<X>(s);
+    const long long ld = own_ld<X>(s);
     if (ld == rows)
       matrix_async(to, from, rows * columns, threadIdx.x % 32, 32);
     else
@@ -294,19 +315,30 @@ struct GemmSmallTile {
     else if constexpr (o.step == GemmSmallStep::strided)
       return View{base<X>() + problem * stride<X>(), run_time_ld<X>(), 1};
     else if constexpr (S.sizes_vary)
-      return View{matrix<X>(e), X == a ? own.lda : X == b ? own.ldb : own.ldc, 1};
+      return View{matrix<X>(e), own_ld<X>(own), 1};
     else
       return View{matrix<X>(e), o.contiguous ? o.rows : run_time_ld<X>(), 1};
+  }
+  // An operand of a problem that lies at byte `at` of shared memory: A, B and C follow one another.
+  template <Which X>
+  __device__ __forceinline__ T* in_ring(int at, const GemmSmallSizes& own) const {
+    const int m = int(own.m), n = int(own.n), k = int(own.k);
+    if constexpr (X != a) at += gemm_small_ring_part(m, k, sizeof(T));
+    if constexpr (X == c) at += gemm_small_ring_part(k, n, sizeof(T));
+    return reinterpret_cast<T*>(shared + at);
   }
   template <Which X>
   __device__ __forceinline__ auto in_shared(Place place, int shift_elements, int q,
                                             const GemmSmallSizes& own) const {
     constexpr GemmSmallOperand o = op<X>;
-    T* at = stage<X>(place) + shift_elements;
-    if constexpr (is_broadcast<X>) return GemmSmallView<T, int>{at, o.ld, 1};
-    const int rows = int(X == a ? (S.trans_a ? own.k : own.m) : X == b ? (S.trans_b ? own.n : own.k) : own.m);
-    return GemmSmallView<T, int>{at + gemm_small_position(q, 0, lanes, o.elements),
-                                 S.sizes_vary ? rows : o.ld, lanes};
+    if constexpr (rings) {
+      return GemmSmallView<T, int>{in_ring<X>(place.stage, own), own_rows<X>(own), 1};
+    } else {
+      T* at = stage<X>(place) + shift_elements;
+      if constexpr (is_broadcast<X>) return GemmSmallView<T, int>{at, o.ld, 1};
+      return GemmSmallView<T, int>{at + gemm_small_position(q, 0, lanes, o.elements),
+                                   S.sizes_vary ? own_rows<X>(own) : o.ld, lanes};
+    }
   }
 
   // One thread tile of problem q of a tile, of the height and width of P.

@@ -1,0 +1,101 @@
+// Which records of wisdom hold for changed kernel sources: those whose configs compile to the same machine
+// code from both. A change of the sources' hash alone would drop them all, though nothing that was measured
+// changed.
+//
+//     bench_same_code OLD NEW RECORDS > same.jsonl
+//
+// OLD and NEW hold kernel/*.cuh, NEW those of this build; RECORDS is a file of wisdom. scripts/gpu_wisdom.py
+// reads the result. No GPU is needed.
+#include <elf.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/build_info.hpp"
+#include "core/problem.hpp"
+#include "kernel/gemm_small.hpp"
+#include "kernel/gpu_gemm_small.hpp"
+#include "tilewright/types.hpp"
+#include "wisdom/record.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+constexpr int capability = 90;  // of the devices that wisdom is shipped for
+constexpr int align_bytes = 128;
+
+// The instructions of a cubin with what its sections say of registers; the rest differs from run to run.
+std::string instructions_of(const std::string& cubin) {
+  const auto at = [&]<class T>(std::size_t offset, T) {
+    T value;
+    if (offset + sizeof value > cubin.size())
+      throw Error(ErrorCode::internal, "cubin", "cubin: it ends before its sections do");
+    std::memcpy(&value, cubin.data() + offset, sizeof value);
+    return value;
+  };
+  const auto header = at(0, Elf64_Ehdr{});
+  const auto section = [&](std::size_t i) {
+    return at(header.e_shoff + i * header.e_shentsize, Elf64_Shdr{});
+  };
+  const auto names = section(header.e_shstrndx);
+  std::string code;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    const auto s = section(i);
+    const std::string name = cubin.c_str() + names.sh_offset + s.sh_name;
+    if (name.starts_with(".text."))
+      code += fmt::format("{} {}\n", name, s.sh_info >> 24) + cubin.substr(s.sh_offset, s.sh_size);
+  }
+  if (code.empty()) throw Error(ErrorCode::internal, "cubin", "cubin: it holds no instructions");
+  return code;
+}
+
+nlohmann::json compare(const WisdomRecord& record, const StencilCompiler& from, const StencilCompiler& to) {
+  const GemmProblem problem = parse_problem(record.problem);
+  const auto shape = gemm_small_shape(problem, align_bytes);
+  const auto config = from_json<GemmSmallConfig>(record.config);
+  nlohmann::json line = {
+      {"family", record.family},        {"problem", record.problem},          {"config", record.config},
+      {"old_hash", record.source_hash}, {"new_hash", gpu_kernel_source_hash}, {"same_code", false}};
+  try {
+    const auto code = [&](const StencilCompiler& compiler) {
+      return instructions_of(compile_gemm_small(compiler, shape, config, problem.dtype, capability).code);
+    };
+    line["same_code"] = code(from) == code(to);
+  } catch (const Error& error) {
+    line["reason"] = error.what();
+  }
+  return line;
+}
+
+int run(const std::string& old_sources, const std::string& new_sources, const std::string& path) {
+  std::vector<WisdomRecord> records;
+  std::ifstream file(path);
+  for (std::string text; std::getline(file, text);)
+    if (auto record = parse_record(text); record && record->family == "gemm_small")
+      records.push_back(std::move(*record));
+  const StencilCompiler from(old_sources, ""), to(new_sources, "");
+  std::vector<std::string> lines(records.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < records.size(); ++i) lines[i] = compare(records[i], from, to).dump();
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::bench
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: bench_same_code OLD NEW RECORDS\n");
+    return 2;
+  }
+  try {
+    return tilewright::bench::run(argv[1], argv[2], argv[3]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_same_code: %s\n", error.what());
+    return 1;
+  }
+}
