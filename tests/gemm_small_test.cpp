@@ -368,6 +368,7 @@ TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
     config.load = GemmSmallLoad::async;
     config.stages = 1;
     config.matrices_per_block = 1;
+    config.threads = 32;
     expect_compiles(shape, config, p.dtype, 90);
     config.load = GemmSmallLoad::bulk;
     config.persistent = false;
