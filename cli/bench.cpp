@@ -169,7 +169,7 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--memory", flags.memory,
                   "pageable; of transfer --location device also pinned (default: there both)");
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
-  verb.add_option("--data", flags.data, "uniform, graded, pow2")->capture_default_str();
+  verb.add_option("--data", flags.data, "uniform, graded, ill_scaled, pow2")->capture_default_str();
 }
 
 void add_run_flags(CLI::App& verb, BenchFlags& flags) {

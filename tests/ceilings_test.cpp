@@ -130,6 +130,15 @@ TEST(Buffers, DataAreWhatTheirNameSays) {
   }
   fill(values, 1000, DType::f64, Data::graded, 3);
   EXPECT_LT(std::abs(values[31]), 1e-9);
+  fill(values, 1000, DType::f64, Data::ill_scaled, 3);
+  int large = 0, small = 0;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_LE(std::abs(values[i]), 0x1p20);
+    large += std::abs(values[i]) > 0x1p10;
+    small += std::abs(values[i]) < 0x1p-10;
+  }
+  EXPECT_GT(large, 100);
+  EXPECT_GT(small, 100);
 }
 
 }  // namespace

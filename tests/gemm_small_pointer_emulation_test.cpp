@@ -280,6 +280,64 @@ TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
     }
 }
 
+// Forty problems for a warp, which use each place of the ring several times; steps of 32; one operand
+// transposed; scalars of their own.
+TEST(GemmSmallPointerEmulation, LongRunsThroughRings) {
+  constexpr GemmSmallConfig many{.matrices_per_block = 40,
+                                 .threads = 32,
+                                 .thread_m = 4,
+                                 .thread_n = 8,
+                                 .k_unroll = 4,
+                                 .store = O::direct,
+                                 .stages = 1,
+                                 .persistent = false,
+                                 .size_step = 32};
+  constexpr GemmSmallConfig shared_out{.matrices_per_block = 80,
+                                       .threads = 64,
+                                       .thread_m = 1,
+                                       .thread_n = 4,
+                                       .store = O::direct,
+                                       .stages = 2,
+                                       .persistent = false,
+                                       .c_direct = true};
+  SmallCase one = problem_of(DType::f32, Layout::variable, 26, 30, 9);
+  one.smallest = 1;
+  one.faults = true;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  one.problem.op_a = Op::trans;
+  constexpr GemmSmallShape tn{.m = 26,
+                              .n = 30,
+                              .k = 9,
+                              .trans_a = true,
+                              .step_a = Step::pointer,
+                              .step_b = Step::pointer,
+                              .step_c = Step::pointer,
+                              .sizes_vary = true,
+                              .align_bytes = 4};
+  constexpr GemmSmallShape nt{.m = 30,
+                              .n = 26,
+                              .k = 5,
+                              .trans_b = true,
+                              .step_a = Step::pointer,
+                              .step_b = Step::pointer,
+                              .step_c = Step::pointer,
+                              .scalars_vary = true,
+                              .sizes_vary = true,
+                              .align_bytes = 8};
+  for (const bool any : {false, true}) {
+    one.any_alignment = any;
+    expect_right<float, tn, many>(one);
+    expect_right<float, tn, shared_out>(one);
+  }
+  SmallCase other = problem_of(DType::f64, Layout::variable, 30, 26, 5);
+  other.smallest = 0;
+  other.faults = other.scalars_vary = other.gaps = true;
+  other.problem.lda = other.problem.ldb = other.problem.ldc = 0;
+  other.problem.op_b = Op::trans;
+  expect_right<double, nt, many>(other);
+  expect_right<double, nt, shared_out>(other);
+}
+
 TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
   SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
   one.smallest = 0;

@@ -72,9 +72,11 @@ void SmallKernels::add(const GemmProblem& problem, const GpuMachine& machine, co
     GemmSmallShape shape = launch.shape;
     shape.reads_c = false;
     // The config may not be legal where C is not read, though it seldom is not.
-    const bool legal = gemm_small_space(shape, problem.dtype, limits).contains(config);
+    GemmSmallConfig same = config;
+    same.c_direct = false;
+    const bool legal = gemm_small_space(shape, problem.dtype, limits).contains(same);
     launch.beta_zero = machine.gemm_small(
-        shape, legal ? config : gemm_small_default(shape, problem.dtype, limits, problem.batch_count),
+        shape, legal ? same : gemm_small_default(shape, problem.dtype, limits, problem.batch_count),
         problem.dtype, may_compile);
     launch.beta_zero_geometry = launch.beta_zero->geometry(problem.batch_count);
   }

@@ -283,6 +283,10 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
     const int warps = s.sizes_vary ? c.matrices_per_block : ceil_div(gemm_small_units(s, c), 32);
     return c.threads <= 32 * std::max(1, warps);
   });
+  space.require("no warp's ring is without problems", [=](const C& c) {
+    const int ring_warps = c.threads / 32, share = ceil_div(c.matrices_per_block, ring_warps);
+    return !gemm_small_rings(s, c) || (ring_warps - 1) * share < c.matrices_per_block;
+  });
   space.require("the registers of a block exist on the device", [=](const C& c) {
     return gemm_small_registers(c, dtype) * c.threads <= limits.registers_per_multiprocessor;
   });

@@ -197,7 +197,8 @@ class SmallShortlist {
     c.persistent = false;
     for (const int stages : {1, 2})
       for (const int warps : {1, 2})
-        for (const int problems : {8, 16, 32}) {
+        for (const int problems : {1, 2, 4, 8, 16, 32}) {
+          if (problems < 8 && problem_count_ == 0) continue;
           c.stages = stages;
           c.threads = 32 * warps;
           c.matrices_per_block = problems * warps;

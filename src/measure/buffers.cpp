@@ -43,6 +43,8 @@ Real value(Data kind, std::uint64_t bits, std::int64_t index) {
       return uniform_value<Real>(bits);
     case Data::graded:
       return std::ldexp(2 * uniform_value<Real>(bits), -static_cast<int>(index % 32));
+    case Data::ill_scaled:  // by bits that the value has no room for
+      return std::ldexp(2 * uniform_value<Real>(bits), static_cast<int>((bits & 0x7ff) % 41) - 20);
     case Data::pow2:
       return std::ldexp(bits & 1 ? Real(1) : Real(-1), static_cast<int>((bits >> 1) % 7) - 3);
   }

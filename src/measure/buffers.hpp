@@ -12,12 +12,13 @@
 namespace tilewright {
 
 // uniform: [-0.5, 0.5); graded: magnitudes from 1 down to 2^-31, so that errors relative to the largest entry
-// show; pow2: signed powers of two in [1/8, 8], whose short sums of products are exact.
-enum class Data : std::uint8_t { uniform, graded, pow2 };
+// show; ill_scaled: magnitudes between 2^-20 and 2^20 without order; pow2: signed powers of two in [1/8, 8],
+// whose short sums of products are exact.
+enum class Data : std::uint8_t { uniform, graded, ill_scaled, pow2 };
 template <>
 struct EnumNames<Data> {
   static constexpr std::array value{std::pair{Data::uniform, "uniform"}, std::pair{Data::graded, "graded"},
-                                    std::pair{Data::pow2, "pow2"}};
+                                    std::pair{Data::ill_scaled, "ill_scaled"}, std::pair{Data::pow2, "pow2"}};
 };
 
 class AlignedBuffer {
