@@ -11,6 +11,17 @@ using R = GemmSmallRefill;
 using Step = GemmSmallStep;
 using bench::SmallCase;
 
+constexpr GemmSmallShape varying(int m, int n, int k, int align_bytes) {
+  GemmSmallShape s{.m = m, .n = n, .k = k, .sizes_vary = true, .align_bytes = align_bytes};
+  s.step_a = s.step_b = s.step_c = Step::pointer;
+  return s;
+}
+constexpr GemmSmallShape transposed_shape(GemmSmallShape s, bool a, bool b) {
+  s.trans_a = a;
+  s.trans_b = b;
+  return s;
+}
+
 TEST(GemmSmallPointerEmulation, PointersToContiguousMatrices) {
   SmallCase one = problem_of(DType::f32, Layout::pointer, 5, 4, 6);
   one.faults = true;
@@ -134,14 +145,7 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
   SmallCase one = problem_of(DType::f32, Layout::variable, 20, 23, 5);
   one.smallest = 1;
   one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
-  constexpr GemmSmallShape shape{.m = 20,
-                                 .n = 23,
-                                 .k = 5,
-                                 .step_a = Step::pointer,
-                                 .step_b = Step::pointer,
-                                 .step_c = Step::pointer,
-                                 .sizes_vary = true,
-                                 .align_bytes = 4};
+  constexpr GemmSmallShape shape = varying(20, 23, 5, 4);
   expect_right<float, shape,
                GemmSmallConfig{.matrices_per_block = 2,
                                .threads = 64,
@@ -178,14 +182,7 @@ TEST(GemmSmallPointerEmulation, VaryingSizes) {
   one.smallest = 0;
   one.faults = one.gaps = true;
   one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
-  constexpr GemmSmallShape shape{.m = 9,
-                                 .n = 8,
-                                 .k = 7,
-                                 .step_a = Step::pointer,
-                                 .step_b = Step::pointer,
-                                 .step_c = Step::pointer,
-                                 .sizes_vary = true,
-                                 .align_bytes = 8};
+  constexpr GemmSmallShape shape = varying(9, 8, 7, 8);
   for (const bool any : {false, true}) {
     one.any_alignment = any;
     expect_right<double, shape,
@@ -225,24 +222,8 @@ TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
   one.smallest = 0;
   one.faults = true;
   one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
-  constexpr GemmSmallShape shape{.m = 9,
-                                 .n = 13,
-                                 .k = 7,
-                                 .step_a = Step::pointer,
-                                 .step_b = Step::pointer,
-                                 .step_c = Step::pointer,
-                                 .sizes_vary = true,
-                                 .align_bytes = 8};
-  constexpr GemmSmallShape transposed{.m = 9,
-                                      .n = 13,
-                                      .k = 7,
-                                      .trans_a = true,
-                                      .trans_b = true,
-                                      .step_a = Step::pointer,
-                                      .step_b = Step::pointer,
-                                      .step_c = Step::pointer,
-                                      .sizes_vary = true,
-                                      .align_bytes = 8};
+  constexpr GemmSmallShape shape = varying(9, 13, 7, 8);
+  constexpr GemmSmallShape transposed = transposed_shape(varying(9, 13, 7, 8), true, true);
   constexpr GemmSmallConfig one_warp{.matrices_per_block = 16,
                                      .threads = 32,
                                      .thread_m = 2,
@@ -305,15 +286,7 @@ TEST(GemmSmallPointerEmulation, LongRunsThroughRings) {
   one.faults = true;
   one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   one.problem.op_a = Op::trans;
-  constexpr GemmSmallShape tn{.m = 26,
-                              .n = 30,
-                              .k = 9,
-                              .trans_a = true,
-                              .step_a = Step::pointer,
-                              .step_b = Step::pointer,
-                              .step_c = Step::pointer,
-                              .sizes_vary = true,
-                              .align_bytes = 4};
+  constexpr GemmSmallShape tn = transposed_shape(varying(26, 30, 9, 4), true, false);
   constexpr GemmSmallShape nt{.m = 30,
                               .n = 26,
                               .k = 5,
@@ -343,16 +316,7 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
   one.smallest = 0;
   one.faults = true;
   one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
-  constexpr GemmSmallShape transposed{.m = 9,
-                                      .n = 8,
-                                      .k = 7,
-                                      .trans_a = true,
-                                      .trans_b = true,
-                                      .step_a = Step::pointer,
-                                      .step_b = Step::pointer,
-                                      .step_c = Step::pointer,
-                                      .sizes_vary = true,
-                                      .align_bytes = 8};
+  constexpr GemmSmallShape transposed = transposed_shape(varying(9, 8, 7, 8), true, true);
   one.problem.op_a = one.problem.op_b = Op::trans;
   expect_right<double, transposed,
                GemmSmallConfig{.matrices_per_block = 1,
