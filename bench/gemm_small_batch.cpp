@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/gpu.hpp"
+
 namespace tilewright::bench {
 namespace {
-
-constexpr std::int64_t sector_bytes = 32;
 
 std::int64_t rounded(std::int64_t value, std::int64_t piece) { return (value + piece - 1) / piece * piece; }
 
@@ -73,7 +73,7 @@ void SmallBatch::draw_sizes(std::mt19937& random) {
 // Matrices of a pointer batch lie in an order that has nothing to do with their numbers.
 void SmallBatch::scatter() {
   const auto element = static_cast<std::int64_t>(size_bytes(case_.problem.dtype));
-  const std::int64_t piece = case_.any_alignment ? 1 : std::max<std::int64_t>(1, sector_bytes / element);
+  const std::int64_t piece = case_.any_alignment ? 1 : std::max<std::int64_t>(1, gpu_sector_bytes / element);
   // A step that shares no factor with the count visits every number once.
   std::int64_t step = count_ * 5 / 8 + 1;
   while (std::gcd(step, count_) != 1) ++step;
@@ -145,7 +145,7 @@ double SmallBatch::bound_bytes() const {
   for (std::int64_t q = 0; q < (sizes_vary() ? count_ : 1); ++q)
     for (int operand = 0; operand < 3; ++operand) {
       const Stored s = stored_operand(problem(q), operand);
-      const double once = double(rounded(s.ld * s.columns * element, sector_bytes));
+      const double once = double(rounded(s.ld * s.columns * element, gpu_sector_bytes));
       const double times = operand == 2 && p.beta != Scalar::zero ? 2 : 1;
       sum += once * times * (sizes_vary() ? 1 : double(count_));
     }

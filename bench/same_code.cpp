@@ -2,10 +2,10 @@
 // code from both. A change of the sources' hash alone would drop them all, though nothing that was measured
 // changed.
 //
-//     bench_same_code OLD NEW RECORDS > same.jsonl
+//     bench_same_code OLD RECORDS > same.jsonl
 //
-// OLD and NEW hold kernel/*.cuh, NEW those of this build; RECORDS is a file of wisdom. scripts/gpu_wisdom.py
-// reads the result. No GPU is needed.
+// OLD holds kernel/*.cuh of then, to be compared with those of this build; RECORDS is a file of wisdom.
+// scripts/gpu_wisdom.py reads the result. No GPU is needed.
 #include <elf.h>
 
 #include <cstdio>
@@ -16,6 +16,7 @@
 
 #include "core/build_info.hpp"
 #include "core/problem.hpp"
+#include "core/share.hpp"
 #include "kernel/gemm_small.hpp"
 #include "kernel/gpu_gemm_small.hpp"
 #include "tilewright/types.hpp"
@@ -70,13 +71,13 @@ nlohmann::json compare(const WisdomRecord& record, const StencilCompiler& from, 
   return line;
 }
 
-int run(const std::string& old_sources, const std::string& new_sources, const std::string& path) {
+int run(const std::string& old_sources, const std::string& path) {
   std::vector<WisdomRecord> records;
   std::ifstream file(path);
   for (std::string text; std::getline(file, text);)
     if (auto record = parse_record(text); record && record->family == "gemm_small")
       records.push_back(std::move(*record));
-  const StencilCompiler from(old_sources, ""), to(new_sources, "");
+  const StencilCompiler from(old_sources, ""), to(share_folder(Environment::read(), "kernel"), "");
   std::vector<std::string> lines(records.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < records.size(); ++i) lines[i] = compare(records[i], from, to).dump();
@@ -88,12 +89,12 @@ int run(const std::string& old_sources, const std::string& new_sources, const st
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: bench_same_code OLD NEW RECORDS\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: bench_same_code OLD RECORDS\n");
     return 2;
   }
   try {
-    return tilewright::bench::run(argv[1], argv[2], argv[3]);
+    return tilewright::bench::run(argv[1], argv[2]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_same_code: %s\n", error.what());
     return 1;

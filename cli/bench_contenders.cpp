@@ -65,7 +65,7 @@ Contenders::Contenders(BenchMachine& machine, const BenchPlan& plan, const Bench
     if (wanted(peer->name())) add_peer(*peer);
   check_all();
   if (!case_.hot()) add_memory_loops();
-  if (case_.problem.residency == Residency::l2 && peers::is_interleaved(case_.problem)) add_l2_loops();
+  if (case_.problem.residency == Residency::l2 && is_interleaved(case_.problem.layout)) add_l2_loops();
   add_compute_loop();
 }
 
@@ -153,7 +153,7 @@ void Contenders::add_peer(const peers::Peer& peer) {
     absences_.push_back({peer.name(), offer.declined});
     return;
   }
-  const bool strided = peers::is_interleaved(case_.problem) && !peers::is_interleaved(request.problem);
+  const bool strided = is_interleaved(case_.problem.layout) && !is_interleaved(request.problem.layout);
   const std::shared_ptr<Stored> operands = stored(request.problem);
   for (peers::PeerVariant& variant : offer.variants) {
     Entry entry;

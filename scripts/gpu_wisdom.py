@@ -3,7 +3,7 @@
 and what the vendor's library took, which plans weigh against it. Rows whose configs were wrong are never written, so
 every record has passed its check; rows without a source hash, or of another one than the newest, are left out. What
 bench_same_code found to compile to the same machine code since (lines with `same_code`) counts as made with the newer
-sources.
+sources; the last of these files decides which those are.
 
     scripts/gpu_wisdom.py results/h200/*.jsonl > wisdom/h200.jsonl
 """
@@ -21,6 +21,14 @@ def lines_of(paths):
 
 def code_of(record, source_hash):
     return record["family"], record["problem"], json.dumps(record["config"], sort_keys=True), source_hash
+
+
+def held_for(record, same):
+    """The hashes of sources from which the record's config has the same machine code, one after the other."""
+    hashes = [record["source_hash"]]
+    while (following := same.get(code_of(record, hashes[-1]))) not in (None, *hashes):
+        hashes.append(following)
+    return hashes
 
 
 def rows(lines):
@@ -64,7 +72,9 @@ def record_of(row):
 def main(paths):
     known, newest = {}, {}
     lines = list(lines_of(paths))
-    same = {code_of(line, line["old_hash"]): line["new_hash"] for line in lines if line.get("same_code")}
+    proofs = [line for line in lines if line.get("same_code")]
+    same = {code_of(line, line["old_hash"]): line["new_hash"] for line in proofs}
+    target = proofs[-1]["new_hash"] if proofs else None
     for row in rows(line for line in lines if "same_code" not in line):
         ours = row["impl"] == "tilewright"
         if ours and "source_hash" not in row:
@@ -72,8 +82,8 @@ def main(paths):
         if not ours and not (row["impl"].startswith("cublas") and row["family"] == "gemm"):
             continue
         record = record_of(row)
-        while code_of(record, record["source_hash"]) in same:
-            record["source_hash"] = same[code_of(record, record["source_hash"])]
+        if target in held_for(record, same):
+            record["source_hash"] = target
         if ours and record["time"] > newest.get(record["family"], ("", ""))[0]:
             newest[record["family"]] = (record["time"], record["source_hash"])
         key = (record["family"], record["problem"], record["device"], record["source_hash"])

@@ -16,6 +16,12 @@ constexpr GemmSmallShape varying(int m, int n, int k, int align_bytes) {
   s.step_a = s.step_b = s.step_c = Step::pointer;
   return s;
 }
+SmallCase varying_case(DType dtype, int m, int n, int k, int smallest) {
+  SmallCase one = problem_of(dtype, Layout::variable, m, n, k);
+  one.smallest = smallest;
+  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  return one;
+}
 constexpr GemmSmallShape transposed_shape(GemmSmallShape s, bool a, bool b) {
   s.trans_a = a;
   s.trans_b = b;
@@ -142,9 +148,7 @@ TEST(GemmSmallPointerEmulation, PointersToMatricesWithGaps) {
 // Thread tiles of every height and width that problems of up to 3 x 3 steps take, and several rounds of small
 // ones.
 TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
-  SmallCase one = problem_of(DType::f32, Layout::variable, 20, 23, 5);
-  one.smallest = 1;
-  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
+  SmallCase one = varying_case(DType::f32, 20, 23, 5, 1);
   constexpr GemmSmallShape shape = varying(20, 23, 5, 4);
   expect_right<float, shape,
                GemmSmallConfig{.matrices_per_block = 2,
@@ -178,10 +182,8 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfSeveralSteps) {
 }
 
 TEST(GemmSmallPointerEmulation, VaryingSizes) {
-  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
-  one.smallest = 0;
+  SmallCase one = varying_case(DType::f64, 9, 8, 7, 0);
   one.faults = one.gaps = true;
-  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   constexpr GemmSmallShape shape = varying(9, 8, 7, 8);
   for (const bool any : {false, true}) {
     one.any_alignment = any;
@@ -218,10 +220,8 @@ TEST(GemmSmallPointerEmulation, VaryingSizes) {
 // Rings that hold two problems of the largest size or many small ones, with and without C; blocks of several
 // warps, some without work; more problems than a block takes at once.
 TEST(GemmSmallPointerEmulation, VaryingSizesThroughRings) {
-  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 13, 7);
-  one.smallest = 0;
+  SmallCase one = varying_case(DType::f64, 9, 13, 7, 0);
   one.faults = true;
-  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   constexpr GemmSmallShape shape = varying(9, 13, 7, 8);
   constexpr GemmSmallShape transposed = transposed_shape(varying(9, 13, 7, 8), true, true);
   constexpr GemmSmallConfig one_warp{.matrices_per_block = 16,
@@ -281,41 +281,30 @@ TEST(GemmSmallPointerEmulation, LongRunsThroughRings) {
                                        .stages = 2,
                                        .persistent = false,
                                        .c_direct = true};
-  SmallCase one = problem_of(DType::f32, Layout::variable, 26, 30, 9);
-  one.smallest = 1;
+  SmallCase one = varying_case(DType::f32, 26, 30, 9, 1);
   one.faults = true;
-  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   one.problem.op_a = Op::trans;
   constexpr GemmSmallShape tn = transposed_shape(varying(26, 30, 9, 4), true, false);
-  constexpr GemmSmallShape nt{.m = 30,
-                              .n = 26,
-                              .k = 5,
-                              .trans_b = true,
-                              .step_a = Step::pointer,
-                              .step_b = Step::pointer,
-                              .step_c = Step::pointer,
-                              .scalars_vary = true,
-                              .sizes_vary = true,
-                              .align_bytes = 8};
+  constexpr GemmSmallShape nt = [] {
+    GemmSmallShape s = transposed_shape(varying(30, 26, 5, 8), false, true);
+    s.scalars_vary = true;
+    return s;
+  }();
   for (const bool any : {false, true}) {
     one.any_alignment = any;
     expect_right<float, tn, many>(one);
     expect_right<float, tn, shared_out>(one);
   }
-  SmallCase other = problem_of(DType::f64, Layout::variable, 30, 26, 5);
-  other.smallest = 0;
+  SmallCase other = varying_case(DType::f64, 30, 26, 5, 0);
   other.faults = other.scalars_vary = other.gaps = true;
-  other.problem.lda = other.problem.ldb = other.problem.ldc = 0;
   other.problem.op_b = Op::trans;
   expect_right<double, nt, many>(other);
   expect_right<double, nt, shared_out>(other);
 }
 
 TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
-  SmallCase one = problem_of(DType::f64, Layout::variable, 9, 8, 7);
-  one.smallest = 0;
+  SmallCase one = varying_case(DType::f64, 9, 8, 7, 0);
   one.faults = true;
-  one.problem.lda = one.problem.ldb = one.problem.ldc = 0;
   constexpr GemmSmallShape transposed = transposed_shape(varying(9, 8, 7, 8), true, true);
   one.problem.op_a = one.problem.op_b = Op::trans;
   expect_right<double, transposed,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "core/problem.hpp"
 #include "kernel/gemm_small_cpu_portable.hpp"
 // After the portable header, which says which targets exist.
 #include "hwy/highway.h"
@@ -66,10 +67,6 @@ T number(std::mt19937_64& random, int limit = 4) {
   }
 }
 
-bool is_interleaved(const GemmProblem& q) {
-  return q.layout == Layout::interleaved || q.layout == Layout::block_interleaved;
-}
-
 // A batch of one operand in an arena; elements no problem owns are NaN.
 template <class T>
 struct Batch {
@@ -79,7 +76,7 @@ struct Batch {
   std::int64_t count = 0;
 
   std::int64_t at(std::int64_t p, std::int64_t i, std::int64_t j) const {
-    if (is_interleaved(*problem)) {
+    if (is_interleaved(problem->layout)) {
       const std::int64_t block = problem->block;
       return p / block * block * ld * cols + (j * ld + i) * block + p % block;
     }
@@ -206,9 +203,10 @@ class PortableTest : public ::testing::Test {
       args.b = b.data == nullptr ? nullptr : pointers_b.data();
       args.c = pointers_c.data();
     } else {
-      const std::int64_t block = is_interleaved(q) ? q.block : 1;
+      const std::int64_t block = is_interleaved(q.layout) ? q.block : 1;
       const auto bytes = [&](const Batch<T>& x) {
-        return (is_interleaved(q) ? block * x.ld * x.cols : x.stride) * static_cast<std::int64_t>(sizeof(T));
+        return (is_interleaved(q.layout) ? block * x.ld * x.cols : x.stride) *
+               static_cast<std::int64_t>(sizeof(T));
       };
       args.stride_a = bytes(a);
       args.stride_b = bytes(b);
@@ -240,7 +238,7 @@ void lay_out(GemmProblem& q, std::int64_t pad) {
   q.lda = std::max<std::int64_t>(1, q.a_rows()) + pad;
   q.ldb = std::max<std::int64_t>(1, q.b_rows()) + pad;
   q.ldc = std::max<std::int64_t>(1, q.m) + pad;
-  if (is_interleaved(q)) return;
+  if (is_interleaved(q.layout)) return;
   q.stride_a = q.lda * q.a_cols() + pad;
   q.stride_b = q.ldb * q.b_cols() + pad;
   q.stride_c = q.ldc * q.n + pad;

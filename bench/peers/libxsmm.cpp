@@ -141,7 +141,7 @@ class LibxsmmPacked : public Peer {
   std::string version() const override { return peers::version(); }
 
   GemmProblem stored(const GemmProblem& problem) const override {
-    if (!is_interleaved(problem)) return problem;
+    if (!is_interleaved(problem.layout)) return problem;
     GemmProblem blocked = problem;
     blocked.layout = Layout::block_interleaved;
     blocked.block = vector_bytes() / size_bytes(problem.dtype);
@@ -150,7 +150,7 @@ class LibxsmmPacked : public Peer {
 
   PeerOffer prepare(const PeerCase& request) const override {
     const GemmProblem& p = request.problem;
-    if (!is_interleaved(p)) return PeerOffer::decline("only interleaved batches");
+    if (!is_interleaved(p.layout)) return PeerOffer::decline("only interleaved batches");
     if (is_complex(p.dtype)) return PeerOffer::decline("no complex kernels");
     if (request.alpha != 1.0 || request.beta != 1.0)
       return PeerOffer::decline("its packed kernels only accumulate (alpha = beta = 1)");

@@ -15,7 +15,7 @@ class LoopInterleaved : public Peer {
   std::string version() const override { return std::string("GCC-compatible ") + __VERSION__; }
 
   GemmProblem stored(const GemmProblem& problem) const override {
-    if (!is_interleaved(problem)) return problem;
+    if (!is_interleaved(problem.layout)) return problem;
     GemmProblem blocked = problem;
     blocked.layout = Layout::block_interleaved;
     const bool single = problem.dtype == DType::f32;
@@ -25,7 +25,7 @@ class LoopInterleaved : public Peer {
 
   PeerOffer prepare(const PeerCase& request) const override {
     const GemmProblem& p = request.problem;
-    if (!is_interleaved(p)) return PeerOffer::decline("only interleaved batches");
+    if (!is_interleaved(p.layout)) return PeerOffer::decline("only interleaved batches");
     if (p.op_a != Op::none || p.op_b != Op::none) return PeerOffer::decline("not transposed");
     if (request.alpha != 1.0 || (request.beta != 0.0 && request.beta != 1.0))
       return PeerOffer::decline("alpha = 1 and beta = 0 or 1 only");

@@ -119,7 +119,7 @@ class MklCompact : public Peer {
   std::string version() const override { return version_; }
 
   GemmProblem stored(const GemmProblem& problem) const override {
-    if (!is_interleaved(problem) || format_ < compact_sse) return problem;
+    if (!is_interleaved(problem.layout) || format_ < compact_sse) return problem;
     GemmProblem blocked = problem;
     blocked.layout = Layout::block_interleaved;
     blocked.block = (std::int64_t{16} << (format_ - compact_sse)) / size_bytes(problem.dtype);
@@ -127,7 +127,7 @@ class MklCompact : public Peer {
   }
 
   PeerOffer prepare(const PeerCase& request) const override {
-    if (!is_interleaved(request.problem)) return PeerOffer::decline("only interleaved batches");
+    if (!is_interleaved(request.problem.layout)) return PeerOffer::decline("only interleaved batches");
     if (format_ < compact_sse) return PeerOffer::decline("this MKL exports no compact format");
     if (request.problem.dtype == DType::f64) return prepare_typed<double>(request);
     if (request.problem.dtype == DType::f32) return prepare_typed<float>(request);

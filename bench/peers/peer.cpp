@@ -4,7 +4,7 @@
 namespace tilewright::peers {
 
 GemmProblem Peer::stored(const GemmProblem& problem) const {
-  if (!is_interleaved(problem)) return problem;
+  if (!is_interleaved(problem.layout)) return problem;
   GemmProblem strided = problem;
   strided.layout = Layout::strided;
   strided.block = 0;

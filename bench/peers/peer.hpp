@@ -74,8 +74,4 @@ void find_loop_interleaved(PeerSearch& search);
 // function without LIBXSMM or where it has no kernel.
 PeerVariant libxsmm_dispatch_call(const PeerCase& request);
 
-inline bool is_interleaved(const GemmProblem& problem) {
-  return problem.layout == Layout::interleaved || problem.layout == Layout::block_interleaved;
-}
-
 }  // namespace tilewright::peers
