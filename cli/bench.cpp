@@ -106,8 +106,8 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
-      {"gemm_small", {"--block", "--numa", "--data", "--threads", "--counters"}},
-      {"gemm", {"--block", "--numa", "--data", "--threads", "--pointer-order"}},
+      {"gemm_small", {"--block", "--numa", "--threads", "--counters"}},
+      {"gemm", {"--block", "--numa", "--threads", "--pointer-order"}},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
         "--counters", "--peers", "--record"}},

@@ -72,7 +72,7 @@ GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), 
     throw Error(ErrorCode::invalid_argument, "--batch",
                 fmt::format("--batch: {} needs operands of {} bytes, and {} are there", to_string(p), most,
                             arena.operand_bytes()));
-  arena.fill(p.dtype);
+  arena.fill(p.dtype, case_.data);
   ring_.emplace(arena, batch);
   if (is_large) {
     large_.emplace(arena, p, scalar(case_.alpha), scalar(case_.beta));

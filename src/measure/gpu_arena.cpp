@@ -2,17 +2,15 @@
 #include "measure/gpu_arena.hpp"
 
 #include <algorithm>
-#include <random>
+#include <iterator>
 
 namespace tilewright {
 namespace {
 
 template <class R>
-void fill_with(GpuBuffer& buffer, std::uint64_t seed, std::vector<R>& values) {
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<R> uniform(R(-0.5), R(0.5));
+void fill_with(GpuBuffer& buffer, Data kind, std::uint64_t seed, std::vector<R>& values) {
   values.resize((16u << 20) / sizeof(R) - 16);  // a period that no matrix size divides
-  for (R& value : values) value = uniform(random);
+  fill(values.data(), std::ssize(values), dtype_of<R>, kind, seed);
   const std::size_t bytes = std::min(buffer.bytes(), values.size() * sizeof(R));
   buffer.write(values.data(), bytes);
   buffer.repeat(bytes);
@@ -42,20 +40,20 @@ void GpuArena::reserve(const GpuOperandBytes& wanted) {
   }
 }
 
-void GpuArena::fill(DType dtype) {
-  if (filled_ == dtype) return;
+void GpuArena::fill(DType dtype, Data kind) {
+  if (filled_ == std::pair(dtype, kind)) return;
   std::uint64_t seed = 7;
   for (int i = 0; i < 3; ++i)
     if (is_narrow(dtype))
-      fill_with(*operands_[i], seed++, narrow_[i]);
+      fill_with(*operands_[i], kind, seed++, narrow_[i]);
     else
-      fill_with(*operands_[i], seed++, wide_[i]);
-  filled_ = dtype;
+      fill_with(*operands_[i], kind, seed++, wide_[i]);
+  filled_.emplace(dtype, kind);
 }
 
 double GpuArena::real_at(int operand, std::int64_t index) const {
   const auto at = static_cast<std::size_t>(index);
-  if (is_narrow(filled_.value())) return narrow_[operand][at % narrow_[operand].size()];
+  if (is_narrow(filled_.value().first)) return narrow_[operand][at % narrow_[operand].size()];
   return wide_[operand][at % wide_[operand].size()];
 }
 

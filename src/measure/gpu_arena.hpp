@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/problem.hpp"
 #include "device/gpu.hpp"
+#include "measure/buffers.hpp"
 
 namespace tilewright {
 
@@ -23,8 +25,8 @@ class GpuArena {
   // before are void.
   void reserve(const GpuOperandBytes& bytes);
 
-  // Uniform random values of the type in [-0.5, 0.5); does nothing when it holds them already.
-  void fill(DType dtype);
+  // Random values of the type; does nothing when it holds them already.
+  void fill(DType dtype, Data kind = Data::uniform);
   // What fill() wrote there, as numbers of the real type: `index` counts real numbers from the beginning of
   // operand 0 (A), 1 (B) or 2 (C).
   double real_at(int operand, std::int64_t index) const;
@@ -45,7 +47,7 @@ class GpuArena {
   GpuOperandBytes bytes_;
   std::optional<GpuBuffer> operands_[3], streamed_c_;
   std::optional<GpuBuffer> pointers_[3];
-  std::optional<DType> filled_;
+  std::optional<std::pair<DType, Data>> filled_;
   std::vector<double> wide_[3];  // one period of each operand; those of the type in use hold something
   std::vector<float> narrow_[3];
 };
