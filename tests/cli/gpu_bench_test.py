@@ -88,6 +88,13 @@ class BenchOnGpu(OnGpu):
         self.bench("--sizes", "96", "--candidate", "cublas", "--dtype", "f32")
         self.assertEqual(self.rows()[0][0]["metrics"]["candidate"], "cublas")
 
+    def test_data_of_every_kind(self):
+        for data in ("graded", "ill_scaled", "pow2"):
+            self.bench("--sizes", "70x40x33", "--dtype", "f32", "--candidate", "stencil", "--data", data)
+            for row in self.rows()[0]:
+                self.assertEqual(row["data"], data)
+                self.assertLessEqual(row["error"], row["error_bound"])
+
     def test_strided_batches(self):
         self.bench("--sizes", "70", "--layout", "strided", "--batch", "3", "--beta", "1", "--configs", "2")
         self.assertEqual({row["batch_count"] for row in self.rows()[0]}, {3})
