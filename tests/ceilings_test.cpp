@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CeilingsFile : public testing::Test {
+class CeilingsFile : public ::testing::Test {
  protected:
   TempFolder folder_;
   std::string path_ = folder_ / "deep/ceilings.jsonl";

@@ -151,7 +151,7 @@ TEST(Observers, EnergyIsADifferenceOrAReason) {
   EXPECT_TRUE(seen["energy_j"].is_null());
 }
 
-class Folder : public testing::Test {
+class Folder : public ::testing::Test {
  protected:
   void put(const std::string& name, const std::string& text) { folder_.write(name, text); }
 

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "support/gpu_limits.hpp"
+
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_large.hpp"
 #endif
@@ -17,23 +19,6 @@ namespace tilewright {
 namespace {
 
 using Config = GemmLargeConfig;
-
-GpuLimits fictional(int compute_capability) {
-  GpuLimits limits;
-  limits.name = "fictional";
-  limits.compute_capability = compute_capability;
-  limits.multiprocessors = 132;
-  limits.shared_bytes_per_block = compute_capability >= 90   ? 232448
-                                  : compute_capability >= 80 ? 166912
-                                                             : 65536;
-  limits.shared_bytes_per_multiprocessor =
-      limits.shared_bytes_per_block + (compute_capability >= 80 ? 1024 : 0);
-  limits.shared_bytes_reserved = compute_capability >= 80 ? 1024 : 0;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = compute_capability >= 80 ? 2048 : 1024;
-  limits.registers_per_multiprocessor = 65536;
-  return limits;
-}
 
 GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, Op op_a = Op::none,
                     Op op_b = Op::none, std::int64_t pad = 0) {
@@ -76,7 +61,7 @@ TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
                                     {8192, 8192, 64},
                                     {1009, 7, 1013}})
         for (const Op op : {Op::none, Op::trans}) {
-          const GpuLimits limits = fictional(capability);
+          const GpuLimits limits = fictional_gpu(capability);
           const GemmProblem p = problem(dtype, m, n, k, op, Op::none, m == 1009 ? 1 : 0);
           const GemmLargeShape s = gemm_large_shape(p);
           const auto space = gemm_large_space(p, s, limits);
@@ -95,7 +80,8 @@ TEST(GemmLarge, ConstraintsSayWhy) {
   const GemmLargeShape s = gemm_large_shape(p);
   const auto reasons = [&](const Config& c, int capability) {
     std::string text;
-    for (const auto& reason : gemm_large_space(p, s, fictional(capability)).explain(c)) text += reason + "; ";
+    for (const auto& reason : gemm_large_space(p, s, fictional_gpu(capability)).explain(c))
+      text += reason + "; ";
     return text;
   };
   EXPECT_EQ(reasons({}, 90), "");
@@ -112,7 +98,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
 TEST(GemmLarge, SpaceHoldsTheExperimentOfAnzt) {
   // 770 configs and more at n = 4096, both products among them.
   const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
-  const auto space = gemm_large_space(p, gemm_large_shape(p), fictional(90));
+  const auto space = gemm_large_space(p, gemm_large_shape(p), fictional_gpu(90));
   std::mt19937 random(1);
   std::set<std::string> seen;
   std::map<GemmLargeProduct, int> products;
@@ -130,7 +116,7 @@ TEST(GemmLarge, TilesAreFilledOnce) {
       const GemmProblem p = problem(dtype, 4096, 4096, 4096, op, op);
       const GemmLargeShape s = gemm_large_shape(p);
       const int bytes = static_cast<int>(size_bytes(dtype));
-      for (const auto& c : gemm_large_space(p, s, fictional(90)).sample(12, random)) {
+      for (const auto& c : gemm_large_space(p, s, fictional_gpu(90)).sample(12, random)) {
         for (const GemmLargeTile& tile : {gemm_large_tile_a(s, c, bytes), gemm_large_tile_b(s, c, bytes)}) {
           std::set<int> places;
           for (int x = 0; x < tile.rows; ++x)
@@ -284,22 +270,22 @@ TEST(GemmLarge, WorkIsDoneOnce) {
 TEST(GemmLarge, LaunchKnowsItsNeeds) {
   const GemmProblem p = problem(DType::f64, 1000, 1000, 1000);
   const GemmLargeShape s = gemm_large_shape(p);
-  const auto plain = gemm_large_launch(p, s, {}, fictional(90), 1);
+  const auto plain = gemm_large_launch(p, s, {}, fictional_gpu(90), 1);
   EXPECT_EQ(plain.launch.blocks, 64u);
   EXPECT_EQ(plain.launch.threads, 256u);
   EXPECT_EQ(plain.workspace_bytes, 0);
-  const auto split = gemm_large_launch(p, s, {.split_k = 4}, fictional(90), 1);
+  const auto split = gemm_large_launch(p, s, {.split_k = 4}, fictional_gpu(90), 1);
   EXPECT_EQ(split.launch.blocks, 256u);
   EXPECT_EQ(split.workspace_bytes, 256ll * 128 * 128 * 8);
   EXPECT_EQ(split.counter_count, 64);
-  const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, fictional(90), 1);
+  const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, fictional_gpu(90), 1);
   EXPECT_EQ(stream.launch.blocks, 132u);
   EXPECT_EQ(stream.workspace_bytes, 2ll * 132 * 128 * 128 * 8);
-  EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional(90), 1).launch.threads, 288u);
+  EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional_gpu(90), 1).launch.threads, 288u);
 }
 
 TEST(GemmLarge, CostSeesWavesAndConflicts) {
-  const GpuLimits limits = fictional(90);
+  const GpuLimits limits = fictional_gpu(90);
   const auto cycles = [&](const GemmProblem& p, const Config& c) {
     return gemm_large_cost(p, gemm_large_shape(p), c, limits).cycles();
   };
@@ -336,7 +322,7 @@ std::vector<Instance> covering_instances() {
           if (capability < 90 && op_a != op_b) continue;
           const GemmProblem p = problem(dtype, 4096, 4096, 4096, op_a, op_b);
           const GemmLargeShape s = gemm_large_shape(p);
-          const auto limits = fictional(capability);
+          const auto limits = fictional_gpu(capability);
           all.push_back({p, gemm_large_default(p, s, limits), capability});
           if (op_a != Op::none) continue;
           for (auto& config : gemm_large_space(p, s, limits).sample(1, random)) {
@@ -359,8 +345,8 @@ TEST(GemmLarge, CoveringInstancesCompile) {
     const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
     EXPECT_FALSE(binary.code.empty());
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
-    if (config == gemm_large_default(p, s, fictional(capability))) {
-      EXPECT_EQ(gemm_large_refusal(binary, config, fictional(capability)), "")
+    if (config == gemm_large_default(p, s, fictional_gpu(capability))) {
+      EXPECT_EQ(gemm_large_refusal(binary, config, fictional_gpu(capability)), "")
           << capability << " " << to_string(p) << " " << describe(config);
     }
   }
@@ -371,7 +357,7 @@ TEST(GemmLarge, SpilledKernelsAreRefused) {
   binary.log =
       "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
   GemmLargeConfig config;
-  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional(90)); };
+  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional_gpu(90)); };
   EXPECT_NE(refusal().find("40 bytes are spilled"), std::string::npos);
   binary.log =
       "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";

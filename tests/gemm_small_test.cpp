@@ -11,6 +11,8 @@
 #include <random>
 #include <set>
 
+#include "support/gpu_limits.hpp"
+
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_small.hpp"
 #include "kernel/gpu_layout.hpp"
@@ -18,20 +20,6 @@
 
 namespace tilewright {
 namespace {
-
-GpuLimits fictional(int compute_capability) {
-  GpuLimits limits;
-  limits.name = "fictional";
-  limits.compute_capability = compute_capability;
-  limits.multiprocessors = 100;
-  limits.shared_bytes_per_block = compute_capability >= 90 ? 232448 : 101376;
-  limits.shared_bytes_per_multiprocessor = limits.shared_bytes_per_block + 1024;
-  limits.shared_bytes_reserved = 1024;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = 2048;
-  limits.registers_per_multiprocessor = 65536;
-  return limits;
-}
 
 GemmProblem strided(DType dtype, int m, int n, int k) {
   GemmProblem p;
@@ -136,8 +124,8 @@ TEST(GemmSmall, PlacesCoverMatricesOnce) {
 
 TEST(GemmSmall, FewProblemsGetManyBlocks) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
-  EXPECT_GT(gemm_small_default(shape, DType::f64, fictional(90)).matrices_per_block, 4);
-  EXPECT_LE(gemm_small_default(shape, DType::f64, fictional(90), 100).matrices_per_block, 1);
+  EXPECT_GT(gemm_small_default(shape, DType::f64, fictional_gpu(90)).matrices_per_block, 4);
+  EXPECT_LE(gemm_small_default(shape, DType::f64, fictional_gpu(90), 100).matrices_per_block, 1);
 }
 
 TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
@@ -154,12 +142,12 @@ TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
     for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
       for (const int n : {1, 2, 3, 7, 8, 13, 16, 25, 31, 32, 48, 64}) {
         GemmProblem p = strided(dtype, n, n, n);
-        expect_legal(p, fictional(capability), 40);
+        expect_legal(p, fictional_gpu(capability), 40);
         if (n > 16) continue;
         p.stride_a = p.stride_b = p.stride_c = 0;
         for (const Layout layout : {Layout::pointer, Layout::variable}) {
           p.layout = layout;
-          expect_legal(p, fictional(capability), 16);
+          expect_legal(p, fictional_gpu(capability), 16);
         }
       }
 }
@@ -171,7 +159,7 @@ TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
     p.layout = Layout::pointer;
     p.stride_a = p.stride_b = p.stride_c = 0;
     std::map<GemmSmallLoad, int> ways;
-    for (const auto& c : gemm_small_promising(gemm_small_shape(p), DType::f32, fictional(90), 16))
+    for (const auto& c : gemm_small_promising(gemm_small_shape(p), DType::f32, fictional_gpu(90), 16))
       ++ways[c.load];
     EXPECT_GE(ways[GemmSmallLoad::async], 4) << n;
     if (n > 4) EXPECT_GE(ways[GemmSmallLoad::bulk], 4) << n;
@@ -185,7 +173,7 @@ TEST(GemmSmall, AWayInCanBeAskedFor) {
   p.stride_a = p.stride_b = p.stride_c = 0;
   const GemmSmallShape shape = gemm_small_shape(p);
   const auto of = [&](bool (*wanted)(GemmSmallLoad)) {
-    return gemm_small_promising(shape, p.dtype, fictional(90), 4, 0, wanted);
+    return gemm_small_promising(shape, p.dtype, fictional_gpu(90), 4, 0, wanted);
   };
   const auto direct = of([](GemmSmallLoad load) { return load == GemmSmallLoad::direct; });
   const auto staged = of([](GemmSmallLoad load) { return load != GemmSmallLoad::direct; });
@@ -200,15 +188,15 @@ TEST(GemmSmall, AWayInCanBeAskedFor) {
 
 TEST(GemmSmall, ConstraintsSayWhy) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
-  GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));
+  GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional_gpu(90));
   EXPECT_EQ(config.load, GemmSmallLoad::bulk);
-  const auto reasons = gemm_small_space(shape, DType::f64, fictional(80)).explain(config);
+  const auto reasons = gemm_small_space(shape, DType::f64, fictional_gpu(80)).explain(config);
   ASSERT_FALSE(reasons.empty());
   EXPECT_NE(reasons[0].find("9.0"), std::string::npos) << reasons[0];
   config.stages = 6;
   config.matrices_per_block = 256;
   bool found = false;
-  for (const auto& reason : gemm_small_space(shape, DType::f64, fictional(90)).explain(config))
+  for (const auto& reason : gemm_small_space(shape, DType::f64, fictional_gpu(90)).explain(config))
     found = found || reason.find("shared memory") != std::string::npos;
   EXPECT_TRUE(found);
 }
@@ -219,7 +207,7 @@ TEST(GemmSmall, TilesBeyondAnyMemoryAreRefused) {
   p.layout = Layout::block_interleaved;
   p.block = 64;
   p.batch_count = 1 << 20;
-  const GpuLimits limits = fictional(90);
+  const GpuLimits limits = fictional_gpu(90);
   const GemmSmallShape shape = gemm_small_shape(p);
   const auto space = gemm_small_space(shape, p.dtype, limits);
   GemmSmallConfig config = gemm_small_default(shape, p.dtype, limits);
@@ -255,7 +243,7 @@ TEST(GemmSmall, ThreadTilesOfVaryingSizesReachNoFurtherThanTheirSlack) {
   for (const int size : {1, 5, 8, 9, 16, 23, 32, 41, 64}) {
     p.m = p.n = size;
     const GemmSmallShape shape = gemm_small_shape(p, 8);
-    for (const GemmSmallConfig& c : gemm_small_space(shape, p.dtype, fictional(90)).sample(60, random))
+    for (const GemmSmallConfig& c : gemm_small_space(shape, p.dtype, fictional_gpu(90)).sample(60, random))
       for (int own = 1; own <= size; ++own) {
         const int slack = gemm_small_rounded(own, c.size_step);
         EXPECT_LE(reached(own, c.thread_m * gemm_small_own_m, c.size_step), slack)
@@ -270,9 +258,9 @@ TEST(GemmSmall, ThreadTilesOfVaryingSizesReachNoFurtherThanTheirSlack) {
 
 TEST(GemmSmall, LaunchCoversTheBatch) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
-  GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));
+  GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional_gpu(90));
   const auto launch = [&](std::int64_t count) {
-    return gemm_small_launch(shape, config, DType::f64, count, fictional(90), 3);
+    return gemm_small_launch(shape, config, DType::f64, count, fictional_gpu(90), 3);
   };
   EXPECT_EQ(launch(1).blocks, 1u);
   EXPECT_EQ(launch(config.matrices_per_block + 1).blocks, 2u);
@@ -332,7 +320,7 @@ class GemmSmallInstances : public ::testing::Test {
   }
   void expect_compiles(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                        int capability) {
-    for (const auto& reason : gemm_small_space(shape, dtype, fictional(capability)).explain(config))
+    for (const auto& reason : gemm_small_space(shape, dtype, fictional_gpu(capability)).explain(config))
       ADD_FAILURE() << describe(config) << ": " << reason;
     const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
@@ -345,7 +333,7 @@ TEST_F(GemmSmallInstances, TensorCoresCompile) {
   for (const DType dtype : {DType::f64, DType::c128})
     for (const int capability : {80, 90}) {
       GemmSmallConfig config =
-          gemm_small_default(gemm_small_shape(strided(dtype, 20, 12, 7)), dtype, fictional(capability));
+          gemm_small_default(gemm_small_shape(strided(dtype, 20, 12, 7)), dtype, fictional_gpu(capability));
       config.matrices_per_block = 2;
       config.threads = 64;
       config.thread_m = config.thread_n = 2;
@@ -360,7 +348,7 @@ TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
   p.layout = Layout::variable;
   const GemmSmallShape shape = gemm_small_shape(p, 4);
   for (const int step : {8, 16, 32}) {
-    GemmSmallConfig config = gemm_small_default(shape, p.dtype, fictional(90));
+    GemmSmallConfig config = gemm_small_default(shape, p.dtype, fictional_gpu(90));
     config.thread_m = 4;
     config.thread_n = 8;
     config.size_step = step;
@@ -392,7 +380,7 @@ TEST_F(GemmSmallInstances, EveryKindCompiles) {
       const DType dtype = dtypes[turn++ % 4];
       const GemmProblem p = of_layout(layout, dtype, random);
       const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0 || layout == scales_by_values);
-      const auto limits = fictional(capability);
+      const auto limits = fictional_gpu(capability);
       auto configs = gemm_small_space(shape, dtype, limits).sample(1, random);
       configs.push_back(gemm_small_default(shape, dtype, limits));
       for (const auto& config : configs) {
@@ -422,7 +410,7 @@ TEST(GemmSmall, ShippedConfigsDoNotSpill) {
     const GemmProblem p = packed(parse_problem(record.at("problem")));
     const GemmSmallShape shape = gemm_small_shape(p);
     const auto config = from_json<GemmSmallConfig>(record.at("config"));
-    for (const auto& reason : gemm_small_space(shape, p.dtype, fictional(90)).explain(config))
+    for (const auto& reason : gemm_small_space(shape, p.dtype, fictional_gpu(90)).explain(config))
       ADD_FAILURE() << to_string(p) << ": " << reason;
     const JitBinary binary = compile_gemm_small(*compiler, shape, config, p.dtype, 90);
     EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0) << to_string(p) << " " << describe(config);
@@ -451,7 +439,7 @@ TEST(GemmSmall, CompileErrorsNameTheConfig) {
   try {
     const StencilCompiler compiler(kernel_sources(), "");
     const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 4, 4, 4));
-    GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional(90));
+    GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional_gpu(90));
     config.load = GemmSmallLoad::bulk;  // whose instructions this architecture lacks
     compile_gemm_small(compiler, shape, config, DType::f64, 75);
     FAIL() << "compiled";

@@ -6,23 +6,10 @@
 
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
+#include "support/gpu_limits.hpp"
 
 namespace tilewright::bench {
 namespace {
-
-GpuLimits fictional() {
-  GpuLimits limits;
-  limits.name = "fictional";
-  limits.compute_capability = 90;
-  limits.multiprocessors = 132;
-  limits.shared_bytes_per_block = 232448;
-  limits.shared_bytes_per_multiprocessor = 233472;
-  limits.shared_bytes_reserved = 1024;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = 2048;
-  limits.registers_per_multiprocessor = 65536;
-  return limits;
-}
 
 SweepChoice choice(std::size_t count, unsigned seed) {
   GemmProblem p;
@@ -30,7 +17,7 @@ SweepChoice choice(std::size_t count, unsigned seed) {
   p.m = p.n = p.k = 4096;
   p.location = Location::device;
   p = packed(p);
-  return choose_sweep(p, gemm_large_shape(p), fictional(), count, seed);
+  return choose_sweep(p, gemm_large_shape(p), fictional_gpu(90), count, seed);
 }
 
 TEST(SweepChoice, HasEveryValueAndEveryKindAndRepeats) {

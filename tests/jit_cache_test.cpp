@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class JitCacheTest : public testing::Test {
+class JitCacheTest : public ::testing::Test {
  protected:
   JitBinary get(const JitCache& cache, const JitKey& key) {
     return cache.get(key, [&] {

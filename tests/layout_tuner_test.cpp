@@ -20,7 +20,7 @@ GemmProblem problem_of(DType dtype, Layout layout, Scalar beta) {
   return packed(problem);
 }
 
-class LayoutTunerTest : public testing::Test {
+class LayoutTunerTest : public ::testing::Test {
  protected:
   LayoutTunerTest() {
     options_.isa = jit_available(Isa::avx512) ? Isa::avx512

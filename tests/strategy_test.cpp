@@ -133,7 +133,7 @@ TEST(Strategies, AnUnknownNameIsRefusedWithTheKnownOnes) {
   }
 }
 
-class ReplayFile : public testing::Test {
+class ReplayFile : public ::testing::Test {
  protected:
   std::string write(const std::string& text) { return folder_.write("sweep.jsonl", text); }
 

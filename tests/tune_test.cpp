@@ -119,7 +119,7 @@ TEST(OperandRing, ShrinksToTheBudgetAndNoFurther) {
   EXPECT_EQ(affordable_ring(problem, arena, 1e-9).bytes, cold_bytes) << "hot operands are few";
 }
 
-class Tune : public testing::Test {
+class Tune : public ::testing::Test {
  protected:
   static Isa isa() {
     return jit_available(Isa::avx512) ? Isa::avx512 : jit_available(Isa::avx2) ? Isa::avx2 : Isa::portable;

@@ -17,6 +17,7 @@
 #include "emulation/gpu.hpp"
 #include "kernel/gemm_large.cuh"
 #include "kernel/gemm_large.hpp"
+#include "support/gpu_limits.hpp"
 
 namespace tilewright::emulation {
 
@@ -79,20 +80,6 @@ T op_element(LargeMatrix<T>& x, Op op, long long i, long long j) {
   return value;
 }
 
-inline GpuLimits fictional_limits(int multiprocessors) {
-  GpuLimits limits;
-  limits.name = "fictional";
-  limits.compute_capability = 90;
-  limits.multiprocessors = multiprocessors;
-  limits.shared_bytes_per_block = 232448;
-  limits.shared_bytes_per_multiprocessor = 233472;
-  limits.shared_bytes_reserved = 1024;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = 2048;
-  limits.registers_per_multiprocessor = 65536;
-  return limits;
-}
-
 template <class D>
 GemmLargeMap describe_tensor(const GemmLargeTile& tile, const void* address, long long rows, long long k,
                              long long ld) {
@@ -135,7 +122,7 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
   args.m = p.m;
   args.n = p.n;
   args.k = reads ? p.k : 0;
-  const GemmLargeLaunch needs = gemm_large_launch(p, S, C, fictional_limits(multiprocessors), 1);
+  const GemmLargeLaunch needs = gemm_large_launch(p, S, C, fictional_gpu(90, multiprocessors), 1);
   std::vector<unsigned char> workspace(static_cast<std::size_t>(needs.workspace_bytes) + 16, 0xFF);
   std::vector<unsigned> counters(static_cast<std::size_t>(needs.counter_count) + 1, 0u);
   args.workspace = workspace.data();
@@ -228,7 +215,7 @@ void expect_large(const LargeCase& one, T alpha = T(0.75)) {
     const int bytes = one.offset * static_cast<int>(sizeof(T)) + 256;
     const GemmLargeShape shape = gemm_large_shape(p, {bytes, bytes, bytes});
     EXPECT_EQ(describe(shape), describe(S)) << what;
-    const auto space = gemm_large_space(p, shape, fictional_limits(one.multiprocessors));
+    const auto space = gemm_large_space(p, shape, fictional_gpu(90, one.multiprocessors));
     for (const auto& reason : space.explain(C)) ADD_FAILURE() << what << ": " << reason;
     const std::string fault = run_large<T, S, C>(p, o, alpha, beta, one.multiprocessors, copies);
     ASSERT_EQ(fault, "") << what;

@@ -14,6 +14,7 @@
 #include "gemm_small_data.hpp"
 #include "kernel/gemm_small.cuh"
 #include "kernel/gemm_small.hpp"
+#include "support/gpu_limits.hpp"
 
 namespace tilewright::emulation {
 
@@ -133,14 +134,7 @@ std::string run_once(const bench::SmallBatch& batch, const bench::SmallData<T>& 
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 void expect_right(bench::SmallCase one) {
   one.problem.dtype = dtype_of<T>;
-  GpuLimits limits;
-  limits.compute_capability = 90;
-  limits.shared_bytes_per_block = 232448;
-  limits.shared_bytes_per_multiprocessor = 233472;
-  limits.shared_bytes_reserved = 1024;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = 2048;
-  limits.registers_per_multiprocessor = 65536;
+  const GpuLimits limits = fictional_gpu(90);
   const GemmSmallShape shape = gemm_small_shape(one.problem, S.align_bytes, one.scalars_vary);
   EXPECT_EQ(describe(shape), describe(S));
   for (const auto& reason : gemm_small_space(shape, dtype_of<T>, limits).explain(C))
