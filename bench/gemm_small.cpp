@@ -35,6 +35,14 @@ Estimate centre(Samples samples) {
   return estimate(std::move(samples));
 }
 
+// Of times taken in the same repetition, as long as both were.
+Estimate paired_ratio(const Samples& theirs, const Samples& ours) {
+  Samples ratios;
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
+    ratios.push_back(theirs[i] / ours[i]);
+  return centre(std::move(ratios));
+}
+
 std::optional<LineLog> log_for(const std::string& path, const char* argument) {
   if (path.empty()) return std::nullopt;
   return std::optional<LineLog>(std::in_place, path, LineLogRules{argument, "command", false});
@@ -159,7 +167,7 @@ class Bench {
     if (!buffers_) buffers_.emplace(gpu_, flags_.cases.bytes);
     buffers_->fill(p.dtype);
     const SmallLoad load(gpu_, job.named.one, *buffers_);
-    BlasPeer peer(blas_, gpu_, load.batch(), (*buffers_)[0], (*buffers_)[1], (*buffers_)[2]);
+    BlasPeer peer(blas_, gpu_, load, (*buffers_)[0], (*buffers_)[1], (*buffers_)[2]);
     if (flags_.once) {
       launch_once(job, load, peer);
       return;
@@ -175,7 +183,7 @@ class Bench {
 
   // One launch each and nothing else of this program, so that a profiler's list of kernels is the file's.
   void launch_once(const Job& job, const SmallLoad& load, BlasPeer& peer) {
-    const double bytes = load.batch().bound_bytes();
+    const double bytes = load.batch().traffic().bytes;
     const Trial& trial = job.trials.front();
     json_->write(SmallRows::launch(job, "tilewright", launched_++, bytes, &trial));
     load.launch(*trial.kernel, stream_.get());
@@ -194,7 +202,7 @@ class Bench {
       for (std::size_t i = 0; i < seconds.size(); ++i) {
         const Trial& trial = job.trials[i];
         watchdog_.begin(to_string(job.named.one.problem) + " " + describe(trial.config));
-        seconds[i].push_back(time_once([&] { load.launch(*trial.kernel, stream_.get()); }, times));
+        seconds[i].push_back(time_once([&] { load.launch(*trial.kernel, stream_.get(), turn_++); }, times));
       }
     for (std::size_t i = 0; i < seconds.size(); ++i) job.trials[i].screened = centre(seconds[i]);
   }
@@ -237,8 +245,8 @@ class Bench {
   Contest contest(const Job& job, const SmallLoad& load, BlasPeer& peer, int times) {
     const bool reads_c = job.shape.reads_c;
     const std::vector<GpuStreams::Loop>& loops = streams_->loops(reads_c);
-    const double length = double(flags_.cases.bytes);
-    const GpuStreamMix mix{length, length, length, reads_c};
+    // The case's own mix of A, B and C.
+    const GpuStreamMix mix = load.batch().traffic().mix.as_long_as(double(flags_.cases.bytes));
     Contest c{std::vector<Samples>(job.trials.size()),
               std::vector<Samples>(loops.size()),
               {},
@@ -249,10 +257,11 @@ class Bench {
     for (int r = -1; r < flags_.repetitions; ++r) {
       watchdog_.begin(to_string(job.named.one.problem));
       for (std::size_t i = 0; i < c.own.size(); ++i)
-        c.own[i].push_back(time_once([&] { load.launch(*job.trials[i].kernel, stream_.get()); }, times));
+        c.own[i].push_back(
+            time_once([&] { load.launch(*job.trials[i].kernel, stream_.get(), turn_++); }, times));
       // The slowest peers (small n) take 200 times as long; a few samples of those say enough.
-      if (!peer.name().empty() && (r < 2 || c.other.back() < 0.02))
-        c.other.push_back(time_once([&] { peer.launch(); }, times));
+      if (!peer.name().empty() && (r < 5 || c.other.back() < 0.02))
+        c.other.push_back(time_once([&] { peer.launch(turn_++); }, times));
       for (std::size_t i = 0; i < loops.size(); ++i)
         c.stream[i].push_back(time_once([&] {
           c.moved[i] = GpuStreams::launch(loops[i], mix, (*buffers_)[0], (*buffers_)[1], (*buffers_)[2],
@@ -267,7 +276,7 @@ class Bench {
   }
 
   SmallBound bound_of(const SmallBatch& batch, const Contest& c, bool reads_c) const {
-    SmallBound bound{batch.bound_bytes(), batch.flop_count()};
+    SmallBound bound{batch.traffic().bytes, batch.flop_count()};
     for (std::size_t i = 0; i < c.stream.size(); ++i) {
       const double rate = c.moved[i] / centre(c.stream[i]).centre * 1e-9;
       bound.ceilings[streams_->loops(reads_c)[i].name] = rate;
@@ -294,7 +303,10 @@ class Bench {
         std::min_element(estimates.begin(), estimates.end(),
                          [](const Estimate& x, const Estimate& y) { return x.centre < y.centre; });
     const Trial& winner = job.trials[static_cast<std::size_t>(best - estimates.begin())];
-    write(rows_.ours(job, winner, *best), bound);
+    const Samples& fastest = c.own[static_cast<std::size_t>(best - estimates.begin())];
+    nlohmann::json own = rows_.ours(job, winner, *best);
+    if (!c.other.empty()) SmallRows::add_ratio(own, peer.name(), paired_ratio(c.other, fastest));
+    write(std::move(own), bound);
     const Estimate theirs = c.other.empty() ? Estimate{} : centre(c.other);
     if (!c.other.empty()) write(rows_.peer(job, peer.name(), theirs), bound);
     std::printf("%-11s %s  %8.1f GF/s  share %.3f  of gathering %.3f  peer ratio %6.2f  B %.0f  %s\n",
@@ -325,6 +337,7 @@ class Bench {
   std::optional<LineLog> json_, sweep_;
   std::optional<GpuStreams> streams_;
   std::size_t wrong_ = 0, launched_ = 0;
+  std::int64_t turn_ = 0;  // of launches, through the copies of a case
   Watchdog watchdog_;
 };
 

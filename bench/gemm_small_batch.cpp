@@ -133,23 +133,25 @@ int SmallBatch::code(std::int64_t q) const {
   return 0;
 }
 
-double SmallBatch::bound_bytes() const {
+GpuTraffic SmallBatch::traffic() const {
   const GemmProblem& p = case_.problem;
-  if (!by_pointer()) {
+  if (!sizes_vary()) {
     GemmProblem all = p;
     all.batch_count = count_;
-    return bytes(all);
+    return gpu_traffic(all);
   }
-  const auto element = static_cast<std::int64_t>(size_bytes(p.dtype));
-  double sum = double(count_) * (24 + (sizes_vary() ? 48 : 0));
-  for (std::int64_t q = 0; q < (sizes_vary() ? count_ : 1); ++q)
+  double total[3] = {};
+  for (std::int64_t q = 0; q < count_; ++q)
     for (int operand = 0; operand < 3; ++operand) {
       const Stored s = stored_operand(problem(q), operand);
-      const double once = double(rounded(s.ld * s.columns * element, gpu_sector_bytes));
-      const double times = operand == 2 && p.beta != Scalar::zero ? 2 : 1;
-      sum += once * times * (sizes_vary() ? 1 : double(count_));
+      total[operand] +=
+          double(rounded(s.ld * s.columns * std::int64_t(size_bytes(p.dtype)), gpu_sector_bytes));
     }
-  return sum;
+  GpuTraffic traffic;
+  traffic.mix = {total[0], total[1], total[2], p.beta != Scalar::zero};
+  constexpr double pointers_and_sizes = 3 * 8 + 6 * 8;
+  traffic.bytes = traffic.mix.moved() + pointers_and_sizes * double(count_);
+  return traffic;
 }
 
 double SmallBatch::flop_count() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "measure/device_traffic.hpp"
 
 namespace tilewright::bench {
 
@@ -57,8 +58,8 @@ class SmallBatch {
   // What info receives where alpha is not zero.
   int code(std::int64_t q) const;
 
-  // Bytes that must move, in sectors of 32 bytes where matrices lie apart, addresses and sizes included.
-  double bound_bytes() const;
+  // What must move, in whole sectors of 32 bytes, addresses and sizes included.
+  GpuTraffic traffic() const;
   double flop_count() const;
 
   // Sizes as the device reads them: m, n, k, lda, ldb, ldc.

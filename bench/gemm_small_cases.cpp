@@ -134,7 +134,6 @@ void others(std::vector<NamedCase>& list, const std::string& group, const CaseOp
           for (const int count : {1, 10, 100, 1000}) {
             SmallCase one = filled(problem_of(dtype, Layout::strided, {n, n, n}, beta), o.bytes);
             one.problem.batch_count = count;
-            one.problem.residency = Residency::l2;
             list.push_back({group, one});
           }
     }

@@ -1,6 +1,9 @@
 // Buffers filled on the host and repeated on the device, and what a launch is told of them.
 #include "gemm_small_load.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "core/dispatch.hpp"
 
 namespace tilewright::bench {
@@ -52,6 +55,26 @@ SmallLoad::SmallLoad(const Gpu& gpu, const SmallCase& one, SmallBuffers& buffers
   operands_.alpha = scalars_.data();
   operands_.beta = scalars_.data() + size_bytes(p.dtype);
   operands_.alphas = operands_.betas = buffers[0];
+  if (p.layout != Layout::strided || one.scalars_vary) return;
+  copies_ = std::numeric_limits<std::int64_t>::max();
+  for (int operand = 0; operand < 3; ++operand) {
+    const std::size_t bytes = std::size_t(batch_.elements(operand)) * size_bytes(p.dtype);
+    distance_[operand] = (bytes + 255) / 256 * 256;  // where allocations begin
+    copies_ = std::min(copies_, std::int64_t(buffers.bytes() / distance_[operand]));
+  }
+  copies_ = std::max<std::int64_t>(1, copies_);
+}
+
+std::size_t SmallLoad::offset(int operand, std::int64_t turn) const {
+  return distance_[operand] * std::size_t(turn % copies_);
+}
+
+void SmallLoad::launch(const GemmSmallKernel& kernel, CUstream_st* stream, std::int64_t turn) const {
+  GemmSmallOperands o = operands_;
+  o.a = static_cast<const char*>(o.a) + offset(0, turn);
+  o.b = static_cast<const char*>(o.b) + offset(1, turn);
+  o.c = static_cast<char*>(o.c) + offset(2, turn);
+  kernel.launch(o, stream);
 }
 
 }  // namespace tilewright::bench

@@ -14,6 +14,7 @@ class SmallBuffers {
   SmallBuffers(const Gpu& gpu, std::size_t bytes);
   // Does nothing where values of the same real type are there already.
   void fill(DType dtype);
+  std::size_t bytes() const { return buffers_.front().bytes(); }
   void* operator[](int operand) { return buffers_[static_cast<std::size_t>(operand)].as<void>(); }
 
  private:
@@ -27,19 +28,25 @@ class SmallBuffers {
 class SmallLoad {
  public:
   // `buffers` must outlive it and hold values of the case's type.
+  // Strided batches shorter than the buffers lie there behind each other, as often as they fit.
   SmallLoad(const Gpu& gpu, const SmallCase& one, SmallBuffers& buffers);
   SmallLoad(const SmallLoad&) = delete;
   SmallLoad& operator=(const SmallLoad&) = delete;
 
   const SmallBatch& batch() const { return batch_; }
   const GemmSmallOperands& operands() const { return operands_; }
-  void launch(const GemmSmallKernel& kernel, CUstream_st* stream) const { kernel.launch(operands_, stream); }
+  // Bytes from the operand's begin to that of copy `turn` of the batch, modulo their number: launches that
+  // walk through them find nothing of the one before in a cache.
+  std::size_t offset(int operand, std::int64_t turn) const;
+  void launch(const GemmSmallKernel& kernel, CUstream_st* stream, std::int64_t turn = 0) const;
 
  private:
   SmallBatch batch_;
   DeviceArrays arrays_;
   std::string scalars_;  // alpha and beta of the case's type
   GemmSmallOperands operands_;
+  std::int64_t copies_ = 1;
+  std::size_t distance_[3] = {};  // from one copy to the next
 };
 
 }  // namespace tilewright::bench

@@ -6,15 +6,15 @@
 
 namespace tilewright::bench {
 
-BlasPeer::BlasPeer(GpuBlas& blas, const Gpu& gpu, const SmallBatch& batch, void* a, void* b, void* c)
-    : blas_(blas), batch_(batch), arrays_(gpu, batch), bases_{a, b, c} {
-  const GemmProblem& p = batch.one().problem;
+BlasPeer::BlasPeer(GpuBlas& blas, const Gpu& gpu, const SmallLoad& load, void* a, void* b, void* c)
+    : blas_(blas), load_(load), batch_(load.batch()), arrays_(gpu, batch_), bases_{a, b, c} {
+  const GemmProblem& p = batch_.one().problem;
   const bool real = !is_complex(p.dtype);
   if (p.layout == Layout::variable)
-    name_ = real && batch.one().square ? "cublas_grouped" : "";
+    name_ = real && batch_.one().square ? "cublas_grouped" : "";
   else
-    name_ = batch.by_pointer() ? "cublas_pointer" : "cublas_strided";
-  if (batch.one().scalars_vary) name_.clear();
+    name_ = batch_.by_pointer() ? "cublas_pointer" : "cublas_strided";
+  if (batch_.one().scalars_vary) name_.clear();
   if (!name_.empty()) prepare_groups();
 }
 
@@ -61,13 +61,14 @@ void BlasPeer::prepare_groups() {
   groups_[0].c = arrays_.addresses(2).as<void>();
 }
 
-void BlasPeer::launch() {
-  if (batch_.sizes_vary())
-    blas_.gemm_grouped(groups_);
-  else if (batch_.by_pointer())
-    blas_.gemm_pointers(groups_[0]);
-  else
-    blas_.gemm_strided(groups_[0]);
+void BlasPeer::launch(std::int64_t turn) {
+  if (batch_.sizes_vary()) return blas_.gemm_grouped(groups_);
+  if (batch_.by_pointer()) return blas_.gemm_pointers(groups_[0]);
+  GpuBlas::Batch batch = groups_[0];
+  batch.a = static_cast<const char*>(batch.a) + load_.offset(0, turn);
+  batch.b = static_cast<const char*>(batch.b) + load_.offset(1, turn);
+  batch.c = static_cast<char*>(batch.c) + load_.offset(2, turn);
+  blas_.gemm_strided(batch);
 }
 
 }  // namespace tilewright::bench

@@ -4,22 +4,25 @@
 #include <complex>
 
 #include "device/gpu_blas.hpp"
-#include "gemm_small_device.hpp"
+#include "gemm_small_load.hpp"
 
 namespace tilewright::bench {
 
 // cuBLAS's routine for a batch: strided, by pointers or in groups of equal sizes.
 class BlasPeer {
  public:
-  BlasPeer(GpuBlas& blas, const Gpu& gpu, const SmallBatch& batch, void* a, void* b, void* c);
+  // For the operands of `load`, which must outlive it, in the same buffers.
+  BlasPeer(GpuBlas& blas, const Gpu& gpu, const SmallLoad& load, void* a, void* b, void* c);
   // Which routine runs, "" = cuBLAS has none for this batch.
   const std::string& name() const { return name_; }
-  void launch();
+  // On copy `turn` of the batch.
+  void launch(std::int64_t turn = 0);
 
  private:
   void prepare_groups();
 
   GpuBlas& blas_;
+  const SmallLoad& load_;
   const SmallBatch& batch_;
   DeviceArrays arrays_;
   void* bases_[3];

@@ -112,6 +112,14 @@ void SmallRows::add_bound(nlohmann::json& row, const SmallBound& bound) {
   row["metrics"]["gather_share"] = bound.gather_s / seconds;
 }
 
+void SmallRows::add_ratio(nlohmann::json& row, const std::string& peer, const Estimate& ratio) {
+  row["metrics"]["paired_ratio"] = {{"impl", peer},
+                                    {"centre", ratio.centre},
+                                    {"low", ratio.low},
+                                    {"high", ratio.high},
+                                    {"samples", ratio.samples}};
+}
+
 void SmallRows::add_state(nlohmann::json& row, const SmallBound& bound) const {
   nlohmann::json& metrics = row["metrics"];
   metrics["streaming_gbs"] = bound.ceilings;

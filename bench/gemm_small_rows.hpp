@@ -34,6 +34,8 @@ class SmallRows {
   nlohmann::json peer(const Job& job, const std::string& name, const Estimate& time) const;
   // The bound is known once the streaming loops have run, which is after the screening.
   static void add_bound(nlohmann::json& row, const SmallBound& bound);
+  // How many times our time the peer took: the median of pairs, and its interval.
+  static void add_ratio(nlohmann::json& row, const std::string& peer, const Estimate& ratio);
   // Clocks and temperature of this moment, and all streaming loops.
   void add_state(nlohmann::json& row, const SmallBound& bound) const;
 

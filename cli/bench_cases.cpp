@@ -148,10 +148,11 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
   problem.residency = shape.residency;
   if (flags.on_gpu()) {
     problem.location = Location::device;
-    problem = packed(problem);
-    problem.batch_count = batch > 0 ? batch : gpu_batch_count(problem, std::size_t(operand_bytes(flags)));
-    if (problem.layout == Layout::single) problem.batch_count = 1;
-    return problem;
+    GemmProblem one = packed(problem);
+    if (one.layout == Layout::interleaved) one.block = 0;  // all problems, however many there are
+    one.batch_count = batch > 0 ? batch : gpu_batch_count(one, std::size_t(operand_bytes(flags)));
+    if (one.layout == Layout::single) one.batch_count = 1;
+    return packed(one);
   }
   const std::int64_t fits = default_batch_count(problem, shape.residency);
   problem.batch_count = batch == 0                           ? fits
@@ -171,7 +172,9 @@ std::vector<Layout> layouts_of(const BenchFlags& flags) {
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
-    if (large && layout != Layout::single && layout != Layout::strided)
+    if (flags.on_gpu() && (layout == Layout::grouped || layout == Layout::variable))
+      not_built("--layout", to_string(layout), "on the GPU bench_gemm_small measures varying sizes");
+    else if (large && layout != Layout::single && layout != Layout::strided)
       not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
   return layouts;
 }

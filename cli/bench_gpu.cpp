@@ -21,7 +21,12 @@ std::int64_t gpu_batch_count(const GemmProblem& p, std::size_t operand_bytes) {
        {std::max(p.stride_a, p.lda * p.a_cols()), std::max(p.stride_b, p.ldb * p.b_cols()),
         std::max(p.stride_c, p.ldc * p.n)})
     largest = std::max(largest, elements);
-  return std::max<std::int64_t>(1, std::int64_t(operand_bytes) / (largest * size_bytes(p.dtype)));
+  std::int64_t bytes = largest * std::int64_t(size_bytes(p.dtype));
+  if (p.layout == Layout::pointer)
+    bytes = (bytes + 31) / 32 * 32;  // each matrix begins in a sector of its own
+  const std::int64_t count = std::int64_t(operand_bytes) / bytes;
+  const std::int64_t in_block = std::max<std::int64_t>(1, p.block);
+  return std::max(in_block, count / in_block * in_block);
 }
 
 std::vector<std::string> gpu_peer_names(const std::string& family) {

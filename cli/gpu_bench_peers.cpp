@@ -16,10 +16,12 @@ struct Scalars {
   T alpha, beta;
 };
 
-// The matrices of a pointer batch lie behind each other, so that they are a strided one as well.
+// The matrices of a pointer batch lie at equal distances, so that they are a strided one as well.
 GemmProblem as_strided(GemmProblem p) {
-  if (p.layout == Layout::pointer)
-    p.stride_a = p.lda * p.a_cols(), p.stride_b = p.ldb * p.b_cols(), p.stride_c = p.ldc * p.n;
+  if (p.layout != Layout::pointer) return p;
+  p.stride_a = aligned_distance(p.lda * p.a_cols(), p.dtype);
+  p.stride_b = aligned_distance(p.ldb * p.b_cols(), p.dtype);
+  p.stride_c = aligned_distance(p.ldc * p.n, p.dtype);
   return p;
 }
 

@@ -12,51 +12,32 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr std::int64_t sector_bytes = 32;
 constexpr std::int64_t most_checked = 48;
+constexpr std::int64_t most_checked_interleaved = 6;  // whose elements are copied one by one
 
-// Elements from one problem to the next: strides, or the packed distance of a pointer batch.
+// Elements from one problem, or one block of an interleaved batch, to the next.
 std::int64_t step_of(const GemmProblem& p, const OperandLayout& x) {
-  return p.layout == Layout::pointer ? x.ld * x.cols : x.step;
+  return p.layout == Layout::pointer ? aligned_distance(x.ld * x.cols, p.dtype) : x.step;
 }
 
 std::int64_t batch_bytes(const GemmProblem& p, const OperandLayout& x) {
-  return (step_of(p, x) * (p.batch_count - 1) + x.ld * x.cols) * size_bytes(p.dtype);
+  const std::int64_t in_step = problems_per_step(p), steps = (p.batch_count + in_step - 1) / in_step;
+  return (step_of(p, x) * (steps - 1) + x.ld * x.cols * in_step) * size_bytes(p.dtype);
 }
 
-// Distinct sectors that the columns of the batch touch; beyond some problems the rest is in proportion.
-double sector_total(const GemmProblem& p, const OperandLayout& x) {
-  const std::int64_t size = size_bytes(p.dtype), step = step_of(p, x);
-  const std::int64_t stored = step == 0 ? 1 : p.batch_count, looked_at = std::min<std::int64_t>(stored, 256);
-  std::int64_t count = 0, last = -1;
-  for (std::int64_t q = 0; q < looked_at; ++q)
-    for (std::int64_t j = 0; j < x.cols; ++j) {
-      const std::int64_t begin = (q * step + j * x.ld) * size;
-      const std::int64_t first = std::max(begin / sector_bytes, last + 1);
-      const std::int64_t end = (begin + x.rows * size - 1) / sector_bytes;
-      count += std::max<std::int64_t>(0, end - first + 1);
-      last = std::max(last, end);
-    }
-  return double(count) * sector_bytes * double(stored) / double(looked_at);
+// Calls copy(bytes from the operand's begin, bytes from the matrix's begin, bytes) for what matrix q is made
+// of.
+template <class F>
+void each_piece(const GemmProblem& p, const OperandLayout& x, std::int64_t q, F&& copy) {
+  const std::int64_t size = size_bytes(p.dtype), elements = x.ld * x.cols, in_step = problems_per_step(p);
+  const std::int64_t at = q / in_step * step_of(p, x) + q % in_step;
+  if (in_step == 1) return copy(at * size, std::int64_t(0), std::size_t(elements * size));
+  for (std::int64_t e = 0; e < elements; ++e) copy((at + e * in_step) * size, e * size, std::size_t(size));
 }
 
 std::complex<double> scalar(double value) { return value; }
 
 }  // namespace
-
-GpuTraffic gpu_traffic(const GemmProblem& p) {
-  GpuTraffic traffic;
-  GpuStreamMix& mix = traffic.mix;
-  mix.reads_c = p.beta != Scalar::zero;
-  mix.a_bytes = sector_total(p, layout_a(p));
-  mix.b_bytes = sector_total(p, layout_b(p));
-  mix.c_bytes = sector_total(p, layout_c(p));
-  traffic.bytes = mix.moved();
-  if (p.layout == Layout::pointer) traffic.bytes += 3.0 * sizeof(void*) * double(p.batch_count);
-  if (p.stride_a == 0 && p.layout == Layout::strided) mix.a_bytes = 0;  // what stays does not stream
-  if (p.stride_b == 0 && p.layout == Layout::strided) mix.b_bytes = 0;
-  return traffic;
-}
 
 GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), case_(bench_case) {
   const GemmProblem& p = case_.problem;
@@ -124,27 +105,29 @@ void GpuCase::make_pointers() {
 // Some problems of the first batch, gathered on the host behind each other with their leading dimensions.
 void GpuCase::choose() {
   const GemmProblem& p = case_.problem;
-  const std::int64_t count = std::min(p.batch_count, most_checked);
+  const std::int64_t most = is_interleaved(p) ? most_checked_interleaved : most_checked;
+  const std::int64_t count = std::min(p.batch_count, most), third = most / 3;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t third = most_checked / 3;
-    const std::int64_t q = p.batch_count <= most_checked || i < third ? i
-                           : i < 2 * third                            ? p.batch_count / 2 + i
-                                                                      : p.batch_count - count + i;
+    const std::int64_t q = p.batch_count <= most || i < third ? i
+                           : i < 2 * third                    ? p.batch_count / 2 + i
+                                                              : p.batch_count - count + i;
     chosen_.push_back(std::min(q, p.batch_count - 1));
   }
   sample_ = p;
   sample_.layout = Layout::strided;
   sample_.location = Location::host;
+  sample_.block = 0;
   sample_.batch_count = count;
   sample_.stride_a = p.lda * p.a_cols(), sample_.stride_b = p.ldb * p.b_cols(),
   sample_.stride_c = p.ldc * p.n;
   const std::int64_t size = size_bytes(p.dtype);
   const auto gather = [&](std::vector<std::byte>& to, const void* base, const OperandLayout& x) {
-    const std::int64_t bytes = x.ld * x.cols * size, step = step_of(p, x) * size;
+    const std::int64_t bytes = x.ld * x.cols * size;
     to.resize(std::size_t(count * bytes));
     for (std::int64_t i = 0; i < count; ++i)
-      arena_.gpu().read(to.data() + i * bytes,
-                        static_cast<const char*>(base) + chosen_[std::size_t(i)] * step, std::size_t(bytes));
+      each_piece(p, x, chosen_[std::size_t(i)], [&](std::int64_t from, std::int64_t at, std::size_t piece) {
+        arena_.gpu().read(to.data() + i * bytes + at, static_cast<const char*>(base) + from, piece);
+      });
   };
   gather(sample_a_, arena_.a(), layout_a(p));
   gather(sample_b_, arena_.b(), layout_b(p));
@@ -162,21 +145,23 @@ void GpuCase::put_back() {
 
 void GpuCase::write_sample() {
   const GemmProblem& p = case_.problem;
-  const std::int64_t size = size_bytes(p.dtype), bytes = p.ldc * p.n * size;
-  const std::int64_t step = step_of(p, layout_c(p)) * size;
+  const std::int64_t bytes = p.ldc * p.n * size_bytes(p.dtype);
   for (std::size_t i = 0; i < chosen_.size(); ++i)
-    arena_.gpu().write(static_cast<char*>(arena_.c()) + chosen_[i] * step,
-                       sample_c_.data() + std::int64_t(i) * bytes, std::size_t(bytes));
+    each_piece(p, layout_c(p), chosen_[i], [&](std::int64_t to, std::int64_t at, std::size_t piece) {
+      arena_.gpu().write(static_cast<char*>(arena_.c()) + to, sample_c_.data() + std::int64_t(i) * bytes + at,
+                         piece);
+    });
 }
 
 Accuracy GpuCase::compare() {
   const GemmProblem& p = case_.problem;
   arena_.gpu().synchronize();
-  const std::int64_t size = size_bytes(p.dtype), bytes = p.ldc * p.n * size;
-  const std::int64_t step = step_of(p, layout_c(p)) * size;
+  const std::int64_t bytes = p.ldc * p.n * size_bytes(p.dtype);
   for (std::size_t i = 0; i < chosen_.size(); ++i)
-    arena_.gpu().read(sample_c_.data() + std::int64_t(i) * bytes,
-                      static_cast<const char*>(arena_.c()) + chosen_[i] * step, std::size_t(bytes));
+    each_piece(p, layout_c(p), chosen_[i], [&](std::int64_t from, std::int64_t at, std::size_t piece) {
+      arena_.gpu().read(sample_c_.data() + std::int64_t(i) * bytes + at,
+                        static_cast<const char*>(arena_.c()) + from, piece);
+    });
   const Accuracy accuracy = accuracy_->compare();
   accuracy_->finish();
   leave_first();

@@ -9,20 +9,12 @@
 
 #include "bench_cases.hpp"
 #include "core/problem.hpp"
-#include "kernel/gpu_stream.hpp"
 #include "measure/accuracy.hpp"
+#include "measure/device_traffic.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 
 namespace tilewright::cli {
-
-// Bytes in whole sectors of 32 that the batch must touch, reads and writes, and its pointers; and what of it
-// streams through A, B and C.
-struct GpuTraffic {
-  double bytes = 0;
-  GpuStreamMix mix;
-};
-GpuTraffic gpu_traffic(const GemmProblem& problem);
 
 class GpuCase {
  public:

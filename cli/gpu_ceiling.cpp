@@ -6,9 +6,7 @@
 namespace tilewright::cli {
 
 void GpuCeiling::turn() {
-  GpuStreamMix mix = mix_;  // its proportions at the size of the whole operands
-  const double factor = double(m_.arena.operand_bytes()) / std::max({mix.a_bytes, mix.b_bytes, mix.c_bytes});
-  mix.a_bytes *= factor, mix.b_bytes *= factor, mix.c_bytes *= factor;
+  const GpuStreamMix mix = mix_.as_long_as(double(m_.arena.operand_bytes()));
   const auto& loops = m_.streams.loops(mix.reads_c);
   samples_.resize(loops.size());
   for (std::size_t i = 0; i < loops.size(); ++i) {

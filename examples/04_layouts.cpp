@@ -1,8 +1,9 @@
 // The same products from four layouts: strided, pointer, block-interleaved and grouped. Shows how each is
-// described, and checks that all give the same C; conversions between layouts are written out by hand here.
+// described and converted, and checks that all give the same C.
 #include <algorithm>
 #include <cstdio>
 #include <tilewright/gemm.hpp>
+#include <tilewright/layout.hpp>
 #include <vector>
 
 namespace tw = tilewright;
@@ -12,20 +13,13 @@ using Interleaved = tw::InterleavedBatch<double>;
 
 constexpr std::int64_t m = 5, n = 3, k = 4, count = 100, block = 16;
 
-// Element (i, j) of problem p in a block-interleaved batch of matrices with `rows` rows and `cols` columns.
-std::int64_t interleaved_index(std::int64_t p, std::int64_t i, std::int64_t j, std::int64_t rows,
-                               std::int64_t cols) {
-  return (p / block) * block * rows * cols + (j * rows + i) * block + p % block;
+Strided strided(std::vector<double>& x, std::int64_t rows, std::int64_t cols) {
+  return {x.data(), rows, cols, rows, rows * cols, count};
 }
-
-std::vector<double> interleave(const std::vector<double>& strided, std::int64_t rows, std::int64_t cols) {
-  const std::int64_t blocks = (count + block - 1) / block;  // the last block is stored whole
-  std::vector<double> out(static_cast<std::size_t>(blocks * block * rows * cols));
-  for (std::int64_t p = 0; p < count; ++p)
-    for (std::int64_t j = 0; j < cols; ++j)
-      for (std::int64_t i = 0; i < rows; ++i)
-        out[interleaved_index(p, i, j, rows, cols)] = strided[p * rows * cols + j * rows + i];
-  return out;
+// The last block is stored whole.
+Interleaved interleaved(std::vector<double>& x, std::int64_t rows, std::int64_t cols) {
+  x.resize(static_cast<std::size_t>(tw::interleaved_elements(rows, cols, rows, block, count)));
+  return {x.data(), rows, cols, rows, block, count};
 }
 
 template <class P>
@@ -43,8 +37,7 @@ int main() {
   const tw::Op none = tw::Op::none;
 
   // Strided: equal distances. A stride of 0 would use one matrix for every problem.
-  tw::gemm_batched(context, none, none, 1.0, Strided{a.data(), m, k, m, m * k, count},
-                   Strided{b.data(), k, n, k, k * n, count}, 0.0, Strided{c.data(), m, n, m, m * n, count});
+  tw::gemm_batched(context, none, none, 1.0, strided(a, m, k), strided(b, k, n), 0.0, strided(c, m, n));
   const std::vector<double> expected = c;
 
   // Pointer: anywhere in memory.
@@ -67,15 +60,17 @@ int main() {
   tw::gemm_grouped<double>(context, {&group, 1});
   const bool grouped_right = c == expected;
 
-  // Block-interleaved: equal elements of 16 problems are neighbours.
-  auto block_a = interleave(a, m, k), block_b = interleave(b, k, n), block_c = interleave(c, m, n);
-  tw::gemm_batched(context, none, none, 1.0, Interleaved{block_a.data(), m, k, m, block, count},
-                   Interleaved{block_b.data(), k, n, k, block, count}, 0.0,
-                   Interleaved{block_c.data(), m, n, m, block, count});
-  bool interleaved_right = true;
-  for (std::int64_t p = 0; p < count; ++p)
-    for (std::int64_t i = 0; i < m * n; ++i)
-      interleaved_right &= block_c[interleaved_index(p, i % m, i / m, m, n)] == expected[p * m * n + i];
+  // Block-interleaved: equal elements of 16 problems are neighbours, element (i, j) of problem p at
+  // (p / 16 * rows * cols + j * rows + i) * 16 + p % 16.
+  std::vector<double> blocks_a, blocks_b, blocks_c;
+  const Interleaved in_a = interleaved(blocks_a, m, k), in_b = interleaved(blocks_b, k, n);
+  const Interleaved in_c = interleaved(blocks_c, m, n);
+  tw::interleave<double>(strided(a, m, k), in_a);
+  tw::interleave<double>(strided(b, k, n), in_b);
+  tw::gemm_batched(context, none, none, 1.0, in_a, in_b, 0.0, in_c);
+  std::fill(c.begin(), c.end(), 0.0);
+  tw::deinterleave<double>(in_c, strided(c, m, n));
+  const bool interleaved_right = c == expected;
 
   std::printf("pointer %s, grouped %s, interleaved %s\n", pointer_right ? "equal" : "different",
               grouped_right ? "equal" : "different", interleaved_right ? "equal" : "different");

@@ -38,7 +38,9 @@ def rows(lines):
         # What spills is not shipped; where the fastest does, screening knows others.
         whole = row.get("phase", "compare") in ("compare", "screen") and "seconds_low" in row
         spills = (row.get("metrics") or {}).get("spill_bytes", 0) > 0
-        if whole and row.get("layout") in LAYOUTS and not special and not spills:
+        # Nor is what was measured on data in a cache: plans for device memory ask for none.
+        cold = row.get("residency", "cold") == "cold"
+        if whole and row.get("layout") in LAYOUTS and cold and not special and not spills:
             yield row
 
 

@@ -16,6 +16,7 @@
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_small.hpp"
 #include "kernel/gpu_layout.hpp"
+#include "kernel/gpu_scale.hpp"
 #endif
 
 namespace tilewright {
@@ -126,6 +127,24 @@ TEST(GemmSmall, FewProblemsGetManyBlocks) {
   const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, 8, 8, 8));
   EXPECT_GT(gemm_small_default(shape, DType::f64, fictional_gpu(90)).matrices_per_block, 4);
   EXPECT_LE(gemm_small_default(shape, DType::f64, fictional_gpu(90), 100).matrices_per_block, 1);
+}
+
+TEST(GemmSmall, TheForecastOfFewProblemsIsAShareOfTheBound) {
+  const GpuLimits limits = fictional_gpu(90);
+  for (const int n : {4, 8, 32}) {
+    const GemmSmallShape shape = gemm_small_shape(strided(DType::f64, n, n, n));
+    const auto forecast = [&](const GemmSmallConfig& c, std::int64_t count) {
+      return gemm_small_forecast(shape, c, DType::f64, limits, gemm_small_cost(shape, c, DType::f64), count);
+    };
+    const auto many = gemm_small_default(shape, DType::f64, limits);
+    for (const std::int64_t count : {1, 10, 100, 1000}) {
+      const auto few = gemm_small_default(shape, DType::f64, limits, count);
+      EXPECT_GT(forecast(few, count), 0);
+      EXPECT_LT(forecast(few, count), 1) << n << " " << count;
+      if (count <= 100 && n < 32)
+        EXPECT_GT(forecast(few, count), 1.2 * forecast(many, count)) << n << " " << count;
+    }
+  }
 }
 
 TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
@@ -365,10 +384,37 @@ TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
   }
 }
 
-TEST_F(GemmSmallInstances, TheGatheringLoopCompiles) {
-  const JitBinary binary =
-      compiler->compile({"kernel/gpu_gather.cuh", "tilewright::gpu_gather<2, 4, 6, true>", "", 75});
-  EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
+  std::vector<StencilRequest> requests{
+      {"kernel/gpu_gather.cuh", "tilewright::gpu_gather<2, 4, 6, true>", "", 75},
+      {"kernel/gpu_stream.cuh", "tilewright::gpu_stream_plain<true>", "", 75},
+      {"kernel/gpu_stream.cuh", "tilewright::gpu_stream_bulk<false, 8192, 3, 128>", "", 90},
+      {"kernel/gpu_multiply.cuh", "tilewright::gpu_multiply_plain<float, 64>", "", 75},
+      {"kernel/gpu_multiply.cuh", "tilewright::gpu_multiply_tensor<64>", "", 80}};
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const bool zero : {false, true})
+      requests.push_back(gpu_scale_request(gpu_scale_kind(strided(dtype, 3, 4, 5), zero), zero ? 75 : 90));
+  for (const StencilRequest& request : requests) {
+    const JitBinary binary = compiler->compile(request);
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << request.expression << binary.log;
+  }
+}
+
+// Two instances of each pair, of different layouts and types where there are.
+TEST_F(GemmSmallInstances, EveryWayInWithEveryWayOutCompiles) {
+  std::mt19937 random(7);
+  constexpr DType dtypes[] = {DType::c128, DType::f32, DType::f64, DType::c64};
+  std::map<std::pair<GemmSmallLoad, GemmSmallStore>, int> seen;
+  for (int turn = 0; turn < 2 * layouts; ++turn) {
+    const DType dtype = dtypes[turn % 4];
+    const GemmSmallShape shape = gemm_small_shape(of_layout(turn % layouts, dtype, random), 16);
+    for (const auto& config : gemm_small_space(shape, dtype, fictional_gpu(90)).sample(12, random))
+      if (seen[{config.load, config.store}] <= turn / layouts) {
+        ++seen[{config.load, config.store}];
+        expect_compiles(shape, config, dtype, 90);
+      }
+  }
+  EXPECT_GE(seen.size(), 7u);
 }
 
 TEST_F(GemmSmallInstances, EveryKindCompiles) {
@@ -408,7 +454,8 @@ TEST(GemmSmall, ShippedConfigsDoNotSpill) {
     const auto record = nlohmann::json::parse(line);
     if (record.at("family") != "gemm_small" || number++ % stride != 0) continue;
     const GemmProblem p = packed(parse_problem(record.at("problem")));
-    const GemmSmallShape shape = gemm_small_shape(p);
+    const bool by_pointer = p.layout == Layout::pointer || p.layout == Layout::variable;
+    const GemmSmallShape shape = by_pointer ? gemm_small_shape(p) : gemm_small_shape(p, 128);  // as plans have it
     const auto config = from_json<GemmSmallConfig>(record.at("config"));
     for (const auto& reason : gemm_small_space(shape, p.dtype, fictional_gpu(90)).explain(config))
       ADD_FAILURE() << to_string(p) << ": " << reason;

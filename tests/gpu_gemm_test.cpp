@@ -1,11 +1,17 @@
 // Batched small GEMM on the GPU through the public interface, held against the CPU reference byte by byte:
 // the grid of types, operations, sizes, beta, leading dimensions and broadcasts; streams, contexts, graphs;
 // what is refused. TILEWRIGHT_GPU_GRID=some takes a part of the grid, for runs under compute-sanitizer.
+#include <fstream>
+
 #include "core/dispatch.hpp"
 #include "device/gpu_graph.hpp"
+#include "gemm/plan.hpp"
+#include "kernel/gemm_small.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
+#include "support/temp_folder.hpp"
 #include "tilewright/tilewright.h"
+#include "wisdom/families.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -397,6 +403,36 @@ TEST_F(GpuGemm, TheCInterface) {
   stream.synchronize();
   EXPECT_EQ(batch.check(), "");
   tilewright_destroy(context);
+}
+
+TEST_F(GpuGemm, RecordsOfFullBatchesDoNotServeAFewProblems) {
+  const GemmProblem many = packed(strided(DType::f64, Op::none, Op::none, {8, 8, 8}, 1000000));
+  const TempFolder folder;
+  const auto path = folder / "wisdom.jsonl";
+  const auto config = gemm_small_default(gemm_small_shape(many, 128), many.dtype, gpu_->limits());
+  std::ofstream(path) << nlohmann::json{{"family", "gemm_small"},
+                                        {"problem", to_string(many)},
+                                        {"config", to_json(config)},
+                                        {"device", gpu_->limits().name},
+                                        {"source_hash", current_source_hash("gemm_small")},
+                                        {"compiler", "13.0"},
+                                        {"seconds", 1e-3},
+                                        {"seconds_low", 1e-3},
+                                        {"seconds_high", 1e-3},
+                                        {"samples", 9},
+                                        {"time", "2026-11-21T00:00:00Z"},
+                                        {"verdict", "passed"}}
+                             .dump()
+                      << '\n';
+  Context context({.wisdom = path});
+  const auto chosen = [&](std::int64_t count) {
+    GemmProblem p = many;
+    p.batch_count = count;
+    return plan(context, p, options_).impl();
+  };
+  EXPECT_EQ(chosen(500000).match, WisdomMatch::exact);
+  EXPECT_EQ(chosen(10).match, WisdomMatch::none);
+  EXPECT_LE(chosen(10).gpu->config().at("matrices_per_block"), 1);
 }
 
 TEST_F(GpuGemm, ExplainSaysWhatRuns) {

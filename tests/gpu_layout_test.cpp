@@ -8,6 +8,8 @@
 #include "measure/conversion.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
+#include "support/temp_folder.hpp"
+#include "tilewright/device_layout.hpp"
 #include "tilewright/layout.hpp"
 
 namespace tilewright::testing {
@@ -171,6 +173,89 @@ TEST_F(GpuLayout, NullAddressesAreSkipped) {
   queue_to_host(*gpu_, held.data(), slots.as<void>(), elements * sizeof(double), stream.get());
   stream.synchronize();
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(held[std::size_t(i * 8)], 0) << i;
+}
+
+// The same through the public functions, which queue on the caller's stream.
+TEST_F(GpuLayout, TheInterfaceConvertsInDeviceMemory) {
+  constexpr std::int64_t rows = 5, columns = 7, ld = rows + pad, count = 77, block = 32;
+  constexpr auto device = Location::device;
+  const GpuStream stream(*gpu_);
+  options_.stream = stream.get();
+  for (const DType dtype : {DType::f32, DType::c128})
+    dispatch(dtype, [&]<class T>() {
+      for (const bool pointers : {false, true}) {
+        Sides<T> side(*gpu_, rows, columns, ld, count, block, 4);
+        const InterleavedBatch<T, device> blocks{static_cast<T*>(side.to()), rows, columns, ld, block, count};
+        const StridedBatch<T, device> strided{
+            static_cast<T*>(side.from(false)), rows, columns, ld, ld * columns, count};
+        const PointerBatch<T, device> scattered{static_cast<T* const*>(side.from(true)), rows, columns, ld,
+                                                count};
+        pointers ? interleave<T>(context_, scattered, blocks, options_)
+                 : interleave<T>(context_, strided, blocks, options_);
+        stream.synchronize();
+        EXPECT_EQ(side.check_in(), "");
+        side.change_slots();
+        pointers ? deinterleave<T>(context_, blocks, scattered, options_)
+                 : deinterleave<T>(context_, blocks, strided, options_);
+        stream.synchronize();
+        EXPECT_EQ(side.check_out(), "");
+      }
+    });
+}
+
+TEST_F(GpuLayout, TheInterfaceRefusesViewsThatDoNotFit) {
+  constexpr auto device = Location::device;
+  const GpuBuffer memory(*gpu_, 4096);
+  auto* const data = memory.as<double>();
+  const InterleavedBatch<double, device> blocks{data, 4, 4, 4, 8, 8};
+  const auto refused = [&](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  using Strided = StridedBatch<double, device>;
+  EXPECT_EQ(refused([&] {
+              interleave<double>(context_, Strided{data, 4, 3, 4, 16, 8}, blocks, options_);
+            }),
+            "to.cols = 4 but from.cols = 3");
+  EXPECT_EQ(refused([&] {
+              interleave<double>(context_, Strided{nullptr, 4, 4, 4, 16, 8}, blocks, options_);
+            }),
+            "from.data is null");
+  EXPECT_NE(refused([&] {
+              deinterleave<double>(context_, blocks, Strided{data, 4, 4, 4, 3, 8}, options_);
+            }).find("to.stride = 3"),
+            std::string::npos);
+  EXPECT_NE(refused([&] {
+              prepare_layout(context_, DType::f64, 1 << 20, 1 << 20, options_);
+            }).find("rows = 1048576"),
+            std::string::npos);
+  options_.device = 99;
+  EXPECT_NE(refused([&] {
+              interleave<double>(context_, Strided{data, 4, 4, 4, 16, 8}, blocks, options_);
+            }).find("99"),
+            std::string::npos);
+}
+
+TEST_F(GpuLayout, WithoutJitOnlyPreparedConversionsRun) {
+  const TempFolder folder;
+  const std::string before = std::getenv("TILEWRIGHT_CACHE");
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  Context context({.notices = false, .no_jit = true});
+  setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
+  constexpr std::int64_t n = 3, count = 20, block = 8;
+  Sides<double> side(*gpu_, n, n, n, count, block, 4);
+  const StridedBatch<double, Location::device> from{
+      static_cast<double*>(side.from(false)), n, n, n, n * n, count};
+  const InterleavedBatch<double, Location::device> to{static_cast<double*>(side.to()), n, n, n, block, count};
+  EXPECT_THROW(interleave<double>(context, from, to, options_), Error);
+  prepare_layout(context, DType::f64, n, n, options_);
+  interleave<double>(context, from, to, options_);
+  gpu_->synchronize();
+  EXPECT_EQ(side.check_in(), "");
 }
 
 TEST_F(GpuLayout, ExplainServesTheRuleFromCostsOfThisGpu) {

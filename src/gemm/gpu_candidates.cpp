@@ -134,6 +134,23 @@ class SmallRunner : public GpuRunner {
   std::unique_ptr<const Scaling> scaling_;
 };
 
+// Records are mostly of batches that fill the device. For one that does not, other blocks are right, and
+// where nobody has measured those, the cost model says whether the recorded config still does.
+void refuse_for_few(const PlanRequest& r, const GemmSmallShape& shape, const GemmSmallConfig& config,
+                    const GpuLimits& limits) {
+  constexpr double much_better = 1.2;
+  const GemmProblem& p = r.problem;
+  const auto forecast = [&](const GemmSmallConfig& c) {
+    return gemm_small_forecast(shape, c, p.dtype, limits, gemm_small_cost(shape, c, p.dtype), p.batch_count);
+  };
+  const auto problems = std::int64_t(config.matrices_per_block) * limits.multiprocessors;
+  if (!r.options.config.empty() || p.batch_count >= problems) return;
+  if (forecast(gemm_small_default(shape, p.dtype, limits, p.batch_count)) > much_better * forecast(config))
+    throw Error(ErrorCode::unsupported, "batch_count",
+                fmt::format("{} problems leave most of the device idle with {} in a block", p.batch_count,
+                            config.matrices_per_block));
+}
+
 }  // namespace
 
 std::string gpu_small_declines(const PlanRequest& r) {
@@ -157,6 +174,7 @@ void prepare_gpu_small(const PlanRequest& r, GemmPlan::Impl& plan) {
       "gemm_small", [&] { return gemm_small_space(shape, r.problem.dtype, limits); },
       [&] { return std::vector{gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count)}; }};
   plan_with_first<GemmSmallConfig>(r, family, limits, plan, [&](const GemmSmallConfig& config) {
+    refuse_for_few(r, shape, config, limits);
     return std::make_shared<const SmallRunner>(r, machine, config);
   });
 }

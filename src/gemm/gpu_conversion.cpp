@@ -20,13 +20,8 @@ GpuBatchConversion::GpuBatchConversion(std::shared_ptr<const GpuMachine> machine
 }
 
 void GpuBatchConversion::prepare(bool interleaves, const Matrices& matrices) {
-  const GpuLayoutPiece piece = gpu_layout_piece(matrices.rows * matrices.columns);
-  const std::pair key(interleaves, piece.elements);
-  if (kernels_.contains(key)) return;
-  const Gpu& gpu = machine_->gpu();
-  const JitBinary binary = compile_gpu_layout(machine_->compiler(), from_.dtype, interleaves, piece,
-                                              gpu.limits().compute_capability);
-  kernels_.try_emplace(key, gpu, binary, from_.dtype, piece);
+  const int elements = matrices.rows * matrices.columns;
+  kernels_[{interleaves, elements}] = machine_->layout(from_.dtype, interleaves, elements, true);
 }
 
 void GpuBatchConversion::queue(bool interleaves, const Matrices& matrices, const void* single,
@@ -43,8 +38,7 @@ void GpuBatchConversion::queue(bool interleaves, const Matrices& matrices, const
   o.ld = o.interleaved_ld = matrices.ld;
   o.block = to_.block;
   o.rows = matrices.rows, o.columns = matrices.columns;
-  const int elements = gpu_layout_piece(o.rows * o.columns).elements;
-  kernels_.at({interleaves, elements}).launch(o, stream);
+  kernels_.at({interleaves, o.rows * o.columns})->launch(o, stream);
 }
 
 void GpuBatchConversion::in(const Operands& from, const Operands& to) const {

@@ -35,7 +35,8 @@ class GpuBatchConversion {
   std::shared_ptr<const GpuMachine> machine_;
   GemmProblem from_, to_;
   Matrices a_, b_, c_;
-  std::map<std::pair<bool, int>, GpuLayoutKernel> kernels_;  // by direction and elements of a piece
+  // By direction and elements of a matrix.
+  std::map<std::pair<bool, int>, std::shared_ptr<const GpuLayoutKernel>> kernels_;
 };
 
 }  // namespace tilewright

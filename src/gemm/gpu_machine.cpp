@@ -64,6 +64,16 @@ std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool
       [&](const JitBinary& binary) { return std::make_shared<const GpuScale>(gpu_, binary, kind); });
 }
 
+std::shared_ptr<const GpuLayoutKernel> GpuMachine::layout(DType dtype, bool interleaves, int elements,
+                                                          bool may_compile) const {
+  const GpuLayoutPiece piece = gpu_layout_piece(elements);
+  return kept_or<GpuLayoutKernel>(
+      gpu_layout_request(dtype, interleaves, piece, gpu_.limits().compute_capability), may_compile,
+      [&](const JitBinary& binary) {
+        return std::make_shared<const GpuLayoutKernel>(gpu_, binary, dtype, piece);
+      });
+}
+
 GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc)
     : share_(std::move(share)), cache_(std::move(cache)), nvrtc_(std::move(nvrtc)) {}
 

@@ -13,6 +13,7 @@
 #include "device/gpu_blas.hpp"
 #include "kernel/gpu_gemm_large.hpp"
 #include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gpu_layout.hpp"
 #include "kernel/gpu_scale.hpp"
 
 namespace tilewright {
@@ -34,6 +35,9 @@ class GpuMachine {
                                                     const GemmLargeConfig& config, DType dtype,
                                                     bool may_compile) const;
   std::shared_ptr<const GpuScale> scale(const GpuScaleKind& kind, bool may_compile) const;
+  // Converts matrices of so many elements, to blocks of interleaved ones where `interleaves`, else back.
+  std::shared_ptr<const GpuLayoutKernel> layout(DType dtype, bool interleaves, int elements,
+                                                bool may_compile) const;
 
   // The vendor's library, opened when first asked for, for one call at a time: a handle serves one stream and
   // one thread.

@@ -315,7 +315,7 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
   if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {
     // One wave of blocks, each with one turn: nothing overlaps within a block.
     const double tiles = std::ceil(double(count) / c.matrices_per_block / limits.multiprocessors);
-    return memory * std::min(double(count), double(limits.multiprocessors)) / c.matrices_per_block /
+    return memory * double(count) / limits.multiprocessors / c.matrices_per_block /
            (latency + one.alone + tiles * (memory + one.computing));
   }
   const double turn_cycles = std::max(one.computing, one.alone);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 namespace tilewright {
+
 GpuLayoutPiece gpu_layout_piece(int elements) {
   GpuLayoutPiece piece;
   while (piece.elements > 4 && piece.elements / 2 >= elements) piece.elements /= 2;
@@ -15,14 +16,19 @@ int gpu_layout_shared_bytes(const GpuLayoutPiece& piece, DType dtype) {
   return piece.problems * (piece.elements + 1) * static_cast<int>(size_bytes(dtype));
 }
 
-JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,
-                             const GpuLayoutPiece& piece, int compute_capability) {
+StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,
+                                  int compute_capability) {
   const std::string expression =
       fmt::format("tilewright::layout_convert<{}, {}, {}, {}, {}>", device_type(dtype), interleaves,
                   piece.problems, piece.elements, piece.threads);
   const std::string assertion =
       fmt::format("sizeof(tilewright::LayoutArgs<float>) == {}", sizeof(GpuLayoutArgs));
-  return compiler.compile({"kernel/layout.cuh", expression, assertion, compute_capability});
+  return {"kernel/layout.cuh", expression, assertion, compute_capability};
+}
+
+JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,
+                             const GpuLayoutPiece& piece, int compute_capability) {
+  return compiler.compile(gpu_layout_request(dtype, interleaves, piece, compute_capability));
 }
 
 GpuLayoutKernel::GpuLayoutKernel(const Gpu& gpu, const JitBinary& binary, DType dtype,

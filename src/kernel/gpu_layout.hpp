@@ -41,6 +41,8 @@ GpuLayoutPiece gpu_layout_piece(int elements);
 int gpu_layout_shared_bytes(const GpuLayoutPiece& piece, DType dtype);
 
 // From single matrices to blocks of interleaved ones where `interleaves`, else back.
+StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayoutPiece& piece,
+                                  int compute_capability);
 JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,
                              const GpuLayoutPiece& piece, int compute_capability);
 

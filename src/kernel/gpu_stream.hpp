@@ -2,6 +2,7 @@
 // any proportion. The best of them is what a memory-bound kernel with the same mix is measured against.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@ struct GpuStreamMix {
   bool reads_c = false;
 
   double moved() const { return a_bytes + b_bytes + (reads_c ? 2 : 1) * c_bytes; }
+  // The same proportions with this length of the longest: how fast a short mix streams says nothing.
+  GpuStreamMix as_long_as(double longest_bytes) const {
+    const double factor = longest_bytes / std::max({a_bytes, b_bytes, c_bytes});
+    return {a_bytes * factor, b_bytes * factor, c_bytes * factor, reads_c};
+  }
 };
 
 class GpuStreams {

@@ -1,96 +1,21 @@
-// The public layout conversions: checks of the views, addresses of the matrices, and the sharing of groups of
-// problems among threads. The copying itself is in layout_lanes.cpp.
+// The public layout conversions on the host: addresses of the matrices, and the sharing of groups of problems
+// among threads. The copying itself is in layout_lanes.cpp.
 #include "kernel/layout.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <complex>
 
+#include "kernel/layout_check.hpp"
+
 namespace tilewright {
 namespace {
 
+using layout_check::Access;
+
 constexpr std::int64_t group_problems = 64;  // a whole number of vectors of every type
-using Wide = __int128;
-
-[[noreturn]] void refuse(const std::string& argument, const std::string& message, std::int64_t problem = -1) {
-  throw Error(ErrorCode::invalid_argument, argument, message, problem);
-}
-
-void check_number(const char* view, const char* field, std::int64_t value, std::int64_t least) {
-  if (value >= least) return;
-  const std::string name = fmt::format("{}.{}", view, field);
-  refuse(name, fmt::format("{} = {} is below {}", name, value, least));
-}
-
-void check_equal(const char* field, std::int64_t from, std::int64_t to) {
-  if (from == to) return;
-  const std::string name = fmt::format("to.{}", field);
-  refuse(name, fmt::format("{} = {} but from.{} = {}", name, to, field, from));
-}
-
-template <class View>
-void check_shape(const char* view, const View& x) {
-  check_number(view, "rows", x.rows, 0);
-  check_number(view, "cols", x.cols, 0);
-  check_number(view, "count", x.count, 0);
-  check_number(view, "ld", x.ld, std::max<std::int64_t>(1, x.rows));
-  if (x.data == nullptr && x.rows > 0 && x.cols > 0 && x.count > 0)
-    refuse(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
-}
-
-// Behind this check bytes are counted in 64 bits everywhere. `repeats` is how often ld * cols elements are
-// spanned.
-void check_span(const char* view, std::int64_t ld, std::int64_t cols, Wide repeats) {
-  constexpr Wide limit = Wide(1) << 58;
-  const Wide matrix = Wide(ld) * cols;
-  if (matrix <= limit && repeats <= limit && matrix * repeats <= limit) return;
-  refuse(
-      fmt::format("{}.ld", view),
-      fmt::format("{}.ld = {} with cols = {} makes the batch span more than 2^58 elements", view, ld, cols));
-}
-
-template <class T>
-void check_interleaved(const char* view, const InterleavedBatch<T>& x) {
-  check_shape(view, x);
-  check_number(view, "block", x.block, 1);
-  check_span(view, x.ld, x.cols, (Wide(x.count) / x.block + 1) * x.block);
-}
-
-enum class Access : std::uint8_t { read, write };
-
-// The matrices of a strided batch that is written must not overlap: one after the other, or bands of rows of
-// one larger matrix.
-template <class T>
-void check_plain(const char* view, const StridedBatch<T>& x, Access access) {
-  check_shape(view, x);
-  check_number(view, "stride", x.stride, 0);
-  check_span(view, x.ld, x.cols, 1);
-  if (Wide(x.count) * x.stride > Wide(1) << 58)
-    refuse(
-        fmt::format("{}.stride", view),
-        fmt::format("{}.stride = {} with count = {} spans more than 2^58 elements", view, x.stride, x.count));
-  if (access == Access::read || x.count < 2 || x.rows == 0 || x.cols == 0) return;
-  const bool apart = x.stride >= x.ld * (x.cols - 1) + x.rows;
-  const bool bands = x.stride >= x.rows && (x.count - 1) * x.stride + x.rows <= x.ld;
-  if (!apart && !bands)
-    refuse(fmt::format("{}.stride", view),
-           fmt::format("{}.stride = {} makes matrices of {} x {} with ld = {} overlap", view, x.stride,
-                       x.rows, x.cols, x.ld));
-}
-
-template <class T>
-void check_plain(const char* view, const PointerBatch<T>& x, Access) {
-  check_shape(view, x);
-  check_span(view, x.ld, x.cols, 1);
-  if (x.rows == 0 || x.cols == 0) return;
-  for (std::int64_t p = 0; p < x.count; ++p)
-    if (x.data[p] == nullptr)
-      refuse(fmt::format("{}.data", view), fmt::format("{}.data[{}] is null", view, p), p);
-}
-
 template <class T>
 T* matrix(const StridedBatch<T>& x, std::int64_t p) {
   return x.data + p * x.stride;
@@ -138,18 +63,11 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
 }
 
 template <class Plain, class T>
-void check_pair(const Plain& from, const T& to) {
-  check_equal("rows", from.rows, to.rows);
-  check_equal("cols", from.cols, to.cols);
-  check_equal("count", from.count, to.count);
-}
-
-template <class Plain, class T>
 void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int threads) {
-  check_plain("from", from, Access::read);
-  check_interleaved("to", to);
-  check_pair(from, to);
-  check_number("options", "threads", threads, 0);
+  layout_check::check_plain("from", from, Access::read);
+  layout_check::check_interleaved("to", to);
+  layout_check::check_pair(from, to);
+  layout_check::check_number("options", "threads", threads, 0);
   const GroupCopy common = copy_between(from, to);
   for_each_group(to, threads, [&](std::int64_t first, std::int64_t count, std::int64_t slot_count, T* slots) {
     std::array<const void*, group_problems> matrices;
@@ -163,10 +81,10 @@ void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int thre
 
 template <class Plain, class T>
 void deinterleave_batch(const InterleavedBatch<const T>& from, const Plain& to, int threads) {
-  check_interleaved("from", from);
-  check_plain("to", to, Access::write);
-  check_pair(from, to);
-  check_number("options", "threads", threads, 0);
+  layout_check::check_interleaved("from", from);
+  layout_check::check_plain("to", to, Access::write);
+  layout_check::check_pair(from, to);
+  layout_check::check_number("options", "threads", threads, 0);
   const GroupCopy common = copy_between(to, from);
   for_each_group(from, threads, [&](std::int64_t first, std::int64_t count, std::int64_t, const T* slots) {
     std::array<void*, group_problems> matrices;
@@ -181,7 +99,7 @@ void deinterleave_batch(const InterleavedBatch<const T>& from, const Plain& to, 
 
 std::int64_t interleaved_elements(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::int64_t block,
                                   std::int64_t count) {
-  check_interleaved("batch", InterleavedBatch<const char>{"", rows, cols, ld, block, count});
+  layout_check::check_interleaved("batch", InterleavedBatch<const char>{"", rows, cols, ld, block, count});
   return (count + block - 1) / block * block * ld * cols;
 }
 

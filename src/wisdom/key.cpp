@@ -63,6 +63,13 @@ std::int64_t z_order(std::int64_t x, std::int64_t y, std::int64_t z) {
   return spread_bits(x) | spread_bits(y) << 1 | spread_bits(z) << 2;
 }
 
+// Few problems want other blocks than many, which are one class: the power of ten below, up to 100,000.
+std::int64_t count_class(std::int64_t count) {
+  std::int64_t power = 1;
+  while (power < 100000 && power <= count / 10) power *= 10;
+  return power;
+}
+
 }  // namespace
 
 std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
@@ -82,7 +89,7 @@ std::string kind_key(const std::string& family, const std::string& architecture,
 
 std::string variant_key(const GemmProblem& problem) {
   GemmProblem one = problem;
-  one.batch_count = 1;
+  one.batch_count = problem.location == Location::device ? count_class(problem.batch_count) : 1;
   if (one.layout == Layout::interleaved) one.block = 1;
   GemmProblem usual = one;
   usual.lda = usual.ldb = usual.ldc = usual.stride_a = usual.stride_b = usual.stride_c = 0;

@@ -28,8 +28,8 @@ std::string exact_key(const std::string& family, const std::string& architecture
 // What a neighbour must share: a kernel of the same kind, in caches or not, that reads C or does not.
 std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
 
-// What an exact match passes over and yet makes another record: leading dimensions, strides, alpha, location.
-// "" for the usual ones; the batch count is never part of it.
+// What an exact match passes over and yet makes another record: leading dimensions, strides, alpha, location,
+// and on a device the order of magnitude of the batch count. "" for the usual ones.
 std::string variant_key(const GemmProblem& problem);
 
 // The fields that ranking needs beyond the shape, in one number.

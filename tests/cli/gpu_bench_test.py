@@ -110,6 +110,33 @@ class BenchOnGpu(OnGpu):
         self.assertIn("--sizes = gemm:f64:nn:m=200000", result.stderr)
 
 
+class SmallOnGpu(OnGpu):
+    FAMILY = ("gemm_small", "--megabytes", "1")
+
+    def test_every_layout_is_measured_as_what_it_says(self):
+        # The fake library has no grouped routine.
+        peers = {"strided": {"cublas_strided", "cublas_pointer"}, "pointer": {"cublas_strided", "cublas_pointer"},
+                 "interleaved": set(), "block_interleaved": set()}
+        for layout, theirs in peers.items():
+            self.bench("--dtype", "f32", "--sizes", "5", "--layout", layout, "--beta", "1", "--pointer-order", "random")
+            rows, _ = self.rows()
+            self.assertEqual({row["impl"] for row in rows}, {"tilewright", "tilewright_default"} | theirs)
+            for row in rows:
+                self.assertEqual((row["layout"], row["family"]), (layout, "gemm_small"))
+                self.assertLessEqual(row["error"], row["error_bound"])
+                # The batch is what fits the operands: 100 bytes a matrix, 128 where each has its own sectors.
+                self.assertAlmostEqual(row["batch_count"] * (128 if layout == "pointer" else 100), 1 << 20, delta=3200)
+
+    def test_blocks_end_with_the_batch(self):
+        self.bench("--sizes", "4x3x6", "--layout", "block_interleaved", "--batch", "101", "--op", "tn",
+                   "--pad-ld", "2")
+        self.assertEqual({row["batch_count"] for row in self.rows()[0]}, {101})
+
+    def test_layouts_of_sizes_that_vary_are_refused(self):
+        for layout in ("grouped", "variable"):
+            self.assertIn("--layout", self.bench("--sizes", "8", "--layout", layout, code=2).stderr)
+
+
 class LayoutOnGpu(OnGpu):
     FAMILY = ("layout", "--location", "device", "--megabytes", "1")
 

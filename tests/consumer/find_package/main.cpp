@@ -4,10 +4,45 @@
 #include <complex>
 #include <cstdio>
 #include <tilewright/allocate.hpp>
+#include <tilewright/device_layout.hpp>
 #include <tilewright/gemm.hpp>
+#include <tilewright/layout.hpp>
 #include <vector>
 
 namespace tw = tilewright;
+
+// There and back, by each kind of batch; on a machine without a GPU the device's own say so.
+template <class T>
+bool converts(tw::Context& context) {
+  const std::int64_t n = 3, count = 5, block = tw::recommended_block(tw::dtype_of<T>);
+  std::vector<T> from, to(n * n * count), slots(std::size_t(tw::interleaved_elements(n, n, n, block, count)));
+  for (std::int64_t i = 0; i < n * n * count; ++i) from.push_back(T(float(i)));
+  const tw::InterleavedBatch<T> blocks{slots.data(), n, n, n, block, count};
+  std::vector<T*> pointers;
+  for (std::int64_t p = 0; p < count; ++p) pointers.push_back(to.data() + p * n * n);
+  const tw::PointerBatch<T> scattered{pointers.data(), n, n, n, count};
+  const tw::StridedBatch<T> strided{to.data(), n, n, n, n * n, count};
+  tw::interleave<T>(tw::StridedBatch<T>{from.data(), n, n, n, n * n, count}, blocks);
+  tw::deinterleave<T>(blocks, scattered);
+  bool right = from == to;
+  tw::interleave<T>(scattered, blocks);
+  tw::deinterleave<T>(blocks, strided);
+  right = right && from == to;
+  constexpr auto device = tw::Location::device;
+  try {
+    const tw::StridedBatch<T, device> none{nullptr, n, n, n, n * n, 0};
+    const tw::PointerBatch<T, device> no_pointers{nullptr, n, n, n, 0};
+    const tw::InterleavedBatch<T, device> no_blocks{nullptr, n, n, n, block, 0};
+    tw::interleave<T>(context, none, no_blocks);
+    tw::interleave<T>(context, no_pointers, no_blocks);
+    tw::deinterleave<T>(context, no_blocks, none);
+    tw::deinterleave<T>(context, no_blocks, no_pointers);
+    tw::prepare_layout(context, tw::dtype_of<T>, n, n);
+  } catch (const tw::Error& error) {
+    right = right && error.code() == tw::ErrorCode::unsupported;
+  }
+  return right;
+}
 
 template <class T>
 bool multiplies(tw::Context& context) {

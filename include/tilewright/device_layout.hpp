@@ -1,0 +1,43 @@
+// Conversions between batch layouts in device memory: from strided and pointer batches to (block-)interleaved
+// ones and back, as tilewright/layout.hpp has them for the host. The views say where the matrices lie on GPU
+// options.device; the array of a pointer batch lies there too. Of the options `device` and `stream` count.
+//
+// A call is queued on the stream and returns before the work is done; it neither waits nor allocates device
+// memory and can be captured in a CUDA graph, which the Context must outlive. Views are checked before
+// anything is queued: Error names the view, the field and its value. Nobody looks at addresses in device
+// memory: a null one is skipped, its slots become zero. Error(unsupported) where there is no GPU, or the
+// kernel is missing in a Context that must not compile in calls.
+#pragma once
+
+#include <type_traits>
+
+#include "tilewright/context.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+// Copies `from` into `to`; rows, columns and counts must agree. The unused slots of the last block become
+// zero in all rows and columns; rows beyond `rows` (ld > rows) keep what they hold. A broadcast batch (stride
+// 0) is repeated.
+template <class T>
+void interleave(Context& context, StridedBatch<const std::type_identity_t<T>, Location::device> from,
+                InterleavedBatch<T, Location::device> to, const GemmOptions& options = {});
+template <class T>
+void interleave(Context& context, PointerBatch<const std::type_identity_t<T>, Location::device> from,
+                InterleavedBatch<T, Location::device> to, const GemmOptions& options = {});
+
+// Copies `from` into `to`, whose matrices must not overlap; padding is not read.
+template <class T>
+void deinterleave(Context& context, InterleavedBatch<const std::type_identity_t<T>, Location::device> from,
+                  StridedBatch<T, Location::device> to, const GemmOptions& options = {});
+template <class T>
+void deinterleave(Context& context, InterleavedBatch<const std::type_identity_t<T>, Location::device> from,
+                  PointerBatch<T, Location::device> to, const GemmOptions& options = {});
+
+// Compiles and loads what conversions of matrices with rows * cols elements need, in both directions, also
+// where calls must not compile. Throws what prepare() of tilewright/gemm.hpp throws.
+void prepare_layout(Context& context, DType dtype, std::int64_t rows, std::int64_t cols,
+                    const GemmOptions& options = {});
+
+}  // namespace tilewright

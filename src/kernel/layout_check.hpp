@@ -1,0 +1,102 @@
+// Checks of the views that layout conversions get, on the host and in device memory: each names the view, the
+// field, its value and, for pointers, the problem.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright::layout_check {
+
+using Wide = __int128;
+
+[[noreturn]] inline void refuse(const std::string& argument, const std::string& message,
+                                std::int64_t problem = -1) {
+  throw Error(ErrorCode::invalid_argument, argument, message, problem);
+}
+
+inline void check_number(const char* view, const char* field, std::int64_t value, std::int64_t least) {
+  if (value >= least) return;
+  const std::string name = fmt::format("{}.{}", view, field);
+  refuse(name, fmt::format("{} = {} is below {}", name, value, least));
+}
+
+inline void check_equal(const char* field, std::int64_t from, std::int64_t to) {
+  if (from == to) return;
+  const std::string name = fmt::format("to.{}", field);
+  refuse(name, fmt::format("{} = {} but from.{} = {}", name, to, field, from));
+}
+
+template <class View>
+void check_shape(const char* view, const View& x) {
+  check_number(view, "rows", x.rows, 0);
+  check_number(view, "cols", x.cols, 0);
+  check_number(view, "count", x.count, 0);
+  check_number(view, "ld", x.ld, std::max<std::int64_t>(1, x.rows));
+  if (x.data == nullptr && x.rows > 0 && x.cols > 0 && x.count > 0)
+    refuse(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
+}
+
+// Behind this check bytes are counted in 64 bits everywhere. `repeats` is how often ld * cols elements are
+// spanned.
+inline void check_span(const char* view, std::int64_t ld, std::int64_t cols, Wide repeats) {
+  constexpr Wide limit = Wide(1) << 58;
+  const Wide matrix = Wide(ld) * cols;
+  if (matrix <= limit && repeats <= limit && matrix * repeats <= limit) return;
+  refuse(
+      fmt::format("{}.ld", view),
+      fmt::format("{}.ld = {} with cols = {} makes the batch span more than 2^58 elements", view, ld, cols));
+}
+
+template <class T, Location L>
+void check_interleaved(const char* view, const InterleavedBatch<T, L>& x) {
+  check_shape(view, x);
+  check_number(view, "block", x.block, 1);
+  check_span(view, x.ld, x.cols, (Wide(x.count) / x.block + 1) * x.block);
+}
+
+enum class Access : std::uint8_t { read, write };
+
+// The matrices of a strided batch that is written must not overlap: one after the other, or bands of rows of
+// one larger matrix.
+template <class T, Location L>
+void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
+  check_shape(view, x);
+  check_number(view, "stride", x.stride, 0);
+  check_span(view, x.ld, x.cols, 1);
+  if (Wide(x.count) * x.stride > Wide(1) << 58)
+    refuse(
+        fmt::format("{}.stride", view),
+        fmt::format("{}.stride = {} with count = {} spans more than 2^58 elements", view, x.stride, x.count));
+  if (access == Access::read || x.count < 2 || x.rows == 0 || x.cols == 0) return;
+  const bool apart = x.stride >= x.ld * (x.cols - 1) + x.rows;
+  const bool bands = x.stride >= x.rows && (x.count - 1) * x.stride + x.rows <= x.ld;
+  if (!apart && !bands)
+    refuse(fmt::format("{}.stride", view),
+           fmt::format("{}.stride = {} makes matrices of {} x {} with ld = {} overlap", view, x.stride,
+                       x.rows, x.cols, x.ld));
+}
+
+// Addresses in device memory are the device's to look at.
+template <class T, Location L>
+void check_plain(const char* view, const PointerBatch<T, L>& x, Access) {
+  check_shape(view, x);
+  check_span(view, x.ld, x.cols, 1);
+  if (L == Location::device || x.rows == 0 || x.cols == 0) return;
+  for (std::int64_t p = 0; p < x.count; ++p)
+    if (x.data[p] == nullptr)
+      refuse(fmt::format("{}.data", view), fmt::format("{}.data[{}] is null", view, p), p);
+}
+
+template <class Plain, class T>
+void check_pair(const Plain& from, const T& to) {
+  check_equal("rows", from.rows, to.rows);
+  check_equal("cols", from.cols, to.cols);
+  check_equal("count", from.count, to.count);
+}
+
+}  // namespace tilewright::layout_check

@@ -1,0 +1,57 @@
+// Sectors, counted column by column.
+#include "measure/device_traffic.hpp"
+
+#include <algorithm>
+
+#include "device/gpu.hpp"
+#include "gemm/operand.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t looked_at = 256;  // matrices or blocks; the rest is in proportion
+
+// Distinct sectors that the columns of the operand touch. A block of an interleaved batch is a matrix whose
+// rows are as many times as long as it has problems.
+double sector_total(const GemmProblem& p, const OperandLayout& x) {
+  const std::int64_t size = static_cast<std::int64_t>(size_bytes(p.dtype)) * problems_per_step(p);
+  const std::int64_t step = p.layout == Layout::pointer
+                                ? aligned_distance(x.ld * x.cols, p.dtype) * size
+                                : x.step * static_cast<std::int64_t>(size_bytes(p.dtype));
+  const std::int64_t matrices = (p.batch_count + problems_per_step(p) - 1) / problems_per_step(p);
+  const std::int64_t stored = step == 0 ? 1 : matrices, counted = std::min(stored, looked_at);
+  std::int64_t sectors = 0, last = -1;
+  for (std::int64_t q = 0; q < counted; ++q)
+    for (std::int64_t j = 0; j < x.cols; ++j) {
+      const std::int64_t begin = q * step + j * x.ld * size;
+      const std::int64_t first = std::max(begin / gpu_sector_bytes, last + 1);
+      const std::int64_t end = (begin + x.rows * size - 1) / gpu_sector_bytes;
+      sectors += std::max<std::int64_t>(0, end - first + 1);
+      last = std::max(last, end);
+    }
+  return double(sectors) * gpu_sector_bytes * double(stored) / double(counted);
+}
+
+}  // namespace
+
+std::int64_t aligned_distance(std::int64_t elements, DType dtype) {
+  const std::int64_t piece =
+      std::max<std::int64_t>(1, gpu_sector_bytes / static_cast<std::int64_t>(size_bytes(dtype)));
+  return (elements + piece - 1) / piece * piece;
+}
+
+GpuTraffic gpu_traffic(const GemmProblem& p) {
+  GpuTraffic traffic;
+  GpuStreamMix& mix = traffic.mix;
+  mix.reads_c = p.beta != Scalar::zero;
+  mix.a_bytes = sector_total(p, layout_a(p));
+  mix.b_bytes = sector_total(p, layout_b(p));
+  mix.c_bytes = sector_total(p, layout_c(p));
+  traffic.bytes = mix.moved();
+  if (p.layout == Layout::pointer) traffic.bytes += 3.0 * sizeof(void*) * double(p.batch_count);
+  if (p.stride_a == 0 && p.layout == Layout::strided) mix.a_bytes = 0;  // what stays does not stream
+  if (p.stride_b == 0 && p.layout == Layout::strided) mix.b_bytes = 0;
+  return traffic;
+}
+
+}  // namespace tilewright
