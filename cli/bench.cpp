@@ -174,8 +174,7 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
 
 void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--threads", flags.threads, "N, a list, or 1:N")->capture_default_str();
-  verb.add_option("--candidate", flags.candidate,
-                  "ours: only this candidate; of gemm also stencil, ours alone");
+  verb.add_option("--candidate", flags.candidate, "ours: only this candidate; stencil is gemm");
   verb.add_option("--config", flags.config, "ours: JSON fields over the default config");
   verb.add_option("--objective", flags.objective,
                   "ours: whose wisdom serves: time, energy, edp, alpha=0.7 or energy_within=5%")

@@ -229,9 +229,7 @@ BenchPlan plan_bench(const BenchFlags& flags) {
   one.family = flags.family;
   one.alpha = parse_number("--alpha", flags.alpha);
   one.target = !flags.target.empty() ? flags.target : flags.on_gpu() ? "gpu" : "cpu";
-  // "stencil" names ours alone, whatever plans call it.
-  const bool ours_alone = flags.family == "gemm" && flags.candidate == "stencil";
-  one.options.candidate = ours_alone ? "gemm" : flags.candidate;
+  one.options.candidate = candidate_named(flags.candidate);
   one.options.config = flags.config;
   set_objective("--objective", flags.objective, one.options);
   for (const int threads : thread_counts(flags.threads))

@@ -21,7 +21,7 @@ GemmOptions options_from(const ExplainFlags& flags) {
   GemmOptions options;
   options.target = enum_from_string<Target>(flags.target, "target");
   set_objective("--objective", flags.objective, options);
-  options.candidate = flags.candidate;
+  options.candidate = candidate_named(flags.candidate);
   options.config = flags.config;
   options.threads = flags.threads;
   return options;
@@ -48,7 +48,7 @@ void add_explain(CLI::App& app) {
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
   verb->add_option("--objective", flags->objective,
                    "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
-  verb->add_option("--candidate", flags->candidate, "the candidate that must run it");
+  verb->add_option("--candidate", flags->candidate, "the candidate that must run it; stencil is gemm");
   verb->add_option("--config", flags->config, "JSON fields over the default config");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
   verb->footer("Example: tilewright explain gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6");

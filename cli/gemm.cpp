@@ -69,7 +69,7 @@ GemmRequest request_from(const GemmFlags& flags) {
                 fmt::format("beta = {} needs --c with the array that it scales", flags.beta));
   request.options.target = enum_from_string<Target>(flags.target, "target");
   set_objective("objective", flags.objective, request.options);
-  request.options.candidate = flags.candidate;
+  request.options.candidate = candidate_named(flags.candidate);
   request.options.threads = flags.threads;
   request.verify = flags.verify;
   return request;

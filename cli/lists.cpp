@@ -90,6 +90,8 @@ std::vector<OpPair> parse_ops(const std::string& flag, const std::string& text) 
   return pairs;
 }
 
+std::string candidate_named(const std::string& text) { return text == "stencil" ? "gemm" : text; }
+
 void set_objective(const std::string& flag, const std::string& text, GemmOptions& options) {
   const TuneObjective objective = TuneObjective::parse(text, flag);
   options.objective = objective.goal();

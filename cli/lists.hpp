@@ -39,6 +39,9 @@ std::vector<E> parse_names(const std::string& flag, const std::string& text) {
 // time, energy, edp, alpha=W with a weight from 0 to 1, or energy_within=5%: into the options of a call.
 void set_objective(const std::string& flag, const std::string& text, GemmOptions& options);
 
+// The candidate that --candidate means: "stencil" is ours for large matrices, which plans call gemm.
+std::string candidate_named(const std::string& text);
+
 struct OpPair {
   Op a = Op::none;
   Op b = Op::none;

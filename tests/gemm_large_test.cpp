@@ -48,6 +48,12 @@ TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
   EXPECT_EQ(gemm_large_shape(problem(DType::f64, 101, 8, 8)).align_a, 8);
   EXPECT_EQ(gemm_large_shape(problem(DType::f32, 8, 8, 8), {4, 16, 16}).align_a, 4);
   EXPECT_FALSE(gemm_large_shape(problem(DType::f64, 8, 8, 8, Op::conj_trans)).conj_a);
+  EXPECT_THROW(gemm_large_shape(p, {}, MathMode(77)), Error);
+  GemmProblem batch = problem(DType::f64, 8, 8, 8);
+  batch.batch_count = 3, batch.stride_a = 65, batch.stride_b = 66;
+  const GemmLargeAlignment aligned = gemm_large_alignment(batch, 128);
+  EXPECT_EQ(aligned.a, 8);
+  EXPECT_EQ(aligned.b, 16);
 }
 
 TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
@@ -265,6 +271,15 @@ TEST(GemmLarge, WorkIsDoneOnce) {
         }
     }
   }
+}
+
+TEST(GemmLarge, PanelsOfMoreTilesThanAnIntCounts) {
+  const Config c{.tile_m = 16, .raster = 16};
+  const GemmLargeGrid grid = gemm_large_grid(c, 2'200'000'000, 1, 16, 1);
+  GemmLargeWork last;
+  gemm_large_place(c, grid, grid.tiles() - 1, last);
+  EXPECT_EQ(last.tile_m, grid.tiles_m - 1);
+  EXPECT_EQ(last.tile_n, 0);
 }
 
 TEST(GemmLarge, LaunchKnowsItsNeeds) {

@@ -1,8 +1,6 @@
 // What the host does around a GPU's kernels, watched through the fake driver (fake_cuda): which calls reach
 // the driver and when, where configs come from, what is refused and why. Skipped where the driver is a real
 // one.
-#include <dlfcn.h>
-
 #include <filesystem>
 
 #include "fake_cuda/fake_cuda.hpp"
@@ -11,12 +9,6 @@
 
 namespace tilewright::testing {
 namespace {
-
-template <class F>
-F ask_fake(const char* name) {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
-}
 
 class FakeGpu : public GpuTest {
  protected:

@@ -7,6 +7,7 @@
 #include "core/dispatch.hpp"
 #include "device/gpu_blas.hpp"
 #include "device/gpu_graph.hpp"
+#include "fake_cuda/fake_cuda.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large.hpp"
 #include "support/failures.hpp"
@@ -149,6 +150,37 @@ TEST_F(GpuSharedTiles, StreamsOfOnePlan) {
   for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(batches[i]->check(), "") << i;
 }
 
+// All plans of a Context share one piece of it.
+TEST_F(GpuSharedTiles, PlansInTurnAndAtOnce) {
+  Context context;
+  std::vector<GemmPlan> plans;
+  for (const char* sizes : {"m=160,n=144,k=400", "m=96,n=130,k=333", "m=300,n=200,k=128"})
+    plans.push_back(plan(context,
+                         packed(parse_problem(fmt::format("gemm:f64:nn:{}:beta=one:location=device", sizes))),
+                         options_));
+  const GpuStream first(*gpu_), second(*gpu_);
+  std::vector<std::unique_ptr<GpuBatch<double>>> batches;
+  for (std::size_t i = 0; i < 12; ++i)
+    batches.push_back(
+        std::make_unique<GpuBatch<double>>(*gpu_, plans[i % 3].problem(), GpuDraw{1, 1, 0, i + 1}));
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    batches[i]->run(plans[i % 3], i % 4 < 2 ? first.get() : second.get());
+  gpu_->synchronize();
+  for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(batches[i]->check(), "") << i;
+}
+
+TEST_F(GpuSharedTiles, SmallerPlansTakeNoMoreMemory) {
+  const auto count = ask_fake<fake_cuda::Count>(fake_cuda::count_name);
+  if (count == nullptr) GTEST_SKIP() << "the driver is no fake one";
+  Context context;
+  plan(context, square(), options_);
+  const long long before = count("allocate");
+  for (const int n : {144, 143, 100, 65})
+    plan(context, packed(parse_problem(fmt::format("gemm:f64:nn:m={0},n={0},k=400:location=device", n))),
+         options_);
+  EXPECT_EQ(count("allocate"), before);
+}
+
 TEST_F(GpuSharedTiles, AGraphHasItsOwnScratchMemory) {
   Context context;
   const GemmProblem p = square();
@@ -168,40 +200,78 @@ TEST_F(GpuSharedTiles, AGraphHasItsOwnScratchMemory) {
 TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {
   Context context;
   options_.candidate = "gemm";
-  options_.config = R"({"tile_m": 100})";
-  try {
-    plan(context, square(), options_);
-    FAIL() << "it was taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.argument(), "config");
-    EXPECT_NE(std::string(error.what()).find("tile_m"), std::string::npos) << error.what();
-  }
+  const auto expect_refused = [&](const GemmProblem& p, const std::string& config, const char* reason) {
+    options_.config = config;
+    try {
+      plan(context, p, options_);
+      FAIL() << config << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.argument(), "config");
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+  };
+  expect_refused(square(), R"({"tile_m": 100})", "tile_m");
+  if (gpu_->limits().compute_capability < 90) return;  // no tensor copies
+  auto p = packed(parse_problem("gemm_batched:f64:nn:m=128,n=128,k=128:strided:batch=3:location=device"));
+  const std::string config = to_json(gemm_large_default(p, gemm_large_shape(p), gpu_->limits())).dump();
+  ++p.stride_a;
+  expect_refused(p, config, "strides of batches at multiples of 16 bytes");
+}
+
+TEST_F(GpuGemmLarge, WhatTheVendorsLibraryCannotSayIsOurs) {
+  Context context;
+  const GemmPlan made =
+      plan(context, packed(parse_problem("gemm:f32:nn:m=3000000000,n=2,k=2:location=device")), options_);
+  EXPECT_EQ(made.impl().candidate, "gemm") << made.explain();
+}
+
+TEST_F(GpuGemmLarge, OtherMathIsNoBodys) {
+  Context context;
+  options_.math_mode = MathMode(77);
+  EXPECT_NE(explain(context, square(), options_).find("math_mode = ? is not served by it"),
+            std::string::npos);
+  EXPECT_THROW(plan(context, square(), options_), Error);
+}
+
+class BrokenVendorsLibrary : public GpuTest {};
+
+TEST_F(BrokenVendorsLibrary, LeavesProductsToOurs) {
+  if (ask_fake<fake_cuda::Count>(fake_cuda::count_name) == nullptr) GTEST_SKIP() << "the GPU is no fake one";
+  const Variable broken("TILEWRIGHT_FAKE_CUBLAS", "broken");
+  Context context;
+  const GemmPlan made = plan(context, square(), options_);
+  EXPECT_EQ(made.impl().candidate, "gemm");
+  EXPECT_NE(made.explain().find("cublasCreate failed with status 1"), std::string::npos) << made.explain();
 }
 
 // Which of the two serves is what wisdom says they took.
 class GpuLargeWisdom : public GpuTest {
  protected:
-  void write(const std::vector<std::pair<std::string, double>>& records, const GemmProblem& p) {
+  nlohmann::json record(const std::string& family, double seconds, const GemmProblem& p) const {
+    const nlohmann::json config = family == "cublas"
+                                      ? nlohmann::json{{"version", "13.1.0"}}
+                                      : to_json(gemm_large_default(p, gemm_large_shape(p), gpu_->limits()));
+    return {{"family", family},
+            {"problem", to_string(p)},
+            {"config", config},
+            {"device", gpu_->limits().name},
+            {"source_hash", current_source_hash(family)},
+            {"compiler", "13.0"},
+            {"seconds", seconds},
+            {"seconds_low", seconds},
+            {"seconds_high", seconds},
+            {"samples", 9},
+            {"time", "2026-11-21T00:00:00Z"},
+            {"verdict", "passed"}};
+  }
+  void write(const std::vector<nlohmann::json>& records) const {
     std::ofstream file(path_);
-    for (const auto& [family, seconds] : records) {
-      const nlohmann::json config = family == "cublas"
-                                        ? nlohmann::json{{"version", "13.1.0"}}
-                                        : to_json(gemm_large_default(p, gemm_large_shape(p), gpu_->limits()));
-      file << nlohmann::json{{"family", family},
-                             {"problem", to_string(p)},
-                             {"config", config},
-                             {"device", gpu_->limits().name},
-                             {"source_hash", current_source_hash(family)},
-                             {"compiler", "13.0"},
-                             {"seconds", seconds},
-                             {"seconds_low", seconds},
-                             {"seconds_high", seconds},
-                             {"samples", 9},
-                             {"time", "2026-11-21T00:00:00Z"},
-                             {"verdict", "passed"}}
-                  .dump()
-           << '\n';
-    }
+    for (const auto& one : records) file << one.dump() << '\n';
+  }
+  void write(const std::vector<std::pair<std::string, double>>& records, const GemmProblem& p) const {
+    std::vector<nlohmann::json> all;
+    for (const auto& [family, seconds] : records) all.push_back(record(family, seconds, p));
+    write(all);
   }
   // What each took of time and energy, searched for `objective`, added to what is there.
   void add(const std::string& objective, std::pair<double, double> ours, std::pair<double, double> theirs,
@@ -223,6 +293,10 @@ class GpuLargeWisdom : public GpuTest {
   std::string chosen(const GemmProblem& p) {
     Context context({.wisdom = path_});
     return plan(context, p, options_).impl().candidate;
+  }
+
+  static GemmProblem of_size(int n) {
+    return parse_problem(fmt::format("gemm:f64:nn:m={0},n={0},k={0}:residency=cold:location=device", n));
   }
 
   TempFolder folder_;
@@ -264,6 +338,56 @@ TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
   EXPECT_EQ(chosen(p), "gemm") << "the frugal one is too slow";
   options_.objective = Objective::time;
   EXPECT_EQ(chosen(p), "gemm");
+}
+
+// 2 ms for 4096 are 69 TFLOP/s.
+TEST_F(GpuLargeWisdom, ComparesWhatCanBeCompared) {
+  const GemmProblem at = of_size(4096), near = of_size(3600);
+  write({record("gemm", 1.9e-3, near), record("cublas", 2.3e-3, at)});
+  EXPECT_EQ(chosen(at), "cublas") << "which was measured there";
+  write({record("gemm", 2.0e-3, at), record("cublas", 1.9e-3, near)});
+  EXPECT_EQ(chosen(at), "gemm") << "at a higher rate";
+  write({record("gemm", 5.0e-3, at), record("cublas", 1.9e-3, near)});
+  EXPECT_EQ(chosen(at), "cublas") << "at a higher rate";
+  auto elsewhere = record("gemm", 1.0e-3, at);
+  elsewhere["device"] = "NVIDIA GB300";
+  write({elsewhere, record("cublas", 1.9e-3, near)});
+  EXPECT_EQ(chosen(at), "cublas") << "ours was measured on another device alone";
+  auto theirs = record("cublas", 2.0e-3, at);
+  theirs["device"] = "NVIDIA GB300";
+  write({elsewhere, theirs});
+  EXPECT_EQ(chosen(at), "gemm") << "both on that device";
+}
+
+// Tensor copies, which are what the record is of, take no odd leading dimensions.
+TEST_F(GpuLargeWisdom, RecordsThatCannotBeUsedSayNothing) {
+  const GemmProblem p = of_size(4096);
+  if (record("gemm", 1, p)["config"]["load"] != "tensor") GTEST_SKIP() << "the device has no tensor copies";
+  write({{"gemm", 2.4e-3}, {"cublas", 2.5e-3}}, p);
+  EXPECT_EQ(chosen(p), "gemm");
+  EXPECT_EQ(chosen(of_size(4095)), "cublas");
+}
+
+TEST_F(GpuLargeWisdom, WithoutMemoryForItsBlocksAnotherServes) {
+  if (ask_fake<fake_cuda::Count>(fake_cuda::count_name) == nullptr) GTEST_SKIP() << "the GPU is no fake one";
+  const GemmProblem p = square(":residency=cold");
+  auto ours = record("gemm", 1e-5, p);
+  ours["config"].update({{"split_k", 4}, {"stream_k", 0}, {"persistent", false}});
+  write({ours});
+  EXPECT_EQ(chosen(p), "gemm");
+  const Variable full("TILEWRIGHT_FAKE_MOST_BYTES", "1000");
+  EXPECT_EQ(chosen(p), "cublas");
+  options_.candidate = "gemm";
+  EXPECT_EQ(chosen(p), "gemm") << "with a config that needs none";
+}
+
+TEST_F(GpuLargeWisdom, AnObjectiveNobodyTunedForIsToldOf) {
+  options_.objective = Objective::energy;
+  write({}, of_size(4096));
+  Context context({.wisdom = path_});
+  const GemmPlan made = plan(context, of_size(4096), options_);
+  EXPECT_EQ(made.impl().candidate, "cublas");
+  EXPECT_NE(made.explain().find("no record for objective = energy"), std::string::npos) << made.explain();
 }
 
 }  // namespace

@@ -22,18 +22,6 @@ GemmProblem large(const std::string& rest = "") {
   return parse_problem("gemm:f64:nt:m=96,n=80,k=72:residency=cold:location=device" + rest);
 }
 
-// A variable of the environment for one scope, which the fake compiler and driver look at.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
-
 class GpuTune : public GpuTest {
  protected:
   void SetUp() override {

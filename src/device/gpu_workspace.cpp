@@ -2,6 +2,8 @@
 // what the next one has to wait for: a stream may have been destroyed since, and its handle given to another.
 #include "device/gpu_workspace.hpp"
 
+#include <algorithm>
+
 #include "device/gpu_driver.hpp"
 #include "tilewright/types.hpp"
 
@@ -20,33 +22,48 @@ bool is_capturing(const Gpu& gpu, CUstream_st* stream) {
   return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-}  // namespace
-
-GpuWorkspace::GpuWorkspace(const Gpu& gpu, std::size_t bytes, std::size_t zero_bytes)
-    : gpu_(gpu),
-      bytes_(rounded(bytes)),
-      zero_bytes_(zero_bytes),
-      memory_(gpu, bytes_ + zero_bytes),
-      last_use_(gpu) {
-  memory_.fill(0, nullptr);
-  last_use_.record(nullptr);
-  last_use_.synchronize();
+void* workspace_address(unsigned long long address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-GpuWorkspace::Loan::Loan(GpuWorkspace& workspace, CUstream_st* stream)
+}  // namespace
+
+GpuWorkspace::GpuWorkspace(const Gpu& gpu) : gpu_(gpu), last_use_(gpu) {}
+
+void GpuWorkspace::reserve(std::size_t bytes, std::size_t zero_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (rounded(bytes) <= bytes_ && zero_bytes <= zero_bytes_) return;
+  const std::size_t most = std::max(bytes_, rounded(bytes)), most_zeros = std::max(zero_bytes_, zero_bytes);
+  GpuBuffer grown(gpu_, most + most_zeros);
+  grown.fill(0, nullptr);
+  GpuEvent filled(gpu_);
+  filled.record(nullptr);
+  filled.synchronize();
+  if (used_) last_use_.synchronize();  // which came after all earlier ones
+  memory_.reset();
+  memory_.emplace(std::move(grown));
+  bytes_ = most;
+  zero_bytes_ = most_zeros;
+}
+
+GpuWorkspace::Loan::Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t zero_bytes,
+                         CUstream_st* stream)
     : workspace_(workspace), stream_(stream) {
   const Gpu& gpu = workspace_.gpu_;
   const Gpu::Current current(gpu);
   if (is_capturing(gpu, stream)) {
-    const std::size_t bytes = workspace_.bytes_ + workspace_.zero_bytes_;
-    gpu.driver().check(gpu.driver().memory_allocate_async(&own_, bytes, stream), "cuMemAllocAsync",
-                       std::to_string(bytes));
-    gpu.driver().check(gpu.driver().fill_bytes(own_ + workspace_.bytes_, 0, workspace_.zero_bytes_, stream),
-                       "cuMemsetD8Async");
+    const std::size_t begin = rounded(bytes), all = begin + zero_bytes;
+    gpu.driver().check(gpu.driver().memory_allocate_async(&own_, all, stream), "cuMemAllocAsync",
+                       std::to_string(all));
+    gpu.driver().check(gpu.driver().fill_bytes(own_ + begin, 0, zero_bytes, stream), "cuMemsetD8Async");
+    scratch_ = workspace_address(own_);
+    zeros_ = workspace_address(own_ + begin);
     return;
   }
   lock_ = std::unique_lock(workspace_.mutex_);
   if (workspace_.used_) workspace_.last_use_.hold_back(stream);
+  scratch_ = workspace_.memory_->as<void>();
+  zeros_ = workspace_.memory_->as<void>(workspace_.bytes_);
 }
 
 GpuWorkspace::Loan::~Loan() {
@@ -63,11 +80,5 @@ GpuWorkspace::Loan::~Loan() {
   } catch (const Error&) {
   }
 }
-
-void* GpuWorkspace::Loan::scratch() const {
-  return own_ != 0 ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(own_))
-                   : workspace_.memory_.as<void>();
-}
-void* GpuWorkspace::Loan::zeros() const { return static_cast<char*>(scratch()) + workspace_.bytes_; }
 
 }  // namespace tilewright

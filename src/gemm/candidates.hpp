@@ -25,6 +25,8 @@ struct Candidate {
   // Fills in what the plan needs to run. May still throw Error(unsupported), which counts as declining. Null
   // for candidates that always decline.
   void (*prepare)(const PlanRequest& request, GemmPlan::Impl& plan);
+  // What it forms products in; calls of another mode are not its.
+  MathMode math_mode = MathMode::full;
 };
 
 const std::vector<Candidate>& gemm_candidates();

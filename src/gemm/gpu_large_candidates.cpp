@@ -1,10 +1,10 @@
 // Large products of operands on a GPU: our stencil and the vendor's library, as two candidates of one list.
-// Wisdom holds what each of them took; between the two it alone decides.
+// Which of them goes first is gpu_large_choice.hpp's.
 #include <algorithm>
 #include <optional>
 
-#include "device/gpu_workspace.hpp"
 #include "gemm/gpu_candidates.hpp"
+#include "gemm/gpu_large_choice.hpp"
 #include "gemm/gpu_machine.hpp"
 #include "gemm/gpu_operands.hpp"
 #include "gemm/gpu_request.hpp"
@@ -12,21 +12,18 @@
 namespace tilewright {
 namespace {
 
-constexpr const char* stencil = "gemm";
-constexpr const char* vendor = "cublas";
-
 // C = alpha op(A) op(B) + beta C of one matrix at a time, for whichever beta a call of its class may bring.
 class LargeKernels {
  public:
-  LargeKernels(const GemmProblem& problem, const GpuMachine& machine, const GemmLargeConfig& config,
-               int align_bytes, bool may_compile)
-      : problem_(problem), kernel_(load(problem, machine, config, align_bytes, may_compile)) {
-    reserve(machine, *kernel_);
-    if (problem.beta != Scalar::general) return;
-    GemmProblem overwriting = problem;
-    overwriting.beta = Scalar::zero;
-    beta_zero_ = load(overwriting, machine, config, align_bytes, may_compile);
-    reserve(machine, *beta_zero_);
+  // `config` is legal for the request's problem.
+  LargeKernels(const PlanRequest& r, const GpuMachine& machine, const GemmLargeConfig& config)
+      : problem_(r.problem), workspace_(machine.workspace()) {
+    const GemmLargeShape shape = gpu_large_shape(problem_, r);
+    kernel_ = machine.gemm_large(shape, config, problem_.dtype, r.may_compile);
+    if (problem_.beta == Scalar::general) beta_zero_ = overwriting(r, machine, config);
+    for (const auto& kernel : {kernel_, beta_zero_})
+      if (kernel != nullptr) add_needs(kernel->needs(problem_));
+    if (shares_tiles()) workspace_.reserve(scratch_bytes_, zero_bytes_);
   }
 
   void launch(const Operands& o) const {
@@ -36,8 +33,8 @@ class LargeKernels {
     operands.alpha = o.alpha;
     operands.beta = overwrites ? nullptr : o.beta;
     std::optional<GpuWorkspace::Loan> loan;
-    if (workspace_ != nullptr) {
-      loan.emplace(*workspace_, stream_of(o));
+    if (shares_tiles()) {
+      loan.emplace(workspace_, scratch_bytes_, zero_bytes_, stream_of(o));
       operands.workspace = loan->scratch();
       operands.counters = loan->zeros();
     }
@@ -52,35 +49,27 @@ class LargeKernels {
   const GemmLargeKernel& kernel() const { return *kernel_; }
 
  private:
-  static std::shared_ptr<const GemmLargeKernel> load(const GemmProblem& p, const GpuMachine& machine,
-                                                     const GemmLargeConfig& config, int align_bytes,
-                                                     bool may_compile) {
-    // Every matrix of a batch has the alignment that its distance from the first leaves.
-    const auto aligned = [&](std::int64_t stride) {
-      const auto distance = static_cast<std::uint64_t>(stride) * static_cast<unsigned>(size_bytes(p.dtype));
-      const auto bits = static_cast<unsigned>(align_bytes) | (p.batch_count > 1 ? distance : 0);
-      return static_cast<int>(std::min<std::uint64_t>(16, bits & (~bits + 1)));
-    };
-    const GemmLargeShape shape =
-        gemm_large_shape(p, {aligned(p.stride_a), aligned(p.stride_b), aligned(p.stride_c)});
+  // The kernel for beta = 0, whose config may have to be another: what reads C need not be legal without.
+  std::shared_ptr<const GemmLargeKernel> overwriting(const PlanRequest& r, const GpuMachine& machine,
+                                                     const GemmLargeConfig& config) const {
+    GemmProblem p = problem_;
+    p.beta = Scalar::zero;
+    const GemmLargeShape shape = gpu_large_shape(p, r);
     const GpuLimits& limits = machine.gpu().limits();
-    // What is legal for the best alignment need not be for this one, nor what reads C where C is not read.
     const bool legal = gemm_large_space(p, shape, limits).contains(config);
     return machine.gemm_large(shape, legal ? config : gemm_large_default(p, shape, limits), p.dtype,
-                              may_compile);
+                              r.may_compile);
   }
-  void reserve(const GpuMachine& machine, const GemmLargeKernel& kernel) {
-    const GemmLargeLaunch needs = kernel.needs(problem_);
+  void add_needs(const GemmLargeLaunch& needs) {
     scratch_bytes_ = std::max(scratch_bytes_, static_cast<std::size_t>(needs.workspace_bytes));
     zero_bytes_ = std::max(zero_bytes_, static_cast<std::size_t>(needs.counter_count) * sizeof(unsigned));
-    if (scratch_bytes_ + zero_bytes_ > 0)
-      workspace_ = std::make_unique<GpuWorkspace>(machine.gpu(), scratch_bytes_, zero_bytes_);
   }
+  bool shares_tiles() const { return scratch_bytes_ + zero_bytes_ > 0; }
 
   GemmProblem problem_;
+  GpuWorkspace& workspace_;
   std::shared_ptr<const GemmLargeKernel> kernel_, beta_zero_;
   std::size_t scratch_bytes_ = 0, zero_bytes_ = 0;
-  std::unique_ptr<GpuWorkspace> workspace_;
 };
 
 class LargeRunner : public GpuRunner {
@@ -89,7 +78,7 @@ class LargeRunner : public GpuRunner {
       : problem_(r.problem),
         machine_(std::move(machine)),
         check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr),
-        kernels_(problem_, *machine_, config, align_bytes(r), r.may_compile) {}
+        kernels_(r, *machine_, config) {}
 
   void run(const Operands& o) const override {
     refuse_values(o);
@@ -177,48 +166,19 @@ std::string why_no_product(const PlanRequest& r) {
   return "";
 }
 
-// Asked for every plan, so it sets no handle up, which takes time and device memory.
-std::string why_no_blas() { return GpuBlas::is_there() ? "" : "cuBLAS was not found"; }
-
-// What wisdom holds of one of the two for this very problem or one near it.
-std::optional<WisdomAnswer> recorded(const PlanRequest& r, const char* family) {
-  std::optional<WisdomAnswer> found;
-  if (r.context.wisdom() == nullptr) return found;
-  const std::string device = r.context.gpus->open(r.options.device)->gpu().limits().name;
-  offer_wisdom(r, family, device, [&](const WisdomAnswer& answer) {
-    found = answer;
-    return true;
-  });
-  return found;
-}
-
-std::string cost_text(const RecordedTime& recorded) {
-  return recorded.energy_j ? fmt::format("{:.4g} s and {:.4g} J", recorded.seconds, *recorded.energy_j)
-                           : fmt::format("{:.4g} s", recorded.seconds);
-}
-
-// Whether the first costs less by the call's objective, or by time where not both were searched for that.
-bool costs_less(const PlanRequest& r, const RecordedTime& x, const RecordedTime& y) {
-  const TuneObjective objective = objective_of(r.options);
-  const bool comparable = x.objective == objective.text() && y.objective == objective.text();
-  if (!comparable || !objective.needs_energy() || !x.energy_j || !y.energy_j) return x.seconds < y.seconds;
-  const Metrics both[] = {{x.seconds, x.energy_j}, {y.seconds, y.energy_j}};
-  const std::vector<double> costs = objective.costs(both, both[1]);
-  return costs[0] < costs[1];
-}
-
-// Why the vendor's library goes first though the stencil could serve; "" where it does not.
-std::string why_vendor_first(const PlanRequest& r) {
-  if (!r.options.candidate.empty() || !r.options.config.empty()) return "";
-  if (!why_no_blas().empty()) return "";
-  const auto ours = recorded(r, stencil);
-  if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
-  const auto theirs = recorded(r, vendor);
-  const bool comparable = theirs && theirs->match == ours->match;
-  if (comparable && costs_less(r, theirs->recorded, ours->recorded))
-    return fmt::format("cuBLAS took {} where it took {} ({}, {})", cost_text(theirs->recorded),
-                       cost_text(ours->recorded), to_string(theirs->match), theirs->source);
-  return "";
+// Asked for every plan, so it sets no handle up, which takes time and device memory; only where that failed
+// it is tried again, which is the only way to know.
+std::string why_no_blas(const PlanRequest& r) {
+  if (!GpuBlas::is_there()) return "cuBLAS was not found";
+  const auto machine = r.context.gpus->open(r.options.device);
+  if (!machine->blas_failed()) return "";
+  try {
+    machine->blas();
+    return "";
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -230,16 +190,20 @@ std::string gpu_large_declines(const PlanRequest& r) {
     return fmt::format("it takes one matrix at a time from the host, not the layout {}", to_string(p.layout));
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
-  return why_vendor_first(r);
+  return why_cublas_first(r);
 }
 
 void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
   auto machine = r.context.gpus->open(r.options.device);
-  const int align = std::min(16, align_bytes(r));
-  const GemmLargeShape shape = gemm_large_shape(r.problem, {align, align, align});
+  const GemmLargeShape shape = gpu_large_shape(r.problem, r);
   const GpuLimits& limits = machine->gpu().limits();
-  const GpuFamily family{stencil, [&] { return gemm_large_space(r.problem, shape, limits); },
-                         [&] { return gemm_large_defaults(r.problem, shape, limits); }};
+  const bool asked_for = !r.options.candidate.empty() || !r.options.config.empty();
+  const auto rules_of_thumb = [&]() -> std::vector<GemmLargeConfig> {
+    // Here wisdom spoke for ours, but for configs that will not do: no measurement speaks for others.
+    if (!asked_for && cublas_serves(r)) return {};
+    return gemm_large_defaults(r.problem, shape, limits);
+  };
+  const GpuFamily family{"gemm", [&] { return gemm_large_space(r.problem, shape, limits); }, rules_of_thumb};
   plan_with_first<GemmLargeConfig>(r, family, limits, plan, [&](const GemmLargeConfig& config) {
     return std::make_shared<const LargeRunner>(r, machine, config);
   });
@@ -250,18 +214,18 @@ std::string cublas_declines(const PlanRequest& r) {
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
-  return why_no_blas();
+  return why_no_blas(r);
 }
 
 void prepare_cublas(const PlanRequest& r, GemmPlan::Impl& plan) {
   plan.gpu = std::make_shared<const BlasRunner>(r, r.context.gpus->open(r.options.device));
-  const auto known = recorded(r, vendor);
+  const auto known = recorded_cublas(r);
   plan.match = known ? known->match : WisdomMatch::none;
   plan.config_source = known ? known->source : "no record";
-  if (!known) return;
-  plan.recorded = known->recorded;
-  if (known->recorded.objective != objective_of(r.options).text())
-    notice_match(r, known->match, known->source, known->recorded, plan);
+  if (known) plan.recorded = known->recorded;
+  // cuBLAS needs no record, but one of another objective, or none of this one, is worth a word.
+  if (plan.recorded.objective != objective_of(r.options).text())
+    notice_match(r, plan.match, plan.config_source, plan.recorded, plan);
 }
 
 }  // namespace tilewright

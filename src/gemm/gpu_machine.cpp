@@ -5,7 +5,7 @@
 namespace tilewright {
 
 GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compiler)
-    : gpu_(device), compiler_(std::move(compiler)) {}
+    : gpu_(device), compiler_(std::move(compiler)), workspace_(gpu_) {}
 
 template <class Kernel, class Make>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
@@ -54,8 +54,15 @@ GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
 std::shared_ptr<GpuMachine::Blas> GpuMachine::blas() const {
   const std::lock_guard lock(blas_mutex_);
   const Gpu::Current current(gpu_);
+  blas_failed_ = blas_ == nullptr;
   if (blas_ == nullptr) blas_ = std::make_shared<Blas>();
+  blas_failed_ = false;
   return blas_;
+}
+
+bool GpuMachine::blas_failed() const {
+  const std::lock_guard lock(blas_mutex_);
+  return blas_failed_;
 }
 
 std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool may_compile) const {

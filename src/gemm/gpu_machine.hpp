@@ -11,6 +11,7 @@
 
 #include "core/env.hpp"
 #include "device/gpu_blas.hpp"
+#include "device/gpu_workspace.hpp"
 #include "kernel/gpu_gemm_large.hpp"
 #include "kernel/gpu_gemm_small.hpp"
 #include "kernel/gpu_layout.hpp"
@@ -59,6 +60,11 @@ class GpuMachine {
   };
   // Throws Error(unsupported) naming what was tried.
   std::shared_ptr<Blas> blas() const;
+  // Whether it was tried last in vain.
+  bool blas_failed() const;
+
+  // Of all plans: they reserve what they need when they are made.
+  GpuWorkspace& workspace() const { return workspace_; }
 
  private:
   // Each loaded module takes device memory; plans hold what they use.
@@ -73,6 +79,8 @@ class GpuMachine {
   mutable std::unordered_map<std::string, std::shared_ptr<const void>> kernels_;  // by expression
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
+  mutable bool blas_failed_ = false;
+  mutable GpuWorkspace workspace_;
 };
 
 class GpuMachines {

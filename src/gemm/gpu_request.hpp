@@ -2,11 +2,13 @@
 // plan promises about addresses, zeros among general scalars, and the order in which configs are tried.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/problem.hpp"
 #include "device/gpu.hpp"
 #include "gemm/candidates.hpp"
+#include "kernel/space.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -45,6 +47,18 @@ struct GpuFamily {
   RulesOfThumb rules_of_thumb;
 };
 
+// The config of a record where this build has its fields and the space holds it.
+template <class Config>
+std::optional<Config> usable_config(const nlohmann::json& recorded, const Space<Config>& space) {
+  try {
+    const auto config = from_json<Config>(recorded);
+    return space.contains(config) ? std::optional(config) : std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    return std::nullopt;
+  }
+}
+
 // Hands out configs in the order in which they are tried until one is taken: the one asked for, else what
 // wisdom offers and, at last, rules of thumb.
 template <class Config, class Family, class Take>
@@ -59,13 +73,8 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
   if (r.context.wisdom() != nullptr) {
     const auto space = family.space();
     const auto offer = [&](const WisdomAnswer& answer) {
-      try {
-        const auto config = from_json<Config>(answer.config);
-        return space.contains(config) && take(Choice{config, answer.match, answer.source, answer.recorded});
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_argument) throw;
-        return false;  // a config of other fields than this build's
-      }
+      const auto config = usable_config<Config>(answer.config, space);
+      return config && take(Choice{*config, answer.match, answer.source, answer.recorded});
     };
     if (offer_wisdom(r, family.name, limits.name, offer)) return;
   }
@@ -74,17 +83,19 @@ void offer_configs(const PlanRequest& r, const Family& family, const GpuLimits& 
 }
 
 // Fills in a plan that runs with the first config for which `make` gives a runner; make(config) throws
-// Error(unsupported) for one that will not do. Throws the first of those where none will.
+// Error(unsupported) for one that will not do, or Error(out_of_memory). Throws like the first of those where
+// none will.
 template <class Config, class Family, class Make>
 void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits& limits,
                      GemmPlan::Impl& plan, Make&& make) {
   std::string declined;
+  ErrorCode code = ErrorCode::unsupported;
   offer_configs<Config>(r, family, limits, [&](const GpuChoice<Config>& choice) {
     try {
       plan.gpu = make(choice.config);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      if (declined.empty()) declined = error.what();
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
+      if (declined.empty()) declined = error.what(), code = error.code();
       return false;
     }
     plan.match = choice.match;
@@ -93,7 +104,7 @@ void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits
     notice_match(r, choice.match, choice.source, choice.recorded, plan);
     return true;
   });
-  if (plan.gpu == nullptr) throw Error(ErrorCode::unsupported, "config", declined);
+  if (plan.gpu == nullptr) throw Error(code, "config", declined);
 }
 
 }  // namespace tilewright

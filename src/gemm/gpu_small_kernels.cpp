@@ -56,9 +56,8 @@ SmallKernels::SmallKernels(const GemmProblem& problem, const GpuMachine& machine
   }
   add(problem, machine, config, align_bytes, request.may_compile);
   if (launches_.size() > 1) launches_.back().above = int(small_class);
-  if (alpha_varies_ != beta_varies_)
-    repeated_ = std::make_unique<GpuWorkspace>(
-        machine.gpu(), std::size_t(problem.batch_count) * std::size_t(size_bytes(problem.dtype)), 0);
+  if (alpha_varies_ != beta_varies_) repeated_ = std::make_unique<GpuWorkspace>(machine.gpu());
+  if (repeated_ != nullptr) repeated_->reserve(repeated_bytes(), 0);
 }
 
 void SmallKernels::add(const GemmProblem& problem, const GpuMachine& machine, const GemmSmallConfig& config,
@@ -101,7 +100,7 @@ void SmallKernels::launch(const Operands& o) const {
   operands.alphas = o.alpha, operands.betas = o.beta;
   std::optional<GpuWorkspace::Loan> loan;
   if (repeated_ != nullptr) {
-    loan.emplace(*repeated_, stream_of(o));
+    loan.emplace(*repeated_, repeated_bytes(), 0, stream_of(o));
     gpu_->fill(loan->scratch(), alpha_varies_ ? o.beta : o.alpha, std::size_t(size_bytes(problem_.dtype)),
                problem_.batch_count, stream_of(o));
     (alpha_varies_ ? operands.betas : operands.alphas) = loan->scratch();

@@ -40,6 +40,9 @@ class SmallKernels {
   void add(const GemmProblem& problem, const GpuMachine& machine, const GemmSmallConfig& config,
            int align_bytes, bool may_compile);
   void queue(const Operands& operands, const GemmSmallOperands& prepared) const;
+  std::size_t repeated_bytes() const {
+    return std::size_t(problem_.batch_count) * std::size_t(size_bytes(problem_.dtype));
+  }
 
   GemmProblem problem_;
   const Gpu* gpu_;

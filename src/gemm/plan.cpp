@@ -76,7 +76,10 @@ bool ask(const Candidate& candidate, const PlanRequest& request, GemmPlan::Impl&
     plan.decisions.push_back({candidate.name, false, "another candidate was asked for"});
     return false;
   }
-  std::string reason = candidate.declines(request);
+  const MathMode mode = request.options.math_mode;
+  std::string reason = mode == candidate.math_mode
+                           ? candidate.declines(request)
+                           : fmt::format("math_mode = {} is not served by it", to_string(mode));
   if (!reason.empty()) {
     plan.decisions.push_back({candidate.name, false, reason});
     return false;
@@ -89,7 +92,9 @@ bool ask(const Candidate& candidate, const PlanRequest& request, GemmPlan::Impl&
     candidate.prepare(request, plan);
   } catch (const Error& error) {
     // Another candidate may serve the problem, but not the config that was asked for.
-    if (error.code() != ErrorCode::unsupported || !request.options.config.empty()) throw;
+    const bool may_yield =
+        error.code() == ErrorCode::unsupported || (error.code() == ErrorCode::out_of_memory && !forced);
+    if (!may_yield || !request.options.config.empty()) throw;
     plan.decisions.push_back({candidate.name, false, error.what()});
     return false;
   }

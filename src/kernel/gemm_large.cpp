@@ -62,7 +62,8 @@ void add_load(Space<C>& space, const Rules& r) {
       },
       &C::load);
   space.require(
-      "tensor copies need addresses and leading dimensions at multiples of 16 bytes, and sizes below 2^30",
+      "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes, and "
+      "sizes below 2^30",
       [=](const C& c) {
         return c.load != GemmLargeLoad::tensor ||
                (r.alignment() >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
@@ -246,13 +247,32 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::carveout, {-1, 100, 50});
 }
 
+std::int64_t tiles_of(std::int64_t size, int tile) { return (size + tile - 1) / tile; }
+
+GemmLargeMath math_of(MathMode mode) {
+  switch (mode) {
+    case MathMode::full:
+      return GemmLargeMath::full;
+  }
+  throw Error(ErrorCode::unsupported, "math_mode",
+              fmt::format("math_mode = {} is not served by gemm", to_string(mode)));
+}
+
 int alignment_of(int address, std::int64_t ld, int bytes) {
-  return static_cast<int>(std::gcd(std::gcd<std::int64_t>(address, ld * bytes), 16));
+  const auto distance = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes);
+  return static_cast<int>(std::gcd(std::gcd(static_cast<std::uint64_t>(address), distance), 16u));
 }
 
 }  // namespace
 
-GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment) {
+GemmLargeAlignment gemm_large_alignment(const GemmProblem& p, int address_bytes) {
+  const auto of = [&](std::int64_t stride) {
+    return alignment_of(address_bytes, p.batch_count > 1 ? stride : 0, bytes_of(p.dtype));
+  };
+  return {of(p.stride_a), of(p.stride_b), of(p.stride_c)};
+}
+
+GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment, MathMode mode) {
   const int bytes = bytes_of(p.dtype);
   GemmLargeShape s;
   s.trans_a = p.op_a != Op::none;
@@ -263,6 +283,7 @@ GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignme
   s.align_a = alignment_of(alignment.a, p.lda, bytes);
   s.align_b = alignment_of(alignment.b, p.ldb, bytes);
   s.align_c = alignment_of(alignment.c, p.ldc, bytes);
+  s.math = math_of(mode);
   return s;
 }
 
@@ -327,11 +348,12 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
                                   const GpuLimits& limits, int resident) {
   constexpr std::int64_t most_blocks = 2147483647;
   const int slots = limits.multiprocessors * std::max(1, resident);
-  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, slots);
-  const std::int64_t units = std::int64_t(grid.tiles_m) * grid.tiles_n * c.split_k;
-  if (units > most_blocks)
+  const std::int64_t units = tiles_of(p.m, c.tile_m) * tiles_of(p.n, c.tile_n) * c.split_k;
+  if (units > most_blocks || tiles_of(p.k, c.tile_k) > most_blocks)
     throw Error(ErrorCode::unsupported, "config",
-                fmt::format("m = {}, n = {}: {} tiles are more than a grid holds", p.m, p.n, units));
+                fmt::format("m = {}, n = {}, k = {}: {} tiles, or those of k, are more than a grid holds",
+                            p.m, p.n, p.k, units));
+  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, slots);
   GemmLargeLaunch result;
   const bool walks = gemm_large_walks(c);
   const std::int64_t blocks = c.stream_k > 0 ? slots : walks ? std::min<std::int64_t>(units, slots) : units;

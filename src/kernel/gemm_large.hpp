@@ -20,8 +20,13 @@ struct GemmLargeAlignment {
   int a = 16, b = 16, c = 16;
 };
 
-// What enters the code of a problem of one matrix each.
-GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {});
+// That of every matrix of a batch whose first lie at multiples of `address_bytes`.
+GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_bytes);
+
+// What enters the code of a problem of one matrix each. Throws Error(unsupported) for a mode that the stencil
+// has no math for.
+GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
+                                MathMode mode = MathMode::full);
 
 // The legal configs for `problem` on a device with `limits`.
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,

@@ -36,7 +36,9 @@ constexpr GemmLargeGrid gemm_large_grid(GemmLargeConfig c, long long m, long lon
 
 // Panels of `raster` columns of tiles, each walked row by row; with 1, columns from top to bottom.
 constexpr void gemm_large_place(GemmLargeConfig c, GemmLargeGrid grid, int tile, GemmLargeWork& work) {
-  const int panel_tiles = grid.tiles_m * c.raster;
+  // A panel of more tiles than an int counts is the only one; 32 bits are what a device divides quickly.
+  const long long in_panel = static_cast<long long>(grid.tiles_m) * c.raster;
+  const int panel_tiles = in_panel < 0x7fffffff ? static_cast<int>(in_panel) : 0x7fffffff;
   const int first = tile / panel_tiles * c.raster, rest = tile % panel_tiles;
   const int width = grid.tiles_n - first < c.raster ? grid.tiles_n - first : c.raster;
   work.tile = tile;

@@ -9,14 +9,9 @@
 namespace tilewright {
 namespace {
 
-// The alignment that all matrices of a batch have, whose first lies as allocations do.
+// Of a batch whose first matrices lie as allocations do.
 GemmLargeShape shape_of(const GemmProblem& p) {
-  const auto aligned = [&](std::int64_t stride) {
-    const auto distance = static_cast<std::uint64_t>(stride) * static_cast<unsigned>(size_bytes(p.dtype));
-    const auto bits = std::uint64_t(gpu_operand_align) | (p.batch_count > 1 ? distance : 0);
-    return static_cast<int>(std::min<std::uint64_t>(16, bits & (~bits + 1)));
-  };
-  return gemm_large_shape(p, {aligned(p.stride_a), aligned(p.stride_b), aligned(p.stride_c)});
+  return gemm_large_shape(p, gemm_large_alignment(p, gpu_operand_align));
 }
 
 class LargeTrial : public GpuTrial {

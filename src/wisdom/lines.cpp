@@ -171,7 +171,8 @@ WisdomConfig WisdomLines::fetch(std::int64_t record) {
   const Entry& entry = impl_->entries.at(std::size_t(record));
   auto parsed = impl_->parse(entry.number, std::string_view(impl_->content).substr(entry.begin, entry.size));
   if (!parsed) impl_->malformed(entry.number, "it is no record");
-  return {std::move(parsed->config), std::move(parsed->source), parsed->recorded()};
+  return {std::move(parsed->config), std::move(parsed->source), parsed->recorded(),
+          std::move(parsed->problem), std::move(parsed->device)};
 }
 
 void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {

@@ -25,6 +25,7 @@ struct WisdomConfig {
   nlohmann::json config;
   std::string source;  // for people
   RecordedTime recorded;
+  std::string problem, device;  // that it was measured for and on
 };
 
 class WisdomSource {

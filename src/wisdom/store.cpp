@@ -81,7 +81,7 @@ struct Session {
         in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
         config(handle(), path,
                "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds, objective, "
-               "energy_j FROM records "
+               "energy_j, problem, device FROM records "
                "WHERE id = ?1"),
         begin(handle(), path, "BEGIN"),
         commit(handle(), path, "COMMIT") {}
@@ -368,7 +368,9 @@ WisdomConfig WisdomStore::fetch(std::int64_t record) {
   WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
                      fmt::format("{}#{}", impl_->path, record),
                      {row.real(1), row.real(2), row.real(3), row.integer(4), std::nullopt,
-                      std::string(row.text(6)), std::nullopt}};
+                      std::string(row.text(6)), std::nullopt},
+                     std::string(row.text(8)),
+                     std::string(row.text(9))};
   if (!row.is_null(5)) found.recorded.default_seconds = row.real(5);
   if (!row.is_null(7)) found.recorded.energy_j = row.real(7);
   row.reset();

@@ -105,7 +105,8 @@ bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
       impl_->with_source(one.source, [&](WisdomSource& source) {
         WisdomConfig record = source.fetch(one.finding.record);
         if (std::find(offered.begin(), offered.end(), record.config) != offered.end()) return;
-        taken = take({record.config, match_of(stage), record.source, record.recorded});
+        taken = take(
+            {record.config, match_of(stage), record.source, record.recorded, record.problem, record.device});
         offered.push_back(std::move(record.config));
       });
       if (taken) return true;

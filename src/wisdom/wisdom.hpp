@@ -30,6 +30,7 @@ struct WisdomAnswer {
   WisdomMatch match = WisdomMatch::none;
   std::string source;  // "file:line" or "file#record"
   RecordedTime recorded;
+  std::string problem, device;  // that it was measured for and on
 };
 struct WisdomHit {
   GemmSmallCpuConfig config;

@@ -79,6 +79,8 @@ class BenchOnGpu(OnGpu):
         self.assertIn("tile_m", ours[0]["config"])
         self.assertIn("predicted_cycles", ours[0]["metrics"])
         self.assertIn("registers", result.stdout)
+        result = self.run_tool("explain", "gemm:f64:nn:m=96,n=96,k=96:location=device", "--candidate", "stencil")
+        self.assertIn("gemm", result.stdout)
         config = {**ours[0]["config"], "raster": 1}
         self.bench("--sizes", "96", "--candidate", "gemm", "--config", json.dumps(config), "--peers", "none")
         rows, _ = self.rows()

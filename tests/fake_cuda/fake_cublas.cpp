@@ -1,8 +1,11 @@
 // A libcublas.so.13 by plain loops on the fake driver's memory, so that the vendor's library as a candidate
-// is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE.
+// is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_NOT_INITIALIZED, which
+// is all it says where TILEWRIGHT_FAKE_CUBLAS is "broken".
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -48,6 +51,8 @@ int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alp
 extern "C" {
 
 int cublasCreate_v2(void** handle) {
+  const char* state = std::getenv("TILEWRIGHT_FAKE_CUBLAS");
+  if (state != nullptr && state == std::string_view("broken")) return 1;
   *handle = new Handle;
   return 0;
 }

@@ -1,13 +1,15 @@
 // A libcuda.so.1 for machines without a GPU: three devices whose memory is host memory and whose kernels are
 // plain loops. It takes the place of the driver through LD_LIBRARY_PATH, so that the product is tested as it
 // is. Beside computing it watches: memory that is not the device's, launches beyond its limits, calls that
-// wait while a stream is captured. What it cannot show is anything about the kernels themselves.
+// wait while a stream is captured. No allocation of more than TILEWRIGHT_FAKE_MOST_BYTES succeeds. What it
+// cannot show is anything about the kernels themselves.
 #include "fake_cuda.hpp"
 
 #include <cuda.h>
 // The name under which every driver has it.
 #undef cuEventElapsedTime
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -281,6 +283,8 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   const auto lock = count("allocate");
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const char* most = std::getenv("TILEWRIGHT_FAKE_MOST_BYTES");
+  if (most != nullptr && bytes > std::strtoull(most, nullptr, 10)) return CUDA_ERROR_OUT_OF_MEMORY;
   *address = machine().memory.add(bytes, current.back()->device);
   return CUDA_SUCCESS;
 }

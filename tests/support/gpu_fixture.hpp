@@ -2,6 +2,7 @@
 // names another device than the first.
 #pragma once
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,6 +26,25 @@ inline void keep_kernels_apart() {
 inline std::int64_t number_from(const char* variable, std::int64_t fallback) {
   const char* text = std::getenv(variable);
   return text == nullptr ? fallback : std::strtoll(text, nullptr, 10);
+}
+
+// A variable of the environment for one scope, which the fake compiler and driver look at.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// A function of the fake driver by its name there; null where the driver is a real one.
+template <class F>
+F ask_fake(const char* name) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
 }
 
 class GpuTest : public ::testing::Test {
