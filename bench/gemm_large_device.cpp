@@ -20,14 +20,16 @@ namespace tilewright::bench {
 
 GemmProblem large_problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
                           const std::string& ops) {
-  const auto op = [](char c) { return c == 'n' ? Op::none : c == 't' ? Op::trans : Op::conj_trans; };
+  if (ops.size() != 2)
+    throw Error(ErrorCode::invalid_argument, "--op",
+                fmt::format("--op = '{}': two letters of n, t, c are wanted, such as nt", ops));
   GemmProblem p;
   p.dtype = dtype;
   p.m = m;
   p.n = n;
   p.k = k;
-  p.op_a = op(ops.at(0));
-  p.op_b = op(ops.at(1));
+  p.op_a = enum_from_string<Op>(ops.substr(0, 1), "--op");
+  p.op_b = enum_from_string<Op>(ops.substr(1), "--op");
   p.location = Location::device;
   return packed(p);
 }

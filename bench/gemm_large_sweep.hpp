@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gemm_large_device.hpp"
+#include "tune/analysis_data.hpp"
 #include "tune/line_log.hpp"
 #include "tune/sentinel.hpp"
 
@@ -56,16 +57,25 @@ void write_limits(const SweepFlags& flags);
 // Chooses, compiles and writes the list.
 void compile_sweep(const SweepFlags& flags);
 
-// Which configs the long measurements take, from rows of a screening: the corners of the hull and the best in
-// performance and efficiency in turn; those to be repeated are spread evenly over their performance.
+// The lines of a sweep's file. A last one that was being written is left out; throws Error(io) for any other
+// that cannot be read. `argument` names the file.
+std::vector<nlohmann::json> sweep_lines(const std::string& path, const char* argument);
+// The points of the screening of `problem` that these files hold together, the rows of several cards joined
+// as the analysis joins them. Throws what sweep_cases() throws, and Error(invalid_argument) naming the files
+// where they hold none.
+std::vector<SweepPoint> screened_points(const std::vector<std::string>& paths, const std::string& problem);
+
+// Which configs the long measurements take, from points of a screening: the corners of the hull and the best
+// in performance and efficiency in turn; those to be repeated are spread evenly over their performance.
 struct LongChoice {
   std::vector<nlohmann::json> all, repeated;
 };
-LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best, std::size_t repeated);
-// `count` configs of the arc between the most efficient and the fastest, then at even ranks of performance.
-std::vector<nlohmann::json> choose_sizes(const std::vector<nlohmann::json>& rows, std::size_t count);
-// `count` configs at even ranks of performance, the hull's included.
-std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& rows, std::size_t count);
+LongChoice choose_long(const std::vector<SweepPoint>& points, std::size_t best, std::size_t repeated);
+// `count` configs, or all where there are fewer: of the arc between the most efficient and the fastest, then
+// at even ranks of performance.
+std::vector<nlohmann::json> choose_sizes(const std::vector<SweepPoint>& points, std::size_t count);
+// The same with all corners of the hull, even where those are more.
+std::vector<nlohmann::json> choose_sample(const std::vector<SweepPoint>& points, std::size_t count);
 
 class LargeSweep {
  public:
@@ -78,7 +88,7 @@ class LargeSweep {
   void sample();
 
  private:
-  void open_log();
+  void open_log(bool resume);
   void take_sentinels();
   void look_idle();
   void sentinel(const char* phase);
@@ -87,7 +97,7 @@ class LargeSweep {
   LargeTrial load_kernel(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;
-  std::vector<nlohmann::json> rows_with_others() const;
+  std::vector<SweepPoint> screened() const;
   std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
   bool late(std::size_t left) const;
   void finish(const char* phase, std::size_t measured, std::size_t left) const;
@@ -98,7 +108,8 @@ class LargeSweep {
   SweepList list_;
   std::map<std::string, const SweepEntry*> entries_;  // by config
   GemmProblem problem_;
-  GemmLargeShape shape_;
+  GemmLargeShape list_shape_;  // that the list was compiled and its instructions counted for
+  GemmLargeShape shape_;       // of the problem at hand
   LargeDevice device_;
   std::unique_ptr<LineLog> log_;
   std::vector<nlohmann::json> rows_;  // of this file, kept and new

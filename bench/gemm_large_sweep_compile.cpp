@@ -1,8 +1,11 @@
 // The list of a sweep: configs compiled into the cache on disk by all cores, those that spill left out with
 // the reason, instructions counted where there is a disassembler.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <random>
@@ -59,7 +62,7 @@ class ListCompiler {
     };
     const unsigned jobs = flags_.jobs > 0 ? flags_.jobs : std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
-    for (unsigned t = 0; t < jobs; ++t) threads.emplace_back(work);
+    for (unsigned t = 0; t < jobs && t < configs.size(); ++t) threads.emplace_back(work);
     for (auto& thread : threads) thread.join();
     std::fflush(stdout);
     return lines;
@@ -79,7 +82,7 @@ class ListCompiler {
         line["refused"] = fault;
       else
         line["instructions_per_k_tile"] = instructions(config, binary);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       line["refused"] = error.what();
     }
     return line;
@@ -118,14 +121,31 @@ GpuLimits limits_for(const SweepFlags& flags) {
   return from_json<GpuLimits>(json);
 }
 
-void write_list(const std::string& path, const std::vector<nlohmann::json>& lines) {
+// Whatever else is at the path stays: a sweep, somebody's notes.
+const LineLogRules list_rules{"configs", "command", false, "configs"};
+const LineLogRules limits_rules{"limits", "compute_capability"};
+
+void write_list(const std::string& path, const LineLogRules& rules,
+                const std::vector<nlohmann::json>& lines) {
+  refuse_foreign_file(path, rules);
   const std::string aside = path + ".new";
   {
     std::ofstream file(aside);
     for (const auto& line : lines) file << line.dump() << '\n';
-    if (!file.flush()) throw Error(ErrorCode::io, "path", fmt::format("'{}' cannot be written", path));
+    if (!file.flush())
+      throw Error(ErrorCode::io, "--" + rules.argument,
+                  fmt::format("--{} = '{}' cannot be written", rules.argument, path));
   }
   std::filesystem::rename(aside, path);
+}
+
+// Else everything would be compiled for nothing.
+void refuse_unwritable_cache(const std::string& folder) {
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault || !std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(ErrorCode::io, "--cache",
+                fmt::format("--cache = '{}' is no folder that can be written to", folder));
 }
 
 }  // namespace
@@ -135,10 +155,12 @@ GemmProblem sweep_problem(const SweepFlags& flags) {
 }
 
 void write_limits(const SweepFlags& flags) {
-  write_list(flags.limits, {to_json(Gpu::limits_of(flags.device))});
+  write_list(flags.limits, limits_rules, {to_json(Gpu::limits_of(flags.device))});
 }
 
 void compile_sweep(const SweepFlags& flags) {
+  refuse_foreign_file(flags.configs, list_rules);
+  refuse_unwritable_cache(flags.cache);
   const GpuLimits limits = limits_for(flags);
   const GemmProblem problem = sweep_problem(flags);
   const auto wanted = static_cast<std::size_t>(double(flags.count) * reserve);
@@ -175,7 +197,7 @@ void compile_sweep(const SweepFlags& flags) {
   std::vector<nlohmann::json> lines{head};
   lines.insert(lines.end(), good.begin(), good.end());
   lines.insert(lines.end(), refused.begin(), refused.end());
-  write_list(flags.configs, lines);
+  write_list(flags.configs, list_rules, lines);
   std::printf("compile: %zu configs kept, %zu refused (most spill registers); values left out: %s\n",
               good.size(), refused.size(), missing.empty() ? "none" : missing.c_str());
   if (good.size() < flags.count)

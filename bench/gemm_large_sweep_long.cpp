@@ -1,5 +1,6 @@
 // Which configs of a screening are measured long, and which make up a profiler's sample.
 #include <algorithm>
+#include <fstream>
 
 #include "gemm_large_sweep.hpp"
 #include "tune/analysis_hull.hpp"
@@ -7,33 +8,17 @@
 namespace tilewright::bench {
 namespace {
 
-struct Screened {
-  nlohmann::json config;
-  PlanePoint point;  // performance and efficiency
-};
-
-// Rows with a time, the fastest first; efficiency is 0 for all where any lacks it.
-std::vector<Screened> screened(const std::vector<nlohmann::json>& rows) {
-  std::vector<Screened> list;
-  for (const auto& row : rows) {
-    if (row.value("phase", "") != "screen" || row.value("impl", "") != "tilewright" ||
-        !row.contains("gflops"))
-      continue;
-    const auto known =
-        std::find_if(list.begin(), list.end(), [&](const Screened& s) { return s.config == row["config"]; });
-    if (known != list.end()) continue;  // an anchor that two cards measured
-    const auto& e = row["gflops_per_watt"];
-    list.push_back({row["config"], {row["gflops"].get<double>(), e.is_number() ? e.get<double>() : 0}});
-  }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Screened& a, const Screened& b) { return a.point.x > b.point.x; });
-  return list;
+std::vector<SweepPoint> fastest_first(std::vector<SweepPoint> points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const SweepPoint& a, const SweepPoint& b) { return a.gflops > b.gflops; });
+  return points;
 }
 
-std::vector<PlanePoint> points_of(const std::vector<Screened>& list) {
-  std::vector<PlanePoint> points;
-  for (const Screened& s : list) points.push_back(s.point);
-  return points;
+// Performance and efficiency, which is 0 where it was not measured.
+std::vector<PlanePoint> plane_of(const std::vector<SweepPoint>& points) {
+  std::vector<PlanePoint> plane;
+  for (const SweepPoint& p : points) plane.push_back({p.gflops, p.efficiency.value_or(0)});
+  return plane;
 }
 
 // `count` positions spread evenly over `size`, both ends included.
@@ -45,11 +30,59 @@ std::vector<std::size_t> even(std::size_t size, std::size_t count) {
   return positions;
 }
 
+// Fills up to `count` of `size` at even ranks of what is not chosen yet.
+void fill_up(std::set<std::size_t>& chosen, std::size_t size, std::size_t count) {
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < size; ++i)
+    if (chosen.count(i) == 0) rest.push_back(i);
+  const std::size_t wanted = count > chosen.size() ? count - chosen.size() : 0;
+  for (const std::size_t i : even(rest.size(), wanted)) chosen.insert(rest[i]);
+}
+
+std::vector<nlohmann::json> configs_of(const std::vector<SweepPoint>& points,
+                                       const std::set<std::size_t>& chosen) {
+  std::vector<nlohmann::json> configs;
+  for (const std::size_t i : chosen) configs.push_back(points[i].config);
+  return configs;
+}
+
 }  // namespace
 
-LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best, std::size_t repeated) {
-  const std::vector<Screened> fast = screened(rows);
-  const std::vector<PlanePoint> points = points_of(fast);
+std::vector<nlohmann::json> sweep_lines(const std::string& path, const char* argument) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' cannot be read", argument, path));
+  std::vector<nlohmann::json> lines;
+  for (std::string text; std::getline(file, text);) {
+    auto line = nlohmann::json::parse(text, nullptr, false);
+    if (line.is_object())
+      lines.push_back(std::move(line));
+    else if (!file.eof())  // else a line without its end: its run was killed, or writes it now
+      throw Error(ErrorCode::io, argument,
+                  fmt::format("{} = '{}': line {} cannot be read, so it is no sweep", argument, path,
+                              lines.size() + 1));
+  }
+  return lines;
+}
+
+std::vector<SweepPoint> screened_points(const std::vector<std::string>& paths, const std::string& problem) {
+  std::vector<SweepRow> rows;
+  std::string names;
+  for (const std::string& path : paths) {
+    for (auto& row : sweep_rows(sweep_lines(path, "sweep"), path))
+      if (row.phase == "screen" && row.problem == problem) rows.push_back(std::move(row));
+    names += (names.empty() ? "'" : ", '") + path + "'";
+  }
+  const auto cases = sweep_cases(rows);
+  if (cases.empty())
+    throw Error(ErrorCode::invalid_argument, "sweep",
+                fmt::format("{} {} no measured row of a screening of {}: `screen` comes first", names,
+                            paths.size() > 1 ? "hold" : "holds", problem));
+  return cases.front().points;
+}
+
+LongChoice choose_long(const std::vector<SweepPoint>& screened, std::size_t best, std::size_t repeated) {
+  const std::vector<SweepPoint> fast = fastest_first(screened);
+  const std::vector<PlanePoint> points = plane_of(fast);
   std::vector<std::size_t> frugal(fast.size());
   for (std::size_t i = 0; i < frugal.size(); ++i) frugal[i] = i;
   std::stable_sort(frugal.begin(), frugal.end(),
@@ -67,28 +100,22 @@ LongChoice choose_long(const std::vector<nlohmann::json>& rows, std::size_t best
   return choice;
 }
 
-std::vector<nlohmann::json> choose_sizes(const std::vector<nlohmann::json>& rows, std::size_t count) {
-  const std::vector<Screened> fast = screened(rows);
-  const std::vector<PlanePoint> points = points_of(fast);
+std::vector<nlohmann::json> choose_sizes(const std::vector<SweepPoint>& screened, std::size_t count) {
+  const std::vector<SweepPoint> fast = fastest_first(screened);
+  const std::vector<PlanePoint> points = plane_of(fast);
   std::set<std::size_t> chosen;
   for (const std::size_t corner : trade_off_arc(points, convex_hull(points)))
     if (chosen.size() < count) chosen.insert(corner);
-  for (const std::size_t i : even(fast.size(), count))
-    if (chosen.size() < count) chosen.insert(i);
-  std::vector<nlohmann::json> configs;
-  for (const std::size_t i : chosen) configs.push_back(fast[i].config);
-  return configs;
+  fill_up(chosen, fast.size(), count);
+  return configs_of(fast, chosen);
 }
 
-std::vector<nlohmann::json> choose_sample(const std::vector<nlohmann::json>& rows, std::size_t count) {
-  const std::vector<Screened> fast = screened(rows);
+std::vector<nlohmann::json> choose_sample(const std::vector<SweepPoint>& screened, std::size_t count) {
+  const std::vector<SweepPoint> fast = fastest_first(screened);
   std::set<std::size_t> chosen;
-  for (const std::size_t corner : convex_hull(points_of(fast))) chosen.insert(corner);
-  const std::size_t ranks = count > chosen.size() ? count - chosen.size() : 0;
-  for (const std::size_t i : even(fast.size(), ranks)) chosen.insert(i);
-  std::vector<nlohmann::json> configs;
-  for (const std::size_t i : chosen) configs.push_back(fast[i].config);
-  return configs;
+  for (const std::size_t corner : convex_hull(plane_of(fast))) chosen.insert(corner);
+  fill_up(chosen, fast.size(), count);
+  return configs_of(fast, chosen);
 }
 
 }  // namespace tilewright::bench

@@ -1,7 +1,7 @@
 // Measures the configs of a list: the log that can be gone on with, sentinels, notes of what disturbs, rows.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <thread>
 
 #include "gemm_large_sweep.hpp"
@@ -17,16 +17,6 @@ bool is_measured(const nlohmann::json& row, const char* phase) {
   return row.value("phase", "") == phase && row.value("impl", "") == "tilewright" && row.contains("config");
 }
 
-std::vector<nlohmann::json> rows_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "--done", fmt::format("--done = '{}' cannot be read", path));
-  std::vector<nlohmann::json> rows;
-  for (std::string text; std::getline(file, text);)
-    if (auto row = nlohmann::json::parse(text, nullptr, false); row.is_object())
-      rows.push_back(std::move(row));
-  return rows;
-}
-
 template <class V>
 nlohmann::json or_null(const std::optional<V>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
@@ -39,7 +29,8 @@ LargeSweep::LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window)
       window_(window),
       list_(read_sweep_list(flags.configs)),
       problem_(parse_problem(list_.head.at("problem").get<std::string>())),
-      shape_(gemm_large_shape(problem_)),
+      list_shape_(gemm_large_shape(problem_)),
+      shape_(list_shape_),
       device_(flags.device, flags.share, flags.cache) {
   for (const SweepEntry& entry : list_.entries) entries_[to_json(entry.config).dump()] = &entry;
   const std::string hash = current_source_hash("gemm");
@@ -50,8 +41,8 @@ LargeSweep::LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window)
   device_.prepare(problem_);
 }
 
-void LargeSweep::open_log() {
-  log_ = std::make_unique<LineLog>(flags_.json, LineLogRules{"json", "command", flags_.resume});
+void LargeSweep::open_log(bool resume) {
+  log_ = std::make_unique<LineLog>(flags_.json, LineLogRules{"json", "command", resume, "sweep"});
   const GpuLimits& limits = device_.gpu().limits();
   const nlohmann::json sweep{
       {"problem", to_string(problem_)},      {"device", limits.name},
@@ -89,11 +80,10 @@ std::size_t LargeSweep::count_measured(const char* phase, const nlohmann::json& 
 }
 
 // Of this file and of the cards that --done names.
-std::vector<nlohmann::json> LargeSweep::rows_with_others() const {
-  std::vector<nlohmann::json> rows = rows_;
-  for (const std::string& path : flags_.done)
-    for (auto& row : rows_of(path)) rows.push_back(std::move(row));
-  return rows;
+std::vector<SweepPoint> LargeSweep::screened() const {
+  std::vector<std::string> paths = flags_.done;
+  if (std::filesystem::exists(flags_.json) || paths.empty()) paths.insert(paths.begin(), flags_.json);
+  return screened_points(paths, to_string(problem_));
 }
 
 // Before anything of ours runs: a card in use by another says so by its utilisation.
@@ -195,7 +185,8 @@ void LargeSweep::add_levels(nlohmann::json& row, const LargeTrial& trial) const 
   metrics["bytes"] = {
       {"memory", traffic.memory_bytes}, {"l2", traffic.l2_bytes}, {"shared", traffic.shared_bytes}};
   const auto entry = entries_.find(to_json(c).dump());
-  if (entry == entries_.end() || !entry->second->instructions.is_object()) return;
+  const bool counted = entry != entries_.end() && entry->second->instructions.is_object();
+  if (!counted || shape_ != list_shape_) return;  // other alignments are other code
   const GemmLargeGrid grid =
       gemm_large_grid(c, problem_.m, problem_.n, problem_.k, limits.multiprocessors * resident);
   const double warp_tiles = double(grid.tiles()) * grid.k_tiles * gemm_large_warps(c);
@@ -248,7 +239,7 @@ bool LargeSweep::late(std::size_t left) const {
 std::set<std::string> LargeSweep::left_to_others() const {
   std::set<std::string> theirs;
   for (const std::string& path : flags_.done)
-    for (const auto& row : rows_of(path)) {
+    for (const auto& row : sweep_lines(path, "--done")) {
       if (row.value("device_uuid", "") == device_.gpu().limits().uuid)
         throw Error(
             ErrorCode::invalid_argument, "--done",
@@ -263,8 +254,8 @@ std::set<std::string> LargeSweep::left_to_others() const {
 }
 
 void LargeSweep::screen() {
-  open_log();
   const auto others = left_to_others();
+  open_log(flags_.resume);
   std::vector<const SweepEntry*> todo;
   for (const SweepEntry& entry : list_.entries)
     if (const auto config = to_json(entry.config);
@@ -280,9 +271,10 @@ void LargeSweep::screen() {
   finish("screen", done, todo.size() - done);
 }
 
+// Goes on with the file, --resume or not: beginning it anew would put aside what it chooses from.
 void LargeSweep::measure_long() {
-  open_log();
-  const LongChoice choice = choose_long(rows_with_others(), flags_.best, flags_.repeated);
+  const LongChoice choice = choose_long(screened(), flags_.best, flags_.repeated);
+  open_log(true);
   std::vector<GemmLargeConfig> todo;
   const auto add = [&](const std::vector<nlohmann::json>& configs, std::size_t round) {
     for (const auto& config : configs)
@@ -298,12 +290,14 @@ void LargeSweep::measure_long() {
   finish("long", done, todo.size() - done);
 }
 
+// Goes on with the file as measure_long() does.
 void LargeSweep::measure_sizes() {
-  open_log();
-  const auto configs = choose_sizes(rows_with_others(), flags_.size_count);
+  const auto configs = choose_sizes(screened(), flags_.size_count);
+  open_log(true);
   std::size_t done = 0, left = flags_.sizes.size() * configs.size();
   for (const std::int64_t n : flags_.sizes) {
     problem_ = large_problem(problem_.dtype, n, n, n, op_pair(problem_));
+    shape_ = gemm_large_shape(problem_);  // its columns may be aligned to less
     device_.prepare(problem_);
     take_sentinels();
     since_sentinel_ = 0;
@@ -329,15 +323,22 @@ void LargeSweep::finish(const char* phase, std::size_t measured, std::size_t lef
 
 // One launch each and nothing else of ours, so that a profiler's list of kernels is the order file's.
 void LargeSweep::sample() {
-  LineLog order(flags_.json, LineLogRules{"json", "command", false});
+  const auto configs = choose_sample(screened_points(flags_.done, to_string(problem_)), flags_.sample_count);
+  LineLog order(flags_.json, LineLogRules{"json", "command", false, "device_uuid"});
   order.write({{"command", flags_.command}, {"device_uuid", device_.gpu().limits().uuid}});
   std::size_t launched = 0;
-  for (const auto& config : choose_sample(rows_with_others(), flags_.sample_count)) {
+  for (const auto& config : configs) {
     const LargeTrial trial = load_kernel(from_json<GemmLargeConfig>(config));
-    if (!trial.fault.empty()) continue;
+    if (!trial.fault.empty()) {
+      std::printf("FAULT %s | %s\n", trial.fault.c_str(), describe(trial.config).c_str());
+      continue;
+    }
     const GpuLaunch launch = trial.kernel->needs(problem_).launch;
-    order.write(
-        {{"order", launched++}, {"config", config}, {"blocks", launch.blocks}, {"threads", launch.threads}});
+    order.write({{"order", launched++},
+                 {"problem", to_string(problem_)},
+                 {"config", config},
+                 {"blocks", launch.blocks},
+                 {"threads", launch.threads}});
     device_.ours(problem_, trial)();
     device_.gpu().synchronize();
   }

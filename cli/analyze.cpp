@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -22,6 +23,29 @@ struct AnalyzeFlags {
 
 constexpr std::int64_t progress_steps = 100;
 constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer stand beside it
+
+// Whatever its name: another spelling, a link; files that are not there yet, too.
+bool is_same_file(const std::string& x, const std::string& y) {
+  std::error_code none;
+  return std::filesystem::equivalent(x, y, none) ||
+         std::filesystem::weakly_canonical(x, none) == std::filesystem::weakly_canonical(y, none);
+}
+
+// What was recorded is not written over by what was made of it.
+void refuse_to_overwrite(const AnalyzeFlags& flags) {
+  std::vector<std::pair<const char*, std::string>> taken;
+  for (const std::string& sweep : flags.sweeps) taken.emplace_back("SWEEP", sweep);
+  taken.emplace_back("--counters", flags.counters);
+  taken.emplace_back("--order", flags.order);
+  for (const auto& [name, path] : {std::pair("--json", flags.json), std::pair("--html", flags.html)}) {
+    if (path.empty() || path == "-") continue;
+    for (const auto& [other, file] : taken)
+      if (!file.empty() && is_same_file(path, file))
+        throw Error(ErrorCode::invalid_argument, name,
+                    fmt::format("{} = '{}' would write over {} = '{}'", name, path, other, file));
+    taken.emplace_back(name, path);
+  }
+}
 
 std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
   std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps));
@@ -67,10 +91,11 @@ void run_counters(const AnalyzeFlags& flags) {
     throw Error(
         ErrorCode::invalid_argument, "SWEEP",
         "SWEEP is missing: name recorded sweeps, or --counters, --order and --json for single launches");
-  JsonLines json(flags.json);
-  json.write(read_order_head(flags.order));
-  for (const auto& row : launch_counters(read_profile(flags.counters), read_launch_order(flags.order)))
-    json.write(row);
+  const auto head = read_order_head(flags.order);
+  const auto rows = launch_counters(read_profile(flags.counters), read_launch_order(flags.order));
+  JsonLines json(flags.json);  // after all was read: what stood there stays where something cannot be
+  json.write(head);
+  for (const auto& row : rows) json.write(row);
 }
 
 void print_summary(std::FILE* to, const CaseAnalysis& a) {
@@ -97,6 +122,7 @@ void write_page(const std::string& path, const std::string& page) {
 }
 
 void run_analyze(const AnalyzeFlags& flags) {
+  refuse_to_overwrite(flags);
   if (flags.sweeps.empty()) {
     run_counters(flags);
     return;

@@ -91,7 +91,7 @@ class CaseReport {
           fmt::format("The sentinel is {}: one fixed program, timed between the configs. Its range "
                       "tells how far the card itself moved.",
                       a_.sweep.sentinel));
-      page_.table({"card", "rows", "sentinels", "GFLOP/s", "range", "GFLOP/s/W", "range"}, rows);
+      page_.table({"card", "version", "rows", "sentinels", "GFLOP/s", "range", "GFLOP/s/W", "range"}, rows);
     }
     if (a_.sweep.joins.size() < 2) return;
     std::vector<std::vector<std::string>> rows;
@@ -122,13 +122,9 @@ class CaseReport {
       const auto [low, high] = std::minmax_element(values.begin(), values.end());
       return percent((*high - *low) / estimate(values).centre);
     };
-    return {join.uuid,
-            std::to_string(join.points),
-            std::to_string(readings.size()),
-            centre(speed, 0),
-            range(speed),
-            centre(efficiency, 2),
-            range(efficiency)};
+    return {
+        join.uuid,        join.sentinel_version, std::to_string(join.points), std::to_string(readings.size()),
+        centre(speed, 0), range(speed),          centre(efficiency, 2),       range(efficiency)};
   }
 
   // What the rows say of how they were measured.

@@ -54,6 +54,12 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
   return path.string();
 }
 
+#if TILEWRIGHT_HAS_GPU
+int device_number(const TuneFlags& flags) {
+  return static_cast<int>(parse_count("--device", flags.device, 0));
+}
+#endif
+
 // What has to be the same for an earlier run's measurements to count.
 nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& objective,
                       const std::vector<GemmProblem>& problems) {
@@ -64,6 +70,11 @@ nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& obje
   const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
   if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
     run["gpu"] = flags.device;
+#if TILEWRIGHT_HAS_GPU
+    const GpuLimits limits = Gpu::limits_of(device_number(flags));
+    run["gpu_name"] = limits.name;
+    run["gpu_uuid"] = limits.uuid;
+#endif
     run["gpu_source_hash"] = gpu_kernel_source_hash;
     run["gemm_large_source_hash"] = gemm_large_source_hash;
   }
@@ -112,7 +123,8 @@ class Run {
       wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
                                          cpu_info().device);
     log_ = SweepLog(sweep_path(flags, context_),
-                    run_of(flags, context_.impl().isa, options_.objective, problems_), flags.resume);
+                    run_of(flags, context_.impl().isa, options_.objective, problems_), flags.resume,
+                    !flags.sweep.empty());  // in the cache folder only the last one is kept beside it
     options_.log = &log_;
     options_.stop = [this] {
       progress_.show(std::llround(wall_seconds() - begin_s_),
@@ -240,7 +252,7 @@ class Run {
 #if TILEWRIGHT_HAS_GPU
   bool tune_on_gpu(const GemmProblem& problem, double budget_s) {
     if (gpu_ == nullptr) {
-      gpu_ = context_.impl().gpus->open(static_cast<int>(parse_count("--device", flags_.device, 0)));
+      gpu_ = context_.impl().gpus->open(device_number(flags_));
       gpu_arena_.emplace(gpu_->gpu(), std::size_t(parse_count("--megabytes", flags_.megabytes, 1)) << 20);
       if (options_.objective.needs_energy()) add_gpu_meter(meters_, gpu_->gpu().limits().uuid);
     }

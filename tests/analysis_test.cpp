@@ -13,6 +13,7 @@
 #include "support/temp_folder.hpp"
 #include "tune/analysis_case.hpp"
 #include "tune/launch_counters.hpp"
+#include "tune/sweep_log.hpp"
 
 namespace tilewright {
 namespace {
@@ -193,6 +194,57 @@ TEST_F(Sweeps, OthersAreNeverMixed) {
   EXPECT_THROW(read_sweeps({folder_.path().string() + "/none"}), Error);
 }
 
+TEST_F(Sweeps, WattsAreThoseOfTheJoinedLoad) {
+  const SweepCase one = cases({sentinel(1e-3, 0.5), row(1, 2e-3, 1.0), row(2, 3e-3, 1.2),
+                               sentinel(1.25e-3, 0.55, "B"), row(5, 5e-3, 2.2, "B")})
+                            .at(0);
+  for (const SweepPoint& p : one.points) EXPECT_NEAR(*p.watts, *p.cost.joules / p.cost.seconds, 1e-9);
+}
+
+TEST_F(Sweeps, SentinelsOfDifferentVersionsJoinNothing) {
+  auto here = sentinel(1e-3, 0.5), there = sentinel(1.25e-3, 0.55, "B");
+  here["impl_version"] = "13.1.0", there["impl_version"] = "12.1.0";
+  const std::vector<nlohmann::json> two{here, row(1, 2e-3, 1.0), row(2, 2e-3, 1.0), there,
+                                        row(3, 5e-3, 2.2, "B")};
+  EXPECT_NE(refusal(two).find("is version 13.1.0 on the card 'A' and 12.1.0 on 'B'"), std::string::npos);
+  there["device_uuid"] = "A";
+  const SweepCase one = cases({here, row(1, 2e-3, 1.0), there}).at(0);
+  EXPECT_EQ(one.joins.at(0).sentinel_version, "12.1.0, 13.1.0");
+  EXPECT_EQ(one.notes.size(), 2u);
+}
+
+TEST_F(Sweeps, TimesThatAreNoneAreRefusedWithTheirLine) {
+  for (const double seconds : {0.0, -1e-3})
+    EXPECT_NE(refusal({row(1, 1e-3, 1), row(2, seconds, 1)}).find(": line 3 says seconds = "),
+              std::string::npos);
+}
+
+TEST_F(Sweeps, LogsOfTheTunerNameTheirCardAndTheLibrary) {
+  const auto log = [&](const std::string& uuid, double scale, bool peer) {
+    const std::string path = folder_.path().string() + "/tune" + std::to_string(++files_) + ".jsonl";
+    nlohmann::json run{{"device", "a CPU"}, {"gpu", "0"}};
+    if (!uuid.empty()) run["gpu_uuid"] = uuid;
+    SweepLog sweep(path, run, false);
+    const nlohmann::json origin{{"device", "card"}, {"device_uuid", uuid}, {"source_hash", "h"}};
+    sweep.add_base(problem, {{"tile", 1}, {"stages", 2}},
+                   uuid.empty() ? nlohmann::json::object() : origin);  // as logs were once
+    for (const int tile : {1, 2}) sweep.add_turn(problem, "screen", {{"tile", tile}}, {scale * tile, {}});
+    if (peer) sweep.add_turn(problem, "final", {{"version", "13.1.0"}}, {scale, {}}, "cublas");
+    return path;
+  };
+  const SweepCase one = sweep_cases(read_sweeps({log("A", 1e-3, true), log("B", 2e-3, true)})).at(0);
+  EXPECT_EQ(one.device, "card");
+  EXPECT_EQ(one.points.size(), 2u);
+  EXPECT_EQ(one.sentinel, "cublas");
+  ASSERT_EQ(one.joins.size(), 2u);
+  EXPECT_EQ(one.joins[1].sentinel_version, "13.1.0");
+  EXPECT_NEAR(one.joins[1].time_factor, 0.5, 1e-12);
+  EXPECT_NEAR(one.joins[1].time_residual, 0, 1e-12);
+  for (const char* uuid : {"B", ""})
+    EXPECT_THROW(sweep_cases(read_sweeps({log("A", 1e-3, false), log(uuid, 2e-3, false)})), Error);
+  EXPECT_THROW(sweep_cases(read_sweeps({log("", 1e-3, false), log("", 2e-3, false)})), Error);
+}
+
 // Time and energy of three configs on an arc and one that nobody wants.
 std::vector<SweepPoint> arc_points() {
   std::vector<SweepPoint> points;
@@ -273,9 +325,11 @@ TEST_F(Sweeps, CountersAreJoinedByOrder) {
          "\"0\",\"gemm_large<double, X{1, 2}>\",\"(256, 1, 1)\",\"(132, 1, 1)\",\"1,234.5\",\"n/a\"\n"
          "\"1\",\"gemm_large\",\"(128, 1, 1)\",\"(64, 2, 1)\",\"99\",\"\"\n";
   std::ofstream(order)
-      << R"({"command": "sample"})" << '\n'
-      << R"({"order": 0, "config": {"tile": 3, "load": "plain"}, "blocks": 132, "threads": 256})" << '\n'
-      << R"({"order": 1, "config": {"tile": 1, "load": "plain"}, "blocks": 128, "threads": 128})" << '\n';
+      << R"({"command": "sample", "device_uuid": "A"})" << '\n'
+      << R"({"order": 0, "config": {"tile": 3, "load": "plain"}, "blocks": 132, "threads": 256, "problem": ")"
+      << problem << "\"}\n"
+      << R"({"order": 1, "config": {"tile": 1, "load": "plain"}, "blocks": 128, "threads": 128, "problem": ")"
+      << problem << "\"}\n";
   const auto profile = read_profile(csv);
   auto launches = read_launch_order(order);
   ASSERT_EQ(profile.size(), 2u);
@@ -283,6 +337,14 @@ TEST_F(Sweeps, CountersAreJoinedByOrder) {
   EXPECT_DOUBLE_EQ(list[0].points[2].metrics.at("counters.lts__t_bytes.sum"), 1234.5);
   EXPECT_DOUBLE_EQ(list[0].points[0].metrics.at("counters.lts__t_bytes.sum"), 99);
   EXPECT_EQ(list[0].points[1].metrics.count("counters.lts__t_bytes.sum"), 0u);
+  SweepCase other = list[0];
+  other.problem = "gemm:f64:nn:m=64,n=64,k=64:location=device";
+  EXPECT_EQ(join_counters(other, profile, launches), 0u) << "the same configs of another problem";
+  launches[0].uuid = "B";
+  EXPECT_THROW(join_counters(list[0], profile, launches), Error) << "another card";
+  launches[0].uuid = "A", launches[1].problem.clear();
+  EXPECT_THROW(join_counters(list[0], profile, launches), Error) << "of who knows what";
+  launches[1].problem = problem;
   std::swap(launches[0], launches[1]);
   EXPECT_THROW(join_counters(list[0], profile, launches), Error);
   launches.pop_back();

@@ -281,11 +281,33 @@ TEST_F(SweepLogTest, AnotherRunsLogIsRefused) {
   EXPECT_THROW(SweepLog(file(), other, true), Error) << "two runs at once";
   put("other.jsonl", "this is no log\n");
   EXPECT_THROW(SweepLog((path_ / "other.jsonl").string(), run(), true), Error);
+  EXPECT_EQ(SweepLog(file() + ".before", run(), true).kept(), 3);
   put("typed.jsonl", R"({"run":{"strategy":"model","source_hash":"abc"}})"
                      "\n"
                      R"({"problem":"p","stage":"screen","config":{},"seconds":"soon"})"
                      "\n");
   EXPECT_THROW(SweepLog((path_ / "typed.jsonl").string(), run(), true), Error) << "a text for a number";
+}
+
+// Whoever forgets to resume twice loses nothing.
+TEST_F(SweepLogTest, EarlierLogsAreNumbered) {
+  write_three();
+  for (int again = 0; again < 2; ++again) SweepLog(file(), run(), false);
+  EXPECT_EQ(SweepLog(file() + ".before", run(), true).kept(), 3);
+  EXPECT_EQ(SweepLog(file() + ".before.2", run(), true).kept(), 0);
+  SweepLog(file(), run(), false, false);  // the cache's: one is kept
+  EXPECT_EQ(SweepLog(file() + ".before", run(), true).kept(), 0);
+  EXPECT_FALSE(std::filesystem::exists(file() + ".before.3"));
+}
+
+TEST_F(SweepLogTest, FilesOfAnotherKindStay) {
+  put("list.jsonl", "{\"command\":\"compile\",\"configs\":{}}\n{\"config\":{}}\n");
+  const std::string list = (path_ / "list.jsonl").string();
+  EXPECT_THROW(LineLog(list, {"json", "command", false, "sweep"}), Error);
+  EXPECT_THROW(LineLog(list, {"json", "command", true, "sweep"}), Error);
+  EXPECT_FALSE(std::filesystem::exists(list + ".before"));
+  EXPECT_NO_THROW(refuse_foreign_file(list, {"configs", "command", false, "configs"}));
+  EXPECT_NO_THROW(refuse_foreign_file(list + ".none", {"configs", "command", false, "configs"}));
 }
 
 }  // namespace

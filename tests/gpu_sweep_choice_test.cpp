@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
 #include "support/gpu_limits.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -41,16 +43,15 @@ TEST(SweepChoice, HasEveryValueAndEveryKindAndRepeats) {
 }
 
 // Performance 100 i, efficiency a parabola with its top at 70.
-std::vector<nlohmann::json> screening(int count) {
-  std::vector<nlohmann::json> rows;
-  for (int i = 1; i <= count; ++i)
-    rows.push_back({{"phase", "screen"},
-                    {"impl", "tilewright"},
-                    {"config", {{"tile", i}}},
-                    {"gflops", 100.0 * i},
-                    {"gflops_per_watt", 50 - 0.01 * (i - 70) * (i - 70)}});
-  rows.push_back({{"phase", "screen"}, {"impl", "cublas"}, {"gflops", 1e9}, {"gflops_per_watt", 1e9}});
-  return rows;
+std::vector<SweepPoint> screening(int count) {
+  std::vector<SweepPoint> points(static_cast<std::size_t>(count));
+  for (int i = 1; i <= count; ++i) {
+    SweepPoint& p = points[static_cast<std::size_t>(i - 1)];
+    p.config = {{"tile", i}};
+    p.gflops = 100.0 * i;
+    p.efficiency = 50 - 0.01 * (i - 70) * (i - 70);
+  }
+  return points;
 }
 
 bool has(const std::vector<nlohmann::json>& configs, int tile) {
@@ -67,16 +68,51 @@ TEST(SweepChoice, LongTakesTheHullAndTheBestOfBoth) {
 }
 
 TEST(SweepChoice, SamplesAreSpreadOverTheRanks) {
-  auto rows = screening(300);
-  for (auto& row : rows) row["gflops_per_watt"] = nullptr;  // no meter
-  const auto sample = choose_sample(rows, 100);
-  EXPECT_GE(sample.size(), 95u);
-  EXPECT_LE(sample.size(), 102u);
+  auto points = screening(300);
+  for (auto& point : points) point.efficiency.reset();  // no meter
+  const auto sample = choose_sample(points, 100);
+  EXPECT_EQ(sample.size(), 100u);
   EXPECT_TRUE(has(sample, 1));
   EXPECT_TRUE(has(sample, 300));
   const auto sizes = choose_sizes(screening(100), 6);
   EXPECT_EQ(sizes.size(), 6u);
   EXPECT_TRUE(has(sizes, 70));
+  for (const std::size_t count : {7u, 8u, 9u}) {  // though ranks and corners may coincide
+    EXPECT_EQ(choose_sample(screening(8), count).size(), 8u);
+    EXPECT_EQ(choose_sizes(screening(8), count).size(), std::min<std::size_t>(count, 8));
+  }
+}
+
+// Cards of different speed, their sentinels included: the best config is the same on whichever it was
+// measured.
+TEST(SweepChoice, CardsAreJoinedBeforeTheyAreCompared) {
+  const std::string problem = "gemm:f64:nn:m=64,n=64,k=64:location=device";
+  TempFolder folder;
+  const auto write = [&](const char* card, int first, double scale) {
+    const std::string path = folder / (std::string(card) + ".jsonl");
+    std::ofstream file(path);
+    file << "{\"command\":\"screen\"}\n";
+    for (int tile = first; tile < first + 3; ++tile) {
+      nlohmann::json row{{"phase", "screen"},      {"problem", problem}, {"device", "card"},
+                         {"device_uuid", card},    {"impl", "cublas"},   {"seconds", scale},
+                         {"energy_j", 500 * scale}};
+      if (tile > first) {
+        row["impl"] = "tilewright";
+        row["config"] = {{"tile", tile}};
+        row["seconds"] = scale * (10 - tile);
+        row["energy_j"] = 500 * scale * (10 - tile);
+      }
+      file << row.dump() << '\n';
+    }
+    file << "{\"torn";
+    return path;
+  };
+  const std::vector<std::string> cards{write("A", 0, 1e-3), write("B", 3, 0.3e-3)};
+  EXPECT_EQ(choose_long(screened_points(cards, problem), 1, 1).all.front().at("tile"), 5);
+  EXPECT_EQ(screened_points(cards, problem).size(), 4u);
+  const std::vector<std::string> swapped{write("A", 3, 1e-3), write("B", 0, 0.3e-3)};
+  EXPECT_EQ(choose_long(screened_points(swapped, problem), 1, 1).all.front().at("tile"), 5);
+  EXPECT_THROW(screened_points(cards, "gemm:f64:nn:m=65,n=65,k=65:location=device"), Error);
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ nlohmann::json summary_json(const CaseAnalysis& a) {
     json["joins"].push_back({{"device_uuid", join.uuid},
                              {"rows", join.points},
                              {"sentinels", join.sentinels},
+                             {"sentinel_version", join.sentinel_version},
                              {"time_factor", join.time_factor},
                              {"energy_factor", join.energy_factor},
                              {"anchors", join.anchors},

@@ -79,6 +79,21 @@ std::vector<nlohmann::json> order_lines(const std::string& path) {
   return lines;
 }
 
+[[noreturn]] void refuse_order(const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, "--order", "--order: " + why);
+}
+
+// Counters of another card or of who knows which problem explain nothing here.
+void refuse_strangers(const SweepCase& one, const OrderedLaunch& launch, std::size_t number) {
+  if (launch.problem.empty())
+    refuse_order(fmt::format("launch {} names no problem; launch the sample again", number));
+  if (launch.problem != one.problem || launch.uuid.empty()) return;
+  for (const SweepJoin& join : one.joins)
+    if (join.uuid == launch.uuid) return;
+  refuse_order(fmt::format("launch {} ran on the card '{}', where nothing of {} was measured", number,
+                           launch.uuid, one.problem));
+}
+
 }  // namespace
 
 std::vector<ProfiledLaunch> read_profile(const std::string& path) {
@@ -104,10 +119,14 @@ std::vector<ProfiledLaunch> read_profile(const std::string& path) {
 
 std::vector<OrderedLaunch> read_launch_order(const std::string& path) {
   std::vector<OrderedLaunch> order;
-  for (const auto& line : order_lines(path))
+  std::string uuid;  // of the first line, which speaks for all launches
+  for (const auto& line : order_lines(path)) {
+    uuid = line.value("device_uuid", uuid);
     if (line.contains("order"))
       order.push_back({line.value("config", nlohmann::json()), line.value("blocks", 0LL),
-                       line.value("threads", 0LL), line.value("impl", "tilewright"), line});
+                       line.value("threads", 0LL), line.value("impl", "tilewright"), line,
+                       line.value("problem", ""), uuid});
+  }
   return order;
 }
 
@@ -129,6 +148,8 @@ std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& pro
       throw Error(ErrorCode::invalid_argument, "--counters",
                   fmt::format("--counters: kernel {} has {} blocks of {} threads, and --order says {} of {}",
                               i, profile[i].blocks, profile[i].threads, order[i].blocks, order[i].threads));
+    refuse_strangers(one, order[i], i);
+    if (order[i].problem != one.problem) continue;
     for (SweepPoint& point : one.points) {
       if (point.config != order[i].config) continue;
       for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;

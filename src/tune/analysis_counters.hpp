@@ -25,15 +25,17 @@ struct OrderedLaunch {
   nlohmann::json config;  // null for a vendor's library, whose grids nobody knows
   long long blocks = 0, threads = 0;
   std::string impl = "tilewright";
-  nlohmann::json line;  // as it was written
+  nlohmann::json line;        // as it was written
+  std::string problem, uuid;  // "" where the file does not say what was launched, or on which card
 };
 // What `bench_gemm_large_sweep sample` and `bench_gemm_small --once 1` write.
 std::vector<OrderedLaunch> read_launch_order(const std::string& path);
 // The first line of such a file: its command and device.
 nlohmann::json read_order_head(const std::string& path);
 
-// Adds "counters.<name>" to the metrics of the points that were launched; how many those are. Throws
-// Error(invalid_argument) where the two lists cannot be of the same run.
+// Adds "counters.<name>" to the metrics of the points that were launched, which are those of the launches'
+// problem; how many those are. Throws Error(invalid_argument) where the two lists cannot be of the same run,
+// and for launches that name no problem or a card that the case's points were not measured on.
 std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
                           const std::vector<OrderedLaunch>& order);
 

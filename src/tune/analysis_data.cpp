@@ -52,8 +52,24 @@ class CaseMaker {
     for (const auto& [name, count] : peers)
       if (one_.sentinel.empty() || count > peers[one_.sentinel]) one_.sentinel = name;
     for (const SweepRow& row : rows_)
-      if (!row.config.is_object() && row.seconds && row.impl == one_.sentinel)
-        one_.sentinels[row.uuid].push_back({*row.seconds, row.joules});
+      if (!row.config.is_object() && row.seconds && row.impl == one_.sentinel) {
+        const bool has_energy = row.joules && *row.joules > 0;
+        one_.sentinels[row.uuid].push_back({*row.seconds, has_energy ? row.joules : std::nullopt});
+        if (!row.impl_version.empty()) ++versions_[row.uuid][row.impl_version];
+      }
+    for (const auto& [uuid, versions] : versions_)
+      if (versions.size() > 1)
+        for (const auto& [version, count] : versions)
+          one_.notes[fmt::format("the sentinel on card '{}' is {} {}, and another version in other rows",
+                                 uuid, one_.sentinel, version)] += count;
+  }
+
+  // "13.1.0", or several: "12.1.0, 13.1.0".
+  std::string version_on(const std::string& uuid) const {
+    std::string text;
+    if (const auto known = versions_.find(uuid); known != versions_.end())
+      for (const auto& [version, count] : known->second) text += (text.empty() ? "" : ", ") + version;
+    return text;
   }
 
   // Cards of another kind and kernels of other sources are no matter of a factor.
@@ -92,12 +108,20 @@ class CaseMaker {
     join.points = count;
     const auto own = one_.sentinels.find(uuid), other = one_.sentinels.find(reference);
     join.sentinels = own == one_.sentinels.end() ? 0 : own->second.size();
+    join.sentinel_version = version_on(uuid);
     if (uuid == reference) return join;
     if (join.sentinels == 0 || other == one_.sentinels.end())
       throw Error(ErrorCode::invalid_argument, "sweep",
                   fmt::format("{} was measured on the cards '{}' and '{}', and '{}' has no sentinel (a "
                               "library's rows of the same problem) to join them by",
                               one_.problem, reference, uuid, join.sentinels == 0 ? uuid : reference));
+    // Another version is another program, and its ratio none of the cards.
+    if (const std::string theirs = version_on(reference);
+        !theirs.empty() && !join.sentinel_version.empty() && theirs != join.sentinel_version)
+      throw Error(ErrorCode::invalid_argument, "sweep",
+                  fmt::format("{}: the sentinel {} is version {} on the card '{}' and {} on '{}': cards are "
+                              "joined by one and the same program",
+                              one_.problem, one_.sentinel, theirs, reference, join.sentinel_version, uuid));
     const SentinelReading here = median_of(own->second), there = median_of(other->second);
     join.time_factor = there.seconds / here.seconds;
     join.energy_factor = here.joules && there.joules ? *there.joules / *here.joules : 0;
@@ -113,6 +137,14 @@ class CaseMaker {
   std::optional<double> joules_of(const SweepRow& row) const {
     const double factor = join_of(row.uuid).energy_factor;
     return row.joules && *row.joules > 0 && factor > 0 ? std::optional(*row.joules * factor) : std::nullopt;
+  }
+
+  // Of the same joined load. Nothing where the cards' energy cannot be joined.
+  std::optional<double> watts_of(const SweepRow& row) const {
+    const SweepJoin& join = join_of(row.uuid);
+    return row.watts && join.energy_factor > 0
+               ? std::optional(*row.watts * join.energy_factor / join.time_factor)
+               : std::nullopt;
   }
 
   std::vector<Group> groups(bool is_long) const {
@@ -150,7 +182,7 @@ class CaseMaker {
     for (const SweepRow* row : group) {
       seconds.push_back(seconds_of(*row));
       if (const auto j = joules_of(*row)) joules.push_back(*j);
-      if (row->watts) watts.push_back(*row->watts);
+      if (const auto w = watts_of(*row)) watts.push_back(*w);
       for (const auto& [name, value] : row->metrics) metrics[name].push_back(value);
       p.noted = p.noted || !row->notes.empty();
     }
@@ -205,6 +237,7 @@ class CaseMaker {
   }
 
   std::vector<SweepRow> rows_;
+  std::map<std::string, std::map<std::string, std::size_t>> versions_;  // of the sentinel by card
   SweepCase one_;
 };
 

@@ -16,15 +16,17 @@ namespace tilewright {
 
 // A row as it was recorded.
 struct SweepRow {
-  std::string problem, phase, impl, device, uuid, source_hash, fault, energy_note;
+  std::string problem, phase, impl, impl_version, device, uuid, source_hash, fault, energy_note;
   nlohmann::json config;  // null for a peer
   std::optional<double> seconds, joules, watts;
   std::map<std::string, double> metrics;  // "registers", "bytes.l2", ...
   std::vector<std::string> notes;         // what disturbed
 };
 // Rows of all files in order, with the fields that configs leave out (`base`). Throws Error(io) naming file
-// and line.
+// and line, also for seconds that are no time.
 std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths);
+// Those among the lines of one file, which errors name.
+std::vector<SweepRow> sweep_rows(const std::vector<nlohmann::json>& lines, const std::string& path);
 
 // A config with the medians of its measurements.
 struct SweepPoint {
@@ -42,6 +44,7 @@ struct SweepPoint {
 struct SweepJoin {
   std::string uuid;
   double time_factor = 1, energy_factor = 1;
+  std::string sentinel_version;  // of the library on this card; "" where no row says it
   std::size_t points = 0, sentinels = 0;
   std::size_t anchors = 0;   // configs that the reference card measured, too
   double time_residual = 0;  // the largest difference that is left among those, as a share
@@ -70,7 +73,8 @@ struct SweepCase {
 };
 
 // One case for each problem, in the order of the rows. Throws Error(invalid_argument) naming the problem and
-// the cards where they differ in kind or source, or where one has no sentinel.
+// the cards where they differ in kind or source, where one has no sentinel, or where their sentinels are
+// different versions of the library.
 std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows);
 
 // Adds bytes and instructions per second to the metrics of each point.

@@ -1,6 +1,7 @@
 // Reading the rows of recorded sweeps.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "tune/analysis_data.hpp"
@@ -27,14 +28,18 @@ void flatten(const nlohmann::json& object, const std::string& before, std::map<s
   }
 }
 
-// Lines after a `base` line leave out what it says.
+// Lines after a `base` line leave out what it says, and those of the tuner what its first line says.
 class RowReader {
  public:
+  explicit RowReader(const std::string& path) : path_(path) {}
+
   std::optional<SweepRow> row(const nlohmann::json& line) {
+    if (line.contains("run")) take_run(line["run"]);
     if (line.contains("base")) {
       base_ = line["base"];
       problem_ = text(line, "problem", problem_);
       device_ = text(line, "device", device_);
+      uuid_ = text(line, "device_uuid", uuid_);
       hash_ = text(line, "source_hash", hash_);
     }
     const bool measured = line.contains("seconds") && line["seconds"].is_number();
@@ -45,7 +50,8 @@ class RowReader {
     row.phase = text(line, "phase", text(line, "stage"));
     row.impl = text(line, "impl", "tilewright");
     row.device = text(line, "device", device_);
-    row.uuid = text(line, "device_uuid");
+    row.impl_version = text(line, "impl_version");
+    row.uuid = text(line, "device_uuid", uuid_);
     row.source_hash = text(line, "source_hash", hash_);
     row.fault = text(line, "fault", text(line, "failed"));
     row.energy_note = text(line, "energy_note");
@@ -53,7 +59,9 @@ class RowReader {
     row.joules = number(line, "energy_j");
     if (!row.joules) row.joules = number(line, "joules");
     row.watts = number(line, "watts");
-    if (line.contains("config")) {
+    if (line.contains("config") && !row.impl.starts_with("tilewright")) {
+      row.impl_version = text(line["config"], "version", row.impl_version);  // all that a library has of one
+    } else if (line.contains("config")) {
       row.config = base_;
       row.config.update(line["config"]);
     }
@@ -65,9 +73,34 @@ class RowReader {
   }
 
  private:
+  // A log that does not name its card must not pass for one of another log's card.
+  void take_run(const nlohmann::json& run) {
+    device_ = text(run, "device");
+    if (run.contains("gpu")) uuid_ = text(run, "gpu_uuid", fmt::format("unnamed in {}", path_));
+  }
+
+  const std::string& path_;
   nlohmann::json base_ = nlohmann::json::object();
-  std::string problem_, device_, hash_;
+  std::string problem_, device_, uuid_, hash_;
 };
+
+[[noreturn]] void refuse_line(const std::string& path, std::size_t number, const std::string& why) {
+  throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
+}
+
+// Adds the row that `line` holds, if any.
+void add_row(RowReader& reader, const nlohmann::json& line, const std::string& path, std::size_t number,
+             std::vector<SweepRow>& rows) {
+  try {
+    auto row = reader.row(line);
+    if (!row) return;
+    if (row->seconds && !(*row->seconds > 0 && std::isfinite(*row->seconds)))
+      refuse_line(path, number, fmt::format("says seconds = {}, which is no time", *row->seconds));
+    rows.push_back(std::move(*row));
+  } catch (const nlohmann::json::exception& error) {
+    refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
+  }
+}
 
 }  // namespace
 
@@ -76,18 +109,26 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::ifstream file(path);
     if (!file) throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}' cannot be read", path));
-    RowReader reader;
-    int number = 0;
-    for (std::string line; std::getline(file, line);) {
+    RowReader reader(path);
+    std::size_t number = 0;
+    for (std::string text; std::getline(file, text);) {
       ++number;
+      nlohmann::json line;
       try {
-        if (auto row = reader.row(nlohmann::json::parse(line))) rows.push_back(std::move(*row));
+        line = nlohmann::json::parse(text);
       } catch (const nlohmann::json::exception& error) {
-        throw Error(ErrorCode::io, "sweep",
-                    fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, error.what()));
+        refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
       }
+      add_row(reader, line, path, number, rows);
     }
   }
+  return rows;
+}
+
+std::vector<SweepRow> sweep_rows(const std::vector<nlohmann::json>& lines, const std::string& path) {
+  std::vector<SweepRow> rows;
+  RowReader reader(path);
+  for (std::size_t i = 0; i < lines.size(); ++i) add_row(reader, lines[i], path, i + 1, rows);
   return rows;
 }
 

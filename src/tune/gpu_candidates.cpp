@@ -10,6 +10,7 @@
 #include "measure/gpu_observer.hpp"
 #include "measure/typed_values.hpp"
 #include "tune/kernel_call.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright {
 
@@ -42,6 +43,13 @@ GpuCandidates::GpuCandidates(const GemmProblem& problem, const GpuFamily& family
   slots_.back().trial = std::move(vendor_.trial);
 }
 GpuCandidates::~GpuCandidates() = default;
+
+nlohmann::json GpuCandidates::origin() const {
+  const GpuLimits& limits = arena_.gpu().limits();
+  return {{"device", limits.name},
+          {"device_uuid", limits.uuid},
+          {"source_hash", current_source_hash(family_.name())}};
+}
 
 void GpuCandidates::announce(std::span<const std::size_t> wanted) {
   announced_.assign(wanted.begin(), wanted.end());

@@ -32,6 +32,7 @@ class GpuCandidates : public CandidatePool {
   nlohmann::json fields(std::size_t i) const override {
     return is_peer(i) ? vendor_.config() : family_.fields(i);
   }
+  nlohmann::json origin() const override;
   void announce(std::span<const std::size_t> wanted) override;
   // Whether it compiled, fits the device and is right: every element of a small problem with edges, and some
   // of the problem itself.

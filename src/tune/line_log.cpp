@@ -16,18 +16,38 @@ namespace tilewright {
 
 namespace fs = std::filesystem;
 
+// A log begins with what its run was asked for; any other file is somebody's and stays as it is.
+void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
+  std::error_code none;
+  if (const auto size = fs::file_size(path, none); none || size == 0) return;
+  const std::string opening = fmt::format("{{\"{}\"", rules.opening);
+  std::string first;
+  std::ifstream file(path);
+  std::getline(file, first);
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, "--" + rules.argument,
+                fmt::format("--{} = '{}' exists and {}", rules.argument, path, what));
+  };
+  if (!first.starts_with(opening) &&
+      !opening.starts_with(first))  // the latter: a run that ended in its first word
+    refuse("is no sweep log");
+  if (rules.kind.empty()) return;
+  const auto head = nlohmann::json::parse(first, nullptr, false);
+  if (head.is_object() && !head.contains(rules.kind))
+    refuse(fmt::format("is of another kind: its first line has no '{}'", rules.kind));
+}
+
 LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(path), rules_(rules) {
   file_.reset(std::fopen(path.c_str(), "a"));
   if (!file_) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) != 0)
     fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
-  if (fs::file_size(path) > 0) refuse_foreign();
+  refuse_foreign_file(path, rules);
   if (rules_.resume) {
     drop_torn_line();
     read();
   } else if (fs::file_size(path) > 0) {
-    // Whoever forgot to resume finds the earlier measurements beside the new ones.
-    fs::copy_file(path, path + ".before", fs::copy_options::overwrite_existing);
+    keep_aside();
     fs::resize_file(path, 0);
   }
 }
@@ -36,16 +56,12 @@ void LineLog::fail(const std::string& what) const {
   throw Error(ErrorCode::io, rules_.argument, fmt::format("{} = '{}' {}", rules_.argument, path_, what));
 }
 
-// A log begins with what its run was asked for; any other file is somebody's and stays as it is.
-void LineLog::refuse_foreign() const {
-  const std::string opening = fmt::format("{{\"{}\"", rules_.opening);
-  std::string first;
-  std::ifstream file(path_);
-  std::getline(file, first);
-  if (!first.starts_with(opening) &&
-      !opening.starts_with(first))  // the latter: a run that ended in its first word
-    throw Error(ErrorCode::invalid_argument, "--" + rules_.argument,
-                fmt::format("--{} = '{}' exists and is no sweep log", rules_.argument, path_));
+// Whoever forgot to resume finds the earlier measurements beside the new ones, and those of the time before.
+void LineLog::keep_aside() const {
+  std::string aside = path_ + ".before";
+  for (int number = 2; rules_.keep_all && fs::exists(aside) && fs::file_size(aside) > 0; ++number)
+    aside = fmt::format("{}.before.{}", path_, number);
+  fs::copy_file(path_, aside, fs::copy_options::overwrite_existing);
 }
 
 // Cuts a line off that was being written when the run ended.

@@ -13,9 +13,15 @@ namespace tilewright {
 
 struct LineLogRules {
   std::string argument = "sweep";  // by which errors name the file
-  std::string opening;             // the key that the first line of such a file has; others are left alone
+  std::string opening;             // the first key of the first line of such a file; others are left alone
   bool resume = false;             // read what is there; otherwise begin anew and keep it as `path`.before
+  std::string kind = "";           // a key that the first line has as well: files of several kinds open alike
+  bool keep_all = true;            // every earlier file: .before, .before.2, ...; else the last one only
 };
+
+// Throws Error(invalid_argument) naming the argument where `path` holds something else than such a file. One
+// that is absent or empty, or that ended within its first line, is nobody's.
+void refuse_foreign_file(const std::string& path, const LineLogRules& rules);
 
 class LineLog {
  public:
@@ -36,7 +42,7 @@ class LineLog {
   struct Close {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
   };
-  void refuse_foreign() const;
+  void keep_aside() const;
   void drop_torn_line() const;
   void read();
 

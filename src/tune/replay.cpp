@@ -29,6 +29,7 @@ class Reader {
       problem_ = problem;
     }
     if (!line.contains("config") || !line.contains("seconds") || !line["seconds"].is_number()) return;
+    if (line.value("impl", "tilewright") != "tilewright") return;  // a library that met them has no config
     auto config = base_;
     config.update(line["config"]);
     const auto [at, inserted] = known_.emplace(config.dump(), configs_.size());

@@ -43,7 +43,7 @@ class SearchLoop : public Evaluator {
     outcome_.problem = problem;
     outcome_.objective = options.objective;
     outcome_.candidates = std::int64_t(pool.size());
-    if (options_.log != nullptr) options_.log->add_base(name_, standard_);
+    if (options_.log != nullptr) options_.log->add_base(name_, standard_, pool_.origin());
   }
 
   SearchOutcome run() {
@@ -70,6 +70,7 @@ class SearchLoop : public Evaluator {
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
   bool is_peer(std::size_t i) const { return i >= pool_.size(); }
+  std::string peer_of(std::size_t i) const { return is_peer(i) ? pool_.peer_name(i) : ""; }
 
   // Changes from the default: short enough to log with every turn.
   nlohmann::json changes(std::size_t i) const {
@@ -99,7 +100,7 @@ class SearchLoop : public Evaluator {
     if (is_right)
       log->add_passed(name_, config, pool_.accuracy(i));
     else
-      log->add_failure(name_, config, pool_.failure(i));
+      log->add_failure(name_, config, pool_.failure(i), peer_of(i));
     return is_right;
   }
 
@@ -115,7 +116,7 @@ class SearchLoop : public Evaluator {
     const double before_s = wall_seconds();
     const Metrics metrics = timed(i, turn_s);
     beyond_turn_s_ += (std::max(0.0, wall_seconds() - before_s - turn_s) - beyond_turn_s_) / 8;
-    if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics);
+    if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics, peer_of(i));
     return metrics;
   }
 

@@ -54,6 +54,8 @@ class CandidatePool {
   virtual ~CandidatePool() = default;
   virtual std::size_t size() const = 0;
   virtual nlohmann::json fields(std::size_t i) const = 0;  // of its config, by name
+  // For the log: device, device_uuid and source_hash of what is measured.
+  virtual nlohmann::json origin() const { return nlohmann::json::object(); }
 
   // Peers hold the places after the candidates: they meet the finalists in the contest, so that what they
   // took is known from the same rounds, and never win. Everything below is asked of their places, too.

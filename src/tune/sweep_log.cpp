@@ -12,8 +12,8 @@ std::string key(const std::string& problem, const std::string& stage, const std:
 
 }  // namespace
 
-SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resume)
-    : file_(std::make_unique<LineLog>(path, LineLogRules{"sweep", "run", resume})) {
+SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all)
+    : file_(std::make_unique<LineLog>(path, LineLogRules{"sweep", "run", resume, "", keep_all})) {
   const auto& lines = file_->kept();
   if (lines.empty()) {
     write({{"run", run}});
@@ -69,21 +69,27 @@ void SweepLog::write(const nlohmann::json& line) {
   if (file_) file_->write(line);
 }
 
-void SweepLog::add_base(const std::string& problem, const nlohmann::json& base) {
-  write({{"problem", problem}, {"base", base}, {"default_config", nlohmann::json::object()}});
+void SweepLog::add_base(const std::string& problem, const nlohmann::json& base,
+                        const nlohmann::json& origin) {
+  nlohmann::json line{{"problem", problem}, {"base", base}, {"default_config", nlohmann::json::object()}};
+  line.update(origin);
+  write(line);
 }
 
 void SweepLog::add_turn(const std::string& problem, const std::string& stage, const nlohmann::json& config,
-                        const Metrics& metrics) {
+                        const Metrics& metrics, const std::string& peer) {
   nlohmann::json line{
       {"problem", problem}, {"stage", stage}, {"config", config}, {"seconds", metrics.seconds}};
   if (metrics.joules) line["joules"] = *metrics.joules;
+  if (!peer.empty()) line["impl"] = peer;
   write(line);
 }
 
 void SweepLog::add_failure(const std::string& problem, const nlohmann::json& config,
-                           const std::string& reason) {
-  write({{"problem", problem}, {"config", config}, {"failed", reason}});
+                           const std::string& reason, const std::string& peer) {
+  nlohmann::json line{{"problem", problem}, {"config", config}, {"failed", reason}};
+  if (!peer.empty()) line["impl"] = peer;
+  write(line);
 }
 
 void SweepLog::add_passed(const std::string& problem, const nlohmann::json& config,

@@ -24,8 +24,9 @@ class SweepLog {
   // `run` says what was asked for (strategy, objective, device, source hash, ...). With `resume` an existing
   // log is read back; one of another run is refused with Error(invalid_argument) naming the difference. A
   // last line that was cut off is dropped. Without `resume` the log starts anew and the old one is kept as
-  // `path`.before. One run at a time writes a log: Error(io) for the second.
-  SweepLog(const std::string& path, const nlohmann::json& run, bool resume);
+  // `path`.before (`keep_all`: .before.2 and so on where there is one already). One run at a time writes a
+  // log: Error(io) for the second.
+  SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all = true);
 
   // The next turn of this candidate at this stage that an earlier run measured and nobody took yet.
   std::optional<Metrics> take(const std::string& problem, const std::string& stage,
@@ -37,11 +38,15 @@ class SweepLog {
   // The result of a problem that is done; null when it is not.
   nlohmann::json result(const std::string& problem) const;
 
-  // Throws Error(io) when the line cannot be written.
-  void add_base(const std::string& problem, const nlohmann::json& base);
+  // Throws Error(io) when the line cannot be written. `origin` says of the lines that follow where and from
+  // which sources they were measured: device, device_uuid, source_hash. `peer` names whose turn or failure it
+  // is where it is none of ours, "cublas".
+  void add_base(const std::string& problem, const nlohmann::json& base,
+                const nlohmann::json& origin = nlohmann::json::object());
   void add_turn(const std::string& problem, const std::string& stage, const nlohmann::json& config,
-                const Metrics& metrics);
-  void add_failure(const std::string& problem, const nlohmann::json& config, const std::string& reason);
+                const Metrics& metrics, const std::string& peer = "");
+  void add_failure(const std::string& problem, const nlohmann::json& config, const std::string& reason,
+                   const std::string& peer = "");
   void add_passed(const std::string& problem, const nlohmann::json& config, const Accuracy& accuracy);
   void add_result(const std::string& problem, const nlohmann::json& result);
 

@@ -29,6 +29,9 @@ class CpuPool : public CandidatePool {
 
   std::size_t size() const override { return kernels_.size(); }
   nlohmann::json fields(std::size_t i) const override { return to_json(kernels_.config(i)); }
+  nlohmann::json origin() const override {
+    return {{"device", cpu_info().device}, {"device_uuid", ""}, {"source_hash", kernel_source_hash}};
+  }
   const GemmSmallCpuConfig& config(std::size_t i) const { return kernels_.config(i); }
   void announce(std::span<const std::size_t> wanted) override { kernels_.announce(wanted); }
   bool is_right(std::size_t i) override { return kernels_.is_right(i); }

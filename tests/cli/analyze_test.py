@@ -192,6 +192,20 @@ class Analyze(unittest.TestCase):
         empty = self.write("empty.jsonl", [])
         self.assertIn("holds no measured config", tool("analyze", empty, "--json", "-").stderr)
 
+    def test_inputs_are_not_written_over(self):
+        path, other = self.write("a.jsonl", self.sweep()), self.write("b.jsonl", self.sweep())
+        link = self.folder / "link.jsonl"
+        link.symlink_to(path)
+        text, keep = path.read_text(), self.folder / "keep.jsonl"
+        keep.write_text("kept\n")
+        for arguments, words in (((path, "--json", path), "--json = "), ((other, path, "--html", link), "--html = "),
+                                 ((path, "--json", keep, "--html", keep), "would write over --json"),
+                                 (("--counters", "none.csv", "--order", path, "--json", keep), "none.csv")):
+            result = tool("analyze", *arguments)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(words, result.stderr)
+            self.assertEqual((path.read_text(), keep.read_text()), (text, "kept\n"))
+
     def test_without_gnuplot_json_still_comes(self):
         path, lines = self.write("a.jsonl", self.sweep()), self.folder / "report.jsonl"
         result = tool("analyze", path, "--html", self.folder / "report.html", "--json", lines,

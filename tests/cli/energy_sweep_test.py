@@ -24,7 +24,7 @@ class EnergySweep(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.list = cls.folder / "list.jsonl"
-        cls.common = ("--configs", cls.list, "--cache", cls.folder / "kernels", "--share", SHARE)
+        cls.common = {"--configs": cls.list, "--cache": cls.folder / "kernels", "--share": SHARE}
         result = cls.run_sweep("compile", "--n", 64, "--count", 8)
         assert result.returncode == 0, result.stderr
 
@@ -41,8 +41,12 @@ class EnergySweep(unittest.TestCase):
 
     @classmethod
     def run_sweep(cls, verb, *arguments, **settings):
-        return subprocess.run([SWEEP, verb, *map(str, cls.common + arguments)], capture_output=True, text=True,
-                              env=cls.environment(**settings))
+        return subprocess.run(cls.command(verb, *arguments), capture_output=True, text=True, env=cls.environment(**settings))
+
+    @classmethod
+    def command(cls, verb, *arguments):
+        common = [part for flag, value in cls.common.items() if flag not in arguments for part in (flag, value)]
+        return [SWEEP, verb, *map(str, common), *map(str, arguments)]
 
     def screen(self, name, *arguments, **settings):
         path = self.folder / name
@@ -61,12 +65,13 @@ class EnergySweep(unittest.TestCase):
         self.assertEqual(len([line for line in lines[1:] if "refused" not in line]), 8)
         again = self.folder / "again.jsonl"
         self.run_sweep("compile", "--n", 64, "--count", 8, "--configs", again)
+        self.assertEqual([json.loads(line) for line in again.read_text().splitlines()][1:], lines[1:])
 
     def test_2_screen_kill_resume_long_sample_analyze(self):
         result, rows, path = self.screen("sweep.jsonl", "--budget", 0)
         self.assertIn("8 measurements left; go on with --resume", result.stdout)
-        process = subprocess.Popen([SWEEP, "screen", *map(str, self.common), "--json", path, *map(str, QUICK), "--resume"],
-                                   env=self.environment(), stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(self.command("screen", "--json", path, *QUICK, "--resume"), env=self.environment(),
+                                   stdout=subprocess.DEVNULL)
         while len(self.measured([json.loads(line) for line in path.read_text().splitlines()])) < 2:
             time.sleep(0.02)
             self.assertIsNone(process.poll())
@@ -106,8 +111,11 @@ class EnergySweep(unittest.TestCase):
             self.assertGreaterEqual(metrics["bytes"]["l2"], 2 * 64 * 64 * 8)
 
     def check_long(self, path):
-        result = self.run_sweep("long", "--json", path, *QUICK, "--resume", "--best", 3, "--repeated", 2, "--repeats", 3)
+        screened = path.read_text()
+        # It goes on with the file whether or not that is asked for: what it chooses from is there.
+        result = self.run_sweep("long", "--json", path, *QUICK, "--best", 3, "--repeated", 2, "--repeats", 3)
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(path.read_text().startswith(screened))
         counts = {}
         for line in path.read_text().splitlines():
             row = json.loads(line)
@@ -125,14 +133,24 @@ class EnergySweep(unittest.TestCase):
         sizes = [row for row in rows if row.get("phase") == "sizes"]
         self.assertEqual({row["problem"].split(":")[3] for row in sizes}, {"m=32,n=32,k=32", "m=96,n=96,k=96"})
         self.assertEqual(len([row for row in sizes if "config" in row]), 4)
+        # Columns of 65 numbers are aligned to 8 bytes: what needs 16 is said and not launched.
+        result = self.run_sweep("sizes", "--json", path, *QUICK, "--sizes", "65", "--count", 8)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        odd = [row for row in map(json.loads, path.read_text().splitlines()) if "m=65" in row.get("problem", "")]
+        faults = [row["fault"] for row in odd if "fault" in row]
+        self.assertEqual(len([row for row in odd if "config" in row]), 8)
+        self.assertTrue(faults)
+        self.assertTrue(all("16 bytes" in fault or "are aligned" in fault for fault in faults), faults)
 
     def check_sample(self, path):
         order = self.folder / "order.jsonl"
-        result = self.run_sweep("sample", "--json", order, "--done", path, "--count", 5)
+        result = self.run_sweep("sample", "--json", path, "--done", path)
+        self.assertIn("is of another kind: its first line has no 'device_uuid'", result.stderr)
+        result = self.run_sweep("sample", "--json", order, "--done", path, "--count", 8)
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = [json.loads(line) for line in order.read_text().splitlines()][1:]
-        self.assertEqual([line["order"] for line in lines], list(range(len(lines))))
-        self.assertGreaterEqual(len(lines), 3)
+        self.assertEqual([line["order"] for line in lines], list(range(8)))
+        self.assertTrue(all("m=64" in line["problem"] for line in lines))
         with open(self.folder / "ncu.csv", "w") as file:
             print('"ID","Kernel Name","Block Size","Grid Size","lts__t_bytes.sum.per_second"', file=file)
             print('"","","","","byte/second"', file=file)
@@ -147,7 +165,10 @@ class EnergySweep(unittest.TestCase):
         summaries = [json.loads(line) for line in lines.read_text().splitlines()]
         summary = next(line for line in summaries if line["section"] == "sweep" and "m=64" in line["problem"])
         self.assertEqual((summary["configs"], summary["with_energy"], summary["sentinel"]), (8, 8, "cublas"))
-        self.assertGreaterEqual(summary["profiled"], 3)
+        self.assertEqual(summary["profiled"], 8)
+        for line in summaries:  # of the sample's problem alone
+            if line["section"] == "sweep" and "m=64" not in line["problem"]:
+                self.assertEqual(line["profiled"], 0)
 
     def test_3_another_card_is_refused_and_left_what_it_did(self):
         result, rows, path = self.screen("one.jsonl")
@@ -197,17 +218,46 @@ class EnergySweep(unittest.TestCase):
 
     def test_7_wrong_use_is_named(self):
         result = self.run_sweep("screen", "--json", self.folder / "x.jsonl", "--configs", self.folder / "none.jsonl")
-        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("none.jsonl' cannot be read", result.stderr)
         other = self.folder / "old_list.jsonl"
         other.write_text(self.list.read_text().replace('"source_hash":"', '"source_hash":"0'))
-        result = subprocess.run([SWEEP, "screen", "--configs", other, "--cache", self.folder / "kernels", "--share", SHARE,
-                                 "--json", self.folder / "x.jsonl"], capture_output=True, text=True, env=self.environment())
+        result = self.run_sweep("screen", "--configs", other, "--json", self.folder / "x.jsonl")
         self.assertIn("was compiled from sources 0", result.stderr)
         foreign = self.folder / "foreign.jsonl"
         foreign.write_text("my notes\n")
         result = self.run_sweep("screen", "--json", foreign, *QUICK)
         self.assertIn("exists and is no sweep log", result.stderr)
         self.assertEqual(foreign.read_text(), "my notes\n")
+        result = self.run_sweep("compile", "--configs", foreign)
+        self.assertIn("--configs = ", result.stderr)
+        self.assertEqual(foreign.read_text(), "my notes\n")
+        for arguments, words in ((("--op", "n"), "--op = 'n'"), (("--op", "nnn"), "--op = 'nnn'"), (("--op", "ab"), "'a'"),
+                                 (("--n", 0), "--n: 0 is no number from 1"), (("--n", -4), "--n: -4"),
+                                 (("--count", 0), "--count: 0"), (("--jobs", 100000), "--jobs: 100000"),
+                                 (("--cache", "/proc/nope"), "--cache = '/proc/nope'")):
+            result = self.run_sweep("compile", *arguments, "--configs", self.folder / "not.jsonl")
+            self.assertGreater(result.returncode, 0, arguments)
+            self.assertIn(words, result.stderr)
+            self.assertFalse((self.folder / "not.jsonl").exists(), arguments)
+
+    def test_8_what_has_no_screening_is_refused_and_not_begun(self):
+        result, _, path = self.screen("empty.jsonl", "--budget", 0)
+        text = path.read_text()
+        absent = self.folder / "absent.jsonl"
+        for verb in ("long", "sizes"):
+            result = self.run_sweep(verb, "--json", path, *QUICK)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "'.*empty.jsonl' holds no measured row of a screening")
+            self.assertEqual(path.read_text(), text)
+            result = self.run_sweep(verb, "--json", absent, *QUICK)
+            self.assertIn(f"'{absent}' cannot be read", result.stderr)
+            self.assertFalse(absent.exists())
+        for arguments in (("--sizes", "0,-3"), ("--seconds", -1), ("--heat", -1), ("--seconds", "nan"),
+                          ("--sentinel-every", 0)):
+            result = self.run_sweep("sizes", "--json", absent, *arguments)
+            self.assertIn(f"{arguments[0]}: ", result.stderr)
+            self.assertGreater(result.returncode, 0)
+            self.assertFalse(absent.exists())
 
 
 if __name__ == "__main__":

@@ -380,6 +380,18 @@ class TuneOnGpu(Driver):
         self.tune(*job[:-1], again, "--resume")
         self.assertEqual(self.lines(out), [ours, cublas])
         self.assertIn("2 records", self.tool("wisdom", "list", "--file", again))
+        # The log says which card it was and which turns are the library's; another card's is not gone on with.
+        report = self.folder / "report.jsonl"
+        self.tool("analyze", self.sweep, "--json", report)
+        summary = self.lines(report)[0]
+        turns = [line for line in self.lines(self.sweep) if "seconds" in line]
+        configs = {json.dumps(line["config"]) for line in turns if line.get("impl") != "cublas"}
+        self.assertEqual((summary["configs"], summary["sentinel"]), (len(configs), "cublas"))
+        self.assertLess(len(configs), len({json.dumps(line["config"]) for line in turns}))
+        uuid = self.lines(self.sweep)[0]["run"]["gpu_uuid"]
+        self.assertEqual(summary["joins"][0]["device_uuid"], uuid)
+        self.sweep.write_text(self.sweep.read_text().replace(uuid, "GPU-another"))
+        self.assertIn("was begun with gpu_uuid", self.tune(*job, "--resume", code=2).stderr)
 
     def test_large_problems_from_the_whole_space(self):
         self.tune(self.LARGE, "--budget", "3s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
