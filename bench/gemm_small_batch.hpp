@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "measure/device_traffic.hpp"
+#include "gemm/device_traffic.hpp"
 
 namespace tilewright::bench {
 

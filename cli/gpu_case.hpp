@@ -10,7 +10,7 @@
 #include "bench_cases.hpp"
 #include "core/problem.hpp"
 #include "measure/accuracy.hpp"
-#include "measure/device_traffic.hpp"
+#include "gemm/device_traffic.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 

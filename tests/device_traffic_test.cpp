@@ -1,5 +1,5 @@
 // Bytes that batches in device memory must move, in whole sectors of 32 bytes.
-#include "measure/device_traffic.hpp"
+#include "gemm/device_traffic.hpp"
 
 #include <gtest/gtest.h>
 
