@@ -85,6 +85,7 @@ void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (declined.empty()) declined = error.what();
+      if (error.argument() == "no_jit" && plan.passed_over.empty()) plan.passed_over = error.what();
       return false;
     }
     plan.match = choice.match;
