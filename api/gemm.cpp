@@ -132,9 +132,10 @@ class FixedCall {
     stated.alpha_varies = alpha_.values != nullptr;
     stated.beta_varies = beta_.values != nullptr;
     const auto plan = find_device_plan(context.impl(), problem_, stated, report.reports());
+    check_call(*plan, o);
     report.write();
     report.direct(o, 0, 0);
-    execute(*plan, o);
+    execute_checked(*plan, o);
   }
 
   bool writes() const { return problem_.m > 0 && problem_.n > 0 && problem_.batch_count > 0; }

@@ -5,8 +5,8 @@
 #include "core/dispatch.hpp"
 #include "device/gpu_graph.hpp"
 #include "support/failures.hpp"
+#include "support/gpu_calls.hpp"
 #include "support/gpu_fixture.hpp"
-#include "support/gpu_items.hpp"
 #include "tilewright/tilewright.h"
 
 namespace tilewright::testing {
@@ -244,26 +244,6 @@ TEST_F(GpuBatches, ValuesPerProblemInEveryLayout) {
       gpu_->synchronize();
       failures.note("zero alphas of " + to_string(p), none.check());
     }
-}
-
-template <class T>
-std::vector<GemmGroup<T, Location::device>> groups_of(GpuItems<T>& items,
-                                                      const std::vector<std::int64_t>& counts) {
-  std::vector<GemmGroup<T, Location::device>> groups;
-  std::int64_t first = 0;
-  for (const std::int64_t count : counts) {
-    const Item<T>& x = items.item(first);
-    GemmGroup<T, Location::device> g;
-    g.op_a = x.op_a, g.op_b = x.op_b, g.m = x.m, g.n = x.n, g.k = x.k, g.alpha = x.alpha, g.beta = x.beta;
-    g.a = items.a(first), g.b = items.b(first), g.c = items.c(first);
-    g.lda = (x.op_a == Op::none ? x.m : x.k) + x.gap;
-    g.ldb = (x.op_b == Op::none ? x.k : x.n) + x.gap;
-    g.ldc = x.m + x.gap;
-    g.count = count;
-    groups.push_back(g);
-    first += count;
-  }
-  return groups;
 }
 
 // Three shapes, the last of them too large for the kernels of small matrices.

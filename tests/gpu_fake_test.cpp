@@ -5,6 +5,7 @@
 
 #include "fake_cuda/fake_cuda.hpp"
 #include "gemm/plan.hpp"
+#include "support/gpu_calls.hpp"
 #include "support/gpu_fixture.hpp"
 
 namespace tilewright::testing {
@@ -35,6 +36,54 @@ class FakeGpu : public GpuTest {
 
   fake_cuda::Count count_ = nullptr;
 };
+
+// What every kind of call needs is there after its first: later ones launch and wait for nothing.
+TEST_F(FakeGpu, LaterCallsOfAnyKindNeitherWaitNorAllocateNorCompile) {
+  Context context;
+  const GpuStream stream(*gpu_);
+  options_.stream = stream.get();
+  for (const GpuCall& call : every_kind_of_call(*gpu_)) {
+    call.run(context, options_);
+    call.reset();
+    std::map<std::string, long long> before;
+    const char* kinds[] = {"retain",         "release",    "synchronize", "allocate", "free",
+                           "allocate_async", "free_async", "copy",        "load",     "unload"};
+    for (const char* kind : kinds) before[kind] = count_(kind);
+    const long long launches = count_("launch");
+    call.run(context, options_);
+    for (const char* kind : kinds) EXPECT_EQ(count_(kind), before[kind]) << kind << ": " << call.name;
+    EXPECT_EQ(count_("launch"), launches + (call.name == "groups" ? 2 : 1)) << call.name;
+    EXPECT_EQ(call.check(), "") << call.name;
+  }
+}
+
+// Prepared plans make way for no other, and those of other calls one by one.
+TEST_F(FakeGpu, PreparedPlansStay) {
+  Context context({.use_wisdom = false});
+  const GpuCall pointers = every_kind_of_call(*gpu_)[6];
+  {
+    Context other({.use_wisdom = false});
+    pointers.run(other, options_);  // its arrays come to the device
+    pointers.reset();
+  }
+  GemmProblem p = parse_problem(
+      "gemm_batched:f64:nt:m=5,n=4,k=6:pointer:batch=20:alpha=general:beta=general:location=device");
+  p.lda = 6, p.ldb = 5, p.ldc = 6;
+  options_.beta_varies = true;
+  prepare(context, std::span(&p, 1), options_);
+  options_.beta_varies = false;
+  std::vector<double> room(16);
+  for (std::int64_t n = 1; n <= 4200; ++n) {
+    const StridedBatch<double> x{room.data(), 1, 1, n, n, 1};
+    gemm_batched<double>(context, Op::none, Op::none, 1.0, x, x, 0.0,
+                         StridedBatch<double>{room.data() + 8, 1, 1, 1, 1, 1});
+  }
+  std::map<std::string, long long> before;
+  for (const char* kind : {"synchronize", "allocate", "free", "load"}) before[kind] = count_(kind);
+  pointers.run(context, options_);
+  for (const auto& [kind, calls] : before) EXPECT_EQ(count_(kind.c_str()), calls) << kind;
+  EXPECT_EQ(pointers.check(), "");
+}
 
 TEST_F(FakeGpu, ARunIsOneLaunchOnTheCallersStreamAndNothingElse) {
   Context context;

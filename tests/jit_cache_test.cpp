@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "support/temp_folder.hpp"
@@ -67,6 +68,16 @@ TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
     EXPECT_EQ(get(cache, key_).code, "code of source") << name;
     EXPECT_EQ(builds_, before + 2) << name;
   }
+}
+
+TEST_F(JitCacheTest, WhatKilledProcessesLeftIsRemovedLater) {
+  const fs::path folder = folder_.path(), old = folder / ".new-1-2", young = folder / ".new-3-4";
+  for (const fs::path& left : {old, young}) fs::create_directories(left);
+  std::ofstream(old / "kernel.cu") << "half";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  get(JitCache(folder_.path()), key_);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young)) << "its process may still be writing";
 }
 
 TEST_F(JitCacheTest, WithoutAFolderOrWithABadOneItStillBuilds) {

@@ -31,7 +31,8 @@ struct ContextOptions {
   bool notices = true;     // says once for each problem that wisdom has no exact record of it; also needs
                            // TILEWRIGHT_NOTICES and TILEWRIGHT_LOG not to be off
   bool no_jit = false;     // true, or TILEWRIGHT_JIT = off: GPU kernels are compiled by prepare() alone; what
-                           // else needs one takes it from memory or disk, or the next candidate, or throws
+                           // else needs one takes it from memory or disk, or the next config or candidate,
+                           // with a notice, or throws
 };
 
 class Context {
@@ -49,8 +50,9 @@ class Context {
   // The user's wisdom that it believes before the shipped files, whether or not the file exists yet; "" where
   // it uses none.
   std::string wisdom() const;
-  // Plans are made once and kept; after wisdom has changed, this has them made anew. Plans in the hands of
-  // callers stay as they are.
+  // Plans are made once and found again, the 4096 that calls used lately and as many that prepare() made;
+  // after wisdom has changed, this has them made anew. Plans in the hands of callers stay as they are. Not
+  // while a CUDA graph is launched that captured a call on this Context.
   void forget_plans();
   // What tune-on-miss calls; install_tuner() of tilewright/tune.hpp sets it. Not while other threads use the
   // Context.

@@ -45,7 +45,9 @@ struct GemmOptions {
   TuneOnMiss tune_on_miss{};
 
   // Operands in device memory. A call is queued on the stream and returns before the work is done; errors of
-  // the description are thrown before anything is queued.
+  // the description and of addresses, in any group, are thrown before anything is queued. A CUDA graph that
+  // captured calls needs the plans that they found: prepare() them and keep the Context (or run plans of your
+  // own), because other plans make way for newer ones.
   int device = 0;          // the GPU they lie on
   void* stream = nullptr;  // a CUstream (cudaStream_t) of that GPU; null: its default stream. Plans take
                            // theirs with each run.
@@ -183,7 +185,8 @@ class GemmPlan {
 
   // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
   // the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be
-  // captured in a CUDA graph.
+  // captured in a CUDA graph. A graph holds no kernels: the plan must outlive the last launch of the graph
+  // that captured it.
   template <class T>
   void run(BatchScalar<Same<T>> alpha, const T* a, const T* b, BatchScalar<Same<T>> beta, T* c,
            void* stream = nullptr) const;
@@ -208,7 +211,11 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 
 // Makes the plans of these problems, several at a time (options.threads; 0: OpenMP's default), and compiles
 // what they need even where the Context is told not to (ContextOptions::no_jit). Calls and plans with the
-// same description then find everything made. Throws the first Error, naming the problem.
+// same description then find everything made. Of operands on a GPU that is a plan for each alignment that
+// calls tell apart: 128 bytes, 16 bytes and the size of an element, as far as options.align_bytes does not
+// promise more; state 128 there and only calls with such addresses are prepared. What no_jit made calls take
+// before gives way. Prepared plans stay until forget_plans(), up to 4096 of them. Throws the first Error,
+// naming the problem.
 void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options = {});
 
 // plan(...).explain(), and the same for problems that no plan can be made for (the reasons instead).

@@ -189,7 +189,9 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const tilewright_options* options, tilewright_info_mode info_mode, int* info);
 
 /* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
- * need. Calls and plans with the same description and options then find everything made. */
+ * need. Calls and plans with the same description and options then find everything made, calls on a GPU for
+ * addresses of any alignment that options.align_bytes allows (0: any; 128 saves kernels for lesser ones).
+ * They stay as long as the context, up to 4096 of them. */
 tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
                                      int64_t problem_count, const tilewright_options* options);
 
@@ -207,7 +209,9 @@ tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* a
                                       const void* b, const void* beta, void* c);
 
 /* The same for operands on a GPU: the work is queued on `stream` (a CUstream; null: the default one) and
- * nothing is waited for, so the call can be captured in a CUDA graph. */
+ * nothing is waited for, so the call can be captured in a CUDA graph. The plan must outlive the last launch
+ * of that graph; of captured calls that found their plans in a context, the context, and tilewright_prepare
+ * must have made them. */
 tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void* alpha, const void* a,
                                          const void* b, const void* beta, void* c, void* stream);
 

@@ -10,6 +10,7 @@
 #include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/plan.hpp"
 #if TILEWRIGHT_HAS_GPU
 #include "gemm/gpu_machine.hpp"
 #endif
@@ -77,23 +78,20 @@ bool operator==(const GemmOptions& x, const GemmOptions& y) {
   return fields(x) == fields(y);
 }
 
-std::shared_ptr<const GemmPlan::Impl> PlanCache::find(const GemmProblem& problem,
-                                                      const GemmOptions& options) const {
-  std::shared_lock lock(mutex_);
-  const auto it = plans_.find(KeyView(problem, options));
-  return it == plans_.end() ? nullptr : it->second;
+PlanCache::Plan PlanCache::find(const GemmProblem& problem, const GemmOptions& options) const {
+  return plans_.find(KeyView(problem, options));
 }
-
-void PlanCache::insert(const GemmProblem& problem, const GemmOptions& options,
-                       std::shared_ptr<const GemmPlan::Impl> plan) {
-  std::unique_lock lock(mutex_);
-  if (plans_.size() >= largest_count) plans_.clear();
-  plans_.insert_or_assign(Key{problem, options}, std::move(plan));
+PlanCache::Plan PlanCache::add(const GemmProblem& problem, const GemmOptions& options, Plan plan) {
+  return plans_.add(Key{problem, options}, std::move(plan));
 }
-
+void PlanCache::keep(const GemmProblem& problem, const GemmOptions& options, Plan plan) {
+  plans_.keep(Key{problem, options}, std::move(plan));
+}
 void PlanCache::clear() {
-  std::unique_lock lock(mutex_);
-  plans_.clear();
+  plans_.erase_if([](const GemmPlan::Impl&) { return true; });
+}
+void PlanCache::clear_host() {
+  plans_.erase_if([](const GemmPlan::Impl& plan) { return plan.problem.location == Location::host; });
 }
 
 Context::Impl::Impl(const ContextOptions& options) : environment(Environment::read()) {
@@ -106,9 +104,9 @@ Context::Impl::Impl(const ContextOptions& options) : environment(Environment::re
                                        cache.empty() ? fs::path() : fs::path(cache) / "kernels",
                                        environment.nvrtc);
 #endif
-  const bool notices = notices_wanted(environment) && options.notices;
+  wants_notices = notices_wanted(environment) && options.notices;
   if (!options.use_wisdom) return;
-  wisdom_notices = notices;
+  wisdom_notices = wants_notices;
   const std::string file = options.wisdom.empty() ? user_wisdom_path(environment) : options.wisdom;
   const bool named = !options.wisdom.empty() || !environment.wisdom.empty();
   if (named) require_readable(file, options.wisdom.empty() ? "TILEWRIGHT_WISDOM" : "wisdom");

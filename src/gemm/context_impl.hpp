@@ -5,12 +5,11 @@
 
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/bounded_map.hpp"
 #include "core/env.hpp"
 #include "gemm/cblas.hpp"
 #include "gemm/kernel_cache.hpp"
@@ -30,10 +29,17 @@ bool operator==(const GemmOptions& x, const GemmOptions& y);
 // cached.
 class PlanCache {
  public:
-  std::shared_ptr<const GemmPlan::Impl> find(const GemmProblem& problem, const GemmOptions& options) const;
-  void insert(const GemmProblem& problem, const GemmOptions& options,
-              std::shared_ptr<const GemmPlan::Impl> plan);
+  using Plan = std::shared_ptr<const GemmPlan::Impl>;
+
+  // Null where there is none.
+  Plan find(const GemmProblem& problem, const GemmOptions& options) const;
+  // What is there already, else `plan`, which then is.
+  Plan add(const GemmProblem& problem, const GemmOptions& options, Plan plan);
+  // Takes the place of what is there and makes way for none until the plans are cleared, unless as many as
+  // the cache holds are kept already.
+  void keep(const GemmProblem& problem, const GemmOptions& options, Plan plan);
   void clear();
+  void clear_host();  // those whose operands lie in host memory
 
  private:
   static constexpr std::size_t largest_count = 4096;
@@ -60,8 +66,7 @@ class PlanCache {
     }
   };
 
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<const GemmPlan::Impl>, KeyHash, KeyEqual> plans_;
+  BoundedMap<Key, GemmPlan::Impl, KeyHash, KeyEqual> plans_{largest_count};
 };
 
 struct Context::Impl {
@@ -80,6 +85,7 @@ struct Context::Impl {
   Isa isa = Isa::portable;
   std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
+  bool wants_notices = false;             // of what a call was served with
   bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources

@@ -1,4 +1,5 @@
-// Everything that can fail is done before anything is queued: faults, then plans, then codes and launches.
+// Everything that can fail is done before anything is queued: faults, then plans, then the operands of all
+// groups, then codes and launches.
 #include "gemm/device_batches.hpp"
 
 #include <algorithm>
@@ -60,12 +61,38 @@ void set_scalar(const BatchScalar<T, Location::device>& scalar, const void*& val
   stride = scalar.values == nullptr ? 0 : 1;
 }
 
+// A group that has something to compute.
+struct GroupCall {
+  std::size_t group = 0;
+  std::int64_t first = 0;  // of its problems
+  std::shared_ptr<const GemmPlan::Impl> plan = nullptr;
+};
+
+// f(), whose Error then also says which group it is about.
+template <class F>
+void name_group(bool several_groups, const GroupCall& call, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (!several_groups) throw;
+    throw Error(error.code(), error.argument(),
+                fmt::format("group {} (from problem {}): {}", call.group, call.first, error.what()),
+                call.first);
+  }
+}
+
+template <class T>
+Operands operands_of(const GemmGroup<T, Location::device>& group, const GemmOptions& options) {
+  return {group.a, group.b, const_cast<T**>(group.c), &group.alpha, &group.beta, 0, 0, options.stream};
+}
+
 }  // namespace
 
 std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, const GemmProblem& problem,
                                                        const GemmOptions& options, bool reports) {
   auto plan = find_plan(context, problem, options);
-  if (reports && has_pointers(problem) && plan->gpu != nullptr && !plan->gpu->reports())
+  const bool computes = std::min({problem.m, problem.n, problem.batch_count}) > 0;
+  if (reports && computes && has_pointers(problem) && plan->gpu != nullptr && !plan->gpu->reports())
     throw Error(ErrorCode::unsupported, "info",
                 fmt::format("info is not reported by {}, which serves {}: bad pointers of a batch in device "
                             "memory are found by kernels for sizes up to 64",
@@ -78,28 +105,31 @@ void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Loca
                        const GemmOptions& options, const BatchInfo& info) {
   const auto firsts = first_indices(groups);
   DeviceReport report(context, options, info, firsts.back(), std::int64_t(groups.size()));
-  std::vector<std::size_t> good;
+  const bool several = groups.size() > 1;
+  std::vector<GroupCall> calls;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GemmProblem p = problem_of(groups[g]);
     if (const auto fault = group_fault(groups[g], p))
       report.group(firsts[g], groups[g].count, std::int64_t(g), *fault);
     else if (std::min({p.m, p.n, p.batch_count}) > 0)
-      good.push_back(g);
+      calls.push_back({g, firsts[g]});
   }
   GemmOptions stated = options;
   stated.align_bytes = int(sizeof(T));
-  std::vector<std::shared_ptr<const GemmPlan::Impl>> plans(good.size());
   // Kernels that are not there yet are compiled side by side.
-  parallel_each(allowed_threads(options.threads), std::int64_t(good.size()), [&](std::int64_t i) {
-    const GemmProblem p = problem_of(groups[good[std::size_t(i)]]);
-    plans[std::size_t(i)] = find_device_plan(context, p, stated, report.reports());
+  parallel_each(allowed_threads(options.threads), std::int64_t(calls.size()), [&](std::int64_t i) {
+    GroupCall& call = calls[std::size_t(i)];
+    name_group(several, call, [&] {
+      call.plan = find_device_plan(context, problem_of(groups[call.group]), stated, report.reports());
+    });
   });
+  for (const GroupCall& call : calls)
+    name_group(several, call, [&] { check_call(*call.plan, operands_of(groups[call.group], options)); });
   report.write();
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    const auto& group = groups[good[i]];
-    Operands o{group.a, group.b, const_cast<T**>(group.c), &group.alpha, &group.beta, 0, 0, options.stream};
-    report.direct(o, firsts[good[i]], std::int64_t(good[i]));
-    execute(*plans[i], o);
+  for (const GroupCall& call : calls) {
+    Operands o = operands_of(groups[call.group], options);
+    report.direct(o, call.first, std::int64_t(call.group));
+    execute_checked(*call.plan, o);
   }
 }
 
@@ -114,14 +144,15 @@ void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, cons
   stated.beta_varies = x.beta.values != nullptr;
   if (x.count == 0) return report.write();
   const auto plan = find_device_plan(context, problem_of(x), stated, report.reports());
-  report.write();
   Operands o{x.a, x.b, const_cast<T**>(x.c)};
   set_scalar(x.alpha, o.alpha, o.alpha_stride);
   set_scalar(x.beta, o.beta, o.beta_stride);
   o.stream = options.stream;
   o.sizes = {x.m, x.n, x.k, x.lda, x.ldb, x.ldc};
+  check_call(*plan, o);
+  report.write();
   report.direct(o, 0, 0);
-  execute(*plan, o);
+  execute_checked(*plan, o);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                  \

@@ -193,17 +193,28 @@ void execute_range(const GemmPlan::Impl& plan, const Operands& o, std::int64_t f
   run_cblas(plan, o, first, count);
 }
 
-void execute(const GemmPlan::Impl& plan, const Operands& o) {
+void check_call(const GemmPlan::Impl& plan, const Operands& o) {
   const GemmProblem& p = plan.problem;
   dispatch(p.dtype, [&]<class T>() {
     check_class<T>("alpha", p.alpha, o.alpha, o.alpha_stride);
     check_class<T>("beta", p.beta, o.beta, o.beta_stride);
   });
   if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
-  if (plan.gpu != nullptr) return plan.gpu->run(o);
+  if (plan.gpu != nullptr) return plan.gpu->check(o);
   if (o.stream != nullptr)
     throw Error(ErrorCode::invalid_argument, "stream",
                 fmt::format("stream = {} is given, but the operands are in host memory", o.stream));
+}
+
+void execute(const GemmPlan::Impl& plan, const Operands& o) {
+  check_call(plan, o);
+  execute_checked(plan, o);
+}
+
+void execute_checked(const GemmPlan::Impl& plan, const Operands& o) {
+  const GemmProblem& p = plan.problem;
+  if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
+  if (plan.gpu != nullptr) return plan.gpu->queue(o);
   if (plan.cblas != nullptr) return execute_cblas(plan, o);
   const int threads = plan.sequential ? 1 : allowed_threads(plan.threads);
   if (threads > 1)

@@ -11,6 +11,11 @@ namespace tilewright {
 // when alpha or beta is not of the class that the plan was made for.
 void execute(const GemmPlan::Impl& plan, const Operands& operands);
 
+// Its two halves, for calls that write nothing before all of it is checked: the first throws what execute()
+// throws of alpha, beta and addresses, the second runs what the first let pass.
+void check_call(const GemmPlan::Impl& plan, const Operands& operands);
+void execute_checked(const GemmPlan::Impl& plan, const Operands& operands);
+
 // Problems first ... first + count - 1 on the calling thread, for callers that share out work themselves;
 // a run of interleaved problems begins at a block unless it ends in the same one. The values of alpha and
 // beta must be of the plan's classes.

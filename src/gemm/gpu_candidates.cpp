@@ -45,6 +45,9 @@ class Scaling {
       general_ = machine_->scale(gpu_scale_kind(problem_, false), r.may_compile);
   }
 
+  // Whether null pointers of C are found, for whichever beta a call brings.
+  bool reports() const { return small_.has_value(); }
+
   void run(const Operands& o) const {
     if (does_nothing_) return;
     if (small_) return small_->launch(o);
@@ -60,18 +63,52 @@ class Scaling {
   std::optional<SmallKernels> small_;
 };
 
+// Finds null pointers where nothing is left to compute (beta = 1): multiplies one real number of each C by 1,
+// because that leaves infinities what they are in complex types too. Empty where no such kernel can be had:
+// the call itself needs none.
+std::optional<SmallKernels> null_finder(const PlanRequest& r, const GpuMachine& machine,
+                                        std::string& passed_over) {
+  GemmProblem p;
+  p.dtype = is_complex(r.problem.dtype) ? (r.problem.dtype == DType::c64 ? DType::f32 : DType::f64)
+                                        : r.problem.dtype;
+  p.location = Location::device;
+  p.layout = Layout::pointer;
+  p.m = p.n = p.k = 1;
+  p.batch_count = r.problem.batch_count;
+  p.alpha = Scalar::zero, p.beta = Scalar::one;
+  p = packed(p);
+  const int align = static_cast<int>(size_bytes(p.dtype));
+  const auto config =
+      gemm_small_default(gemm_small_shape(p, align), p.dtype, machine.gpu().limits(), p.batch_count);
+  try {
+    return SmallKernels(p, machine, config, align, r);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    if (error.argument() == "no_jit") passed_over = error.what();
+    return std::nullopt;
+  }
+}
+
 class ScaleRunner : public GpuRunner {
  public:
-  ScaleRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
+  // `passed_over` receives what no_jit kept from it.
+  ScaleRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, std::string& passed_over)
       : machine_(machine),
         check_(r.problem, static_cast<int>(size_bytes(r.problem.dtype)),
                r.options.checked ? &machine->gpu() : nullptr),
-        scaling_(r, machine) {}
+        scaling_(r, machine) {
+    if (has_pointers(r.problem) && has_elements(r.problem) && !scaling_.reports())
+      null_finder_ = null_finder(r, *machine, passed_over);
+  }
 
-  void run(const Operands& o) const override {
+  bool reports() const override { return scaling_.reports() || null_finder_; }
+  void check(const Operands& o) const override {
     refuse_values(o);
     check_.check(o, false);
+  }
+  void queue(const Operands& o) const override {
     scaling_.run(o);
+    if (null_finder_ && o.info != nullptr) null_finder_->launch(o);
   }
   std::string device() const override { return machine_->gpu().limits().name; }
   nlohmann::json config() const override { return nullptr; }
@@ -81,6 +118,7 @@ class ScaleRunner : public GpuRunner {
   std::shared_ptr<const GpuMachine> machine_;
   GpuOperandCheck check_;
   Scaling scaling_;
+  std::optional<SmallKernels> null_finder_;
 };
 
 class SmallRunner : public GpuRunner {
@@ -97,11 +135,12 @@ class SmallRunner : public GpuRunner {
   }
 
   bool reports() const override { return true; }
-  void run(const Operands& o) const override {
+  void check(const Operands& o) const override {
     kernels_.check_values(o);
-    const bool reads_ab = scaling_ == nullptr || !is_zero(problem_, problem_.alpha, o.alpha);
-    check_.check(o, reads_ab);
-    if (reads_ab)
+    check_.check(o, reads_ab(o));
+  }
+  void queue(const Operands& o) const override {
+    if (reads_ab(o))
       kernels_.launch(o);
     else
       scaling_->run(o);
@@ -126,6 +165,10 @@ class SmallRunner : public GpuRunner {
   }
 
  private:
+  bool reads_ab(const Operands& o) const {
+    return scaling_ == nullptr || !is_zero(problem_, problem_.alpha, o.alpha);
+  }
+
   GemmProblem problem_;
   std::shared_ptr<const GpuMachine> machine_;
   int align_bytes_;
@@ -184,7 +227,7 @@ std::string gpu_scale_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (p.layout == Layout::grouped) return no_gpu_kernel(p.layout);
   if (is_seen_on_device(r) && has_elements(p)) return "which products are formed is seen on the device";
-  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided;
+  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided || !has_elements(p);
   if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {} in the layout {}", largest, gemm_small_limit,
                        to_string(p.layout));
@@ -192,7 +235,7 @@ std::string gpu_scale_declines(const PlanRequest& r) {
 }
 
 void prepare_gpu_scale(const PlanRequest& r, GemmPlan::Impl& plan) {
-  plan.gpu = std::make_shared<const ScaleRunner>(r, r.context.gpus->open(r.options.device));
+  plan.gpu = std::make_shared<const ScaleRunner>(r, r.context.gpus->open(r.options.device), plan.passed_over);
 }
 
 }  // namespace tilewright

@@ -80,11 +80,11 @@ class LargeRunner : public GpuRunner {
         check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr),
         kernels_(r, *machine_, config) {}
 
-  void run(const Operands& o) const override {
+  void check(const Operands& o) const override {
     refuse_values(o);
     check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
-    kernels_.launch(o);
   }
+  void queue(const Operands& o) const override { kernels_.launch(o); }
 
   std::string device() const override { return machine_->gpu().limits().name; }
   nlohmann::json config() const override { return to_json(kernels_.kernel().config()); }
@@ -140,9 +140,11 @@ class BlasRunner : public GpuRunner {
         blas_(machine_->blas()),
         check_(problem_, align_bytes(r), r.options.checked ? &machine_->gpu() : nullptr) {}
 
-  void run(const Operands& o) const override {
+  void check(const Operands& o) const override {
     refuse_values(o);
     check_.check(o, !is_zero(problem_, problem_.alpha, o.alpha));
+  }
+  void queue(const Operands& o) const override {
     const Gpu::Current current(machine_->gpu());
     blas_->on(stream_of(o))->multiply(problem_, o);
   }

@@ -1,4 +1,4 @@
-// Looks kernels up under a shared lock and makes them under none: two threads may compile the same kernel at
+// Looks kernels up and makes them under no lock: two threads may compile the same kernel at
 // once, and the first to finish keeps its place.
 #include "gemm/gpu_machine.hpp"
 
@@ -10,16 +10,11 @@ GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compil
 template <class Kernel, class Make>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
                                                   Make&& make) const {
-  {
-    std::shared_lock lock(mutex_);
-    if (auto it = kernels_.find(request.expression); it != kernels_.end())
-      return std::static_pointer_cast<const Kernel>(it->second);
-  }
-  auto kernel = make(may_compile ? compiler_->compile(request) : compiler_->cached(request));
-  std::unique_lock lock(mutex_);
-  if (kernels_.size() >= largest_count) kernels_.clear();
-  const auto place = kernels_.try_emplace(request.expression, std::move(kernel)).first;
-  return std::static_pointer_cast<const Kernel>(place->second);
+  auto kept = kernels_.find(request.expression);
+  if (kept == nullptr)
+    kept = kernels_.add(request.expression,
+                        make(may_compile ? compiler_->compile(request) : compiler_->cached(request)));
+  return std::static_pointer_cast<const Kernel>(kept);
 }
 
 std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallShape& shape,

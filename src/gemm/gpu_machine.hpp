@@ -6,9 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
 
+#include "core/bounded_map.hpp"
 #include "core/env.hpp"
 #include "device/gpu_blas.hpp"
 #include "device/gpu_workspace.hpp"
@@ -75,8 +74,7 @@ class GpuMachine {
 
   Gpu gpu_;
   std::shared_ptr<const StencilCompiler> compiler_;
-  mutable std::shared_mutex mutex_;
-  mutable std::unordered_map<std::string, std::shared_ptr<const void>> kernels_;  // by expression
+  mutable BoundedMap<std::string, void> kernels_{largest_count};  // by expression
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
   mutable bool blas_failed_ = false;

@@ -27,14 +27,21 @@ GpuOperandCheck::GpuOperandCheck(const GemmProblem& p, int align_bytes, const Gp
       pointers_(has_pointers(p)),
       sizes_vary_(p.layout == Layout::variable),
       align_bytes_(pointers_ ? int(sizeof(void*)) : align_bytes),
+      size_bytes_(static_cast<int>(tilewright::size_bytes(p.dtype))),
       gpu_(gpu) {}
+
+// Why it must be a multiple of so many: calls look for themselves, and only plans are made for more.
+const char* GpuOperandCheck::alignment_reason() const {
+  if (pointers_) return "the size of what the array holds";
+  return align_bytes_ == size_bytes_ ? "the size of an element"
+                                     : "which the plan was made for (options.align_bytes)";
+}
 
 void GpuOperandCheck::check_one(const char* name, const void* address, std::int64_t bytes) const {
   if (number(address) % static_cast<unsigned>(align_bytes_) != 0)
-    throw Error(
-        ErrorCode::invalid_argument, name,
-        fmt::format("{} = {} is no multiple of {} bytes, which the plan was made for (options.align_bytes)",
-                    name, address, align_bytes_));
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("{} = {} is no multiple of {} bytes, {}", name, address, align_bytes_,
+                            alignment_reason()));
   if (gpu_ == nullptr) return;
   if (const std::string fault = gpu_->address_fault(address, bytes); !fault.empty())
     throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = {}: {}", name, address, fault));

@@ -2,7 +2,9 @@
 // elements and, when asked for, whose memory it is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/problem.hpp"
 #include "device/gpu.hpp"
@@ -36,6 +38,26 @@ inline int usual_alignment(const GemmProblem& p) {
   return has_pointers(p) ? static_cast<int>(size_bytes(p.dtype)) : most_align_bytes;
 }
 
+// What plans must be made for, the usual one first, so that every call finds one whose addresses are
+// multiples of `asked` bytes as far as the options state it (0: nothing is known of them): those that
+// common_alignment() may give.
+inline std::vector<int> alignments_to_prepare(const GemmProblem& p, int asked) {
+  if (p.location != Location::device) return {asked};
+  const int size = static_cast<int>(size_bytes(p.dtype));
+  std::vector<int> all{asked == 0 ? usual_alignment(p) : asked};
+  const auto add = [&](int bytes) {
+    if (std::find(all.begin(), all.end(), bytes) == all.end()) all.push_back(bytes);
+  };
+  if (has_pointers(p)) {
+    add(size);
+    return all;
+  }
+  add(most_align_bytes);
+  if (asked < most_align_bytes) add(16);
+  if (asked < 16) add(size);
+  return all;
+}
+
 class GpuOperandCheck {
  public:
   // `gpu` is null, or asked about every address.
@@ -45,6 +67,7 @@ class GpuOperandCheck {
   void check(const Operands& operands, bool reads_ab) const;
 
  private:
+  const char* alignment_reason() const;
   void check_one(const char* name, const void* address, std::int64_t bytes) const;
   void check_apart(const char* name, const void* address, std::int64_t bytes, bool dense,
                    const void* c) const;
@@ -53,7 +76,7 @@ class GpuOperandCheck {
   std::int64_t a_bytes_, b_bytes_, c_bytes_;  // from the first to behind the last element
   bool a_dense_, b_dense_, c_dense_;
   bool pointers_, sizes_vary_;
-  int align_bytes_;
+  int align_bytes_, size_bytes_;
   const Gpu* gpu_;
 };
 

@@ -95,7 +95,10 @@ void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits
       plan.gpu = make(choice.config);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
-      if (declined.empty()) declined = error.what(), code = error.code();
+      const bool not_compiled = error.argument() == "no_jit";
+      // What calls may not compile says more than why another config would not have done.
+      if (declined.empty() || not_compiled) declined = error.what(), code = error.code();
+      if (not_compiled && plan.passed_over.empty()) plan.passed_over = error.what();
       return false;
     }
     plan.match = choice.match;

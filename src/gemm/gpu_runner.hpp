@@ -12,11 +12,14 @@ namespace tilewright {
 class GpuRunner {
  public:
   virtual ~GpuRunner() = default;
-  // Queues the whole batch on operands.stream. alpha and beta are of the problem's classes, on the host
-  // unless they come as a value per problem. Never waits, allocates or compiles. Throws
-  // Error(invalid_argument) for addresses that cannot be right.
-  virtual void run(const Operands& operands) const = 0;
-  // Whether a run fills operands.info; else it must be null where there is something to report.
+  // Throws Error(invalid_argument) for addresses that cannot be right and for alpha or beta that come
+  // otherwise than the plan was made for: one for all, or a value per problem. Queues nothing.
+  virtual void check(const Operands& operands) const = 0;
+  // Queues the whole batch on operands.stream, of operands that check() let pass. alpha and beta are of the
+  // problem's classes, on the host unless they come as a value per problem. Never waits, allocates or
+  // compiles.
+  virtual void queue(const Operands& operands) const = 0;
+  // Whether queue() fills operands.info; else it must be null where there is something to report.
   virtual bool reports() const { return false; }
 
   virtual std::string device() const = 0;     // its name

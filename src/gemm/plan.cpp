@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
@@ -96,10 +97,19 @@ bool ask(const Candidate& candidate, const PlanRequest& request, GemmPlan::Impl&
         error.code() == ErrorCode::unsupported || (error.code() == ErrorCode::out_of_memory && !forced);
     if (!may_yield || !request.options.config.empty()) throw;
     plan.decisions.push_back({candidate.name, false, error.what()});
+    if (error.argument() == "no_jit") plan.passed_over = error.what();
     return false;
   }
   plan.decisions.push_back({candidate.name, true, ""});
   return true;
+}
+
+void notice_no_jit(Context::Impl& context, GemmPlan::Impl& plan) {
+  if (plan.passed_over.empty() || plan.candidate.empty()) return;
+  plan.notices.push_back(fmt::format("{} makes do with {}{}: {}", to_string(plan.problem), plan.candidate,
+                                     plan.config_source.empty() ? "" : " (" + plan.config_source + ")",
+                                     plan.passed_over));
+  if (context.wants_notices) context.notice(plan.notices.back());
 }
 
 std::string all_reasons(const GemmPlan::Impl& plan) {
@@ -142,6 +152,7 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   const PlanRequest request{context, plan->problem, options, may_compile};
   for (const Candidate& candidate : gemm_candidates())
     if (ask(candidate, request, *plan)) plan->candidate = candidate.name;
+  notice_no_jit(context, *plan);
   const bool has_config = plan->kernel != nullptr || plan->gpu != nullptr;
   if (!options.config.empty() && !has_config && !plan->candidate.empty() && plan->candidate != "scale")
     throw Error(ErrorCode::invalid_argument, "config",
@@ -150,26 +161,59 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   return plan;
 }
 
-std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options) {
-  return find_plan(context, problem, options, !context.no_jit);
-}
+namespace {
 
-std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options, bool may_compile) {
-  if (problem.location == Location::device && options.align_bytes == 0) {
-    // As calls state it, so that they find what was prepared.
-    GemmOptions stated = options;
-    stated.align_bytes = usual_alignment(problem);
-    return find_plan(context, problem, stated, may_compile);
-  }
-  if (auto plan = context.plans.find(problem, options)) return plan;
+std::shared_ptr<const GemmPlan::Impl> make_served_plan(Context::Impl& context, const GemmProblem& problem,
+                                                       const GemmOptions& options, bool may_compile) {
   auto plan = make_plan(context, problem, options, may_compile);
   if (plan->candidate.empty())
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 fmt::format("no candidate runs {}: {}", to_string(problem), all_reasons(*plan)));
-  context.plans.insert(problem, options, plan);
   return plan;
+}
+
+// One that calls made of worse kernels, because they may not compile, gives way.
+void prepare_plan(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
+  auto plan = context.plans.find(problem, options);
+  if (plan == nullptr || !plan->passed_over.empty()) plan = make_served_plan(context, problem, options, true);
+  context.plans.keep(problem, options, plan);
+}
+
+// One problem as one of the calls that prepare() makes ready for.
+struct Preparation {
+  std::int64_t index = 0;
+  GemmOptions options;
+  bool usual = true;  // else calls of addresses that are less aligned
+};
+
+// Those of one alignment follow those of another: plans of one problem may share a kernel, which two threads
+// that need it at once would both compile.
+std::vector<Preparation> preparations(std::span<const GemmProblem> problems, const GemmOptions& options) {
+  std::vector<Preparation> all;
+  std::size_t largest = 1;
+  for (std::size_t round = 0; round < largest; ++round)
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const auto alignments = alignments_to_prepare(problems[i], options.align_bytes);
+      largest = std::max(largest, alignments.size());
+      if (round >= alignments.size()) continue;
+      all.push_back({std::int64_t(i), options, round == 0});
+      all.back().options.align_bytes = alignments[round];
+    }
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options) {
+  if (problem.location == Location::device && options.align_bytes == 0) {
+    // As calls state it, so that they find what was prepared.
+    GemmOptions stated = options;
+    stated.align_bytes = usual_alignment(problem);
+    return find_plan(context, problem, stated);
+  }
+  if (auto plan = context.plans.find(problem, options)) return plan;
+  return context.plans.add(problem, options, make_served_plan(context, problem, options, !context.no_jit));
 }
 
 GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options) {
@@ -177,13 +221,17 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 }
 
 void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options) {
-  const auto count = static_cast<std::int64_t>(problems.size());
-  parallel_each(allowed_threads(options.threads), count, [&](std::int64_t i) {
-    const GemmProblem& problem = problems[static_cast<std::size_t>(i)];
+  const auto all = preparations(problems, options);
+  parallel_each(allowed_threads(options.threads), std::int64_t(all.size()), [&](std::int64_t i) {
+    const Preparation& one = all[static_cast<std::size_t>(i)];
+    const GemmProblem& problem = problems[static_cast<std::size_t>(one.index)];
     try {
-      find_plan(context.impl(), problem, options, true);
+      prepare_plan(context.impl(), problem, one.options);
     } catch (const Error& error) {
-      throw Error(error.code(), error.argument(), fmt::format("{}: {}", to_string(problem), error.what()), i);
+      // A config that was named may not be legal there, and calls are refused it with the same words.
+      if (!one.usual && !options.config.empty()) return;
+      throw Error(error.code(), error.argument(), fmt::format("{}: {}", to_string(problem), error.what()),
+                  one.index);
     }
   });
 }

@@ -33,6 +33,7 @@ struct GemmPlan::Impl {
   std::vector<Decision> decisions;
   std::vector<std::string> notices;
   std::string residency_reason;
+  std::string passed_over;  // why no_jit kept a better kernel from it; "" where it did not
 
   RangeRunner run_range = nullptr;
 
@@ -64,8 +65,6 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
 // serves it.
 std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options);
-std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options, bool may_compile);
 
 // Seconds that one thread would need, from round numbers of a current core: good enough to decide about
 // threads.

@@ -50,7 +50,7 @@ ConfigChoice choose_or_tune(const PlanRequest& r) {
   if (const std::string name = to_string(problem); !misses.tuned.contains(name)) {
     misses.tuner({problem, to_string(r.context.isa), r.context.own_wisdom, budget_s});
     misses.tuned.insert(name);
-    r.context.plans.clear();  // those made before know nothing of it
+    r.context.plans.clear_host();  // those made before know nothing of it
   }
   return choose_small_config(r);
 }

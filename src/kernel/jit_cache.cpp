@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -74,6 +75,21 @@ bool write_entry(const fs::path& folder, const std::string& key, const std::stri
          write_file(folder / "kernel.log", binary.log) && write_file(folder / "seal", seal(binary));
 }
 
+// What killed processes left aside. A living one is done with its own long before.
+void remove_stale(const fs::path& folder) {
+  constexpr auto stale = std::chrono::hours(1);
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool is_aside =
+        name.starts_with(".new-") || name.starts_with(".bad-") || name.starts_with(".name-");
+    std::error_code own;
+    const auto written = is_aside ? fs::last_write_time(it->path(), own) : fs::file_time_type::max();
+    if (is_aside && !own && written < fs::file_time_type::clock::now() - stale)
+      fs::remove_all(it->path(), own);
+  }
+}
+
 // Beside the entries a file per text without its compiler: the name of the entry that was last made of it,
 // for machines that have no compiler.
 fs::path name_for_any_compiler(const JitKey& key) { return "any-" + digest(key.text_for_any_compiler()); }
@@ -91,6 +107,7 @@ void keep(const fs::path& folder, const fs::path& place, const std::string& key,
           const JitBinary& binary) {
   std::error_code error;
   fs::create_directories(folder, error);
+  remove_stale(folder);
   const fs::path written = aside(folder, "new");
   if (write_entry(written, key, source, binary)) {
     if (fs::exists(place, error) && !load(place, key)) {

@@ -36,8 +36,9 @@ class JitCache {
   // "" keeps nothing: every request is built.
   explicit JitCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // The kept binary, else what `build` returns, which is then kept. A folder that cannot be written costs the
-  // keeping and nothing else.
+  // The kept binary, else what `build` returns, which is then kept; with it goes what processes that were
+  // killed while they kept theirs left behind an hour ago or earlier. A folder that cannot be written costs
+  // the keeping and nothing else.
   JitBinary get(const JitKey& key, const std::function<JitBinary()>& build) const;
 
   // The kept binary, if there is one. A key that names no compiler finds what any compiler made of the rest.

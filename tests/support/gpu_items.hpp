@@ -64,6 +64,8 @@ class GpuItems {
         sizes(4, [](const Stored& s) { return s.ld[1]; }), sizes(5, [](const Stored& s) { return s.ld[2]; })};
   }
 
+  // Puts the first contents of C back.
+  void reset() { buffers_[2]->write(host_[2].data(), host_[2].size() * sizeof(T)); }
   // "" when C is right where problems are good and nothing else has changed. The device must have finished.
   std::string check() const { return compare(expected_); }
   std::string check_untouched() const { return compare(host_[2]); }
@@ -133,6 +135,7 @@ class GpuItems {
   }
   template <class F>
   const std::int64_t* sizes(int which, F&& f) {
+    if (sizes_[which] != nullptr) return sizes_[which];
     std::vector<std::int64_t> all;
     for (std::size_t q = 0; q < items_.size(); ++q) {
       const ItemFault fault = items_[q].fault;
@@ -142,7 +145,7 @@ class GpuItems {
       if (which == 4 && fault == ItemFault::small_ldb) size = 0;
       all.push_back(size);
     }
-    return keep(all);
+    return sizes_[which] = keep(all);
   }
 
   void expect() {
@@ -189,6 +192,7 @@ class GpuItems {
   std::vector<T> host_[3], expected_;
   std::vector<std::unique_ptr<GpuBuffer>> buffers_, arrays_;
   T* const* pointers_[3] = {};
+  const std::int64_t* sizes_[6] = {};
   const T *alphas_ = nullptr, *betas_ = nullptr;
 };
 
