@@ -12,7 +12,6 @@
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
 #include "measure/gpu_observer.hpp"
-#include "measure/gpu_sample.hpp"
 #include "tune/gpu_family_large.hpp"
 #include "wisdom/families.hpp"
 
@@ -103,6 +102,7 @@ std::vector<LargeTrial> LargeDevice::compile(const GemmLargeShape& shape, DType 
 }
 
 void LargeDevice::prepare(const GemmProblem& p) {
+  sampled_.clear();  // the arena may move
   arena_.reserve(gpu_operand_bytes(p));
   arena_.fill(p.dtype);
 }
@@ -153,8 +153,11 @@ void LargeDevice::check(const GemmProblem& p, LargeTrial& trial) {
     trial.error = small.error;
     trial.fault = small.fault;
     if (!trial.fault.empty()) return;
-    const GpuSample sample(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1);
-    const Accuracy large = sample.check(ours(p, trial));
+    if (sampled_ != to_string(p)) {
+      sample_ = std::make_unique<GpuSample>(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1);
+      sampled_ = to_string(p);
+    }
+    const Accuracy large = sample_->check(ours(p, trial));
     trial.error = std::max(trial.error, large.error);
     if (!large.passed()) trial.fault = fmt::format("error {:.3g} times its bound", large.error);
   } catch (const Error& error) {

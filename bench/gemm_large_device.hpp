@@ -17,6 +17,7 @@
 #include "measure/estimate.hpp"
 #include "measure/gpu_energy.hpp"
 #include "measure/gpu_ring.hpp"
+#include "measure/gpu_sample.hpp"
 #include "tune/gpu_check.hpp"
 
 namespace tilewright::bench {
@@ -91,6 +92,8 @@ class LargeDevice {
   GemmLargeScratch workspace_;
   GpuArena arena_;
   std::map<std::string, LargeTrial> compiled_;
+  std::unique_ptr<GpuSample> sample_;  // of the problem that was checked last
+  std::string sampled_;
 };
 
 void add_times(nlohmann::json& row, const GemmProblem& problem, const Estimate& seconds);

@@ -4,31 +4,116 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "measure/gpu_use.hpp"
+#include "wisdom/families.hpp"
+
 namespace tilewright::bench {
 
 LargeBench::LargeBench(const LargeFlags& flags)
     : flags_(flags),
       device_(0, flags.share, flags.cache),
       gpu_(device_.gpu()),
-      json_(flags.json, std::ios::app) {
-  write({{"command", flags.command}, {"device", gpu_.limits().name}, {"device_uuid", gpu_.limits().uuid}});
+      log_(flags.json, LineLogRules{"json", "command", flags.resume}),
+      rows_(log_.kept()) {
+  if (device_.nvml() != nullptr) notes_ = notes_before(*device_.nvml());
+  for (const std::string& note : notes_) std::printf("NOTE %s\n", note.c_str());
+  const nlohmann::json now{{"device", gpu_.limits().name},
+                           {"device_uuid", gpu_.limits().uuid},
+                           {"source_hash", current_source_hash("gemm")}};
+  nlohmann::json head{{rows_.empty() ? "command" : "resumed", flags.command}};
+  if (!rows_.empty()) log_.refuse_other_run(rows_.front(), now);
+  head.update(now);
+  if (!notes_.empty()) head["notes"] = notes_;
+  write(head);
+}
+
+int LargeBench::run() {
+  for (const auto& phase : flags_.phases) {
+    if (phase == "variety") run_variety();
+    if (phase == "repeat") run_repeat();
+    if (phase == "compare") run_compare();
+    if (phase == "ladder") run_ladder();
+    if (phase == "energy") run_energy();
+  }
+  if (wrong_ > 0) std::fprintf(stderr, "bench_gemm_large: %zu results were wrong\n", wrong_);
+  return wrong_ > 0 ? 1 : left_out_ ? 3 : 0;
+}
+
+std::vector<GemmProblem> LargeBench::problems(const std::vector<std::int64_t>& sizes,
+                                              const std::vector<std::string>& ops) const {
+  std::vector<GemmProblem> shapes = flags_.shapes, all;
+  if (shapes.empty())
+    for (const std::int64_t n : sizes) shapes.push_back(large_problem(DType::f64, n, n, n, "nn"));
+  for (const DType dtype : flags_.dtypes)
+    for (const auto& pair : flags_.ops.empty() ? ops : flags_.ops)
+      for (const GemmProblem& s : shapes) all.push_back(large_problem(dtype, s.m, s.n, s.k, pair));
+  return all;
 }
 
 bool LargeBench::late(const std::string& left_out) {
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   if (elapsed < flags_.seconds) return false;
-  std::printf("LATE after %.0f s: %s left out\n", elapsed, left_out.c_str());
+  std::printf("LATE after %.0f s: %s left out; go on with --resume\n", elapsed, left_out.c_str());
+  left_out_ = true;
   return true;
 }
 
-void LargeBench::write(const nlohmann::json& row) {
-  json_ << row.dump() << std::endl;
-  if (!json_) throw Error(ErrorCode::io, "json", fmt::format("'{}' cannot be written", flags_.json));
+void LargeBench::write(const nlohmann::json& line) {
+  log_.write(line);
+  rows_.push_back(line);
+}
+
+void LargeBench::say(const std::string& note) {
+  if (std::find(said_.begin(), said_.end(), note) != said_.end()) return;
+  said_.push_back(note);
+  std::printf("NOTE %s\n", note.c_str());
+}
+
+nlohmann::json LargeBench::row(const GemmProblem& p, const char* impl, const LargeTrial* trial,
+                               const char* phase) {
+  auto line = device_.row(p, impl, trial, phase);
+  std::vector<std::string> notes = notes_;
+  if (device_.nvml() != nullptr)
+    for (const std::string& note : notes_during(*device_.nvml())) {
+      if (std::find(notes.begin(), notes.end(), note) != notes.end()) continue;
+      notes.push_back(note);
+      say(note);
+    }
+  if (!notes.empty()) line["notes"] = notes;
+  return line;
+}
+
+std::vector<nlohmann::json> LargeBench::measured_lines(const GemmProblem& p, const char* phase,
+                                                       const char* impl) const {
+  std::vector<nlohmann::json> lines;
+  for (const auto& line : rows_)
+    if (line.value("problem", "") == to_string(p) && line.value("phase", "") == phase &&
+        line.value("impl", "") == impl)
+      lines.push_back(line);
+  return lines;
+}
+
+const nlohmann::json* LargeBench::measured_before(const GemmProblem& p, const char* phase, const char* key,
+                                                  const nlohmann::json& value) const {
+  for (const auto& line : rows_)
+    if (line.value("problem", "") == to_string(p) && line.value("phase", "") == phase && line.contains(key) &&
+        (value.is_null() ? line[key] != false : line[key] == value))
+      return &line;
+  return nullptr;
+}
+
+nlohmann::json ratio_json(const Estimate& ratio) {
+  return {{"peer", "cublas"},
+          {"centre", ratio.centre},
+          {"low", ratio.low},
+          {"high", ratio.high},
+          {"samples", ratio.samples}};
 }
 
 void LargeBench::check(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   for (LargeTrial& trial : trials) {
     device_.check(p, trial);
+    wrong_ += trial.fault.empty() ? 0 : 1;
     if (!trial.fault.empty())
       std::printf("WRONG %s | %s: %s\n", to_string(p).c_str(), describe(trial.config).c_str(),
                   trial.fault.c_str());
@@ -37,11 +122,9 @@ void LargeBench::check(const GemmProblem& p, std::vector<LargeTrial>& trials) {
 }
 
 void LargeBench::screen(const GemmProblem& p, std::vector<LargeTrial>& trials) {
-  const double guess = flops(p) / 40e12;
-  const int count = std::max(1, static_cast<int>(0.002 / guess));
   for (LargeTrial& trial : trials) {
     const auto launch = device_.ours(p, trial);
-    device_.time(launch, 1);
+    const int count = static_cast<int>(std::clamp(0.002 / device_.time(launch, 1), 1.0, 500.0));
     trial.seconds = std::min(device_.time(launch, count), device_.time(launch, count));
   }
   std::stable_sort(trials.begin(), trials.end(),

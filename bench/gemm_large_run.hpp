@@ -1,35 +1,43 @@
 // The phases of the large GEMM bench and what they share besides the device: flags, the deadline, the file of
-// rows.
+// rows, which a later run may go on with.
 #pragma once
 
 #include <chrono>
-#include <fstream>
+#include <optional>
 
 #include "gemm_large_device.hpp"
+#include "tune/line_log.hpp"
 
 namespace tilewright::bench {
 
 struct LargeFlags {
   std::vector<std::string> phases = {"variety", "compare", "ladder", "energy"};
   std::vector<DType> dtypes = {DType::f64, DType::f32};
-  std::vector<std::string> ops = {"nn", "nt", "tn", "tt"};
-  std::vector<GemmProblem> shapes;  // sizes of `compare`, m, n and k alone
+  std::vector<std::string> ops;     // pairs; empty: the phase's own
+  std::vector<GemmProblem> shapes;  // m, n and k alone; empty: the phase's own
   std::size_t configs = 40;         // screened for each case
   std::size_t finalists = 3;        // of ours beside cuBLAS
-  int rounds = 11;
-  int problems = 40;     // of variety, for each type
-  double seconds = 540;  // after which nothing new is begun
-  double energy_seconds = 8;
+  std::optional<int> rounds;        // empty: the phase's own
+  int problems = 40;                // of variety, for each type
+  double seconds = 540;             // after which nothing new is begun
+  double energy_seconds = 30;
   double screen_seconds = 1.5;
+  std::size_t frugal = 12;       // of the fastest, among which the most frugal is looked for
+  std::size_t least_edges = 6;   // of the energy counter in a window
   std::vector<std::string> own;  // configs as JSON that `repeat` takes besides the promising ones
-  std::string share = "src", cache, json = "gemm_large.jsonl", command;
+  std::string share = "src", cache, json = "gemm_large.jsonl", command, nvdisasm = "nvdisasm";
+  bool resume = false;
 };
-LargeFlags parse_large_flags(int argc, char** argv);
+
+// The keys by which rows give a ratio to cuBLAS.
+nlohmann::json ratio_json(const Estimate& ratio);
 
 class LargeBench {
  public:
+  // Opens the file. Throws Error where it is none of ours, or was begun on another card or by other sources.
   explicit LargeBench(const LargeFlags& flags);
-  void run();
+  // The process's code: 0, 1 where a result was wrong, 3 where something was left for another run.
+  int run();
 
  private:
   void run_variety();
@@ -38,22 +46,48 @@ class LargeBench {
   void repeat_case(const GemmProblem& problem);
   void run_compare();
   void compare_case(const GemmProblem& problem, std::vector<GemmLargeConfig>& winners);
+  void contest(const GemmProblem& problem, std::vector<LargeTrial>& trials);
+  void summarise_compare();
   void run_ladder();
+  void ladder_step(const GemmProblem& problem, const LargeTrial& trial);
   void run_energy();
   void energy_case(const GemmProblem& problem);
+  std::optional<GemmLargeConfig> frugal_config(const GemmProblem& problem);
+  // GFLOP/s/W, 0 where the meter gave none.
+  double measure_energy(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
+                        const char* phase, double seconds);
+  void write_energy_ratio(const GemmProblem& problem, const GemmLargeConfig& config);
 
-  // Drops trials that are wrong.
+  // Types by operations by sizes: the flags', or those given where there are none.
+  std::vector<GemmProblem> problems(const std::vector<std::int64_t>& sizes,
+                                    const std::vector<std::string>& ops) const;
+  // Drops trials that are wrong, and counts them.
   void check(const GemmProblem& problem, std::vector<LargeTrial>& trials);
   // One or two launches of each, the fastest first.
   void screen(const GemmProblem& problem, std::vector<LargeTrial>& trials);
-  void write(const nlohmann::json& row);
+  // What a measured line says of problem, config and device, with notes of who else used the card.
+  nlohmann::json row(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
+                     const char* phase);
+  void write(const nlohmann::json& line);
+  // Once each, for people.
+  void say(const std::string& note);
   bool late(const std::string& left_out);
+  // Of this file, earlier runs included, in the order in which they were measured.
+  std::vector<nlohmann::json> measured_lines(const GemmProblem& problem, const char* phase,
+                                             const char* impl) const;
+  // The first with that key, and that value where one is given; null where there is none.
+  const nlohmann::json* measured_before(const GemmProblem& problem, const char* phase, const char* key,
+                                        const nlohmann::json& value = nullptr) const;
 
   LargeFlags flags_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   LargeDevice device_;
   const Gpu& gpu_;
-  std::ofstream json_;
+  LineLog log_;
+  std::vector<nlohmann::json> rows_;
+  std::vector<std::string> notes_, said_;  // of who used the card before; what was told
+  std::size_t wrong_ = 0;
+  bool left_out_ = false;
 };
 
 }  // namespace tilewright::bench

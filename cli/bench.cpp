@@ -11,6 +11,7 @@
 #include "bench_gpu.hpp"
 #include "bench_report.hpp"
 #include "json_lines.hpp"
+#include "lists.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
 #include "record_log.hpp"
@@ -28,20 +29,52 @@ void print_peers(std::FILE* out, const BenchMachine& machine) {
     fmt::print(out, "not here: {} ({})\n", missing.name, missing.reason);
 }
 
-// Why somebody is not in the comparison, once per implementation and reason.
-class Absences {
+// Why somebody is not in the comparison, and what may have disturbed it; each line once.
+class Asides {
  public:
-  void print(std::FILE* out, const std::vector<Absence>& absences) {
-    for (const Absence& absence : absences) {
-      std::string line = fmt::format("left out: {} ({})", absence.impl, absence.reason);
-      if (std::find(told_.begin(), told_.end(), line) != told_.end()) continue;
-      fmt::print(out, "{}\n", line);
-      told_.push_back(std::move(line));
-    }
+  void print(std::FILE* out, const CaseResult& result) {
+    for (const Absence& absence : result.absences)
+      once(out, fmt::format("left out: {} ({})", absence.impl, absence.reason));
+    for (const std::string& note : result.notes) once(out, "NOTE " + note);
   }
 
  private:
+  void once(std::FILE* out, std::string line) {
+    if (std::find(told_.begin(), told_.end(), line) != told_.end()) return;
+    fmt::print(out, "{}\n", line);
+    told_.push_back(std::move(line));
+  }
   std::vector<std::string> told_;
+};
+
+// Collects the cases where ours errs too much beside the best peer, or where there is none to say.
+class ErrorLimit {
+ public:
+  explicit ErrorLimit(const std::string& most)
+      : most_(most.empty() ? 0 : parse_number("--most-error-ratio", most)) {
+    if (!most.empty() && !(most_ > 0))
+      throw Error(ErrorCode::invalid_argument, "--most-error-ratio",
+                  fmt::format("--most-error-ratio = {}: must be positive", most));
+  }
+  void look(const CaseResult& result) {
+    if (most_ == 0) return;
+    const auto ratio = result.error_ratio(Role::peer);
+    if (ratio && *ratio <= most_) return;
+    ++count_;
+    if (first_.empty())
+      first_ = fmt::format("{}: {}", problem_text(result.bench_case),
+                           ratio ? fmt::format("{:.3f} times as much", *ratio) : "no peer to compare with");
+  }
+  void finish() const {
+    if (count_ > 0)
+      throw JobFailed(fmt::format("--most-error-ratio = {}: ours errs more in {} cases; the first is {}",
+                                  most_, count_, first_));
+  }
+
+ private:
+  double most_ = 0;
+  int count_ = 0;
+  std::string first_;
 };
 
 // Runs the cases one after the other and tells of each; `more` prints what else there is to say of one.
@@ -52,13 +85,13 @@ void report_cases(const BenchFlags& flags, const BenchPlan& plan, JsonLines& jso
   fmt::print(out, "{}\n", table_head());
   Progress progress("bench", std::int64_t(plan.cases.size()));
   Summary summary;
-  Absences absences;
+  Asides asides;
   std::int64_t done = 0;
   for (const BenchCase& bench_case : plan.cases) {
     progress.show(done, problem_text(bench_case));
     const CaseResult result = run(bench_case);
     progress.clear();
-    absences.print(out, result.absences);
+    asides.print(out, result);
     fmt::print(out, "{}\n", table_line(result));
     more(result);
     std::fflush(out);
@@ -85,6 +118,7 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
 }
 
 void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
+  ErrorLimit limit(flags.most_error_ratio);
   JsonLines json(flags.json);
   json.write({{"command", command_line()}});
   GpuBenchMachine machine(plan);
@@ -93,14 +127,20 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
   const auto run = [&](const BenchCase& one) { return machine.run(one, flags.check_only); };
   const auto more = [&](const CaseResult& result) {
     if (flags.counters) print_gpu_counters(json.people(), result);
+    limit.look(result);
   };
-  if (!flags.check_only) return report_cases(flags, plan, json, run, more);
-  Absences absences;
+  if (!flags.check_only) {
+    report_cases(flags, plan, json, run, more);
+    return limit.finish();
+  }
+  Asides asides;
   for (const BenchCase& one : plan.cases) {
     const CaseResult result = run(one);
-    absences.print(json.people(), result.absences);
+    asides.print(json.people(), result);
+    limit.look(result);
     fmt::print(json.people(), "{}: {} implementations are right\n", problem_text(one), result.impls.size());
   }
+  limit.finish();
 }
 
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
@@ -115,8 +155,8 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
         "--threads", "--candidate", "--config", "--counters", "--peers", "--record"}},
-      {"layout --location device", {"--data", "--threads", "--check-only"}},
-      {"transfer --location device", {"--configs", "--megabytes", "--check-only"}}};
+      {"layout --location device", {"--data", "--threads", "--check-only", "--most-error-ratio"}},
+      {"transfer --location device", {"--configs", "--megabytes", "--check-only", "--most-error-ratio"}}};
   return table;
 }
 
@@ -131,7 +171,8 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
   for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : ""})
     if (const auto at = flags_without_use().find(what); at != flags_without_use().end())
       refuse(what, at->second);
-  if (!flags.on_gpu()) refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only"});
+  if (!flags.on_gpu())
+    refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio"});
 }
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
@@ -196,6 +237,8 @@ void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
       ->capture_default_str();
   verb.add_option("--device", flags.device, "on the GPU: which one")->capture_default_str();
   verb.add_flag("--check-only", flags.check_only, "on the GPU: checks everybody and times nothing");
+  verb.add_option("--most-error-ratio", flags.most_error_ratio,
+                  "on the GPU: ends with 1 where ours errs more than so many times as much as the best peer");
 }
 
 }  // namespace

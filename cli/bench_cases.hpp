@@ -43,6 +43,7 @@ struct BenchFlags {
   std::string megabytes = "1024";  // of each operand
   std::string device = "0";
   bool check_only = false;
+  std::string most_error_ratio;  // "": no limit
 
   // Families that are measured on the host as well as on the GPU.
   bool has_both_locations() const { return family == "layout" || family == "transfer"; }

@@ -113,7 +113,7 @@ class OverheadRun {
     fmt::print(json_.people(), "\nlaunches on {} (ns of the host)\n", costs.device);
     for (const GpuLaunchCost& cost : costs.costs) {
       json object = {{"family", "overhead"},
-                     {"problem", costs.problem},
+                     {"problem", cost.problem},
                      {"impl", cost.impl},
                      {"seconds", cost.seconds.centre}};
       object["seconds_low"] = cost.seconds.low, object["seconds_high"] = cost.seconds.high;
@@ -124,6 +124,8 @@ class OverheadRun {
       json_.write(object);
       fmt::print(json_.people(), "{:<28} {:>14.1f}\n", cost.what, cost.seconds.centre * 1e9);
     }
+    if (!costs.why_no_blas.empty())
+      fmt::print(json_.people(), "no call of cuBLAS to compare with: {}\n", costs.why_no_blas);
 #else
     fmt::print(json_.people(), "\nno launches on a GPU: this build has no GPU runtime\n");
 #endif

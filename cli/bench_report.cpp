@@ -89,6 +89,19 @@ void add_energy(json& object, const CaseResult& result, const ImplResult& impl) 
   object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
 }
 
+// Of ours beside the fastest peer: who errs more, and the ratio of times that was paired within rounds.
+void add_comparison(json& object, const CaseResult& result) {
+  const ImplResult* peer = result.best(Role::peer);
+  if (!peer || result.bench_case.problem.location == Location::host) return;
+  object["error_ratio"] = *result.error_ratio(Role::peer);  // null where ours alone errs
+  if (const auto ratio = result.paired_ratio(Role::peer))
+    object["ratio"] = {{"peer", peer->impl},
+                       {"centre", ratio->centre},
+                       {"low", ratio->low},
+                       {"high", ratio->high},
+                       {"samples", ratio->samples}};
+}
+
 json impl_object(const CaseResult& result, const ImplResult& impl) {
   json object = case_keys(result.bench_case);
   object["impl"] = impl.impl;
@@ -106,6 +119,9 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
   object["ceiling"] = result.ceiling;
   add_energy(object, result, impl);
   object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
+  object["error_rms"] = impl.accuracy.rms;
+  if (&impl == &result.ours()) add_comparison(object, result);
+  if (!result.notes.empty()) object["notes"] = result.notes;
   object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
   object["total_s"] = nullptr;
   object["metrics"] = metrics_of(result, impl);
@@ -161,7 +177,10 @@ std::string table_line(const CaseResult& result) {
     if (!peer) return fmt::format("{:<30} {:>6}", "none", "");
     const std::string name =
         peer->variant.empty() ? peer->impl : fmt::format("{} {}", peer->impl, peer->variant);
-    return fmt::format("{:<30} {:>6.3f}", name, result.ratio(role));
+    std::string text = fmt::format("{:<30} {:>6.3f}", name, result.ratio(role));
+    if (const auto paired = result.paired_ratio(role))
+      text += fmt::format(" [{:.3f}, {:.3f}]", paired->low, paired->high);
+    return text;
   };
   std::string line =
       fmt::format("{:<40} {:>9.1f} ns {:>9.2f} {:>6.1f}% {:>8}  {}", case_text(result.bench_case),

@@ -80,7 +80,24 @@ const ImplResult* CaseResult::best(Role role) const {
   return best;
 }
 
+std::optional<Estimate> CaseResult::paired_ratio(Role role) const {
+  const ImplResult* rival = best(role);
+  if (!rival) return std::nullopt;
+  const std::size_t rounds = std::min(rival->rounds.size(), ours().rounds.size());
+  if (rounds == 0) return std::nullopt;
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < rounds; ++r) ratios.push_back(rival->rounds[r] / ours().rounds[r]);
+  return estimate(ratios);
+}
+
+std::optional<double> CaseResult::error_ratio(Role role) const {
+  const ImplResult* rival = best(role);
+  if (!rival) return std::nullopt;
+  return tilewright::error_ratio(ours().accuracy, rival->accuracy);
+}
+
 double CaseResult::ratio(Role role) const {
+  if (const auto paired = paired_ratio(role)) return paired->centre;
   const ImplResult* rival = best(role);
   return rival ? rival->seconds.centre / ours().seconds.centre : 0;
 }

@@ -22,6 +22,8 @@ struct ImplResult {
   Accuracy accuracy;
   std::shared_ptr<const GemmPlan> plan;
   std::optional<double> joules{};  // per batch
+  // Of every round, the same rounds for all that have them; empty where samples are not kept by rounds.
+  std::vector<double> rounds{};
 };
 
 struct CaseResult {
@@ -40,13 +42,21 @@ struct CaseResult {
 
   std::string energy_note = "bench reads no energy meter";  // why impls without joules have none
 
+  std::vector<std::string> notes;  // of what may have disturbed the case
+
   // Keys beside those that every family has; what provenance names is the GPU's.
   nlohmann::json metrics = nlohmann::json::object(), provenance = nlohmann::json::object();
 
   const ImplResult& ours() const { return impls.front(); }
   // The fastest of a role; null without any.
   const ImplResult* best(Role role) const;
-  double ratio(Role role) const;  // that one's time over ours; 0 without any
+  // That one's time over ours: the median of the ratios within rounds where there are rounds, of medians
+  // elsewhere; 0 without any.
+  double ratio(Role role) const;
+  // The former with its interval; absent where there are no rounds.
+  std::optional<Estimate> paired_ratio(Role role) const;
+  // How many times as much ours errs as that one; absent without any.
+  std::optional<double> error_ratio(Role role) const;
   // Ours without wisdom; null where it was not timed.
   const ImplResult* without_wisdom() const;
   // Its time over ours: 1 where wisdom agrees with the rule of thumb, 0 where no wisdom is in use.

@@ -18,6 +18,7 @@
 #include "kernel/gpu_stream.hpp"
 #include "measure/gpu_arena.hpp"
 #include "measure/gpu_timer.hpp"
+#include "measure/gpu_use.hpp"
 #include "measure/typed_values.hpp"
 
 namespace tilewright::cli {
@@ -48,6 +49,7 @@ struct GpuBenchMachine::Impl {
     }
     try {
       nvml.emplace(gpu.limits().uuid);
+      notes = notes_before(*nvml);
     } catch (const Error& error) {
       no_nvml = error.what();
     }
@@ -65,6 +67,14 @@ struct GpuBenchMachine::Impl {
     if (now.memory_clock_mhz) metrics["memory_clock_mhz"] = *now.memory_clock_mhz;
     if (now.temperature_c) metrics["temperature_c"] = *now.temperature_c;
     return metrics;
+  }
+  // Who else uses the device: of before the run, and of now.
+  std::vector<std::string> notes_now() const {
+    std::vector<std::string> all = notes;
+    if (!nvml) return all;
+    for (std::string& note : notes_during(*nvml))
+      if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+    return all;
   }
   nlohmann::json provenance() const {
     const GpuLimits& limits = gpu.limits();
@@ -89,6 +99,7 @@ struct GpuBenchMachine::Impl {
   std::string no_blas;
   std::optional<Nvml> nvml;
   std::string no_nvml;
+  std::vector<std::string> notes;  // of who else used the device before anything of ours ran
 };
 
 // How our plans are asked for.

@@ -10,14 +10,15 @@
 #include "gpu_ceiling.hpp"
 #include "gpu_turns.hpp"
 #include "kernel/gemm_large.hpp"
+#include "measure/contest.hpp"
 #include "measure/gpu_energy.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-constexpr double slow_turn_s = 0.02;  // a few samples of contenders this slow say enough
-constexpr int slow_samples = 3;
+constexpr double slow_turn_s = 0.02;               // a few samples of contenders this slow say enough
+constexpr int slow_samples = least_paired_rounds;  // as many as give ratios an interval
 constexpr double energy_window_s = 1.5;    // edges of the meter are known to a third of a percent of it
 constexpr std::size_t most_finalists = 3;  // of the configs tried beside the plan's
 
@@ -162,13 +163,12 @@ class GpuRun {
       return !entry.variant.empty() && tried.size() > most_finalists &&
              estimate(entry.samples).centre > tried[most_finalists - 1];
     });
-    for (GpuEntry& entry : entries_)
-      if (entry.samples.back() < slow_turn_s) entry.samples.clear();
+    for (GpuEntry& entry : entries_) entry.samples.clear();  // those that follow are of the same rounds
   }
 
   void turns(int repetition) {
     for (GpuEntry& entry : entries_)
-      if (repetition < slow_samples || entry.samples.empty() || entry.samples.back() < slow_turn_s)
+      if (repetition < slow_samples || entry.samples.back() < slow_turn_s)
         entry.samples.push_back(turns_.turn(entry));
     streaming_.turn();
     const auto& multiplies = m_.multiplies.loops();
@@ -227,7 +227,7 @@ class GpuRun {
     for (GpuEntry& entry : entries_) {
       const Estimate seconds = check_only ? Estimate{} : estimate(entry.samples);
       ImplResult impl{entry.role, entry.impl,     entry.version, entry.variant, Layout::strided,
-                      seconds,    entry.accuracy, entry.plan,    entry.joules};
+                      seconds,    entry.accuracy, entry.plan,    entry.joules,  entry.samples};
       const auto known = std::find_if(result_.impls.begin(), result_.impls.end(),
                                       [&](const ImplResult& r) { return r.impl == entry.impl; });
       if (known == result_.impls.end())
@@ -238,6 +238,7 @@ class GpuRun {
     if (!check_only) set_bound();
     result_.metrics["clock"] = "device events";
     result_.metrics.update(m_.readings());
+    result_.notes = m_.notes_now();
     result_.provenance = m_.provenance();
     return std::move(result_);
   }

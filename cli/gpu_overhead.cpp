@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/gpu_blas.hpp"
 #include "device/gpu_graph.hpp"
 #include "gemm/gpu_machine.hpp"
 #include "gemm/plan.hpp"
@@ -16,6 +17,18 @@ constexpr int launches_per_sample = 100;  // the driver queues about a thousand
 constexpr int least_repetitions = 101;
 constexpr const char* measured_problem =
     "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one:location=device";
+// Short, so that the device keeps up with a host that queues a hundred.
+constexpr const char* measured_product = "gemm:f64:nn:m=64,n=64,k=64:location=device";
+
+// Seconds of the host for one launch.
+double sample_launches(const GpuStream& stream, const std::function<void()>& launch) {
+  stream.synchronize();
+  const double begin = wall_seconds();
+  for (int i = 0; i < launches_per_sample; ++i) launch();
+  const double seconds = wall_seconds() - begin;
+  stream.synchronize();
+  return seconds / launches_per_sample;
+}
 
 class Launches {
  public:
@@ -50,16 +63,8 @@ class Launches {
     kernel_->function().launch_bare(geometry_, parameters, stream_.get());
   }
 
-  // Seconds of the host for one launch.
-  double sample(const std::function<void()>& launch) {
-    stream_.synchronize();
-    const double begin = wall_seconds();
-    for (int i = 0; i < launches_per_sample; ++i) launch();
-    const double seconds = wall_seconds() - begin;
-    stream_.synchronize();
-    return seconds / launches_per_sample;
-  }
-  const std::string& device() const { return machine_->gpu().limits().name; }
+  const GpuStream& stream() const { return stream_; }
+  const GpuMachine& machine() const { return *machine_; }
 
  private:
   Context context_;
@@ -78,32 +83,88 @@ class Launches {
   std::unique_ptr<GpuGraph> graph_;
 };
 
+// A plan that cuBLAS serves beside its function called as a program of its own would: a handle whose stream
+// is set once, the same operands, the function known.
+class Products {
+ public:
+  explicit Products(const GpuMachine& machine)
+      : plan_(plan(context_, problem_, served_by_cublas())),
+        memory_(machine.gpu(), std::size_t(3 * problem_.m * problem_.n * 8)),
+        stream_(machine.gpu()),
+        direct_(reinterpret_cast<Gemm>(library_.direct_gemm(DType::f64))) {
+    memory_.fill(0, stream_.get());
+    library_.set_stream(stream_.get());
+    a_ = memory_.as<double>(), b_ = a_ + problem_.m * problem_.k, c_ = b_ + problem_.k * problem_.n;
+  }
+  void by_plan() { plan_.run<double>(1.0, a_, b_, 0.0, c_, stream_.get()); }
+  void directly() {
+    const int m = int(problem_.m), n = int(problem_.n), k = int(problem_.k);
+    const double one = 1, zero = 0;
+    if (direct_(library_.handle(), 0, 0, m, n, k, &one, a_, m, b_, k, &zero, c_, m) != 0)
+      throw Error(ErrorCode::internal, "cublas", "cublasDgemm failed");
+  }
+  const GpuStream& stream() const { return stream_; }
+
+ private:
+  using Gemm = int (*)(void*, int, int, int, int, int, const double*, const double*, int, const double*, int,
+                       const double*, double*, int);
+  static GemmOptions served_by_cublas() {
+    GemmOptions options;
+    options.candidate = "cublas";
+    return options;
+  }
+
+  GpuBlas library_;
+  Context context_;
+  GemmProblem problem_ = packed(parse_problem(measured_product));
+  GemmPlan plan_;
+  GpuBuffer memory_;
+  GpuStream stream_;
+  Gemm direct_;
+  double *a_ = nullptr, *b_ = nullptr, *c_ = nullptr;
+};
+
+struct LaunchWay {
+  const char* impl;
+  const char* what;
+  std::function<void()> run;
+  std::vector<double> samples{};
+};
+
+// All in turn; then by how much `above` costs more than the first, within rounds.
+void measure_in_turn(std::vector<LaunchWay> ways, std::size_t above, const char* overhead,
+                     const char* problem, const GpuStream& stream, int repetitions, GpuLaunchCosts& result) {
+  for (LaunchWay& way : ways) sample_launches(stream, way.run);
+  for (int r = 0; r < std::max(repetitions, least_repetitions); ++r)
+    for (LaunchWay& way : ways) way.samples.push_back(sample_launches(stream, way.run));
+  for (const LaunchWay& way : ways)
+    result.costs.push_back({way.impl, way.what, problem, estimate(way.samples)});
+  std::vector<double> more;
+  for (std::size_t i = 0; i < ways[0].samples.size(); ++i)
+    more.push_back(ways[above].samples[i] - ways[0].samples[i]);
+  result.costs.push_back({"tilewright", overhead, problem, estimate(more)});
+}
+
 }  // namespace
 
 GpuLaunchCosts measure_gpu_launches(int repetitions) {
   GpuLaunchCosts result;
-  result.problem = measured_problem;
   if (Gpu::count(result.why_none) == 0) return result;
   Launches launches;
-  result.device = launches.device();
-  struct Way {
-    const char* impl;
-    const char* what;
-    std::function<void()> run;
-    std::vector<double> samples;
-  };
-  std::vector<Way> ways = {{"cuda_driver", "gpu_bare_launch", [&] { launches.bare(); }, {}},
-                           {"tilewright", "gpu_plan_launch", [&] { launches.by_plan(); }, {}},
-                           {"tilewright", "gpu_api_launch", [&] { launches.by_api(); }, {}},
-                           {"cuda_driver", "gpu_graph_launch", [&] { launches.by_graph(); }, {}}};
-  for (Way& way : ways) launches.sample(way.run);
-  for (int r = 0; r < std::max(repetitions, least_repetitions); ++r)
-    for (Way& way : ways) way.samples.push_back(launches.sample(way.run));
-  for (const Way& way : ways) result.costs.push_back({way.impl, way.what, estimate(way.samples)});
-  std::vector<double> above;  // in the same round
-  for (std::size_t i = 0; i < ways[0].samples.size(); ++i)
-    above.push_back(ways[1].samples[i] - ways[0].samples[i]);
-  result.costs.push_back({"tilewright", "gpu_launch_overhead", estimate(above)});
+  result.device = launches.machine().gpu().limits().name;
+  measure_in_turn({{"cuda_driver", "gpu_bare_launch", [&] { launches.bare(); }},
+                   {"tilewright", "gpu_plan_launch", [&] { launches.by_plan(); }},
+                   {"tilewright", "gpu_api_launch", [&] { launches.by_api(); }},
+                   {"cuda_driver", "gpu_graph_launch", [&] { launches.by_graph(); }}},
+                  1, "gpu_launch_overhead", measured_problem, launches.stream(), repetitions, result);
+  try {
+    Products products(launches.machine());
+    measure_in_turn({{"cublas", "gemm_direct_call", [&] { products.directly(); }},
+                     {"tilewright", "gemm_plan_call", [&] { products.by_plan(); }}},
+                    1, "gemm_dispatch_overhead", measured_product, products.stream(), repetitions, result);
+  } catch (const Error& error) {
+    result.why_no_blas = error.what();
+  }
   return result;
 }
 

@@ -2,7 +2,8 @@
 """Writes the tables and figures of README.md and docs/*.md from the runs recorded in results/. A table stands between the
 lines `<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose
 the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a
-table of one axis from scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters, and
+table of one axis from scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters,
+`<!-- ladder machine=h200 dtype=f64 -->` one of the techniques of large GEMM step by step, and
 `<!-- figure kind=share layout=strided machine=h200 -->` a drawing (scripts/figures.py). `--check` writes nothing and fails
 when a table or a figure is not what the results say."""
 
@@ -16,7 +17,7 @@ sys.dont_write_bytecode = True
 import figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
 DEFAULTS = {"op": "nn", "layout": "strided", "threads": "1", "alpha": "1", "machine": "avx512-2core"}
 OURS = "tilewright"
 
@@ -193,6 +194,31 @@ def counters(words):
     return "\n".join(lines) + "\n"
 
 
+LOOP = ["product", "shared_load", "move", "all", "products_per_shared_load"]  # of a row's main_loop
+
+
+def ladder(words):
+    """The techniques of large GEMM switched on one after the other, with the instructions of each step's main loop."""
+    wanted = dict(word.split("=", 1) for word in words.split())
+    machine = wanted.pop("machine")
+    files = sorted((ROOT / "results" / machine).glob("gemm_large-*-ladder.jsonl"))
+    lines = [json.loads(line) for line in files[-1].read_text().splitlines()] if files else []
+    steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
+    if not steps:
+        return "No run of `bench_gemm_large --phase ladder` is recorded in results/.\n"
+    text = ["| n | step | time, us | TFLOP/s | of cuBLAS | registers | products | shared loads | moves | all instructions "
+            "| products : shared loads |", "|--:|---|" + "--:|" * 9]
+    for row in steps:
+        ratio = row["ratio"]["centre"] if "ratio" in row else row["cublas_seconds"] / row["seconds"]
+        loop = row.get("main_loop") or {}
+        cells = [str(row["n"]), row["step"], f"{row['seconds'] * 1e6:.1f}", f"{row['gflops'] / 1e3:.2f}", f"{ratio:.2f}",
+                 str(row["metrics"]["registers"]), *("" if loop.get(key) is None else f"{loop[key]:g}" for key in LOOP)]
+        text.append("| " + " | ".join(cells) + " |")
+    path = files[-1].relative_to(ROOT)
+    text += ["", f"{steps[0]['device']}, {steps[0]['op']}; [{path}]({{up}}{path}), repeat with `{lines[0]['command']}`."]
+    return "\n".join(text) + "\n"
+
+
 def figure(words):
     """A link to the drawing and the runs behind it."""
     drawing = figures.figure(words, ROOT)
@@ -205,7 +231,7 @@ def figure(words):
 
 
 FIGURES = {}  # of all pages, by name
-MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "figure": figure}
+MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "ladder": ladder, "figure": figure}
 
 
 def draw_figures(check):

@@ -1,12 +1,16 @@
-// Random problems on the GPU against the CPU reference: shapes, operations, batches, leading dimensions,
-// strides, broadcasts, scalars, addresses, and configs drawn from the whole space. TILEWRIGHT_GPU_FUZZ is the
-// number of problems, TILEWRIGHT_TEST_SEED the seed, which is printed. Twenty problems share a kernel,
-// because compiling takes a thousand times as long as running; all cores take part in both.
+// Random problems on the GPU against the CPU reference, batches of small ones and large ones: shapes,
+// operations, batches, leading dimensions, strides, broadcasts, scalars, addresses, and configs drawn from
+// the whole space. TILEWRIGHT_GPU_FUZZ and TILEWRIGHT_GPU_FUZZ_LARGE are the numbers of problems that run,
+// TILEWRIGHT_TEST_SEED the seed, which is printed. Twenty problems share a kernel, because compiling takes a
+// thousand times as long as running; all cores take part in both.
 #include <omp.h>
 
 #include <chrono>
+#include <numeric>
+#include <optional>
 
 #include "core/dispatch.hpp"
+#include "kernel/gemm_large.hpp"
 #include "kernel/gemm_small.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
@@ -104,6 +108,88 @@ class Source {
   GpuLimits limits_;
 };
 
+// Problems of the large family, whose sizes and leading dimensions are no part of a kernel: a family shares
+// type, operations, whether C is read, alignment and config.
+class LargeSource {
+ public:
+  LargeSource(std::uint64_t seed, const GemmOptions& options, const GpuLimits& limits)
+      : random_(seed), options_(options), limits_(limits) {}
+
+  std::vector<Fuzz> family() {
+    Fuzz base;
+    GemmProblem& p = base.problem;
+    base.options = options_;
+    base.options.candidate = "gemm";
+    p.location = Location::device;
+    p.dtype = static_cast<DType>(below(4));
+    p.op_a = static_cast<Op>(below(3)), p.op_b = static_cast<Op>(below(3));
+    p.alpha = below(2) == 0 ? Scalar::one : Scalar::general;
+    p.beta = static_cast<Scalar>(below(3));
+    p.layout = below(4) == 0 ? Layout::strided : Layout::single;
+    const bool aligned = below(2) == 0;  // every column of every operand
+    base.draw.offset = !aligned && below(2) == 0 ? 1 + below(3) : 0;
+    if (base.draw.offset > 0) base.options.align_bytes = int(size_bytes(p.dtype));
+    std::vector<Fuzz> all;
+    for (std::int64_t i = 0; i < problems_per_kernel; ++i) all.push_back(variant(base, aligned));
+    if (below(4) != 0) give_config(all);
+    return all;
+  }
+
+ private:
+  std::int64_t below(std::int64_t n) { return std::int64_t(random_() % std::uint64_t(n)); }
+
+  // Mostly odd sizes up to some hundreds; now and then a k that is long beside them, or none.
+  std::int64_t size() { return 1 + below(below(4) == 0 ? 300 : below(2) == 0 ? 140 : 40); }
+
+  Fuzz variant(Fuzz one, bool aligned) {
+    GemmProblem& p = one.problem;
+    p.m = size(), p.n = size(), p.k = below(10) == 0 ? 1 + below(2000) : size();
+    if (below(20) == 0) p.k = 0, one.options.candidate.clear();  // no product: others serve
+    const std::int64_t step = std::max<std::int64_t>(1, 16 / size_bytes(p.dtype));
+    const auto leading = [&](std::int64_t rows) {
+      rows = std::max<std::int64_t>(rows, 1);
+      return aligned ? (rows + step - 1) / step * step + step * below(3) : rows + below(7);
+    };
+    p.lda = leading(p.a_rows()), p.ldb = leading(p.b_rows()), p.ldc = leading(p.m);
+    if (p.layout == Layout::strided) {
+      p.batch_count = 2 + below(3);
+      p = packed(p);
+      const std::int64_t gap = aligned ? step : 1;
+      p.stride_a = below(5) == 0 ? 0 : p.stride_a + gap * below(9);
+      p.stride_b = below(5) == 0 ? 0 : p.stride_b + gap * below(9);
+      p.stride_c += gap * below(9);
+    }
+    one.draw.alpha = p.alpha == Scalar::one ? 1 : below(8) == 0 ? 0 : -0.5;
+    one.draw.beta = p.beta != Scalar::general ? value_of(p.beta) : below(8) == 0 ? 0 : 0.25;
+    one.draw.seed = random_();
+    return one;
+  }
+
+  // What every matrix of the batch is aligned to.
+  GemmLargeShape shape_of(const Fuzz& one) const {
+    const GemmProblem& p = one.problem;
+    const auto aligned = [&](std::int64_t stride) {
+      const std::int64_t distance = p.batch_count > 1 ? stride * size_bytes(p.dtype) : 0;
+      return int(std::gcd(std::int64_t(one.draw.offset > 0 ? size_bytes(p.dtype) : 16), distance));
+    };
+    return gemm_large_shape(p, {aligned(p.stride_a), aligned(p.stride_b), aligned(p.stride_c)});
+  }
+  void give_config(std::vector<Fuzz>& all) {
+    const auto space_of = [&](const Fuzz& one) {
+      return gemm_large_space(one.problem, shape_of(one), limits_);
+    };
+    const auto drawn = space_of(all[0]).sample(1, random_);
+    if (drawn.empty()) return;
+    for (Fuzz& one : all)
+      if (!one.options.candidate.empty() && space_of(one).contains(drawn[0]))
+        one.options.config = to_json(drawn[0]).dump();
+  }
+
+  std::mt19937_64 random_;
+  GemmOptions options_;
+  GpuLimits limits_;
+};
+
 template <class T>
 std::string run(const Gpu& gpu, Context& context, const Fuzz& one) {
   GpuBatch<T> batch(gpu, one.problem, one.draw);
@@ -112,45 +198,63 @@ std::string run(const Gpu& gpu, Context& context, const Fuzz& one) {
   return batch.check();
 }
 
-// What is wrong with it, "" = nothing. A drawn config whose block does not fit the device is refused, never
-// wrong.
-std::string check(const Gpu& gpu, Context& context, const Fuzz& one) {
+// What is wrong with it, "" = nothing. A drawn config whose block does not fit the device, or for which the
+// compiler spills, is refused, never wrong; nothing then, for nothing ran.
+std::optional<std::string> check(const Gpu& gpu, Context& context, const Fuzz& one) {
   try {
     return dispatch(one.problem.dtype, [&]<class T>() { return run<T>(gpu, context, one); });
   } catch (const Error& error) {
     const std::string what = error.what();
-    const bool too_large = what.find("no block fits") != std::string::npos && !one.options.config.empty();
-    return too_large ? "" : what;
+    const bool refused = what.find("no block fits") != std::string::npos || error.argument() == "config";
+    if (refused && !one.options.config.empty()) return std::nullopt;
+    return what;
   }
 }
 
-using GpuFuzz = GpuTest;
-
-TEST_F(GpuFuzz, RandomProblemsAreRight) {
-  const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
-  const auto seed = static_cast<std::uint64_t>(number_from("TILEWRIGHT_TEST_SEED", clock));
-  const std::int64_t count = number_from("TILEWRIGHT_GPU_FUZZ", 300);
-  std::printf("TILEWRIGHT_TEST_SEED=%llu TILEWRIGHT_GPU_FUZZ=%lld\n", static_cast<unsigned long long>(seed),
-              static_cast<long long>(count));
-  RecordProperty("seed", std::to_string(seed));
-  Source source(seed, options_, gpu_->limits());
-  Context context;
-  Failures failures;
-  while (std::int64_t(failures.case_count()) < count && !failures.too_many()) {
-    std::vector<std::vector<Fuzz>> families;
-    for (int i = 0; i < 8 * omp_get_max_threads(); ++i) families.push_back(source.family());
-    std::vector<std::vector<std::string>> wrong(families.size());
+class GpuFuzz : public GpuTest {
+ protected:
+  // `count` problems of families that the source draws, as many as `variable` says.
+  template <class Draws>
+  void fuzz(const char* variable, std::int64_t usual) {
+    const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
+    const auto seed = static_cast<std::uint64_t>(number_from("TILEWRIGHT_TEST_SEED", clock));
+    const std::int64_t count = number_from(variable, usual);
+    std::printf("TILEWRIGHT_TEST_SEED=%llu %s=%lld\n", static_cast<unsigned long long>(seed), variable,
+                static_cast<long long>(count));
+    RecordProperty("seed", std::to_string(seed));
+    Draws source(seed, options_, gpu_->limits());
+    Context context;
+    Failures failures;
+    std::int64_t refused = 0;
+    while (std::int64_t(failures.case_count()) < count && !failures.too_many()) {
+      std::vector<std::vector<Fuzz>> families;
+      for (int i = 0; i < family_count(count); ++i) families.push_back(source.family());
+      std::vector<std::vector<std::optional<std::string>>> wrong(families.size());
 #pragma omp parallel for schedule(dynamic)
-    for (std::size_t f = 0; f < families.size(); ++f)
-      for (const Fuzz& one : families[f]) wrong[f].push_back(check(*gpu_, context, one));
-    for (std::size_t f = 0; f < families.size(); ++f)
-      for (std::size_t i = 0; i < families[f].size(); ++i) {
-        const Fuzz& one = families[f][i];
-        failures.note(to_string(one.problem) + " " + one.options.config, wrong[f][i]);
-      }
+      for (std::size_t f = 0; f < families.size(); ++f)
+        for (const Fuzz& one : families[f]) wrong[f].push_back(check(*gpu_, context, one));
+      for (std::size_t f = 0; f < families.size(); ++f)
+        for (std::size_t i = 0; i < families[f].size(); ++i) {
+          const Fuzz& one = families[f][i];
+          if (wrong[f][i])
+            failures.note(to_string(one.problem) + " " + one.options.config, *wrong[f][i]);
+          else
+            ++refused;
+        }
+    }
+    std::printf("%zu problems, and %lld configs refused\n", failures.case_count(),
+                static_cast<long long>(refused));
   }
-  std::printf("%zu problems\n", failures.case_count());
-}
+
+ private:
+  static int family_count(std::int64_t count) {
+    const std::int64_t wanted = (count + problems_per_kernel - 1) / problems_per_kernel;
+    return int(std::clamp<std::int64_t>(wanted, 1, 8 * omp_get_max_threads()));
+  }
+};
+
+TEST_F(GpuFuzz, RandomProblemsAreRight) { fuzz<Source>("TILEWRIGHT_GPU_FUZZ", 300); }
+TEST_F(GpuFuzz, RandomLargeProblemsAreRight) { fuzz<LargeSource>("TILEWRIGHT_GPU_FUZZ_LARGE", 300); }
 
 }  // namespace
 }  // namespace tilewright::testing

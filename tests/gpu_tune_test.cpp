@@ -98,6 +98,63 @@ TEST_F(GpuChecks, LargeProblemsAreCheckedAtSomeElements) {
                    .passed());
 }
 
+// The errors of a result by the definition, of every element: the product of the arena's numbers in doubles,
+// which hold a sum of products of floats without noticeable error.
+struct KnownErrors {
+  KnownErrors(const GpuArena& arena, const GemmProblem& p) : p_(p) {
+    for (std::int64_t j = 0; j < p.n; ++j)
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        double sum = 0, size = 0;
+        for (std::int64_t l = 0; l < p.k; ++l) {
+          const double product = arena.real_at(0, l * p.lda + i) * arena.real_at(1, j * p.ldb + l);
+          sum += product, size += std::abs(product);
+        }
+        exact.push_back(sum);
+        bounds.push_back(double(p.k + 4) * std::ldexp(1, -23) * size);
+      }
+  }
+  Accuracy of(const std::vector<float>& c) const {
+    Accuracy result{0, 1};
+    for (std::size_t e = 0; e < c.size(); ++e) {
+      const double share = std::abs(double(c[e]) - exact[e]) / bounds[e];
+      result.error = std::max(result.error, share), result.rms += share * share / double(c.size());
+    }
+    result.rms = std::sqrt(result.rms);
+    return result;
+  }
+  std::vector<double> exact, bounds;
+
+ private:
+  GemmProblem p_;
+};
+
+// With sums as long as these the vendor's own, one float after another, errs far more than the rounding of a
+// right result.
+TEST_F(GpuTune, ErrorsAreThoseOfTheResultAndNotOfTheReference) {
+  const GemmProblem p = packed(parse_problem("gemm:f32:nn:m=7,n=9,k=20000:location=device"));
+  const GpuVendor vendor = open_gpu_vendor(*gpu_, p);
+  if (vendor.trial == nullptr) GTEST_SKIP() << vendor.absence;
+  GpuArena arena(*gpu_, megabyte);
+  arena.fill(p.dtype);
+  const GpuSample sample(arena, p, 1, 0);
+  const KnownErrors known(arena, p);
+  std::vector<float> summed(63), rounded(known.exact.begin(), known.exact.end());
+  const float one = 1, zero = 0;
+  const Accuracy vendors = sample.check([&] {
+    vendor.trial->run({arena.a(), arena.b(), arena.c(), &one, &zero});
+    gpu_->synchronize();
+    gpu_->read(summed.data(), arena.c(), summed.size() * sizeof(float));
+  });
+  const Accuracy best = sample.check([&] { gpu_->write(arena.c(), rounded.data(), rounded.size() * 4); });
+  EXPECT_GT(known.of(rounded).rms, 0);
+  EXPECT_NEAR(vendors.error / known.of(summed).error, 1, 1e-6);
+  EXPECT_NEAR(vendors.rms / known.of(summed).rms, 1, 1e-6);
+  EXPECT_NEAR(best.rms / known.of(rounded).rms, 1, 1e-4);
+  EXPECT_NEAR(error_ratio(best, vendors), known.of(rounded).rms / known.of(summed).rms, 1e-4);
+  EXPECT_EQ(error_ratio({}, {}), 1);
+  EXPECT_EQ(error_ratio(best, {}), std::numeric_limits<double>::infinity());
+}
+
 TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   const GemmProblem p = large();
   const GpuTuneResult result = tune(p);

@@ -53,6 +53,13 @@ F GpuBlas::find(const char* name) const {
   return reinterpret_cast<F>(found);
 }
 
+template <class F>
+F GpuBlas::function(Kind kind, DType dtype) const {
+  void* const known = functions_[static_cast<int>(kind)][static_cast<int>(dtype)];
+  if (known != nullptr) return reinterpret_cast<F>(known);
+  return find<F>(gemm_name(dtype, endings[static_cast<int>(kind)]).c_str());  // says what is missing
+}
+
 namespace {
 
 void* open_library(const std::string& path) {
@@ -78,6 +85,10 @@ GpuBlas::GpuBlas(const std::string& path) : library_(open_library(path)) {
   int version = 0;
   check(find<int (*)(void*, int*)>("cublasGetVersion_v2")(handle_, &version), "cublasGetVersion");
   version_ = fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+  set_stream_ = dlsym(library_, "cublasSetStream_v2");
+  for (int kind = 0; kind < 3; ++kind)
+    for (int dtype = 0; dtype < 4; ++dtype)
+      functions_[kind][dtype] = dlsym(library_, gemm_name(static_cast<DType>(dtype), endings[kind]).c_str());
 }
 
 GpuBlas::~GpuBlas() {
@@ -89,8 +100,15 @@ void GpuBlas::check(int status, const std::string& call) const {
     throw Error(ErrorCode::internal, "cublas", fmt::format("{} failed with status {}", call, status));
 }
 
+void GpuBlas::check(int status, Kind kind, DType dtype) const {
+  if (status != 0) check(status, gemm_name(dtype, endings[static_cast<int>(kind)]));
+}
+
 void GpuBlas::set_stream(CUstream_st* stream) {
-  check(find<int (*)(void*, CUstream_st*)>("cublasSetStream_v2")(handle_, stream), "cublasSetStream");
+  using SetStream = int (*)(void*, CUstream_st*);
+  const auto set = set_stream_ != nullptr ? reinterpret_cast<SetStream>(set_stream_)
+                                          : find<SetStream>("cublasSetStream_v2");
+  check(set(handle_, stream), "cublasSetStream");
 }
 
 GpuBlas::Batch GpuBlas::batch_of(const GemmProblem& p, const Operands& o) {
@@ -115,20 +133,19 @@ void GpuBlas::multiply(const GemmProblem& problem, const Operands& operands) {
 }
 
 void GpuBlas::gemm_strided(const Batch& b) {
-  const std::string name = gemm_name(b.dtype, "StridedBatched");
   const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
-  check(find<GemmStrided>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha,
-                                        b.a, b.lda, b.stride_a, b.b, b.ldb, b.stride_b, beta, b.c, b.ldc,
-                                        b.stride_c, b.count),
-        name);
+  check(function<GemmStrided>(Kind::strided, b.dtype)(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n,
+                                                      b.k, alpha, b.a, b.lda, b.stride_a, b.b, b.ldb,
+                                                      b.stride_b, beta, b.c, b.ldc, b.stride_c, b.count),
+        Kind::strided, b.dtype);
 }
 
 void GpuBlas::gemm_pointers(const Batch& b) {
-  const std::string name = gemm_name(b.dtype, "Batched");
   const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
-  check(find<GemmPointer>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha,
-                                        b.a, b.lda, b.b, b.ldb, beta, b.c, b.ldc, b.count),
-        name);
+  check(function<GemmPointer>(Kind::pointer, b.dtype)(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n,
+                                                      b.k, alpha, b.a, b.lda, b.b, b.ldb, beta, b.c, b.ldc,
+                                                      b.count),
+        Kind::pointer, b.dtype);
 }
 
 void GpuBlas::gemm_grouped(const std::vector<Batch>& groups) {
@@ -162,11 +179,10 @@ void GpuBlas::gemm_grouped(const std::vector<Batch>& groups) {
 void GpuBlas::gemm(const Batch& b) {
   using Gemm = int (*)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int,
                        const void*, void*, int);
-  const std::string name = gemm_name(b.dtype, "_v2");
   const AlignedScalar alpha(b.alpha, b.dtype), beta(b.beta, b.dtype);
-  check(find<Gemm>(name.c_str())(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k, alpha, b.a,
-                                 b.lda, b.b, b.ldb, beta, b.c, b.ldc),
-        name);
+  check(function<Gemm>(Kind::single, b.dtype)(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k,
+                                              alpha, b.a, b.lda, b.b, b.ldb, beta, b.c, b.ldc),
+        Kind::single, b.dtype);
 }
 
 }  // namespace tilewright

@@ -60,13 +60,27 @@ class GpuBlas {
   // One problem; strides and count are not read.
   void gemm(const Batch& batch);
 
+  // The handle and cublas?gemm_v2 of a type, for measuring what a direct call costs; null where the library
+  // has no such function.
+  void* handle() const { return handle_; }
+  void* direct_gemm(DType dtype) const { return functions_[0][static_cast<int>(dtype)]; }
+
  private:
+  // How many matrices a function takes, and how they lie; its name's ending.
+  enum class Kind { single, strided, pointer };
+  static constexpr const char* endings[] = {"_v2", "StridedBatched", "Batched"};
+
   void check(int status, const std::string& call) const;
+  void check(int status, Kind kind, DType dtype) const;
   template <class F>
   F find(const char* name) const;
+  template <class F>
+  F function(Kind kind, DType dtype) const;
 
   void* library_ = nullptr;
   void* handle_ = nullptr;
+  void* functions_[3][4] = {};  // by kind and type: looking one up takes as long as some calls
+  void* set_stream_ = nullptr;
   std::string version_;
 };
 

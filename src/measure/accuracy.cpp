@@ -102,7 +102,7 @@ class Check final : public AccuracyCheck::Impl {
 
   Accuracy compare() const override {
     Accuracy worst;
-    double worst_share = -1;
+    double worst_share = -1, squares = 0;
     std::size_t expected = 0;
     std::size_t index = 0;
     for (const std::int64_t p : chosen_)
@@ -117,12 +117,14 @@ class Check final : public AccuracyCheck::Impl {
         const double bound = bound_[expected++];
         double share = error / std::max(bound, std::numeric_limits<double>::min());
         if (std::isnan(error)) share = std::numeric_limits<double>::infinity();
+        squares += share * share;
         if (share <= worst_share) return;
         worst_share = share;
         worst.error = error;
         worst.bound = bound;
         worst.problem_index = p;
       });
+    worst.rms = expected == 0 ? 0 : std::sqrt(squares / double(expected));
     return worst;
   }
 
@@ -179,6 +181,11 @@ class Check final : public AccuracyCheck::Impl {
 };
 
 }  // namespace
+
+double error_ratio(const Accuracy& ours, const Accuracy& peer) {
+  if (peer.rms > 0) return ours.rms / peer.rms;
+  return ours.rms > 0 ? std::numeric_limits<double>::infinity() : 1;
+}
 
 AccuracyCheck::AccuracyCheck(const GemmProblem& problem, const Operands& operands, std::complex<double> alpha,
                              std::complex<double> beta)

@@ -1,7 +1,8 @@
-// Rows and columns, the sums of their crossings, comparison.
+// Rows and columns, the sums of their crossings in a wider type, comparison.
 #include "measure/gpu_sample.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -17,38 +18,62 @@ struct GpuSample::State {
 
 namespace {
 
-constexpr int spread = 7;  // rows and columns besides the first, the last and those beside common tile edges
+// Rows, and columns, of a matrix: as many as the work allows.
+constexpr std::int64_t fewest_places = 12, most_places = 48;
+constexpr double most_products = 2e8;                     // multiply-adds of all elements: a second or less
+constexpr double most_column_elements = double(1 << 24);  // columns of C are kept whole
 
-std::vector<std::int64_t> places(std::int64_t size) {
+// `count` positions or all there are: the first, the last, those beside common tile edges, others at random.
+std::vector<std::int64_t> places(std::int64_t size, std::int64_t count) {
   std::set<std::int64_t> chosen;
   for (const std::int64_t at : {std::int64_t(0), std::int64_t(127), std::int64_t(128), size / 2, size - 1})
     chosen.insert(std::clamp<std::int64_t>(at, 0, size - 1));
   std::mt19937 random(3);
-  for (int i = 0; i < spread; ++i)
+  while (std::ssize(chosen) < std::min(size, count))
     chosen.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(size)));
   return {chosen.begin(), chosen.end()};
 }
 
+std::int64_t place_count(double most) {
+  return static_cast<std::int64_t>(std::clamp(most, double(fewest_places), double(most_places)));
+}
+
 template <class T>
 struct TypedState : GpuSample::State {
+  using Wide = typename WideOf<T>::type;
+
   // One column of one matrix of C, of which the elements of some rows are known.
   struct Column {
     std::int64_t first = 0;          // element of C
+    std::int64_t j = 0;              // of its matrix
     std::vector<T> before;           // all of it, as fill() wrote it
-    std::vector<T> wanted;           // of the rows
+    std::vector<Wide> wanted;        // of the rows
     std::vector<double> magnitudes;  // what the bound is made of
+  };
+  // Rows or columns of an operand, one behind the other, with the absolute values of their elements.
+  struct Strips {
+    explicit Strips(std::size_t count) : values(count), sizes(count) {}
+    void set(std::size_t at, T value) { values[at] = value, sizes[at] = double(std::abs(value)); }
+    std::vector<T> values;
+    std::vector<double> sizes;
   };
 
   TypedState(const GpuArena& arena, const GemmProblem& problem, T alpha, T beta)
-      : arena_(arena), p_(problem), rows_(places(problem.m)) {
+      : arena_(arena), p_(problem), alpha_(alpha), beta_(beta) {
     const std::set<std::int64_t> matrices = {0, problem.batch_count - 1};
-    for (const std::int64_t q : matrices)
-      for (const std::int64_t j : places(problem.n))
-        columns_.push_back({q * problem.stride_c + j * problem.ldc, {}, {}, {}});
-    const auto per_matrix = static_cast<std::int64_t>(columns_.size() / matrices.size());
+    const double work = std::max(1.0, double(problem.k)) * double(matrices.size());
+    const std::int64_t side = place_count(std::sqrt(most_products / work));
+    const double whole = double(problem.m) * double(matrices.size());
+    rows_ = places(problem.m, side);
+    const auto columns = places(problem.n, std::min(side, place_count(most_column_elements / whole)));
+    for (const std::int64_t q : matrices) {
+      const std::size_t begin = columns_.size();
+      for (const std::int64_t j : columns)
+        columns_.push_back({q * problem.stride_c + j * problem.ldc, j, {}, {}, {}});
+      const Strips rows = rows_of_a(q);
 #pragma omp parallel for schedule(dynamic)
-    for (std::int64_t x = 0; x < static_cast<std::int64_t>(columns_.size()); ++x)
-      expect(columns_[std::size_t(x)], x < per_matrix ? 0 : problem.batch_count - 1, alpha, beta);
+      for (std::size_t x = begin; x < columns_.size(); ++x) expect(columns_[x], q, rows);
+    }
   }
 
   Accuracy check(const std::function<void()>& run) const override {
@@ -59,14 +84,19 @@ struct TypedState : GpuSample::State {
     run();
     arena_.gpu().synchronize();
     Accuracy worst{0, 1};
+    double squares = 0;
     std::vector<T> got(static_cast<std::size_t>(p_.m));
     for (const Column& column : columns_) {
       arena_.gpu().read(got.data(), address(column), got.size() * sizeof(T));
-      for (std::size_t r = 0; r < rows_.size(); ++r)
-        worst.error = std::max(worst.error, share_of_bound(got[std::size_t(rows_[r])], column.wanted[r],
-                                                           column.magnitudes[r], double(p_.k)));
+      for (std::size_t r = 0; r < rows_.size(); ++r) {
+        const double share =
+            share_of_bound(got[std::size_t(rows_[r])], column.wanted[r], column.magnitudes[r], double(p_.k));
+        worst.error = std::max(worst.error, share);
+        squares += share * share;
+      }
       write(column, column.before);
     }
+    worst.rms = std::sqrt(squares / double(rows_.size() * columns_.size()));
     return worst;
   }
 
@@ -84,30 +114,55 @@ struct TypedState : GpuSample::State {
     arena_.gpu().write(address(column), values.data(), values.size() * sizeof(T));
   }
 
-  // C(i, j) = alpha sum_l op(A)(i, l) op(B)(l, j) + beta C(i, j) for the chosen rows i.
-  void expect(Column& column, std::int64_t q, T alpha, T beta) const {
-    const std::int64_t j = (column.first - q * p_.stride_c) / p_.ldc;
-    for (std::int64_t i = 0; i < p_.m; ++i) column.before.push_back(value(2, column.first + i));
-    for (const std::int64_t i : rows_) {
-      T sum{};
-      double size = 0;
+  // The chosen rows of op(A) of matrix q, one behind the other.
+  Strips rows_of_a(std::int64_t q) const {
+    Strips rows(rows_.size() * std::size_t(p_.k));
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::int64_t l = 0; l < p_.k; ++l) {
-        const T x = conjugated(
-            value(0, q * p_.stride_a + (p_.op_a == Op::none ? l * p_.lda + i : i * p_.lda + l)), p_.op_a);
-        const T y = conjugated(
-            value(1, q * p_.stride_b + (p_.op_b == Op::none ? j * p_.ldb + l : l * p_.ldb + j)), p_.op_b);
-        sum += x * y;
-        size += std::abs(x) * std::abs(y);
+        const std::int64_t in = p_.op_a == Op::none ? l * p_.lda + rows_[r] : rows_[r] * p_.lda + l;
+        rows.set(r * std::size_t(p_.k) + std::size_t(l), conjugated(value(0, q * p_.stride_a + in), p_.op_a));
       }
-      const T old = column.before[std::size_t(i)];
-      const bool reads_c = p_.beta != Scalar::zero;
-      column.wanted.push_back(reads_c ? alpha * sum + beta * old : alpha * sum);
-      column.magnitudes.push_back(std::abs(alpha) * size + (reads_c ? std::abs(beta * old) : 0));
+    return rows;
+  }
+  Strips column_of_b(std::int64_t q, std::int64_t j) const {
+    Strips column(std::size_t(p_.k));
+    for (std::int64_t l = 0; l < p_.k; ++l) {
+      const std::int64_t in = p_.op_b == Op::none ? j * p_.ldb + l : l * p_.ldb + j;
+      column.set(std::size_t(l), conjugated(value(1, q * p_.stride_b + in), p_.op_b));
+    }
+    return column;
+  }
+
+  // C(i, j) = alpha sum_l op(A)(i, l) op(B)(l, j) + beta C(i, j) for the chosen rows i, in the wider type.
+  void expect(Column& column, std::int64_t q, const Strips& rows) const {
+    const Strips y = column_of_b(q, column.j);
+    const std::size_t k = y.values.size();
+    for (std::int64_t i = 0; i < p_.m; ++i) column.before.push_back(value(2, column.first + i));
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const T* const x = rows.values.data() + r * k;
+      const double* const x_size = rows.sizes.data() + r * k;
+      Wide sum{};
+      double size = 0;
+      for (std::size_t l = 0; l < k; ++l) {
+        sum = multiply_add(as_wide(x[l]), as_wide(y.values[l]), sum);
+        size += x_size[l] * y.sizes[l];
+      }
+      Wide wanted = as_wide(alpha_) * sum;
+      double magnitude = std::abs(alpha_) * size;
+      if (p_.beta != Scalar::zero) {
+        const T old = column.before[std::size_t(rows_[r])];
+        wanted += as_wide(beta_) * as_wide(old);
+        magnitude += double(std::abs(beta_)) * double(std::abs(old));
+      }
+      column.wanted.push_back(wanted);
+      column.magnitudes.push_back(magnitude);
     }
   }
 
   const GpuArena& arena_;
   GemmProblem p_;
+  T alpha_, beta_;
   std::vector<std::int64_t> rows_;
   std::vector<Column> columns_;
 };

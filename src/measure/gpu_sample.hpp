@@ -1,6 +1,7 @@
 // Is a product of any size right? The elements where some rows and columns of it cross, edges and ends among
-// them, are computed on the host from operands whose values it knows, once for all implementations. It is
-// affordable where a reference of every element is not, and no substitute for one on small problems.
+// them, are computed on the host from operands whose values it knows, in a wider type and once for all
+// implementations: thousands, so that their errors tell two implementations apart. It is affordable where a
+// reference of every element is not, and no substitute for one on small problems.
 #pragma once
 
 #include <complex>
@@ -21,7 +22,7 @@ class GpuSample {
   ~GpuSample();
 
   // Puts the sampled columns of C back (NaN where beta = 0 forbids reading them), runs once, compares and
-  // leaves numbers behind. The error is relative to the bound, which is 1. Throws what `run` throws.
+  // leaves numbers behind. The errors are relative to the bound, which is 1. Throws what `run` throws.
   Accuracy check(const std::function<void()>& run) const;
 
   struct State;

@@ -47,6 +47,8 @@ struct Surrounded {
 
 template <class T>
 struct TypedState : GpuCheck::State {
+  using Wide = typename WideOf<T>::type;
+
   TypedState(const Gpu& gpu, const GemmProblem& p, int shift, std::mt19937& random)
       : gpu_(gpu),
         a_(p, p.a_rows(), p.a_cols(), p.lda, p.stride_a, shift, random),
@@ -85,24 +87,24 @@ struct TypedState : GpuCheck::State {
     return buffer;
   }
 
-  // C = alpha op(A) op(B) + beta C of one column.
+  // C = alpha op(A) op(B) + beta C of one column, in the wider type.
   void expect_column(std::int64_t q, std::int64_t j) {
     const GemmProblem& p = problem;
-    T* const wanted = &wanted_[std::size_t((q * p.n + j) * p.m)];
+    Wide* const wanted = &wanted_[std::size_t((q * p.n + j) * p.m)];
     double* const sizes = &sizes_[std::size_t((q * p.n + j) * p.m)];
     for (std::int64_t l = 0; l < p.k; ++l) {
       const T y = conjugated(p.op_b == Op::none ? b_.at(q, l, j) : b_.at(q, j, l), p.op_b);
       for (std::int64_t i = 0; i < p.m; ++i) {
         const T x = conjugated(p.op_a == Op::none ? a_.at(q, i, l) : a_.at(q, l, i), p.op_a);
-        wanted[i] += x * y;
+        wanted[i] = multiply_add(as_wide(x), as_wide(y), wanted[i]);
         sizes[i] += std::abs(x) * std::abs(y);
       }
     }
     for (std::int64_t i = 0; i < p.m; ++i) {
-      wanted[i] *= alpha_;
+      wanted[i] *= as_wide(alpha_);
       sizes[i] *= std::abs(alpha_);
       if (p.beta == Scalar::zero) continue;
-      wanted[i] += beta_ * c_.at(q, i, j);
+      wanted[i] += as_wide(beta_) * as_wide(c_.at(q, i, j));
       sizes[i] += std::abs(beta_ * c_.at(q, i, j));
     }
   }
@@ -130,7 +132,7 @@ struct TypedState : GpuCheck::State {
   const Gpu& gpu_;
   Surrounded<T> a_, b_, c_;
   T alpha_{}, beta_{};
-  std::vector<T> wanted_;
+  std::vector<Wide> wanted_;
   std::vector<double> sizes_;
 };
 

@@ -1,6 +1,6 @@
-// Is a kernel of a GPU right, every element of a small problem? It is held against plain loops on the host,
-// between guards, with NaN around everything that must not be read, NaN in a C that beta = 0 must not read,
-// and marks in the gaps of C that must stay. What runs is the caller's.
+// Is a kernel of a GPU right, every element of a small problem? It is held against plain loops on the host
+// in a wider type, between guards, with NaN around everything that must not be read, NaN in a C that beta = 0
+// must not read, and marks in the gaps of C that must stay. What runs is the caller's.
 #pragma once
 
 #include <functional>

@@ -67,6 +67,11 @@ class BenchOnGpu(OnGpu):
             self.assertIn(row["bound_kind"], ("memory", "compute"))
             if row["energy_j"] is None:
                 self.assertTrue(row["energy_note"])
+            if row["impl"] == "tilewright":
+                ratio = row["ratio"]
+                self.assertEqual((ratio["peer"], ratio["samples"]), ("cublas", 2))
+                self.assertLessEqual(ratio["low"], ratio["centre"])
+                self.assertLessEqual(ratio["centre"], ratio["high"])
         self.assertEqual(len(summaries), 2 * 2 * 2)
         for summary in summaries:
             for key in ("ratio_geomean", "ratio_min", "ratio_min_case", "bound_share_geomean", "bound_share_min_case"):
@@ -96,6 +101,33 @@ class BenchOnGpu(OnGpu):
             for row in self.rows()[0]:
                 self.assertEqual(row["data"], data)
                 self.assertLessEqual(row["error"], row["error_bound"])
+
+    def test_errors_beside_those_of_cublas(self):
+        """Both sum in turn on the fake GPU, so that their errors are the same and not nothing."""
+        case = ("--sizes", "5x7x9000", "--dtype", "f32,c128", "--beta", "0", "--candidate", "stencil")
+        self.bench(*case, "--most-error-ratio", "1.1")
+        for row in self.rows()[0]:
+            self.assertGreater(row["error_rms"], 0)
+            self.assertLessEqual(row["error_rms"], row["error"])
+            if row["impl"] == "tilewright":
+                self.assertAlmostEqual(row["error_ratio"], 1, 5)
+        result = self.bench(*case, "--most-error-ratio", "0.9", code=1)
+        self.assertIn("ours errs more in 2 cases", result.stderr)
+        self.assertIn("no peer", self.bench(*case, "--most-error-ratio", "2", "--peers", "none", code=1).stderr)
+        self.assertIn("--most-error-ratio", self.bench(*case, "--most-error-ratio", "0", code=2).stderr)
+
+    def test_a_card_that_is_not_alone_and_a_coarse_meter(self):
+        meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
+        result = self.bench("--sizes", "96", LD_LIBRARY_PATH=meter, FAKE_NVML_BUSY="40", FAKE_NVML_OTHERS="2",
+                            FAKE_NVML_MOVES_PER_SECOND="1")
+        said = ["2 other processes compute on the card", "the card was 40 % busy before the run began"]
+        for row in self.rows()[0]:
+            self.assertEqual(row["notes"], said)
+            self.assertIn("moved", row["energy_note"])
+        for note in said:
+            self.assertEqual(result.stdout.count("NOTE " + note), 1)
+        self.bench("--sizes", "96", LD_LIBRARY_PATH=meter)
+        self.assertFalse(any("notes" in row for row in self.rows()[0]))
 
     def test_strided_batches(self):
         self.bench("--sizes", "70", "--layout", "strided", "--batch", "3", "--beta", "1", "--configs", "2")

@@ -1,0 +1,201 @@
+// The phases that check and compare: random problems, races, and ours beside cuBLAS.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "gemm_large_run.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+constexpr int usual_rounds = 11;
+const std::vector<std::string> all_pairs = {"nn", "nt", "tn", "tt"};
+const std::vector<std::int64_t> bar_sizes = {1024, 2048, 3000, 4096, 8192, 16384, 1000};
+
+}  // namespace
+
+void LargeBench::run_variety() {
+  std::size_t right = 0, wrong = 0;
+  for (int i = 0; i < flags_.problems; ++i)
+    for (const DType dtype : {DType::f64, DType::f32, DType::c128, DType::c64}) {
+      if (late(fmt::format("variety from problem {}", i))) return;
+      variety_problem(dtype, static_cast<unsigned>(i), right, wrong);
+    }
+  std::printf("variety: %zu right, %zu wrong\n", right, wrong);
+  wrong_ += wrong;
+  write({{"phase", "variety"}, {"right", right}, {"wrong", wrong}, {"device_uuid", gpu_.limits().uuid}});
+}
+
+void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right, std::size_t& wrong) {
+  std::mt19937 random(seed * 4 + static_cast<unsigned>(dtype));
+  const LargeSmall one = any_large(dtype, 260, random);
+  const GemmLargeShape shape = shape_of(one);
+  const auto space = gemm_large_space(one.problem, shape, gpu_.limits());
+  auto configs = space.sample(8, random);
+  for (const auto& config : gemm_large_promising(one.problem, shape, gpu_.limits(), 4))
+    configs.push_back(config);
+  auto trials = device_.compile(shape, dtype, configs);
+  const GpuCheck checker(gpu_, one.problem, one.offset, seed);
+  for (const LargeTrial& trial : trials) {
+    GpuCheckResult result;
+    try {
+      result = device_.check_small(checker, *trial.kernel);
+    } catch (const Error& error) {
+      result.fault = error.what();
+    }
+    (result.fault.empty() ? right : wrong) += 1;
+    if (!result.fault.empty())
+      std::printf("WRONG offset=%d %s | %s\n", one.offset, result.fault.c_str(),
+                  describe(trial.config).c_str());
+  }
+}
+
+// Every kernel is deterministic, so a result that moves from launch to launch is a race.
+void LargeBench::run_repeat() {
+  for (const GemmProblem& p : problems(bar_sizes, all_pairs)) {
+    if (late(to_string(p))) return;
+    repeat_case(p);
+  }
+}
+
+void LargeBench::repeat_case(const GemmProblem& p) {
+  device_.prepare(p);
+  const GemmLargeShape shape = gemm_large_shape(p);
+  std::vector<GemmLargeConfig> configs;
+  for (const auto& text : flags_.own)
+    configs.push_back(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
+  for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), flags_.configs))
+    configs.push_back(config);
+  const int rounds = flags_.rounds.value_or(usual_rounds);
+  const auto bytes = static_cast<std::size_t>(p.m * p.n) * size_bytes(p.dtype);
+  PinnedBuffer first(gpu_, bytes), again(gpu_, bytes);
+  for (const LargeTrial& trial : device_.compile(shape, p.dtype, configs)) {
+    if (late("repeat of " + describe(trial.config))) return;
+    const auto launch = device_.ours(p, trial);
+    int moved = 0;
+    std::size_t where = 0;
+    for (int round = 0; round <= rounds; ++round) {
+      PinnedBuffer& to = round == 0 ? first : again;
+      device_.time(launch, 1);
+      gpu_.read(to.data(), device_.arena().c(), bytes);
+      if (round == 0 || std::memcmp(first.data(), again.data(), bytes) == 0) continue;
+      const auto *x = static_cast<const char*>(first.data()), *y = static_cast<const char*>(again.data());
+      if (moved++ == 0) where = static_cast<std::size_t>(std::mismatch(x, x + bytes, y).first - x);
+    }
+    auto line = row(p, "tilewright", &trial, "repeat");
+    line["launches"] = rounds;
+    line["moved"] = moved;
+    wrong_ += moved > 0 ? 1 : 0;
+    write(line);
+    const auto element = static_cast<std::int64_t>(where / size_bytes(p.dtype));
+    std::printf("%s: %d of %d launches differ from the first%s | %s\n", to_string(p).c_str(), moved, rounds,
+                moved == 0 ? "" : fmt::format(", at ({}, {})", element % p.m, element / p.m).c_str(),
+                describe(trial.config).c_str());
+    std::fflush(stdout);
+  }
+}
+
+void LargeBench::run_compare() {
+  std::map<std::string, std::vector<GemmLargeConfig>> winners;  // of the sizes before, by type and operations
+  for (const GemmProblem& p : problems(bar_sizes, all_pairs)) {
+    auto& known = winners[to_string(p.dtype) + op_pair(p)];
+    if (const nlohmann::json* best = measured_before(p, "compare", "best"); best != nullptr) {
+      known.push_back(from_json<GemmLargeConfig>(best->at("config")));
+      continue;
+    }
+    if (late(to_string(p))) break;
+    compare_case(p, known);
+  }
+  summarise_compare();
+}
+
+// The bars are geometric means and least ratios over cases, those of earlier runs of the file included.
+void LargeBench::summarise_compare() {
+  for (const DType dtype : flags_.dtypes) {
+    std::vector<double> ratios;
+    std::string least;
+    for (const auto& line : rows_) {
+      if (line.value("phase", "") != "compare" || line.value("dtype", "") != to_string(dtype)) continue;
+      if (!line.value("best", false)) continue;
+      ratios.push_back(line.at("ratio").at("centre"));
+      if (ratios.back() <= *std::min_element(ratios.begin(), ratios.end())) least = line.at("problem");
+    }
+    if (ratios.empty()) continue;
+    const double mean = geometric_mean(ratios), worst = *std::min_element(ratios.begin(), ratios.end());
+    write({{"phase", "compare"},
+           {"summary", true},
+           {"dtype", to_string(dtype)},
+           {"cases", ratios.size()},
+           {"ratio_geomean", mean},
+           {"ratio_min", worst},
+           {"ratio_min_case", least},
+           {"device_uuid", gpu_.limits().uuid}});
+    std::printf("%s: %zu cases, geometric mean %.3f of cuBLAS, least %.3f (%s)\n", to_string(dtype).c_str(),
+                ratios.size(), mean, worst, least.c_str());
+  }
+}
+
+void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>& winners) {
+  device_.prepare(p);
+  const GemmLargeShape shape = gemm_large_shape(p);
+  const auto space = gemm_large_space(p, shape, gpu_.limits());
+  // Long runs try fewer: what won before, and the first of the list.
+  const std::size_t count = flops(p) > 4e11 ? std::min<std::size_t>(flags_.configs, 16) : flags_.configs;
+  auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
+  for (const auto& config : winners)
+    if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
+      configs.push_back(config);
+  auto trials = device_.compile(shape, p.dtype, configs);
+  check(p, trials);
+  screen(p, trials);
+  if (trials.empty()) {
+    std::printf("%s: nothing ran\n", to_string(p).c_str());
+    return;
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, trials.size()); ++i)
+    if (std::find(winners.begin(), winners.end(), trials[i].config) == winners.end())
+      winners.push_back(trials[i].config);
+  trials.resize(std::min(flags_.finalists, trials.size()));
+  contest(p, trials);
+}
+
+// Ours and cuBLAS in turn, in stretches of about ten milliseconds.
+void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) {
+  const auto peer = device_.cublas(p);
+  const int rounds = flags_.rounds.value_or(usual_rounds);
+  const int stretch = std::max(1, static_cast<int>(0.01 / trials.front().seconds));
+  std::vector<std::vector<double>> ours_s(trials.size());
+  std::vector<double> peer_s, ratios;
+  for (int round = -1; round < rounds; ++round) {  // the first warms up
+    const double other = device_.time(peer, stretch);
+    if (round >= 0) peer_s.push_back(other);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const double mine = device_.time(device_.ours(p, trials[i]), stretch);
+      if (round >= 0) ours_s[i].push_back(mine);
+    }
+  }
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < trials.size(); ++i)
+    if (estimate(ours_s[i]).centre < estimate(ours_s[best]).centre) best = i;
+  for (std::size_t r = 0; r < peer_s.size(); ++r) ratios.push_back(peer_s[r] / ours_s[best][r]);
+  const Estimate ratio = estimate(ratios);
+  auto other = row(p, "cublas", nullptr, "compare");
+  add_times(other, p, estimate(peer_s));
+  write(other);
+  // The best comes last: its line says that the case is complete.
+  for (std::size_t n = 1; n <= trials.size(); ++n) {
+    const std::size_t i = (best + n) % trials.size();
+    auto line = row(p, "tilewright", &trials[i], "compare");
+    add_times(line, p, estimate(ours_s[i]));
+    line["best"] = i == best;
+    if (i == best) line["ratio"] = ratio_json(ratio);
+    write(line);
+  }
+  std::printf("%-44s ours %7.2f cublas %7.2f TF  ratio %.3f [%.3f, %.3f]  %s\n", to_string(p).c_str(),
+              flops(p) / estimate(ours_s[best]).centre * 1e-12, flops(p) / estimate(peer_s).centre * 1e-12,
+              ratio.centre, ratio.low, ratio.high, describe(trials[best].config).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace tilewright::bench
