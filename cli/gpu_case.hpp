@@ -9,8 +9,8 @@
 
 #include "bench_cases.hpp"
 #include "core/problem.hpp"
-#include "measure/accuracy.hpp"
 #include "gemm/device_traffic.hpp"
+#include "measure/accuracy.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 

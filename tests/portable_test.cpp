@@ -69,7 +69,7 @@ T number(std::mt19937_64& random, int limit = 4) {
 
 // A batch of one operand in an arena; elements no problem owns are NaN.
 template <class T>
-struct Batch {
+struct StoredBatch {
   const GemmProblem* problem;
   std::int64_t rows, cols, ld, stride;
   T* data = nullptr;
@@ -98,7 +98,7 @@ struct Batch {
 };
 
 template <class T>
-T element(const Batch<T>& x, Op op, std::int64_t p, std::int64_t i, std::int64_t j) {
+T element(const StoredBatch<T>& x, Op op, std::int64_t p, std::int64_t i, std::int64_t j) {
   const T value = op == Op::none ? x.data[x.at(p, i, j)] : x.data[x.at(p, j, i)];
   if constexpr (!std::is_floating_point_v<T>)
     if (op == Op::conj_trans) return std::conj(value);
@@ -155,7 +155,7 @@ class PortableTest : public ::testing::Test {
   template <class T>
   void check(const GemmProblem& q, const GemmSmallCpuConfig& config, const Variation& run) {
     SCOPED_TRACE(to_string(q) + " " + describe(config));
-    Batch<T> a{&q, q.a_rows(), q.a_cols(), q.lda, q.stride_a},
+    StoredBatch<T> a{&q, q.a_rows(), q.a_cols(), q.lda, q.stride_a},
         b{&q, q.b_rows(), q.b_cols(), q.ldb, q.stride_b}, c{&q, q.m, q.n, q.ldc, q.stride_c};
     a.place(arena_a_, run.at_end);
     b.place(arena_b_, run.at_end);
@@ -184,8 +184,9 @@ class PortableTest : public ::testing::Test {
   }
 
   template <class T>
-  void call(const GemmProblem& q, const GemmSmallCpuConfig& config, const Batch<T>& a, const Batch<T>& b,
-            const Batch<T>& c, const Scalars<T>& alpha, const Scalars<T>& beta) {
+  void call(const GemmProblem& q, const GemmSmallCpuConfig& config, const StoredBatch<T>& a,
+            const StoredBatch<T>& b, const StoredBatch<T>& c, const Scalars<T>& alpha,
+            const Scalars<T>& beta) {
     const auto kernel = make_portable(q, config);
     std::vector<const T*> pointers_a, pointers_b, pointers_c;
     SmallKernelArgs args{.a = a.data, .b = b.data, .c = c.data, .count = q.batch_count, .self = kernel.get()};
@@ -204,7 +205,7 @@ class PortableTest : public ::testing::Test {
       args.c = pointers_c.data();
     } else {
       const std::int64_t block = is_interleaved(q.layout) ? q.block : 1;
-      const auto bytes = [&](const Batch<T>& x) {
+      const auto bytes = [&](const StoredBatch<T>& x) {
         return (is_interleaved(q.layout) ? block * x.ld * x.cols : x.stride) *
                static_cast<std::int64_t>(sizeof(T));
       };
@@ -346,11 +347,11 @@ TEST_F(PortableTest, NothingToMultiplyReadsNothing) {
         GemmProblem q = problem_of(DType::f64, layout, Op::trans, Op::none, 5, 3, zero_alpha ? 4 : 0);
         lay_out(q, 1);
         q.alpha = q.beta = Scalar::general;
-        Batch<double> c{&q, q.m, q.n, q.ldc, q.stride_c};
+        StoredBatch<double> c{&q, q.m, q.n, q.ldc, q.stride_c};
         c.place(arena_c_, true);
         c.each(
             [](auto p, auto i, auto j, double& value) { value = static_cast<double>(p + 10 * i + 100 * j); });
-        Batch<double> none{&q, 0, 0, q.lda, q.stride_a};
+        StoredBatch<double> none{&q, 0, 0, q.lda, q.stride_a};
         Scalars<double> alpha{{zero_alpha ? 0.0 : std::numeric_limits<double>::infinity()}, 0},
             beta{{2.0}, 0};
         call(q, portable_default(q), none, none, c, alpha, beta);
@@ -368,7 +369,7 @@ TEST_F(PortableTest, ZeroAlphaOfOneInterleavedProblem) {
     lay_out(q, 0);
     q.alpha = Scalar::general;
     using T = std::complex<float>;
-    Batch<T> a{&q, 3, 3, 3, 0}, b{&q, 3, 3, 3, 0}, c{&q, 3, 3, 3, 0};
+    StoredBatch<T> a{&q, 3, 3, 3, 0}, b{&q, 3, 3, 3, 0}, c{&q, 3, 3, 3, 0};
     a.place(arena_a_, true);
     b.place(arena_b_, true);
     c.place(arena_c_, true);
