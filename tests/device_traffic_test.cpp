@@ -21,9 +21,7 @@ TEST(DeviceTraffic, PaddedColumnsTakeTheSectorsThatTheyTouch) {
   // Columns of 4 doubles, 7 apart: the first touches 1 sector, those at 56, 112, 168 bytes touch 2 each, and
   // the batch repeats every 4 columns (224 bytes).
   const GpuTraffic traffic = traffic_of(
-      "gemm_batched:f64:nn:m=4,n=4,k=4:lda=7,ldb=7,ldc=7:strided:batch=100:stride_a=28,stride_b=28,stride_c="
-      "28:"
-      "beta=zero:location=device");
+      "gemm_batched:f64:nn:m=4,n=4,k=4:lda=7:ldb=7:ldc=7:strided:batch=100:beta=zero:location=device");
   EXPECT_DOUBLE_EQ(traffic.mix.a_bytes, 100 * 7 * 32);
   EXPECT_DOUBLE_EQ(traffic.bytes, 3 * 100 * 7 * 32);
 }

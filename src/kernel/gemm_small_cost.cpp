@@ -221,9 +221,11 @@ int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
 
 int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                       const GpuLimits& limits) {
-  const int shared = gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes;
+  // Before compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
+  const int shared = std::max(1, gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes +
+                                     limits.shared_bytes_reserved);
   return std::max(
-      1, std::min({limits.shared_bytes_per_multiprocessor / (shared + limits.shared_bytes_reserved),
+      1, std::min({limits.shared_bytes_per_multiprocessor / shared,
                    limits.registers_per_multiprocessor / (gemm_small_registers(c, dtype) * c.threads),
                    limits.threads_per_multiprocessor / c.threads, 32}));
 }
