@@ -76,15 +76,11 @@ std::string prediction_text(const GemmPlan::Impl& plan) {
                      seconds_text(estimate_s(plan.problem)));
 }
 
-// What was measured of the config when it was recorded, and what the rule of thumb would have cost. On a GPU
-// a whole batch was timed, however many problems this one has.
-std::string recorded_text(const RecordedTime& recorded, WisdomMatch match, bool on_gpu) {
+// What was measured of the config when it was recorded, and what the rule of thumb would have cost.
+std::string recorded_text(const RecordedTime& recorded, WisdomMatch match) {
   std::string text =
-      fmt::format("{} per {}{}, {}", seconds_text(recorded.seconds), on_gpu ? "launch" : "problem",
-                  on_gpu                        ? " of the recorded batch"
-                  : match != WisdomMatch::exact ? " of the recorded one"
-                                                : "",
-                  recorded.quality());
+      fmt::format("{} per problem{}, {}", seconds_text(recorded.seconds),
+                  match == WisdomMatch::exact ? "" : " of the recorded one", recorded.quality());
   if (const auto regret = recorded.regret())
     text += fmt::format("; regret of the default {:.1f} %", 100 * *regret);
   return text;
@@ -95,8 +91,7 @@ std::string wisdom_lines(const GemmPlan::Impl& plan) {
   std::string text = line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
   if (plan.match != WisdomMatch::none && plan.recorded.objective != to_string(Objective::time))
     text += line("objective", "searched for " + plan.recorded.objective);
-  if (plan.recorded.seconds > 0)
-    text += line("recorded", recorded_text(plan.recorded, plan.match, plan.gpu != nullptr));
+  if (plan.recorded.seconds > 0) text += line("recorded", recorded_text(plan.recorded, plan.match));
   return text;
 }
 

@@ -10,7 +10,7 @@ namespace tilewright {
 
 // What was measured of a record's config, for people who ask why it was chosen.
 struct RecordedTime {
-  double seconds = 0;  // robust centre per problem, on GPUs per launch of the batch; 0: not known
+  double seconds = 0;  // robust centre per problem; 0: not known
   double seconds_low = 0;
   double seconds_high = 0;
   std::int64_t samples = 0;
@@ -35,7 +35,7 @@ struct WisdomRecord {
   std::string source_hash;
   std::string compiler;
   std::string objective = "time";
-  double seconds = 0;  // robust centre per problem, on GPUs per launch of the batch
+  double seconds = 0;  // robust centre per problem
   double seconds_low = 0;
   double seconds_high = 0;
   std::int64_t samples = 0;
