@@ -52,12 +52,22 @@ void queue(Context& context, bool interleaves, DType dtype, const Plain& plain, 
       ->launch(o, static_cast<CUstream_st*>(options.stream));
 }
 
+void prepare_kernels(Context& context, DType dtype, int elements, const GemmOptions& options) {
+  const auto machine = context.impl().gpus->open(options.device);
+  const Gpu::Current current(machine->gpu());
+  for (const bool interleaves : {true, false}) machine->layout(dtype, interleaves, elements, true);
+}
+
 #else
 
-template <class Plain, class Blocks>
-void queue(Context&, bool, DType, const Plain&, const Blocks&, const GemmOptions&) {
+[[noreturn]] void refuse_device() {
   throw Error(ErrorCode::unsupported, "location", "location = device: this build has no GPU runtime");
 }
+template <class Plain, class Blocks>
+void queue(Context&, bool, DType, const Plain&, const Blocks&, const GemmOptions&) {
+  refuse_device();
+}
+void prepare_kernels(Context&, DType, int, const GemmOptions&) { refuse_device(); }
 
 #endif
 
@@ -106,15 +116,7 @@ void prepare_layout(Context& context, DType dtype, std::int64_t rows, std::int64
                     const GemmOptions& options) {
   layout_check::check_number("matrices", "rows", rows, 0);
   layout_check::check_number("matrices", "cols", cols, 0);
-  const int elements = elements_of(rows, cols);
-#if TILEWRIGHT_HAS_GPU
-  const auto machine = context.impl().gpus->open(options.device);
-  const Gpu::Current current(machine->gpu());
-  for (const bool interleaves : {true, false}) machine->layout(dtype, interleaves, elements, true);
-#else
-  throw Error(ErrorCode::unsupported, "location",
-              fmt::format("location = device: this build has no GPU runtime for {} elements", elements));
-#endif
+  prepare_kernels(context, dtype, elements_of(rows, cols), options);
 }
 
 #define TILEWRIGHT_DEVICE_LAYOUT(T)                                                       \

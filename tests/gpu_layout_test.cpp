@@ -2,6 +2,7 @@
 // and the conversion rule served for operands on a GPU from measured costs.
 #include "core/dispatch.hpp"
 #include "device/gpu_copies.hpp"
+#include "device/gpu_graph.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/gpu_conversion.hpp"
 #include "gemm/layout_costs.hpp"
@@ -201,6 +202,23 @@ TEST_F(GpuLayout, TheInterfaceConvertsInDeviceMemory) {
         EXPECT_EQ(side.check_out(), "");
       }
     });
+}
+
+TEST_F(GpuLayout, PreparedConversionsCanBeCaptured) {
+  constexpr std::int64_t n = 4, count = 30, block = 8;
+  constexpr auto device = Location::device;
+  Sides<double> side(*gpu_, n, n, n + pad, count, block, 4);
+  const StridedBatch<double, device> from{
+      static_cast<double*>(side.from(false)), n, n, n + pad, (n + pad) * n, count};
+  const InterleavedBatch<double, device> to{static_cast<double*>(side.to()), n, n, n + pad, block, count};
+  prepare_layout(context_, DType::f64, n, n, options_);
+  const GpuStream stream(*gpu_);
+  options_.stream = stream.get();
+  const GpuGraph graph(*gpu_, stream.get(), [&] { interleave<double>(context_, from, to, options_); });
+  EXPECT_NE(side.check_in(), "") << "nothing runs while it is captured";
+  graph.launch(stream.get());
+  stream.synchronize();
+  EXPECT_EQ(side.check_in(), "");
 }
 
 TEST_F(GpuLayout, TheInterfaceRefusesViewsThatDoNotFit) {

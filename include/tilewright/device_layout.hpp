@@ -2,11 +2,12 @@
 // ones and back, as tilewright/layout.hpp has them for the host. The views say where the matrices lie on GPU
 // options.device; the array of a pointer batch lies there too. Of the options `device` and `stream` count.
 //
-// A call is queued on the stream and returns before the work is done; it neither waits nor allocates device
-// memory and can be captured in a CUDA graph, which the Context must outlive. Views are checked before
-// anything is queued: Error names the view, the field and its value. Nobody looks at addresses in device
-// memory: a null one is skipped, its slots become zero. Error(unsupported) where there is no GPU, or the
-// kernel is missing in a Context that must not compile in calls.
+// A call is queued on the stream and returns before the work is done. Once its kernel is there, from
+// prepare_layout() or an earlier call, it neither waits nor allocates device memory and can be captured in a
+// CUDA graph, which the Context must outlive. Views are checked before anything is queued: Error names the
+// view, the field and its value. Nobody looks at addresses in device memory: a null one is skipped, its slots
+// become zero. Error(unsupported) where there is no GPU, or the kernel is missing in a Context that must not
+// compile in calls.
 #pragma once
 
 #include <type_traits>
