@@ -19,9 +19,9 @@ struct Scalars {
 // The matrices of a pointer batch lie at equal distances, so that they are a strided one as well.
 GemmProblem as_strided(GemmProblem p) {
   if (p.layout != Layout::pointer) return p;
-  p.stride_a = aligned_distance(p.lda * p.a_cols(), p.dtype);
-  p.stride_b = aligned_distance(p.ldb * p.b_cols(), p.dtype);
-  p.stride_c = aligned_distance(p.ldc * p.n, p.dtype);
+  p.stride_a = gpu_pointer_distance(p.lda * p.a_cols(), size_bytes(p.dtype));
+  p.stride_b = gpu_pointer_distance(p.ldb * p.b_cols(), size_bytes(p.dtype));
+  p.stride_c = gpu_pointer_distance(p.ldc * p.n, size_bytes(p.dtype));
   return p;
 }
 

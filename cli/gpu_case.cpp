@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
-#include <numeric>
-#include <random>
 
 #include "gemm/operand.hpp"
 
@@ -17,7 +15,7 @@ constexpr std::int64_t most_checked_interleaved = 6;  // whose elements are copi
 
 // Elements from one problem, or one block of an interleaved batch, to the next.
 std::int64_t step_of(const GemmProblem& p, const OperandLayout& x) {
-  return p.layout == Layout::pointer ? aligned_distance(x.ld * x.cols, p.dtype) : x.step;
+  return p.layout == Layout::pointer ? gpu_pointer_distance(x.ld * x.cols, size_bytes(p.dtype)) : x.step;
 }
 
 std::int64_t batch_bytes(const GemmProblem& p, const OperandLayout& x) {
@@ -59,47 +57,16 @@ GpuCase::GpuCase(GpuArena& arena, const BenchCase& bench_case) : arena_(arena), 
     large_.emplace(arena, p, scalar(case_.alpha), scalar(case_.beta));
     return;
   }
-  order_.resize(std::size_t(p.batch_count));
-  std::iota(order_.begin(), order_.end(), 0);
-  if (case_.pointer_order == PointerOrder::random) {
-    std::mt19937_64 random(11);
-    std::shuffle(order_.begin(), order_.end(), random);
-  }
-  if (p.layout == Layout::pointer) make_pointers();
+  order_ = pointer_order(p.batch_count, case_.pointer_order == PointerOrder::random);
+  if (p.layout == Layout::pointer) pointers_to(0);
   choose();
 }
 
-Operands GpuCase::arrays(std::int64_t index) const {
-  const std::size_t offset = std::size_t(index * case_.problem.batch_count) * sizeof(void*);
-  Operands o;
-  o.a = arena_.pointers(0, 0).as<void>(offset);
-  o.b = arena_.pointers(1, 0).as<void>(offset);
-  o.c = arena_.pointers(2, 0).as<void>(offset);
-  return o;
-}
-
 Operands GpuCase::pointers_to(std::int64_t index) {
-  if (!has_pointers_) make_pointers();
-  return arrays(index);
-}
-
-void GpuCase::make_pointers() {
-  const GemmProblem& p = case_.problem;
-  const std::int64_t size = size_bytes(p.dtype);
-  const OperandLayout layouts[] = {layout_a(p), layout_b(p), layout_c(p)};
-  std::vector<void*> all(std::size_t(batches() * p.batch_count));
-  for (int operand = 0; operand < 3; ++operand) {
-    const std::int64_t step = step_of(p, layouts[operand]) * size;
-    for (std::int64_t i = 0; i < batches(); ++i) {
-      const Operands at = in_place(i);
-      const void* const bases[] = {at.a, at.b, at.c};
-      for (std::int64_t q = 0; q < p.batch_count; ++q)
-        all[std::size_t(i * p.batch_count + q)] =
-            const_cast<char*>(static_cast<const char*>(bases[operand])) + order_[std::size_t(q)] * step;
-    }
-    arena_.pointers(operand, all.size() * sizeof(void*)).write(all.data(), all.size() * sizeof(void*));
-  }
-  has_pointers_ = true;
+  if (!pointers_)
+    pointers_.emplace(
+        arena_.gpu(), case_.problem, batches(), [&](std::int64_t i) { return in_place(i); }, order_);
+  return pointers_->at(index);
 }
 
 // Some problems of the first batch, gathered on the host behind each other with their leading dimensions.

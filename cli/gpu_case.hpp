@@ -11,6 +11,7 @@
 #include "core/problem.hpp"
 #include "gemm/device_traffic.hpp"
 #include "measure/accuracy.hpp"
+#include "measure/gpu_pointers.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 
@@ -25,7 +26,7 @@ class GpuCase {
   std::int64_t batches() const { return ring_->batches(); }
   // Addresses of one batch; the arrays of pointers for a pointer batch.
   Operands batch(std::int64_t index) const {
-    return case_.problem.layout == Layout::pointer ? arrays(index) : in_place(index);
+    return case_.problem.layout == Layout::pointer ? pointers_->at(index) : in_place(index);
   }
   // The same batch at its base addresses, and as arrays of pointers, for peers that take nothing else.
   Operands in_place(std::int64_t index) const { return ring_->at(index); }
@@ -53,14 +54,12 @@ class GpuCase {
   Accuracy compare();
   // Whatever a run left, not numbers above all, would be the next case's operands.
   void leave_first();
-  void make_pointers();
-  Operands arrays(std::int64_t index) const;
 
   GpuArena& arena_;
   BenchCase case_;
   std::optional<GpuRing> ring_;
   std::optional<GpuSample> large_;
-  bool has_pointers_ = false;
+  std::optional<GpuPointers> pointers_;
   std::vector<std::int64_t> chosen_, order_;
   GemmProblem sample_;  // the chosen problems on the host
   std::vector<std::byte> sample_a_, sample_b_, sample_c_, first_c_;

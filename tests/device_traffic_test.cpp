@@ -32,8 +32,8 @@ TEST(DeviceTraffic, MatricesInAnyOrderShareNone) {
       traffic_of("gemm_batched:f32:nn:m=5,n=5,k=5:pointer:batch=10:beta=one:location=device");
   EXPECT_DOUBLE_EQ(traffic.mix.c_bytes, 10 * 128);
   EXPECT_DOUBLE_EQ(traffic.bytes, 4 * 10 * 128 + 3 * 8 * 10);
-  EXPECT_EQ(aligned_distance(25, DType::f32), 32);
-  EXPECT_EQ(aligned_distance(25, DType::c128), 26);
+  EXPECT_EQ(gpu_pointer_distance(25, size_bytes(DType::f32)), 32);
+  EXPECT_EQ(gpu_pointer_distance(25, size_bytes(DType::c128)), 26);
 }
 
 TEST(DeviceTraffic, BlocksAreMatricesOfLongRows) {

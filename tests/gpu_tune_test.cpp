@@ -210,6 +210,30 @@ TEST_F(GpuTune, StridedBatchesOfLargeMatrices) {
   EXPECT_EQ(parse_problem(wisdom_record(result).at("problem").get<std::string>()).batch_count, 3);
 }
 
+// Their records decide what plans of the same layout take.
+TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
+  options_of_search_.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  for (const char* layout : {"strided", "pointer", "interleaved", "block_interleaved:block=8"}) {
+    const auto p = packed(parse_problem(fmt::format(
+        "gemm_batched:f32:tn:m=5,n=3,k=4:{}:batch=1000:beta=one:residency=cold:location=device", layout)));
+    const GpuTuneResult result = tune(p);
+    EXPECT_EQ(result.family, "gemm_small") << layout;
+    EXPECT_LE(result.accuracy.error, 1) << layout;
+    EXPECT_GT(result.measured, 0) << layout;
+    const TempFolder folder;
+    const std::string path = folder / "wisdom.jsonl";
+    std::ofstream(path) << wisdom_record(result).dump() << '\n';
+    Context context({.wisdom = path});
+    GemmProblem many = p;
+    many.batch_count = 1000000;
+    if (p.layout == Layout::interleaved) many.block = many.batch_count;
+    EXPECT_EQ(plan(context, many, options_).impl().match, WisdomMatch::exact) << layout;
+  }
+  const auto varying =
+      parse_problem("gemm_batched:f32:nn:m=5,n=3,k=4:variable:batch=10:residency=cold:location=device");
+  EXPECT_THROW(check_gpu_tunable(varying), Error);
+}
+
 TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   if (!is_fake()) GTEST_SKIP() << "no compiler spills on demand";
   TempFolder cache;

@@ -25,6 +25,13 @@ class GpuDriver;  // the functions of the driver; gpu_driver.hpp
 // The least that moves between device memory and the L2 cache.
 constexpr int gpu_sector_bytes = 32;
 
+// Elements from one matrix to the next where those of a pointer batch are placed for a measurement: the least
+// that keeps all of them at multiples of a sector.
+constexpr std::int64_t gpu_pointer_distance(std::int64_t elements, std::int64_t element_bytes) {
+  const std::int64_t piece = element_bytes >= gpu_sector_bytes ? 1 : gpu_sector_bytes / element_bytes;
+  return (elements + piece - 1) / piece * piece;
+}
+
 // What a config may ask of the device.
 struct GpuLimits {
   std::string name;

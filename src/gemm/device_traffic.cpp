@@ -16,7 +16,7 @@ constexpr std::int64_t looked_at = 256;  // matrices or blocks; the rest is in p
 double sector_total(const GemmProblem& p, const OperandLayout& x) {
   const std::int64_t size = static_cast<std::int64_t>(size_bytes(p.dtype)) * problems_per_step(p);
   const std::int64_t step = p.layout == Layout::pointer
-                                ? aligned_distance(x.ld * x.cols, p.dtype) * size
+                                ? gpu_pointer_distance(x.ld * x.cols, size_bytes(p.dtype)) * size
                                 : x.step * static_cast<std::int64_t>(size_bytes(p.dtype));
   const std::int64_t matrices = (p.batch_count + problems_per_step(p) - 1) / problems_per_step(p);
   const std::int64_t stored = step == 0 ? 1 : matrices, counted = std::min(stored, looked_at);
@@ -33,12 +33,6 @@ double sector_total(const GemmProblem& p, const OperandLayout& x) {
 }
 
 }  // namespace
-
-std::int64_t aligned_distance(std::int64_t elements, DType dtype) {
-  const std::int64_t piece =
-      std::max<std::int64_t>(1, gpu_sector_bytes / static_cast<std::int64_t>(size_bytes(dtype)));
-  return (elements + piece - 1) / piece * piece;
-}
 
 GpuTraffic gpu_traffic(const GemmProblem& p) {
   GpuTraffic traffic;

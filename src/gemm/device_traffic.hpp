@@ -18,8 +18,4 @@ struct GpuTraffic {
 // `problem` is packed and of one size: single, strided, pointer, or interleaved.
 GpuTraffic gpu_traffic(const GemmProblem& problem);
 
-// Elements of one operand from one matrix of a pointer batch to the next where benches place them: the least
-// that keeps all of them at multiples of 32 bytes.
-std::int64_t aligned_distance(std::int64_t elements, DType dtype);
-
 }  // namespace tilewright

@@ -69,13 +69,4 @@ void* GpuArena::streamed_c() {
   return streamed_c_->as<void>();
 }
 
-GpuBuffer& GpuArena::pointers(int operand, std::size_t bytes) {
-  auto& buffer = pointers_[operand];
-  if (!buffer || buffer->bytes() < bytes) {
-    buffer.reset();
-    buffer.emplace(gpu_, bytes);
-  }
-  return *buffer;
-}
-
 }  // namespace tilewright

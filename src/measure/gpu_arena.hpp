@@ -1,5 +1,5 @@
-// The device memory that measured cases share: three operands filled with random values that the host knows,
-// and arrays of pointers into them. It knows no problems beyond what they need.
+// The device memory that measured cases share: three operands filled with random values that the host knows.
+// It knows no problems beyond what they need.
 #pragma once
 
 #include <optional>
@@ -39,14 +39,11 @@ class GpuArena {
   void* c() const { return operands_[2]->as<void>(); }
   // What streaming loops write instead of C, whose numbers would not stay numbers: operand_bytes() of zeros.
   void* streamed_c();
-  // Room for `bytes` of pointers of each operand, made when it is needed.
-  GpuBuffer& pointers(int operand, std::size_t bytes);
 
  private:
   const Gpu& gpu_;
   GpuOperandBytes bytes_;
   std::optional<GpuBuffer> operands_[3], streamed_c_;
-  std::optional<GpuBuffer> pointers_[3];
   std::optional<std::pair<DType, Data>> filled_;
   std::vector<double> wide_[3];  // one period of each operand; those of the type in use hold something
   std::vector<float> narrow_[3];

@@ -6,7 +6,8 @@
 
 namespace tilewright {
 
-// What one batch of a single or strided problem takes of each operand.
+// What one batch takes of each operand: of problems of one size in any layout. Matrices of a pointer batch
+// lie gpu_pointer_distance() apart; the last block of an interleaved batch is stored whole.
 GpuOperandBytes gpu_operand_bytes(const GemmProblem& problem);
 
 // Throws Error(unsupported) naming `argument`, the problem and the bytes when operands of so many bytes do

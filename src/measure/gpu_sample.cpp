@@ -42,6 +42,19 @@ template <class T>
 struct TypedState : GpuSample::State {
   using Wide = typename WideOf<T>::type;
 
+  // Where matrices of one operand lie: their distance, and from one element of a column to the next.
+  struct Place {
+    std::int64_t block, step, spacing;
+    std::int64_t of(std::int64_t q, std::int64_t element) const {
+      return q / block * step + q % block + element * spacing;
+    }
+  };
+  static Place place_of(const GemmProblem& p, std::int64_t elements, std::int64_t stride) {
+    if (is_interleaved(p.layout)) return {p.block, elements * p.block, p.block};
+    if (p.layout == Layout::pointer) stride = gpu_pointer_distance(elements, sizeof(T));
+    return {1, stride, 1};
+  }
+
   // One column of one matrix of C, of which the elements of some rows are known.
   struct Column {
     std::int64_t first = 0;          // element of C
@@ -59,7 +72,13 @@ struct TypedState : GpuSample::State {
   };
 
   TypedState(const GpuArena& arena, const GemmProblem& problem, T alpha, T beta)
-      : arena_(arena), p_(problem), alpha_(alpha), beta_(beta) {
+      : arena_(arena),
+        p_(problem),
+        a_(place_of(problem, problem.lda * problem.a_cols(), problem.stride_a)),
+        b_(place_of(problem, problem.ldb * problem.b_cols(), problem.stride_b)),
+        c_(place_of(problem, problem.ldc * problem.n, problem.stride_c)),
+        alpha_(alpha),
+        beta_(beta) {
     const std::set<std::int64_t> matrices = {0, problem.batch_count - 1};
     const double work = std::max(1.0, double(problem.k)) * double(matrices.size());
     const std::int64_t side = place_count(std::sqrt(most_products / work));
@@ -68,8 +87,7 @@ struct TypedState : GpuSample::State {
     const auto columns = places(problem.n, std::min(side, place_count(most_column_elements / whole)));
     for (const std::int64_t q : matrices) {
       const std::size_t begin = columns_.size();
-      for (const std::int64_t j : columns)
-        columns_.push_back({q * problem.stride_c + j * problem.ldc, j, {}, {}, {}});
+      for (const std::int64_t j : columns) columns_.push_back({c_.of(q, j * problem.ldc), j, {}, {}, {}});
       const Strips rows = rows_of_a(q);
 #pragma omp parallel for schedule(dynamic)
       for (std::size_t x = begin; x < columns_.size(); ++x) expect(columns_[x], q, rows);
@@ -87,7 +105,8 @@ struct TypedState : GpuSample::State {
     double squares = 0;
     std::vector<T> got(static_cast<std::size_t>(p_.m));
     for (const Column& column : columns_) {
-      arena_.gpu().read(got.data(), address(column), got.size() * sizeof(T));
+      move(column, got.data(),
+           [&](T* host, void* device, std::size_t bytes) { arena_.gpu().read(host, device, bytes); });
       for (std::size_t r = 0; r < rows_.size(); ++r) {
         const double share =
             share_of_bound(got[std::size_t(rows_[r])], column.wanted[r], column.magnitudes[r], double(p_.k));
@@ -107,11 +126,16 @@ struct TypedState : GpuSample::State {
     else
       return value_from<T>(arena_.real_at(operand, element), 0);
   }
-  void* address(const Column& column) const {
-    return static_cast<char*>(arena_.c()) + column.first * std::int64_t(sizeof(T));
+  // Calls copy(host, device, bytes) for the column, or for each of its elements where they lie apart.
+  template <class H, class Copy>
+  void move(const Column& column, H* host, Copy&& copy) const {
+    T* const device = static_cast<T*>(arena_.c()) + column.first;
+    if (c_.spacing == 1) return copy(host, device, std::size_t(p_.m) * sizeof(T));
+    for (std::int64_t i = 0; i < p_.m; ++i) copy(host + i, device + i * c_.spacing, sizeof(T));
   }
   void write(const Column& column, const std::vector<T>& values) const {
-    arena_.gpu().write(address(column), values.data(), values.size() * sizeof(T));
+    move(column, values.data(),
+         [&](const T* host, void* device, std::size_t bytes) { arena_.gpu().write(device, host, bytes); });
   }
 
   // The chosen rows of op(A) of matrix q, one behind the other.
@@ -121,7 +145,7 @@ struct TypedState : GpuSample::State {
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::int64_t l = 0; l < p_.k; ++l) {
         const std::int64_t in = p_.op_a == Op::none ? l * p_.lda + rows_[r] : rows_[r] * p_.lda + l;
-        rows.set(r * std::size_t(p_.k) + std::size_t(l), conjugated(value(0, q * p_.stride_a + in), p_.op_a));
+        rows.set(r * std::size_t(p_.k) + std::size_t(l), conjugated(value(0, a_.of(q, in)), p_.op_a));
       }
     return rows;
   }
@@ -129,7 +153,7 @@ struct TypedState : GpuSample::State {
     Strips column(std::size_t(p_.k));
     for (std::int64_t l = 0; l < p_.k; ++l) {
       const std::int64_t in = p_.op_b == Op::none ? j * p_.ldb + l : l * p_.ldb + j;
-      column.set(std::size_t(l), conjugated(value(1, q * p_.stride_b + in), p_.op_b));
+      column.set(std::size_t(l), conjugated(value(1, b_.of(q, in)), p_.op_b));
     }
     return column;
   }
@@ -138,7 +162,7 @@ struct TypedState : GpuSample::State {
   void expect(Column& column, std::int64_t q, const Strips& rows) const {
     const Strips y = column_of_b(q, column.j);
     const std::size_t k = y.values.size();
-    for (std::int64_t i = 0; i < p_.m; ++i) column.before.push_back(value(2, column.first + i));
+    for (std::int64_t i = 0; i < p_.m; ++i) column.before.push_back(value(2, column.first + i * c_.spacing));
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const T* const x = rows.values.data() + r * k;
       const double* const x_size = rows.sizes.data() + r * k;
@@ -162,6 +186,7 @@ struct TypedState : GpuSample::State {
 
   const GpuArena& arena_;
   GemmProblem p_;
+  Place a_, b_, c_;
   T alpha_, beta_;
   std::vector<std::int64_t> rows_;
   std::vector<Column> columns_;

@@ -15,8 +15,9 @@ namespace tilewright {
 
 class GpuSample {
  public:
-  // The problem, single or strided, at the beginning of the arena's operands, which fill() has filled for its
-  // type; of a batch the first and the last matrix are looked at.
+  // The problem at the beginning of the arena's operands, which fill() has filled for its type: single,
+  // strided, interleaved, or by pointer in any order to matrices gpu_pointer_distance() apart. Of a batch the
+  // first and the last matrix are looked at.
   GpuSample(const GpuArena& arena, const GemmProblem& problem, std::complex<double> alpha,
             std::complex<double> beta);
   ~GpuSample();

@@ -38,6 +38,10 @@ GpuCandidates::GpuCandidates(const GemmProblem& problem, const GpuFamily& family
       scalars_(std::make_unique<const Scalars>(problem)),
       slots_(family.size() + (vendor_.trial == nullptr ? 0 : 1)) {
   arena.fill(problem.dtype);
+  if (problem.layout == Layout::pointer)
+    pointers_.emplace(
+        arena.gpu(), problem, ring_.batches(), [&](std::int64_t i) { return ring_.at(i); },
+        pointer_order(problem.batch_count, true));
   if (vendor_.trial == nullptr) return;
   slots_.back().compiled = true;
   slots_.back().trial = std::move(vendor_.trial);
@@ -136,7 +140,7 @@ std::vector<std::unique_ptr<Observer>> GpuCandidates::observers() const {
 }
 
 Operands GpuCandidates::operands(std::int64_t index) const {
-  Operands o = ring_.at(index);
+  Operands o = pointers_ ? pointers_->at(index) : ring_.at(index);
   o.alpha = scalars_->alpha.data(), o.beta = scalars_->beta.data();
   o.stream = stream_.get();
   return o;

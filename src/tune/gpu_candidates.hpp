@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "measure/gpu_arena.hpp"
+#include "measure/gpu_pointers.hpp"
 #include "measure/gpu_ring.hpp"
 #include "measure/gpu_sample.hpp"
 #include "measure/gpu_timer.hpp"
@@ -69,6 +70,7 @@ class GpuCandidates : public CandidatePool {
   GpuStream stream_;
   GpuTimer timer_;
   GpuRing ring_;
+  std::optional<GpuPointers> pointers_;  // of a pointer batch
   std::unique_ptr<const Scalars> scalars_;
   std::optional<GpuSample> sample_;
   std::unique_ptr<GpuCheck> edges_;  // of the last small problem, which many candidates share

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "core/dispatch.hpp"
+#include "measure/gpu_pointers.hpp"
 #include "measure/typed_values.hpp"
 
 namespace tilewright {
@@ -21,24 +23,30 @@ namespace {
 constexpr std::int64_t guard_count =
     256;  // elements before and behind an operand: whole multiples of 256 bytes
 
-// One operand of the batch with its surroundings.
+// One operand of the batch with its surroundings. Slots that the last block of an interleaved batch leaves
+// unused hold numbers, which kernels may rewrite.
 template <class T>
 struct Surrounded {
   std::vector<T> values;  // guards, gaps and shift are NaN
-  std::int64_t first = 0, ld = 0, stride = 0;
+  std::int64_t first = 0, ld = 0, block = 1, step = 0, stored = 0;
 
   Surrounded(const GemmProblem& p, std::int64_t rows, std::int64_t columns, std::int64_t leading,
-             std::int64_t step, int shift, std::mt19937& random)
-      : values(std::size_t((p.batch_count - 1) * step + leading * columns + 2 * guard_count), nan_value<T>()),
-        first(guard_count + shift),
-        ld(leading),
-        stride(step) {
-    for (std::int64_t q = 0; q < p.batch_count; ++q)
+             std::int64_t stride, int shift, std::mt19937& random)
+      : first(guard_count + shift), ld(leading), step(stride), stored(p.batch_count) {
+    if (is_interleaved(p.layout)) {
+      block = p.block, step = p.block * ld * columns;
+      stored = (p.batch_count + block - 1) / block * block;
+    } else if (p.layout == Layout::pointer) {
+      step = gpu_pointer_distance(ld * columns, sizeof(T));
+    }
+    values.assign(std::size_t((stored / block - 1) * step + ld * columns * block + 2 * guard_count),
+                  nan_value<T>());
+    for (std::int64_t q = 0; q < stored; ++q)
       for (std::int64_t j = 0; j < columns; ++j)
         for (std::int64_t i = 0; i < rows; ++i) at(q, i, j) = random_value<T>(random);
   }
   T& at(std::int64_t q, std::int64_t i, std::int64_t j) {
-    return values[std::size_t(first + q * stride + j * ld + i)];
+    return values[std::size_t(first + q / block * step + (j * ld + i) * block + q % block)];
   }
   const T& at(std::int64_t q, std::int64_t i, std::int64_t j) const {
     return const_cast<Surrounded*>(this)->at(q, i, j);
@@ -71,6 +79,12 @@ struct TypedState : GpuCheck::State {
     const std::size_t skip = std::size_t(c_.first) * sizeof(T);
     Operands o;
     o.a = a.as<void>(skip), o.b = b.as<void>(skip), o.c = c.as<void>(skip);
+    std::optional<GpuPointers> pointers;
+    if (problem.layout == Layout::pointer) {
+      pointers.emplace(
+          gpu_, problem, 1, [o](std::int64_t) { return o; }, pointer_order(problem.batch_count, true));
+      o = pointers->at(0);
+    }
     o.alpha = &alpha_, o.beta = &beta_;
     gpu_.synchronize();
     run(o);
@@ -124,6 +138,9 @@ struct TypedState : GpuCheck::State {
                                        p.batch_count, i, j);
           out.at(q, i, j) = c_.at(q, i, j);
         }
+    for (std::int64_t q = p.batch_count; q < out.stored; ++q)
+      for (std::int64_t j = 0; j < p.n; ++j)
+        for (std::int64_t i = 0; i < p.m; ++i) out.at(q, i, j) = c_.at(q, i, j);
     if (std::memcmp(out.values.data(), c_.values.data(), out.values.size() * sizeof(T)) != 0)
       result.fault = fmt::format("at {}: something outside C was written", to_string(p));
     return result;

@@ -19,8 +19,9 @@ struct GpuCheckResult {
 
 class GpuCheck {
  public:
-  // Prepares data and what must come out once for all kernels. The problem is single or strided; all
-  // addresses are `shift` elements off a multiple of 256 bytes.
+  // Prepares data and what must come out once for all kernels. The problem is single, strided, interleaved or
+  // by pointer; all addresses, of a pointer batch those of its first matrices, are `shift` elements off a
+  // multiple of 256 bytes.
   GpuCheck(const Gpu& gpu, const GemmProblem& problem, int shift = 0, unsigned seed = 12345);
   ~GpuCheck();
 

@@ -15,10 +15,14 @@ std::string gpu_family_of(const GemmProblem& p) {
   if (p.residency == Residency::l1 || p.residency == Residency::l2)
     refuse("residency", "on the GPU operands are taken from device memory (cold)");
   const bool small = std::max({p.m, p.n, p.k}) <= gemm_small_limit;
-  if (small && p.layout != Layout::strided)
-    refuse("layout", fmt::format("of sizes up to {} only strided batches are tuned for on the GPU so far",
-                                 gemm_small_limit));
-  if (p.layout != Layout::strided && p.layout != Layout::single)
+  const bool one_size =
+      p.layout == Layout::strided || p.layout == Layout::pointer || is_interleaved(p.layout);
+  if (small && !one_size)
+    refuse("layout",
+           fmt::format("of sizes up to {} batches of one size are tuned for on the GPU: strided, pointer, "
+                       "interleaved or block_interleaved",
+                       gemm_small_limit));
+  if (!small && p.layout != Layout::strided && p.layout != Layout::single)
     refuse("layout", "only single problems and strided batches are tuned for on the GPU so far");
   return small ? "gemm_small" : "gemm";
 }

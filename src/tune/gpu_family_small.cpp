@@ -21,21 +21,32 @@ class SmallTrial : public GpuTrial {
     p.batch_count = std::int64_t(c.matrices_per_block) * (edge_blocks * (c.stages + 2)) -
                     (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
                     (c.matrices_per_block > 2 ? 1 : 0);
+    if (p.layout == Layout::interleaved) p.block = p.batch_count;
     return p;
   }
-  void run_edges(const Operands& o) const override { launch(o, edges().batch_count, edge_blocks); }
-  void run(const Operands& o) const override { launch(o, problem_.batch_count, 0); }
+  void run_edges(const Operands& o) const override { launch(o, edges(), edge_blocks); }
+  void run(const Operands& o) const override { launch(o, problem_, 0); }
 
  private:
-  void launch(const Operands& o, std::int64_t count, unsigned blocks) const {
-    kernel_->launch({o.a, o.b, o.c, o.alpha, o.beta, count, problem_.stride_a, problem_.stride_b,
-                     problem_.stride_c, problem_.lda, problem_.ldb, problem_.ldc},
+  // The kernel knows what its operands are: addresses of strided or interleaved matrices, or arrays of
+  // addresses.
+  void launch(const Operands& o, const GemmProblem& p, unsigned blocks) const {
+    const bool interleaved = is_interleaved(p.layout);
+    const auto step = [&](std::int64_t stride) { return interleaved ? p.block : stride; };
+    kernel_->launch({o.a, o.b, o.c, o.alpha, o.beta, p.batch_count, step(p.stride_a), step(p.stride_b),
+                     step(p.stride_c), p.lda, p.ldb, p.ldc},
                     static_cast<CUstream_st*>(o.stream), blocks);
   }
 
   GemmProblem problem_;
   std::unique_ptr<GemmSmallKernel> kernel_;
 };
+
+// What plans vouch for: nothing is known of where the matrices of pointer batches lie.
+GemmSmallShape planned_shape(const GemmProblem& p) {
+  return gemm_small_shape(
+      p, p.layout == Layout::pointer ? static_cast<int>(size_bytes(p.dtype)) : gpu_operand_align);
+}
 
 class SmallFamily : public GpuConfigs<GemmSmallConfig> {
  public:
@@ -44,7 +55,7 @@ class SmallFamily : public GpuConfigs<GemmSmallConfig> {
               const Space<GemmSmallConfig>& space, const GpuArena& arena)
       : GpuConfigs(std::move(configs), rules.incumbent, space),
         problem_(problem),
-        shape_(gemm_small_shape(problem, gpu_operand_align)),
+        shape_(planned_shape(problem)),
         compiler_(compiler),
         gpu_(arena.gpu()) {}
 
@@ -70,7 +81,7 @@ std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const St
                                             const GpuChoiceRules& rules, const GpuArena& arena) {
   check_axes<GemmSmallConfig>(rules);
   const GpuLimits& limits = arena.gpu().limits();
-  const GemmSmallShape shape = gemm_small_shape(problem, gpu_operand_align);
+  const GemmSmallShape shape = planned_shape(problem);
   const auto space = gemm_small_space(shape, problem.dtype, limits);
   std::mt19937_64 random(rules.draw);
   const auto searched = rules.whole_space

@@ -22,11 +22,19 @@ constexpr SearchPace pace{.shortest_turn_s = 1e-3,
 // Batches of small problems take the whole arena, so that no cache holds any of them; large ones are timed as
 // they come.
 GemmProblem timed_problem_on(const GpuArena& arena, GemmProblem p, bool small) {
-  const std::int64_t size = size_bytes(p.dtype);
-  const std::int64_t largest =
-      std::max({p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n, p.stride_a, p.stride_b, p.stride_c});
-  if (small) p.batch_count = std::int64_t(arena.operand_bytes()) / (largest * size);
   p.residency = Residency::cold;
+  if (!small) return p;
+  GemmProblem one = p;
+  one.batch_count = one.block = 1;
+  const GpuOperandBytes each = gpu_operand_bytes(one);
+  const std::int64_t size = size_bytes(p.dtype);
+  std::int64_t elements =
+      std::max({std::int64_t(std::max({each.a, each.b, each.c})) / size, p.stride_a, p.stride_b, p.stride_c});
+  if (p.layout == Layout::pointer) elements = gpu_pointer_distance(elements, size);
+  const std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
+  const std::int64_t in_block = p.layout == Layout::block_interleaved ? p.block : 1;
+  p.batch_count = std::max(in_block, count / in_block * in_block);
+  if (p.layout == Layout::interleaved) p.block = p.batch_count;
   return p;
 }
 
