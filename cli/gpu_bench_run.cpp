@@ -137,6 +137,7 @@ class GpuRun {
                               entry.accuracy.bound, entry.accuracy.problem_index);
       } catch (const Error& error) {
         if (entry.role == Role::ours) throw;
+        expect_sound_context(entry.impl, error);
         result_.absences.push_back({entry.impl, error.what()});
         return true;
       }
@@ -147,6 +148,16 @@ class GpuRun {
       result_.absences.push_back({entry.impl, wrong, true});
       return true;
     });
+  }
+
+  // After a fault on the device nothing runs any more in this process: the peer that did it is named.
+  void expect_sound_context(const std::string& impl, const Error& fault) const {
+    try {
+      m_.gpu.synchronize();
+    } catch (const Error&) {
+      throw JobFailed(fmt::format("{} on {} broke the device's context ({}); leave it out with --peers", impl,
+                                  problem_text(case_), fault.what()));
+    }
   }
 
   // How many launches a turn takes, and which of the configs tried go on.

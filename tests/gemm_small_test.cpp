@@ -163,6 +163,19 @@ TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
   }
 }
 
+// Each size of thread tile is a piece of code, and there must not be more than the device can keep.
+TEST(GemmSmall, VaryingSizesGetRingsAndLittleCode) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    GemmProblem p = small_batch(dtype, 32, 32, 32);
+    p.layout = Layout::variable;
+    p.lda = p.ldb = p.ldc = p.stride_a = p.stride_b = p.stride_c = 0;
+    const GemmSmallConfig config = gemm_small_default(gemm_small_shape(p), dtype, fictional_gpu(90));
+    EXPECT_EQ(config.load, GemmSmallLoad::bulk) << describe(config);
+    EXPECT_LE(config.thread_m * config.thread_n, 16) << describe(config);
+    EXPECT_NE(gemm_small_default(gemm_small_shape(p), dtype, fictional_gpu(80)).load, GemmSmallLoad::bulk);
+  }
+}
+
 TEST(GemmSmall, AWayInCanBeAskedFor) {
   GemmProblem p = small_batch(DType::f64, 8, 8, 8);
   p.layout = Layout::block_interleaved;

@@ -14,6 +14,7 @@
 #include "kernel/gpu_scale.hpp"
 #include "support/gpu_limits.hpp"
 #include "support/gpu_problem.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -114,6 +115,30 @@ TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
     const JitBinary binary = compiler->compile(request);
     EXPECT_GT(stencil_report(binary.log).registers, 0) << request.expression << binary.log;
   }
+}
+
+// For racecheck nothing is read behind matrices; such kernels and those of other flags are kept apart.
+TEST(GemmSmallInstance, FlagsOfTheEnvironmentReachTheCompiler) {
+  const TempFolder cache;
+  const GemmSmallShape shape = gemm_small_shape(small_batch(DType::f32, 5, 5, 5), 16);
+  GemmSmallConfig config = gemm_small_default(shape, DType::f32, fictional_gpu(90));
+  config.thread_m = 3;  // two of them stick out
+  std::vector<std::string> codes;
+  try {
+    for (const char* flags : {"", " -DTILEWRIGHT_READS_INSIDE   -lineinfo ", "", "--no-such-flag"}) {
+      setenv("TILEWRIGHT_NVRTC_FLAGS", flags, 1);
+      const StencilCompiler compiler(kernel_sources(), cache.path().string());
+      unsetenv("TILEWRIGHT_NVRTC_FLAGS");
+      codes.push_back(compile_gemm_small(compiler, shape, config, DType::f32, 90).code);
+    }
+    ADD_FAILURE() << "an unknown flag was not told to the compiler";
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();
+    EXPECT_NE(std::string(error.what()).find("no-such-flag"), std::string::npos) << error.what();
+  }
+  ASSERT_EQ(codes.size(), 3u);
+  EXPECT_NE(codes[0], codes[1]);
+  EXPECT_EQ(codes[0], codes[2]);
 }
 
 // Two instances of each pair, of different layouts and types where there are.

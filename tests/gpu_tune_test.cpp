@@ -5,6 +5,7 @@
 
 #include "gemm/gpu_machine.hpp"
 #include "gemm/plan.hpp"
+#include "measure/gpu_pointers.hpp"
 #include "measure/gpu_sample.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
@@ -28,7 +29,7 @@ class GpuTune : public GpuTest {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     machine_ = context_.impl().gpus->open(device_);
-    options_of_search_.budget_s = 4;
+    options_of_search_.budget_s = is_fake() ? 4 : 15;  // a real compiler takes a second for a kernel
     options_of_search_.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
   }
   GpuTuneResult tune(const GemmProblem& p) {
@@ -153,6 +154,25 @@ TEST_F(GpuTune, ErrorsAreThoseOfTheResultAndNotOfTheReference) {
   EXPECT_NEAR(error_ratio(best, vendors), known.of(rounded).rms / known.of(summed).rms, 1e-4);
   EXPECT_EQ(error_ratio({}, {}), 1);
   EXPECT_EQ(error_ratio(best, {}), std::numeric_limits<double>::infinity());
+}
+
+// Peers that want addresses get them of strided batches too, which have no room between matrices.
+TEST_F(GpuTune, AddressesFollowTheStridesOrKeepSectors) {
+  constexpr std::int64_t count = 10, matrix_bytes = 72;
+  const std::vector<std::int64_t> order = pointer_order(count, true);
+  for (const bool strided : {true, false}) {
+    const GemmProblem p =
+        parse_problem(fmt::format("gemm_batched:f64:nn:m=3,n=3,k=3:{}:batch={}:location=device",
+                                  strided ? "strided" : "pointer", count));
+    GpuArena arena(*gpu_, megabyte);
+    const auto batch = [&](std::int64_t) { return Operands{arena.a(), arena.b(), arena.c()}; };
+    const GpuPointers pointers(*gpu_, p, 1, batch, order);
+    const char* addresses[count];
+    gpu_->read(addresses, pointers.at(0).b, sizeof addresses);
+    for (std::int64_t q = 0; q < count; ++q)
+      EXPECT_EQ(addresses[q] - static_cast<char*>(arena.b()),
+                order[std::size_t(q)] * (strided ? matrix_bytes : 96));
+  }
 }
 
 TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {

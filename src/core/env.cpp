@@ -23,6 +23,7 @@ Environment Environment::read() {
   environment.cache = variable("TILEWRIGHT_CACHE");
   environment.cblas = variable("TILEWRIGHT_CBLAS");
   environment.nvrtc = variable("TILEWRIGHT_NVRTC");
+  environment.nvrtc_flags = variable("TILEWRIGHT_NVRTC_FLAGS");
   environment.jit = variable("TILEWRIGHT_JIT");
   environment.log = variable("TILEWRIGHT_LOG");
   return environment;
@@ -55,6 +56,8 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_CBLAS", "",
        "CBLAS library for matrices above the small sizes; empty: the first one found"},
       {"TILEWRIGHT_NVRTC", "", "run-time compiler library for GPU kernels; empty: the first one found"},
+      {"TILEWRIGHT_NVRTC_FLAGS", "",
+       "what else that compiler is told, separated by spaces, such as -lineinfo for a profiler"},
       {"TILEWRIGHT_JIT", "on",
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
       {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},

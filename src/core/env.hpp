@@ -18,8 +18,9 @@ struct Environment {
       cache;  // TILEWRIGHT_CACHE: measured ceilings, compiled kernels; "" = $XDG_CACHE_HOME or ~/.cache
   std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
-  std::string jit;    // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
-  std::string log;    // TILEWRIGHT_LOG: off, warn (default), info, debug
+  std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces
+  std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
+  std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug
 
   static Environment read();
 };

@@ -159,7 +159,9 @@ void add_memory(Space<C>& space, const Rules& r) {
   space.require("stages fit the shared memory of a block",
                 [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
-    return c.load != GemmLargeLoad::tensor || (c.tile_m <= 256 && c.tile_n <= 256);
+    const auto fits = [](const GemmLargeBox& box) { return box.inner <= 256 && box.outer <= 256; };
+    return c.load != GemmLargeLoad::tensor || (fits(gemm_large_box(gemm_large_tile_a(r.s, c, r.bytes))) &&
+                                               fits(gemm_large_box(gemm_large_tile_b(r.s, c, r.bytes))));
   });
   // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
   // reads move the limit.
@@ -298,6 +300,12 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_reading(space, rules);
   add_schedule(space, rules);
   return space;
+}
+
+GemmLargeBox gemm_large_box(const GemmLargeTile& tile) {
+  const int words = tile.element_bytes > 8 ? 2 : 1;
+  const bool swizzled = tile.layout == GemmLargeLayout::swizzle;
+  return {words, (swizzled ? gemm_large_row / tile.element_bytes : tile.inner()) * words, tile.outer()};
 }
 
 bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {

@@ -32,6 +32,14 @@ GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment a
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
+// The box of a tensor copy of `tile`, in elements of its map: of c128, whose numbers are two of them each.
+struct GemmLargeBox {
+  int words = 1;  // elements of the map per element
+  int inner = 0;
+  int outer = 0;
+};
+GemmLargeBox gemm_large_box(const GemmLargeTile& tile);
+
 // Whether accesses of `config` to A and B hold whole elements and are aligned.
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 

@@ -29,17 +29,17 @@ void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool
   const GemmLargeTile tile =
       is_a ? gemm_large_tile_a(shape_, config_, bytes) : gemm_large_tile_b(shape_, config_, bytes);
   const std::int64_t rows = is_a ? p.m : p.n;
-  const std::uint64_t words = bytes > 8 ? 2 : 1;  // a complex number of f64 is two elements of the map
+  const GemmLargeBox box = gemm_large_box(tile);
   GpuTensor tensor;
   tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
   tensor.address = address;
-  tensor.inner = static_cast<std::uint64_t>(tile.along_k ? p.k : rows) * words;
+  tensor.inner =
+      static_cast<std::uint64_t>(tile.along_k ? p.k : rows) * static_cast<std::uint64_t>(box.words);
   tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
   tensor.stride_bytes = static_cast<std::uint64_t>(is_a ? p.lda : p.ldb) * static_cast<std::uint64_t>(bytes);
   tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
-  tensor.box_inner = static_cast<std::uint32_t>(tensor.swizzled ? gemm_large_row / bytes : tile.inner()) *
-                     static_cast<std::uint32_t>(words);
-  tensor.box_outer = static_cast<std::uint32_t>(tile.outer());
+  tensor.box_inner = static_cast<std::uint32_t>(box.inner);
+  tensor.box_outer = static_cast<std::uint32_t>(box.outer);
   encode_tensor_map(*gpu_, tensor, &map);
 }
 

@@ -1,13 +1,28 @@
 // Compiles instances of stencils through the cache.
 #include "kernel/gpu_stencil.hpp"
 
+#include <iterator>
 #include <regex>
+#include <sstream>
+
+#include "core/env.hpp"
 
 namespace tilewright {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+}  // namespace
 
 StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem::path cache,
                                  std::string nvrtc)
-    : sources_(std::move(sources)), cache_(std::move(cache)), nvrtc_path_(std::move(nvrtc)) {
+    : sources_(std::move(sources)),
+      cache_(std::move(cache)),
+      nvrtc_path_(std::move(nvrtc)),
+      flags_(words_of(Environment::read().nvrtc_flags)) {
   if (!std::filesystem::is_directory(sources_ / "kernel"))
     throw Error(ErrorCode::io, "TILEWRIGHT_SHARE",
                 fmt::format("the kernel sources are not in '{}'", (sources_ / "kernel").string()));
@@ -29,6 +44,7 @@ NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
         fmt::format("static_assert({}, \"host and device derive the same\");\n", request.assertion);
   source.options = {"--std=c++20", "-default-device", fmt::format("-arch=sm_{}", request.compute_capability),
                     "--ptxas-options=-v"};
+  source.options.insert(source.options.end(), flags_.begin(), flags_.end());
   return source;
 }
 

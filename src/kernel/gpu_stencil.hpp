@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/fields.hpp"
 #include "device/nvrtc.hpp"
@@ -31,7 +32,8 @@ struct StencilReport {
 class StencilCompiler {
  public:
   // `sources` is the folder that holds kernel/*.cuh; `cache` may be "" for none. NVRTC is opened by the first
-  // request that needs it. Throws Error(io) where the sources are missing.
+  // request that needs it; its flags are those of TILEWRIGHT_NVRTC_FLAGS now. Throws Error(io) where the
+  // sources are missing.
   StencilCompiler(std::filesystem::path sources, std::filesystem::path cache, std::string nvrtc = {});
 
   // From the cache, else compiled. Throws Error(internal) with the expression and the log when it does not
@@ -50,6 +52,7 @@ class StencilCompiler {
   std::filesystem::path sources_;
   JitCache cache_;
   std::string nvrtc_path_;
+  std::vector<std::string> flags_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<const Nvrtc> nvrtc_;
 };

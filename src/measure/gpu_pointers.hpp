@@ -1,5 +1,6 @@
-// Arrays of addresses in device memory for pointer batches that are measured: matrices at equal distances
-// behind the base addresses of a batch, taken in any order. It moves no elements.
+// Arrays of addresses in device memory for batches that are measured: matrices behind the base addresses of a
+// batch, at its strides or, of a pointer batch, at gpu_pointer_distance(), taken in any order. It moves no
+// elements.
 #pragma once
 
 #include <cstdint>
