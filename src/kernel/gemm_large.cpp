@@ -204,8 +204,8 @@ void add_reading(Space<C>& space, const Rules& r) {
       if (!gemm_large_as_stored(c) && bytes >= r.bytes) values.push_back(bytes);
     return values;
   });
-  space.axis(&C::k_unroll, [](const C& c) {  // the addresses of swizzled reads are constants of the step
-    return c.prefetch || gemm_large_as_stored(c) ? std::vector{0} : std::vector{0, 1, 2, 4};
+  space.axis(&C::k_unroll, [](const C& c) {  // a stage is few instructions of tensor cores
+    return c.prefetch || gemm_large_is_mma(c) ? std::vector{0} : std::vector{0, 1, 2, 4, 8};
   });
   space.require("a partly unrolled stage has more steps",
                 [=](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c, r.bytes); });
@@ -213,7 +213,7 @@ void add_reading(Space<C>& space, const Rules& r) {
 
 void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::raster, {8, 4, 16, 1, 2});
-  space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64});
+  space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256});
   space.axis(&C::stream_k, {0, 1, 2});
   space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
     return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};

@@ -126,10 +126,13 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     }
   }
 
-  // Phase 2: unit after unit: product, sums of shared tiles, C.
-  for (int index = 0; find_unit<C>(args, index, grid, work); ++index) {
+  // Phase 2: unit after unit: product, sums of shared tiles, C. The first stages of a unit come in while the
+  // sums of the one before leave.
+  bool found = find_unit<C>(args, 0, grid, work);
+  if constexpr (!C.specialised)
+    if (found) ring.start(gemm_large_span<C>(args, work));
+  for (int index = 0; found; ++index) {
     const GemmLargeSpan span = gemm_large_span<C>(args, work);
-    if constexpr (!C.specialised) ring.start(span);
     Product product;
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
@@ -138,10 +141,16 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     else
       multiply_turns<T, C>(product, ring, span.turns);
     // Where the block walks on, what is known of the unit is found again and not held through its product.
-    if constexpr (gemm_large_walks(C)) find_unit<C>(args, index, grid, work);
+    if constexpr (gemm_large_walks(C)) {
+      found = find_unit<C>(args, index + 1, grid, work);
+      if constexpr (!C.specialised)
+        if (found) ring.start(gemm_large_span<C>(args, work));
+      find_unit<C>(args, index, grid, work);
+    }
     auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
     if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
     if constexpr (!gemm_large_walks(C)) break;
+    if (found) find_unit<C>(args, index + 1, grid, work);
   }
 }
 

@@ -60,15 +60,15 @@ class LargeShortlist {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
-    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, bool>, std::size_t> taken;
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int>, std::size_t> taken;
     std::vector<C> configs;
     const auto take = [&](bool any) {
       for (const auto& [cost, c] : ranked_) {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
-        const bool shares = c.split_k > 1 || c.stream_k > 0;
+        const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
         const auto kind =
-            std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load, shares);
+            std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load, schedule);
         if (any || ++taken[kind] <= per_kind) configs.push_back(c);
       }
     };
@@ -124,12 +124,17 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, penalty);
   if (tiles < 2.0 * limits.multiprocessors)
-    for (const int split : {2, 3, 4, 8, 16, 32, 64}) {
+    for (const int split : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
       if (double(p.k) / (split * c.tile_k) < 4) break;
       C shared = c;
       shared.split_k = split;
       list.consider(shared, penalty);
     }
+  if (tiles > 1.2 * limits.multiprocessors) {
+    C walking = c;
+    walking.persistent = true;
+    list.consider(walking, penalty * 1.001);
+  }
   if (p.k >= 16 * c.tile_k && tiles >= 8) {
     c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
     c.persistent = true;
@@ -137,9 +142,22 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   }
 }
 
+// Steps of a stage that are unrolled at first: as much code as the caches of instructions hold and no less,
+// so that few instructions are spent on the loop.
+int usual_unroll(const C& c, DType dtype) {
+  if (c.prefetch || gemm_large_is_mma(c)) return 0;
+  const int bytes = static_cast<int>(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
+  const int products =
+      c.warp_m * c.warp_n / gemm_large_lanes * gemm_large_step(c, bytes) * (is_complex(dtype) ? 4 : 1);
+  constexpr int most_products = 1100;
+  for (const int unroll : {8, 4, 2})
+    if (unroll < steps && unroll * products <= most_products) return unroll;
+  return steps * products <= most_products || steps == 1 ? 0 : 1;
+}
+
 // The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
 // the way through registers.
-void vary(LargeShortlist& list, const C& base, const std::vector<GemmLargeProduct>& all) {
+void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<GemmLargeProduct>& all) {
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
@@ -148,6 +166,7 @@ void vary(LargeShortlist& list, const C& base, const std::vector<GemmLargeProduc
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
+            c.k_unroll = usual_unroll(c, dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
             const double product_penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
@@ -157,6 +176,11 @@ void vary(LargeShortlist& list, const C& base, const std::vector<GemmLargeProduc
                                    (tile_k == base.tile_k ? 1 : 1.002) * (blocks == 1 ? 1 : 1.001) *
                                    (prefetch == base.prefetch ? 1 : 1.001);
             list.consider(c, penalty);
+            for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0}) {
+              C rolled = c;
+              rolled.k_unroll = unroll;
+              if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
+            }
             if (c.load == GemmLargeLoad::tensor && tile_k == base.tile_k && prefetch == base.prefetch) {
               c.specialised = true;
               list.consider(c, penalty * 1.002);
@@ -201,13 +225,14 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
+      c.k_unroll = usual_unroll(c, p.dtype);
       consider_schedules(tiles, c, p, limits, penalty);
     }
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
   if (best.empty() || count == 1) return best;
   LargeShortlist list(p, s, limits);
-  for (const C& base : best) vary(list, base, all);
+  for (const C& base : best) vary(list, base, p.dtype, all);
   return list.best(count);
 }
 
