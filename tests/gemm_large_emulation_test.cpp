@@ -73,6 +73,33 @@ TEST(GemmLargeEmulation, FeedingWarpAndPersistentGrid) {
   expect_large<double, Shape{.reads_c = true}, shared>({40, 70, 100, 0, 0, 2});
 }
 
+// The next tile's first stages come in while the sums of one leave, by threads or by the copy engine.
+TEST(GemmLargeEmulation, BlocksThatWalk) {
+  constexpr auto walking = [](Config c, int store_bytes) {
+    c.persistent = true;
+    c.store_bytes = store_bytes;
+    return c;
+  };
+  const Case one{100, 130, 54, 2, 0, 3};
+  all_operations<double, walking(mma_small, 16)>(one);
+  all_operations<double, walking(async(mma_small, GemmLargeLayout::swizzle), 8)>(one);
+  constexpr Config held{.tile_m = 64,
+                        .tile_n = 32,
+                        .tile_k = 16,
+                        .warp_m = 32,
+                        .warp_n = 16,
+                        .thread_m = 4,
+                        .thread_n = 4,
+                        .product = GemmLargeProduct::fma,
+                        .load = GemmLargeLoad::registers,
+                        .stages = 1,
+                        .store_bytes = 4,
+                        .layout = GemmLargeLayout::padding,
+                        .boundary = GemmLargeBoundary::residue,
+                        .persistent = true};
+  all_operations<float, held>({152, 100, 36, 0, 0, 2});
+}
+
 TEST(GemmLargeEmulation, TilesThatBlocksShare) {
   constexpr Config split{.tile_m = 32,
                          .tile_n = 64,

@@ -204,6 +204,12 @@ void add_reading(Space<C>& space, const Rules& r) {
       if (!gemm_large_as_stored(c) && bytes >= r.bytes) values.push_back(bytes);
     return values;
   });
+  space.axis(&C::store_bytes, [=](const C&) {
+    std::vector<int> values{16};
+    for (const int bytes : {8, 4})
+      if (bytes >= r.bytes && bytes < r.s.align_c) values.push_back(bytes);
+    return values;
+  });
   space.axis(&C::k_unroll, [](const C& c) {  // a stage is few instructions of tensor cores
     return c.prefetch || gemm_large_is_mma(c) ? std::vector{0} : std::vector{0, 1, 2, 4, 8};
   });

@@ -58,6 +58,7 @@ struct GemmLargeConfig {
   bool interleave = true;  // accesses to A and B take turns; else first A, then B
   int stages = 4;
   int shared_bytes = 16;  // of one read from shared memory (fma)
+  int store_bytes = 16;   // of one access to C, where its alignment and the thread's neighbours allow so many
   bool prefetch = false;  // the next step's operands are read while this one's are multiplied
   GemmLargeLayout layout = GemmLargeLayout::swizzle;
   int raster = 8;    // tiles are walked in panels of this many columns of tiles; 1 = column by column
@@ -366,11 +367,11 @@ struct FieldList<GemmLargeConfig> {
       field("thread_n", &C::thread_n), field("product", &C::product), field("k_unroll", &C::k_unroll),
       field("load", &C::load), field("load_bytes", &C::load_bytes), field("read_a", &C::read_a),
       field("read_b", &C::read_b), field("interleave", &C::interleave), field("stages", &C::stages),
-      field("shared_bytes", &C::shared_bytes), field("prefetch", &C::prefetch), field("layout", &C::layout),
-      field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
-      field("boundary", &C::boundary), field("specialised", &C::specialised),
-      field("persistent", &C::persistent), field("blocks_per_sm", &C::blocks_per_sm),
-      field("carveout", &C::carveout));
+      field("shared_bytes", &C::shared_bytes), field("store_bytes", &C::store_bytes),
+      field("prefetch", &C::prefetch), field("layout", &C::layout), field("raster", &C::raster),
+      field("split_k", &C::split_k), field("stream_k", &C::stream_k), field("boundary", &C::boundary),
+      field("specialised", &C::specialised), field("persistent", &C::persistent),
+      field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout));
 };
 #endif
 

@@ -76,10 +76,11 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
 }
 
 // alpha sum + beta C for one pack of rows of one column. Checked: rows and columns beyond C are left out.
-template <GemmLargeShape S, bool Checked, class T, int Count>
+template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
 __device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exists, const Pack<T, Count>& sum,
                                            T alpha, T beta) {
-  constexpr int wide = S.align_c / int(sizeof(T)) > 0 ? S.align_c / int(sizeof(T)) : 1;
+  constexpr int bytes = S.align_c < C.store_bytes ? S.align_c : C.store_bytes;
+  constexpr int wide = bytes / int(sizeof(T)) > 0 ? bytes / int(sizeof(T)) : 1;
   constexpr int part = wide < Count ? wide : Count;
   if (Checked && !column_exists) return;
 #pragma unroll
@@ -118,11 +119,11 @@ __device__ __forceinline__ void store_tile(const Product& product, const Args& a
   const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;
   if (rows == C.tile_m && columns == C.tile_n)
     product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, false>(c + j * ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
+      store_pack<S, C, false>(c + j * ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
     });
   else
     product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, true>(c + j * ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
+      store_pack<S, C, true>(c + j * ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
     });
 }
 
