@@ -241,7 +241,7 @@ nlohmann::json LargeDevice::row(const GemmProblem& p, const char* impl, const La
   } else {
     row["config"] = to_json(trial->config);
     row["source_hash"] = current_source_hash("gemm");
-    row["compiler"] = compiler_.nvrtc().version();
+    row["compiler"] = compiler_.provenance();
     row["commit"] = build_commit;
     row["error"] = trial->error;
     row["error_bound"] = 1;

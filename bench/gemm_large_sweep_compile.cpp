@@ -68,7 +68,7 @@ class ListCompiler {
     return lines;
   }
   std::string instructions_fault() const { return fault_; }
-  std::string compiler_version() const { return compiler_.nvrtc().version(); }
+  std::string compiler_version() const { return compiler_.provenance(); }
 
  private:
   nlohmann::json one(const GemmLargeConfig& config) {

@@ -87,7 +87,7 @@ nlohmann::json SmallRows::ours(const Job& job, const Trial& trial, const Estimat
   nlohmann::json row = this->row(job, "tilewright", e);
   row["config"] = to_json(trial.config);
   row["source_hash"] = current_source_hash("gemm_small");
-  row["compiler"] = "nvrtc " + compiler_.nvrtc().version();
+  row["compiler"] = "nvrtc " + compiler_.provenance();
   row["error"] = trial.error;
   row["error_bound"] = 1;
   row["metrics"] = metrics_of(job, trial, gpu_.limits());

@@ -146,7 +146,7 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
-      {"gemm_small", {"--block", "--numa", "--threads", "--counters"}},
+      {"gemm_small", {"--numa", "--threads", "--counters"}},
       {"gemm", {"--block", "--numa", "--threads", "--pointer-order"}},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
@@ -167,6 +167,8 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
         throw Error(ErrorCode::invalid_argument, name,
                     fmt::format("{}: 'bench {}' has no use for it", name, what));
   };
+  if (flags.family != "layout" && flags.layout.find("block_interleaved") == std::string::npos)
+    refuse(flags.family + " without --layout block_interleaved", {"--block"});
   const std::string on_device = flags.family + " --location device";
   for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : ""})
     if (const auto at = flags_without_use().find(what); at != flags_without_use().end())

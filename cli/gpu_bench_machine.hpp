@@ -81,7 +81,7 @@ struct GpuBenchMachine::Impl {
     return {{"device", limits.name},
             {"device_uuid", limits.uuid},
             {"driver", nvml ? nvml->driver_version() : limits.driver_version},
-            {"compiler", machine->compiler().nvrtc().version()}};
+            {"compiler", machine->compiler().provenance()}};
   }
 
   const BenchPlan& plan;

@@ -70,6 +70,11 @@ class GpuRun {
   }
   void add_ours(const std::string& impl, Context& context) { add_plan(impl, "", context, options()); }
 
+  // As plans see it: nothing is known of where the matrices of pointer batches lie.
+  static GemmSmallShape planned_small_shape(const GemmProblem& p) {
+    return gemm_small_shape(p, p.layout == Layout::pointer ? static_cast<int>(size_bytes(p.dtype)) : 128);
+  }
+
   std::vector<nlohmann::json> promising(std::size_t count) const {
     const GemmProblem& p = case_.problem;
     const GpuLimits& limits = m_.gpu.limits();
@@ -78,14 +83,14 @@ class GpuRun {
       for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), limits, count))
         configs.push_back(to_json(config));
     else
-      for (const auto& config : gemm_small_promising(gemm_small_shape(p, 128), p.dtype, limits, count))
+      for (const auto& config : gemm_small_promising(planned_small_shape(p), p.dtype, limits, count))
         configs.push_back(to_json(config));
     return configs;
   }
 
   // The promising configs of the space, compiled side by side; those that do not compile or fit are left out.
   void add_configs() {
-    if (m_.plan.configs == 0 || case_.problem.layout == Layout::pointer) return;
+    if (m_.plan.configs == 0) return;
     std::vector<GemmOptions> all;
     for (const nlohmann::json& config : promising(std::size_t(m_.plan.configs))) {
       all.push_back(options());

@@ -15,6 +15,7 @@
 #include "device/energy_meter.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/layout_costs.hpp"
+#include "gemm/validate.hpp"
 #include "interrupt.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
@@ -218,6 +219,7 @@ class Run {
   }
 
   void check_problem(const GemmProblem& problem) const {
+    validate(problem);
     if (tunes_layout()) return check_convertible(problem, options_.isa);
     if (problem.location == Location::host) return check_tunable(problem, options_);
 #if TILEWRIGHT_HAS_GPU

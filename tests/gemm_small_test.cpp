@@ -163,6 +163,23 @@ TEST(GemmSmall, PointerBatchesAreOfferedEveryWayIn) {
   }
 }
 
+// What code knows as an int must be one: blocks with gaps as large as these are walked by strides instead.
+TEST(GemmSmall, BlocksWithLargeGapsAreNotTiles) {
+  GemmProblem p = small_batch(DType::f32, 4, 2, 2);
+  p.layout = Layout::block_interleaved;
+  p.block = 32;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  EXPECT_EQ(gemm_small_shape(p).step_a, GemmSmallStep::packed);
+  for (const std::int64_t ld : {std::int64_t(1) << 26, (std::int64_t(1) << 32) + 4}) {
+    p.lda = ld;
+    const GemmSmallShape shape = gemm_small_shape(p);
+    EXPECT_EQ(shape.step_a, GemmSmallStep::interleaved);
+    EXPECT_EQ(shape.step_c, GemmSmallStep::interleaved) << "all of one kind";
+    EXPECT_EQ(shape.lda, 0);
+    EXPECT_EQ(shape.interleave, 32);
+  }
+}
+
 // Each size of thread tile is a piece of code, and there must not be more than the device can keep.
 TEST(GemmSmall, VaryingSizesGetRingsAndLittleCode) {
   for (const DType dtype : {DType::f32, DType::f64}) {

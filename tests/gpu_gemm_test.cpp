@@ -42,7 +42,9 @@ Part part_of_grid() {
   Part part;
   if (text == nullptr) return part;
   if (std::string(text) == "some") return {0, 61, 5};
-  if (std::sscanf(text, "%zu/%zu", &part.first, &part.of) != 2 || part.of == 0 || part.first >= part.of)
+  int read = 0;
+  if (std::sscanf(text, "%zu/%zu%n", &part.first, &part.of, &read) != 2 || text[read] != 0 || part.of == 0 ||
+      part.first >= part.of)
     throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_GPU_GRID",
                 fmt::format("TILEWRIGHT_GPU_GRID = '{}' is neither some nor of the form 0/3", text));
   part.of_layouts = part.of;

@@ -254,6 +254,24 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
   EXPECT_THROW(check_gpu_tunable(varying), Error);
 }
 
+// So few matrices fit what was set aside that their block is known to the code, or none fits at all.
+TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
+  options_of_search_.budget_s = is_fake() ? 2 : 15;
+  options_of_search_.choices = {{"thread_m", {4}}, {"thread_n", {4}}, {"load", {"async", "direct"}}};
+  for (const char* layout :
+       {"m=48,n=48,k=48:interleaved:batch=1000", "m=3,n=4,k=4:block_interleaved:block=100000:batch=300000"}) {
+    const GemmProblem p =
+        packed(parse_problem(fmt::format("gemm_batched:f64:nn:{}:residency=cold:location=device", layout)));
+    const GpuTuneResult result = tune(p);
+    EXPECT_LE(result.accuracy.error, 1) << layout;
+    EXPECT_GT(result.measured, 0) << layout;
+  }
+  GemmProblem wide =
+      parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=10:residency=cold:location=device");
+  wide.lda = std::int64_t(1) << 40;
+  EXPECT_THROW(tune(packed(wide)), Error) << "no device holds it";
+}
+
 TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   if (!is_fake()) GTEST_SKIP() << "no compiler spills on demand";
   TempFolder cache;

@@ -189,7 +189,8 @@ std::string gpu_large_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
   if (p.layout != Layout::single && p.layout != Layout::strided)
-    return fmt::format("it takes one matrix at a time from the host, not the layout {}", to_string(p.layout));
+    return fmt::format("it takes single matrices and strided batches, not the layout {}",
+                       to_string(p.layout));
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return why_cublas_first(r);

@@ -90,14 +90,17 @@ void plan_with_first(const PlanRequest& r, const Family& family, const GpuLimits
                      GemmPlan::Impl& plan, Make&& make) {
   std::string declined;
   ErrorCode code = ErrorCode::unsupported;
+  bool only_slower = false;
   offer_configs<Config>(r, family, limits, [&](const GpuChoice<Config>& choice) {
     try {
       plan.gpu = make(choice.config);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
       const bool not_compiled = error.argument() == "no_jit";
-      // What calls may not compile says more than why another config would not have done.
-      if (declined.empty() || not_compiled) declined = error.what(), code = error.code();
+      // What calls may not compile says more than why another config would not have done, and that one would
+      // do better the least.
+      if (declined.empty() || not_compiled || only_slower) declined = error.what(), code = error.code();
+      only_slower = error.argument() == "batch_count";
       if (not_compiled && plan.passed_over.empty()) plan.passed_over = error.what();
       return false;
     }

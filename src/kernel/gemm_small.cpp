@@ -107,6 +107,16 @@ constexpr std::int64_t gap_limit_bytes = 64;
 // Blocks of an interleaved batch up to this are tiles or parts of them; larger ones are cut.
 constexpr std::int64_t packed_block_limit = 64;
 
+// Whether the blocks of an interleaved batch are tiles or parts of them, whose places the code knows as ints.
+bool blocks_are_tiles(const GemmProblem& p) {
+  constexpr std::int64_t most_bytes = 1 << 28;
+  const auto fits = [&](std::int64_t ld, std::int64_t columns) {
+    return ld <= most_bytes && ld * columns * p.block * std::int64_t(size_bytes(p.dtype)) <= most_bytes;
+  };
+  return p.block <= packed_block_limit && fits(p.lda, p.a_cols()) && fits(p.ldb, p.b_cols()) &&
+         fits(p.ldc, p.n);
+}
+
 // How the matrices of one operand lie, and their leading dimension where it enters the code.
 struct Lie {
   GemmSmallStep step;
@@ -118,8 +128,7 @@ Lie lie_of(const GemmProblem& p, std::int64_t stride, std::int64_t ld, std::int6
   switch (p.layout) {
     case Layout::interleaved:
     case Layout::block_interleaved:
-      return p.block <= packed_block_limit ? Lie{GemmSmallStep::packed, ld}
-                                           : Lie{GemmSmallStep::interleaved, 0};
+      return blocks_are_tiles(p) ? Lie{GemmSmallStep::packed, ld} : Lie{GemmSmallStep::interleaved, 0};
     case Layout::pointer:
     case Layout::grouped:
       return {GemmSmallStep::pointer, ld == rows ? ld : 0};
@@ -137,7 +146,7 @@ Lie lie_of(const GemmProblem& p, std::int64_t stride, std::int64_t ld, std::int6
 
 int interleave_of(const GemmProblem& p) {
   if (p.layout != Layout::interleaved && p.layout != Layout::block_interleaved) return 1;
-  if (p.block <= packed_block_limit) return static_cast<int>(p.block);
+  if (blocks_are_tiles(p)) return static_cast<int>(p.block);
   return p.block >= p.batch_count ? 0 : static_cast<int>(std::min<std::int64_t>(p.block & -p.block, 1024));
 }
 

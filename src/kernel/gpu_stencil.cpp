@@ -34,6 +34,12 @@ const Nvrtc& StencilCompiler::nvrtc() const {
   return *nvrtc_;
 }
 
+std::string StencilCompiler::provenance() const {
+  std::string text = nvrtc().version();
+  for (const std::string& flag : flags_) text += " " + flag;
+  return text;
+}
+
 NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   NvrtcSource source;
   source.name = "kernel.cu";

@@ -44,6 +44,8 @@ class StencilCompiler {
 
   // Throws Error(unsupported) where there is none.
   const Nvrtc& nvrtc() const;
+  // The compiler's version and what else it is told, as records name it; throws likewise.
+  std::string provenance() const;
 
  private:
   NvrtcSource source_of(const StencilRequest& request) const;

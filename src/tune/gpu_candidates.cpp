@@ -13,6 +13,11 @@
 #include "wisdom/families.hpp"
 
 namespace tilewright {
+namespace {
+
+constexpr std::size_t most_checked_bytes = std::size_t(512) << 20;
+
+}  // namespace
 
 // alpha and beta as values of the problem's type.
 struct GpuCandidates::Scalars {
@@ -98,9 +103,20 @@ void GpuCandidates::make(Slot& slot, std::size_t i) {
 // what the device does in milliseconds.
 void GpuCandidates::check(Slot& slot) {
   const GemmProblem edges = slot.trial->edges();
+  if (const GpuOperandBytes bytes = gpu_operand_bytes(edges);
+      std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes) {
+    slot.failure = fmt::format("{} has operands of more than {} bytes, which would have to be checked",
+                               to_string(edges), most_checked_bytes);
+    return;
+  }
   if (edges_ == nullptr || edges_->problem() != edges)
     edges_ = std::make_unique<GpuCheck>(arena_.gpu(), edges);
-  GpuCheckResult seen = edges_->check([&](const Operands& o) { slot.trial->run_edges(o); });
+  const auto run_edges = [&](const Operands& o) { slot.trial->run_edges(o); };
+  GpuCheckResult seen = edges_->check(run_edges);
+  if (seen.fault.empty() && edges.layout == Layout::pointer) {  // such kernels serve every alignment
+    const GpuCheckResult odd = GpuCheck(arena_.gpu(), edges, 1).check(run_edges);
+    seen = {std::max(seen.error, odd.error), odd.fault};
+  }
   slot.accuracy = {seen.error, 1};
   slot.failure = std::move(seen.fault);
   if (!slot.failure.empty()) return;

@@ -11,8 +11,11 @@ constexpr unsigned edge_blocks = 3;  // few, so that each makes several turns of
 
 class SmallTrial : public GpuTrial {
  public:
-  SmallTrial(const GemmProblem& problem, std::unique_ptr<GemmSmallKernel> kernel)
-      : problem_(problem), kernel_(std::move(kernel)) {}
+  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel)
+      : problem_(problem), one_block_(shape.interleave == 0), kernel_(std::move(kernel)) {
+    // The code knows the size of small blocks, so that a shorter batch must consist of several.
+    if (problem_.layout == Layout::interleaved && !one_block_) problem_.layout = Layout::block_interleaved;
+  }
 
   // A last tile that is not full where tiles hold several problems.
   GemmProblem edges() const override {
@@ -21,7 +24,7 @@ class SmallTrial : public GpuTrial {
     p.batch_count = std::int64_t(c.matrices_per_block) * (edge_blocks * (c.stages + 2)) -
                     (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
                     (c.matrices_per_block > 2 ? 1 : 0);
-    if (p.layout == Layout::interleaved) p.block = p.batch_count;
+    if (one_block_) p.block = p.batch_count;
     return p;
   }
   void run_edges(const Operands& o) const override { launch(o, edges(), edge_blocks); }
@@ -39,6 +42,7 @@ class SmallTrial : public GpuTrial {
   }
 
   GemmProblem problem_;
+  bool one_block_;  // all problems are interleaved together, however many they are
   std::unique_ptr<GemmSmallKernel> kernel_;
 };
 
@@ -65,7 +69,7 @@ class SmallFamily : public GpuConfigs<GemmSmallConfig> {
   }
   std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
     return std::make_unique<SmallTrial>(
-        problem_, std::make_unique<GemmSmallKernel>(gpu_, binary, shape_, config(i), problem_.dtype));
+        problem_, shape_, std::make_unique<GemmSmallKernel>(gpu_, binary, shape_, config(i), problem_.dtype));
   }
 
  private:

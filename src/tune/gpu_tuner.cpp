@@ -56,12 +56,11 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   result.family = gpu_family_of(problem);
   const bool small = result.family == "gemm_small";
   check_search(options, problem, limits.uuid);
-  if (!small) {
-    const GpuOperandBytes needed = gpu_operand_bytes(problem);
-    check_gpu_memory("PROBLEM", problem, needed, limits);
-    arena.reserve(needed);
-  }
   const GemmProblem timed = timed_problem_on(arena, problem, small);
+  // One matrix or block may be larger than what was set aside for many.
+  const GpuOperandBytes needed = gpu_operand_bytes(timed);
+  check_gpu_memory("PROBLEM", timed, needed, limits);
+  arena.reserve(needed);
   const auto family = make_gpu_family(timed, compiler, options, arena);
   GpuVendor vendor;
   if (!small) vendor = open_gpu_vendor(arena.gpu(), timed);
@@ -75,7 +74,7 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   result.device = limits.name;
   result.device_uuid = limits.uuid;
   result.driver = limits.driver_version;
-  result.compiler = compiler.nvrtc().version();
+  result.compiler = compiler.provenance();
   return result;
 }
 

@@ -166,6 +166,11 @@ class SmallOnGpu(OnGpu):
                    "--pad-ld", "2")
         self.assertEqual({row["batch_count"] for row in self.rows()[0]}, {101})
 
+    def test_blocks_are_as_asked_for(self):
+        self.bench("--sizes", "4", "--layout", "block_interleaved", "--block", "4,32", "--batch", "64")
+        self.assertEqual({row["block"] for row in self.rows()[0] if row["impl"] == "tilewright"}, {4, 32})
+        self.assertIn("--block", self.bench("--sizes", "4", "--block", "32", code=2).stderr)
+
     def test_layouts_of_sizes_that_vary_are_refused(self):
         for layout in ("grouped", "variable"):
             self.assertIn("--layout", self.bench("--sizes", "8", "--layout", layout, code=2).stderr)

@@ -354,6 +354,9 @@ class TuneOnGpu(Driver):
                            code=2)
         self.assertIn("PROBLEM = gemm:f64:nn:m=200000", result.stderr)
         self.assertIn("GiB of memory", result.stderr)
+        for where in (":location=device", ""):
+            result = self.tune("gemm_batched:f64:nn:m=3,n=4,k=5:block_interleaved:batch=1000:residency=cold" + where, code=2)
+            self.assertIn("block = 0", result.stderr)
 
     # It names no place, and has no space on the host.
     LARGE = "gemm:f64:nn:m=96,n=80,k=72"
