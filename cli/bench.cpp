@@ -169,6 +169,8 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
   };
   if (flags.family != "layout" && flags.layout.find("block_interleaved") == std::string::npos)
     refuse(flags.family + " without --layout block_interleaved", {"--block"});
+  if (flags.on_gpu() && flags.layout.find("variable") != std::string::npos)
+    refuse(flags.family + " --layout variable", {"--configs", "--config"});
   const std::string on_device = flags.family + " --location device";
   for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : ""})
     if (const auto at = flags_without_use().find(what); at != flags_without_use().end())

@@ -172,9 +172,7 @@ std::vector<Layout> layouts_of(const BenchFlags& flags) {
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
-    if (flags.on_gpu() && (layout == Layout::grouped || layout == Layout::variable))
-      not_built("--layout", to_string(layout), "on the GPU bench_gemm_small measures varying sizes");
-    else if (large && layout != Layout::single && layout != Layout::strided)
+    if (large && layout != Layout::single && layout != Layout::strided)
       not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
   return layouts;
 }

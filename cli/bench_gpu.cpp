@@ -9,6 +9,7 @@
 #include "gpu_transfer.hpp"
 
 #if TILEWRIGHT_HAS_GPU
+#include "gpu_array_calls.hpp"
 #include "gpu_bench_machine.hpp"
 #include "gpu_bench_run.hpp"
 #endif
@@ -55,7 +56,8 @@ void GpuBenchMachine::prepare(const std::vector<BenchCase>& cases) {
   for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
     const BenchCase& one = cases[i / 2];
     try {
-      plan(i % 2 == 0 ? impl_->context : impl_->without_wisdom, one.problem, gpu_options(impl_->plan, one));
+      plan(i % 2 == 0 ? impl_->context : impl_->without_wisdom, planned_problem(one),
+           gpu_options(impl_->plan, one));
     } catch (const Error&) {
     }
   }

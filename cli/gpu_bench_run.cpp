@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "gpu_array_calls.hpp"
 #include "gpu_bench_peers.hpp"
 #include "gpu_case.hpp"
 #include "gpu_ceiling.hpp"
@@ -36,6 +37,7 @@ class GpuRun {
   GpuRun(GpuBenchMachine::Impl& machine, const BenchCase& bench_case)
       : m_(machine), case_(bench_case), operands_(machine.arena, bench_case) {
     result_.bench_case = bench_case;
+    traffic_.bytes += gpu_array_bytes(case_);
     add_ours("tilewright", m_.context);
     if (case_.options.config.empty() &&
         (case_.options.candidate.empty() || (is_large() && case_.options.candidate == "gemm")))
@@ -62,10 +64,13 @@ class GpuRun {
                 const GemmOptions& with) {
     GpuEntry entry;
     entry.role = Role::ours, entry.impl = impl, entry.version = TILEWRIGHT_VERSION, entry.variant = variant;
-    entry.plan = std::make_shared<const GemmPlan>(plan(context, case_.problem, with));
-    entry.run = [this, run = gpu_call(entry.plan, case_, m_.stream.get())](std::int64_t batch) {
-      run(operands_.batch(batch));
-    };
+    entry.plan = std::make_shared<const GemmPlan>(plan(context, planned_problem(case_), with));
+    GemmOptions on_stream = with;
+    on_stream.stream = m_.stream.get();
+    const bool described = case_.layout == Layout::grouped || case_.layout == Layout::variable;
+    const auto call = described ? gpu_array_call(m_.gpu, context, case_, on_stream)
+                                : gpu_call(entry.plan, case_, m_.stream.get());
+    entry.run = [this, run = call](std::int64_t batch) { run(operands_.batch(batch)); };
     entries_.push_back(std::move(entry));
   }
   void add_ours(const std::string& impl, Context& context) { add_plan(impl, "", context, options()); }

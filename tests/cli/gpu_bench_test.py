@@ -174,9 +174,19 @@ class SmallOnGpu(OnGpu):
             self.assertTrue(any(f":block={block}:" in problem for problem in problems), problems)
         self.assertIn("--block", self.bench("--sizes", "4", "--block", "32", code=2).stderr)
 
-    def test_layouts_of_sizes_that_vary_are_refused(self):
+    def test_layouts_whose_sizes_come_in_arrays(self):
         for layout in ("grouped", "variable"):
-            self.assertIn("--layout", self.bench("--sizes", "8", "--layout", layout, code=2).stderr)
+            self.bench("--dtype", "f64,c64", "--sizes", "5x7x9", "--op", "nt", "--layout", layout, "--beta", "0,1",
+                       "--batch", "203", "--pad-ld", "1", "--pointer-order", "random", "--alpha", "0.5")
+            rows, _ = self.rows()
+            self.assertLessEqual({"tilewright", "tilewright_default"}, {row["impl"] for row in rows})
+            ours = [row for row in rows if row["impl"].startswith("tilewright")]
+            self.assertEqual(len(ours), 2 * 2 * 2)
+            for row in rows:
+                self.assertEqual((row["layout"], row["batch_count"]), (layout, 203))
+                self.assertLessEqual(row["error"], row["error_bound"])
+        self.assertIn("--configs", self.bench("--sizes", "5", "--layout", "variable", "--configs", "2", code=2).stderr)
+        self.assertIn("limit of 64", self.bench("--sizes", "65", "--layout", "variable", code=2).stderr)
 
 
 class LayoutOnGpu(OnGpu):
