@@ -15,7 +15,8 @@ LargeCounts count_main_loop(const StencilCompiler& compiler, const LargeTrial& t
   try {
     const JitBinary binary =
         compile_gemm_large(compiler, trial.kernel->shape(), c, dtype, compute_capability);
-    const SassCounts counts = sass_main_loop(parse_sass(disassemble(binary.code, nvdisasm)), products);
+    const SassCounts counts =
+        sass_main_loop(parse_sass(disassemble(binary.code, nvdisasm), binary.function()), products);
     if (counts.empty()) {
       result.fault = "no loop of the machine code multiplies";
       return result;

@@ -93,7 +93,8 @@ class ListCompiler {
     const double products = double(c.warp_m) * c.warp_n * c.tile_k * (is_complex(problem_.dtype) ? 4 : 1) /
                             gemm_large_products_at_once(c);
     try {
-      const auto counts = sass_main_loop(parse_sass(disassemble(binary.code, flags_.nvdisasm)), products);
+      const auto counts =
+          sass_main_loop(parse_sass(disassemble(binary.code, flags_.nvdisasm), binary.function()), products);
       if (!counts.empty()) return to_json_object(counts);
     } catch (const Error& error) {
       const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -37,6 +38,29 @@ GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
   return p;
 }
 
+// How often each product of an element of C was formed, and whether sums found their way into C in order.
+struct Coverage {
+  explicit Coverage(const GemmProblem& problem) : p(problem), times(std::size_t(p.m * p.n * p.k)) {}
+  void add(const GemmLargePart& part) {
+    for (std::int64_t i = part.row; i < part.row + part.m; ++i)
+      for (std::int64_t j = part.column; j < part.column + part.n; ++j) {
+        const bool adds = part.role == GemmLargeRole::adding;
+        if (written.insert({i, j}).second == adds) in_order = false;
+        for (std::int64_t k = part.depth; k < part.depth + part.k; ++k)
+          ++times[std::size_t((i * p.n + j) * p.k + k)];
+      }
+  }
+  bool once() const {
+    return std::all_of(times.begin(), times.end(), [](int count) { return count == 1; }) &&
+           written.size() == std::size_t(p.m * p.n);
+  }
+
+  GemmProblem p;
+  std::vector<int> times;
+  std::set<std::pair<std::int64_t, std::int64_t>> written;
+  bool in_order = true;
+};
+
 constexpr DType all_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
 TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
@@ -54,6 +78,37 @@ TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
   const GemmLargeAlignment aligned = gemm_large_alignment(batch, 128);
   EXPECT_EQ(aligned.a, 8);
   EXPECT_EQ(aligned.b, 16);
+}
+
+// Every product is formed once; only what adds comes to elements that were written before.
+TEST(GemmLarge, PartsOfResidueKernelsCoverTheProductOnce) {
+  const Config c{.tile_m = 16, .tile_n = 32, .tile_k = 8, .boundary = GemmLargeBoundary::residue_kernel};
+  for (const int m : {15, 16, 35})
+    for (const int n : {31, 32, 70})
+      for (const int k : {0, 5, 8, 19}) {
+        const GemmProblem p = problem(DType::f64, m, n, k);
+        Coverage covered(p);
+        for (const GemmLargePart& part : gemm_large_parts(p, c)) {
+          covered.add(part);
+          if (part.role == GemmLargeRole::rest) continue;
+          EXPECT_TRUE(part.m % c.tile_m == 0 && part.n % c.tile_n == 0 && part.k % c.tile_k == 0);
+        }
+        EXPECT_TRUE(covered.once() && covered.in_order) << to_string(p);
+      }
+}
+
+TEST(GemmLarge, PaddedCopiesAreWholeTiles) {
+  const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .boundary = GemmLargeBoundary::zero_padding};
+  const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::trans, Op::none, 1);
+  const GemmLargePadding padding = gemm_large_padding(p, c);
+  EXPECT_EQ(std::tuple(padding.inner_a, padding.outer_a), std::tuple(48, 128));
+  EXPECT_EQ(std::tuple(padding.inner_b, padding.outer_b), std::tuple(48, 32));
+  EXPECT_EQ(std::tuple(padding.a_bytes, padding.b_bytes), std::tuple(48 * 128 * 4, 48 * 32 * 4));
+  const GemmProblem q = gemm_large_padded(p, c, padding);
+  EXPECT_EQ(std::tuple(q.m, q.n, q.k, q.lda, q.ldb, q.ldc), std::tuple(65, 31, 48, 48, 48, p.ldc));
+  EXPECT_EQ(gemm_large_padding(problem(DType::f32, 65, 31, 0), c).a_bytes, 0);
+  EXPECT_EQ(gemm_large_padding(p, Config{}).a_bytes, 0);
+  EXPECT_EQ(gemm_large_kernel_shape(gemm_large_shape(p), c).align_a, 16);
 }
 
 TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
@@ -365,6 +420,23 @@ TEST(GemmLarge, CoveringInstancesCompile) {
           << capability << " " << to_string(p) << " " << describe(config);
     }
   }
+}
+
+TEST(GemmLarge, KernelsForTheResidueCompileInOneModule) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const GemmProblem p = problem(DType::f64, 4097, 4100, 4099);
+  const GemmLargeShape s = gemm_large_shape(p);
+  Config c = gemm_large_default(p, s, fictional_gpu(80));
+  c.boundary = GemmLargeBoundary::residue_kernel;
+  ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(80)).contains(c)) << describe(c);
+  const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
+  EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
+  for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
 }
 
 TEST(GemmLarge, SpilledKernelsAreRefused) {

@@ -122,6 +122,75 @@ TEST_F(GpuGemmLarge, TheVendorsLibraryTakesScalarsOfAnyAddress) {
   EXPECT_EQ(result, T(2) * values[0] * values[1] + T(0, 1) * values[2]);
 }
 
+// Kernels of their own for what tiles leave over, and copies that are padded with zeros.
+class GpuBoundaries : public GpuGemmLarge {
+ protected:
+  // A config for `p` that meets its edges in that way; "" where there is none.
+  std::string config_for(const GemmProblem& p, GemmLargeBoundary boundary) const {
+    const GpuLimits& limits = gpu_->limits();
+    const GemmLargeShape s = gemm_large_shape(p, gemm_large_alignment(p, 128));
+    const auto space = gemm_large_space(p, s, limits);
+    for (GemmLargeConfig c : gemm_large_promising(p, s, limits, 40)) {
+      if (c.load == GemmLargeLoad::tensor && boundary == GemmLargeBoundary::residue_kernel) continue;
+      c.boundary = boundary;
+      if (space.contains(c)) return to_json(c).dump();
+    }
+    return "";
+  }
+  std::vector<GemmProblem> problems() const {
+    std::vector<GemmProblem> all;
+    for (const char* dtype : {"f32", "f64", "c64", "c128"})
+      for (const char* ops : {"nn", "nt", "tn", "ct"})
+        for (const char* sizes : {"m=261,n=300,k=137", "m=256,n=256,k=135", "m=257,n=256,k=128"})
+          for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"}) {
+            auto p = parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtype, ops, sizes, rest));
+            p.lda = p.a_rows() + 1, p.ldb = p.b_rows() + 2, p.ldc = p.m + 3;
+            all.push_back(packed(p));
+          }
+    return all;
+  }
+};
+
+TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
+  for (const auto boundary : {GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding}) {
+    Context context;
+    options_.candidate = "gemm";
+    Failures failures;
+    for (const GemmProblem& p : problems()) {
+      options_.config = config_for(p, boundary);
+      ASSERT_NE(options_.config, "") << to_string(boundary) << " " << to_string(p);
+      const GemmPlan made = plan(context, p, options_);
+      for (const double alpha : {value_of(p.alpha), 0.0}) {
+        if (alpha != value_of(p.alpha) && p.alpha != Scalar::general) continue;
+        failures.note(fmt::format("{} {}", to_string(boundary), to_string(p)),
+                      run_once(*gpu_, made, {alpha, value_of(p.beta)}));
+      }
+      if (failures.too_many()) break;
+    }
+    EXPECT_EQ(failures.case_count(), 4 * 4 * 3 * 4u);
+  }
+}
+
+TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
+  Context context;
+  options_.candidate = "gemm";
+  const GemmProblem p = packed(parse_problem(
+      "gemm_batched:f64:nt:m=261,n=190,k=131:strided:batch=3:beta=one:stride_a=34199:location=device"));
+  const GpuStream stream(*gpu_);
+  for (const auto boundary : {GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding}) {
+    options_.config = config_for(p, boundary);
+    const GemmPlan made = plan(context, p, options_);
+    GpuBatch<double> batch(*gpu_, p, {1, 1});
+    const GpuGraph graph(*gpu_, stream.get(), [&] { batch.run(made, stream.get()); });
+    for (int launch = 0; launch < 2; ++launch) {
+      batch.reset();
+      graph.launch(stream.get());
+      stream.synchronize();
+      EXPECT_EQ(batch.check(), "") << to_string(boundary) << " launch " << launch;
+    }
+  }
+}
+
 // Blocks that share tiles need scratch memory: streams that use one plan at once must not share it.
 class GpuSharedTiles : public GpuTest {
  protected:

@@ -21,7 +21,7 @@ class JitCacheTest : public ::testing::Test {
   JitBinary get(const JitCache& cache, const JitKey& key) {
     return cache.get(key, [&] {
       ++builds_;
-      return JitBinary{"code of " + key.source, "function", "log"};
+      return JitBinary{"code of " + key.source, {"function", "other"}, "log"};
     });
   }
 
@@ -34,7 +34,7 @@ TEST_F(JitCacheTest, SecondRequestIsKept) {
   const JitCache cache(folder_.path());
   EXPECT_EQ(get(cache, key_).code, "code of source");
   EXPECT_EQ(get(cache, key_).code, "code of source");
-  EXPECT_EQ(get(cache, key_).function, "function");
+  EXPECT_EQ(get(cache, key_).functions, (std::vector<std::string>{"function", "other"}));
   EXPECT_EQ(builds_, 1);
   EXPECT_TRUE(fs::exists(cache.entry(key_) / "kernel.cu"));
 }

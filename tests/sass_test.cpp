@@ -80,6 +80,15 @@ TEST(Sass, OfTwoPathsTheOneWithoutChecksCounts) {
   EXPECT_TRUE(sass_main_loop(parse_sass(sass({"MOV R1, R2", "EXIT"})), 4).empty());
 }
 
+TEST(Sass, OfSeveralFunctionsOneIsMeant) {
+  const std::string text = "\n.text.first:\n" + sass({"MOV R1, R2", "EXIT"}) + "\n.text.second:\n" +
+                           sass({"FFMA R8, R4, R6, R8", "FFMA R8, R4, R6, R8", "EXIT"});
+  EXPECT_EQ(parse_sass(text).size(), 2u);
+  EXPECT_EQ(parse_sass(text, "second").size(), 3u);
+  EXPECT_EQ(parse_sass(text, "second")[0].kind, SassKind::product);
+  EXPECT_EQ(parse_sass(text, "third").size(), 2u) << "no label names it";
+}
+
 TEST(Sass, AMissingDisassemblerIsSaid) {
   try {
     disassemble("code", "/nonexistent/nvdisasm");

@@ -99,7 +99,8 @@ NvrtcResult Nvrtc::compile(const NvrtcSource& source) const {
   f.check(f.create(&handle, source.text.c_str(), source.name.c_str(), 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   const Program program(f.destroy, handle);
-  f.check(f.add_expression(program.get(), source.expression.c_str()), "nvrtcAddNameExpression");
+  for (const auto& expression : source.expressions)
+    f.check(f.add_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
   std::vector<const char*> options;
   for (const auto& option : source.options) options.push_back(option.c_str());
   const nvrtcResult compiled = f.compile(program.get(), static_cast<int>(options.size()), options.data());
@@ -110,15 +111,17 @@ NvrtcResult Nvrtc::compile(const NvrtcSource& source) const {
   f.check(f.log(program.get(), result.log.data()), "nvrtcGetProgramLog");
   while (!result.log.empty() && result.log.back() == '\0') result.log.pop_back();
   if (compiled != NVRTC_SUCCESS)
-    throw Error(
-        ErrorCode::internal, "config",
-        fmt::format("{} does not compile: {}\n{}", source.expression, f.error_text(compiled), result.log));
+    throw Error(ErrorCode::internal, "config",
+                fmt::format("{} does not compile: {}\n{}", source.expressions.front(), f.error_text(compiled),
+                            result.log));
   f.check(f.cubin_size(program.get(), &size), "nvrtcGetCUBINSize");
   result.cubin.resize(size);
   f.check(f.cubin(program.get(), result.cubin.data()), "nvrtcGetCUBIN");
-  const char* lowered = nullptr;
-  f.check(f.lowered_name(program.get(), source.expression.c_str(), &lowered), "nvrtcGetLoweredName");
-  result.function = lowered;
+  for (const auto& expression : source.expressions) {
+    const char* lowered = nullptr;
+    f.check(f.lowered_name(program.get(), expression.c_str(), &lowered), "nvrtcGetLoweredName");
+    result.functions.emplace_back(lowered);
+  }
   return result;
 }
 

@@ -10,15 +10,16 @@ namespace tilewright {
 
 struct NvrtcSource {
   std::string text;
-  std::string name;                  // shown in messages
-  std::string expression;            // names the kernel, e.g. an instance of a template
+  std::string name;  // shown in messages
+  // Each names a kernel, e.g. an instance of a template.
+  std::vector<std::string> expressions;
   std::vector<std::string> options;  // of the compiler, architecture included
 };
 
 struct NvrtcResult {
   std::string cubin;
-  std::string function;  // the kernel's name inside the cubin
-  std::string log;       // with --ptxas-options=-v also registers and spills
+  std::vector<std::string> functions;  // the kernels' names inside the cubin, in the order of the expressions
+  std::string log;                     // with --ptxas-options=-v also registers and spills
 };
 
 class Nvrtc {
@@ -30,7 +31,7 @@ class Nvrtc {
   const std::string& version() const { return version_; }
   const std::string& path() const { return path_; }
 
-  // Throws Error(internal) with the expression and the compiler's log.
+  // Throws Error(internal) with the first expression and the compiler's log.
   NvrtcResult compile(const NvrtcSource& source) const;
 
  private:

@@ -10,10 +10,10 @@ GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compil
 template <class Kernel, class Make>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
                                                   Make&& make) const {
-  auto kept = kernels_.find(request.expression);
+  const std::string& name = request.expressions.front();
+  auto kept = kernels_.find(name);
   if (kept == nullptr)
-    kept = kernels_.add(request.expression,
-                        make(may_compile ? compiler_->compile(request) : compiler_->cached(request)));
+    kept = kernels_.add(name, make(may_compile ? compiler_->compile(request) : compiler_->cached(request)));
   return std::static_pointer_cast<const Kernel>(kept);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/gpu_copies.hpp"
 #include "kernel/gpu_stencil.hpp"
 
 namespace tilewright {
@@ -22,7 +23,10 @@ struct Rules {
 
   bool whole(const C& c) const { return p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0; }
   int shared(const C& c) const { return gemm_large_memory(s, c, bytes).total_bytes; }
-  int alignment() const { return std::min(s.align_a, s.align_b); }
+  int alignment(const C& c) const {
+    const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
+    return std::min(seen.align_a, seen.align_b);
+  }
   // Without what axes that are declared later add.
   static C early(C c) {
     c.stream_k = 0;
@@ -50,6 +54,19 @@ void add_product(Space<C>& space, const Rules& r) {
       &C::product);
 }
 
+// Declared before what depends on the alignment of A and B.
+void add_boundary(Space<C>& space, const Rules& r) {
+  space.axis(&C::boundary, {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate,
+                            GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding});
+  space.require(
+      "copies are padded with zeros where leading dimensions are below 2^31 bytes",
+      [=](const C& c) {
+        return c.boundary != GemmLargeBoundary::zero_padding ||
+               std::max(r.p.lda, r.p.ldb) * r.bytes <= gpu_largest_pitch;
+      },
+      &C::boundary);
+}
+
 void add_load(Space<C>& space, const Rules& r) {
   space.axis(&C::load, {GemmLargeLoad::tensor, GemmLargeLoad::async, GemmLargeLoad::registers,
                         GemmLargeLoad::read_only, GemmLargeLoad::plain});
@@ -66,9 +83,16 @@ void add_load(Space<C>& space, const Rules& r) {
       "sizes below 2^30",
       [=](const C& c) {
         return c.load != GemmLargeLoad::tensor ||
-               (r.alignment() >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
+               (r.alignment(c) >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
       },
-      &C::load);
+      &C::boundary, &C::load);
+  space.require(
+      "the copy engine fills with zeros at edges: nothing is checked",
+      [](const C& c) {
+        return c.load != GemmLargeLoad::tensor || c.boundary == GemmLargeBoundary::none ||
+               c.boundary == GemmLargeBoundary::zero_padding;
+      },
+      &C::boundary, &C::load);
   space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
     if (c.load != GemmLargeLoad::tensor)
       return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
@@ -87,8 +111,8 @@ void add_load(Space<C>& space, const Rules& r) {
   });
   space.require(
       "accesses hold whole elements and are aligned",
-      [=](const C& c) { return gemm_large_aligned_loads(r.s, c, r.p.dtype); }, &C::product, &C::load,
-      &C::load_bytes);
+      [=](const C& c) { return gemm_large_aligned_loads(r.s, c, r.p.dtype); }, &C::boundary, &C::product,
+      &C::load, &C::load_bytes);
 }
 
 std::vector<int> divisors(std::vector<int> values, int of) {
@@ -233,14 +257,19 @@ void add_schedule(Space<C>& space, const Rules& r) {
       });
   space.require("every part of a split tile has k to sum",
                 [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
-  space.axis(&C::boundary, [=](const C& c) -> std::vector<GemmLargeBoundary> {
-    if (c.load == GemmLargeLoad::tensor) return {GemmLargeBoundary::none};
-    return {GemmLargeBoundary::residue, GemmLargeBoundary::predicate, GemmLargeBoundary::none};
-  });
-  space.require("without checks sizes are multiples of the tile, or the copy engine fills with zeros",
+  space.require(
+      "without checks sizes are multiples of the tile, or the copy engine fills with zeros", [=](const C& c) {
+        return c.boundary != GemmLargeBoundary::none || c.load == GemmLargeLoad::tensor || r.whole(c);
+      });
+  space.require("a kernel for the residue needs whole tiles and something that they leave over",
                 [=](const C& c) {
-                  if (c.load == GemmLargeLoad::tensor) return c.boundary == GemmLargeBoundary::none;
-                  return c.boundary != GemmLargeBoundary::none || r.whole(c);
+                  return c.boundary != GemmLargeBoundary::residue_kernel ||
+                         (!r.whole(c) && r.p.m >= c.tile_m && r.p.n >= c.tile_n && r.p.k >= c.tile_k);
+                });
+  space.require("copies are padded where tiles do not divide or operands are not aligned to 16 bytes",
+                [=](const C& c) {
+                  return c.boundary != GemmLargeBoundary::zero_padding || !r.whole(c) ||
+                         std::min(r.s.align_a, r.s.align_b) < gemm_large_chunk;
                 });
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
@@ -300,6 +329,7 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   const Rules rules{problem, shape, limits, bytes_of(problem.dtype)};
   Space<C> space;
   add_product(space, rules);
+  add_boundary(space, rules);
   add_load(space, rules);
   add_tiles(space, rules);
   add_memory(space, rules);
@@ -314,7 +344,8 @@ GemmLargeBox gemm_large_box(const GemmLargeTile& tile) {
   return {words, (swizzled ? gemm_large_row / tile.element_bytes : tile.inner()) * words, tile.outer()};
 }
 
-bool gemm_large_aligned_loads(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
   const int bytes = bytes_of(dtype);
   const auto access = [&](const GemmLargeTile& tile) {
     return gemm_large_reading(tile, c, 0).vector * bytes;

@@ -114,7 +114,50 @@ struct GemmLargeLaunch {
 GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
                                   const GemmLargeConfig& config, const GpuLimits& limits, int resident);
 
-// The instance of the stencil, and the condition that makes the device derive what the host derived.
+// What the kernels of a config see: of copies that are padded with zeros A and B are aligned.
+GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config);
+
+// The kernels that a config launches: one, but for boundary = residue_kernel two, and where C is not read
+// three.
+enum class GemmLargeRole : unsigned char {
+  whole,   // the config's own, of everything or of whole tiles
+  rest,    // checks; of what tiles leave over
+  adding,  // whole tiles of k, to what the rest of k left in C
+};
+struct GemmLargeInstance {
+  GemmLargeShape shape;
+  GemmLargeConfig config;
+};
+std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
+                                                    const GemmLargeConfig& config);
+// Which of them plays the role.
+std::size_t gemm_large_instance_of(GemmLargeRole role, const GemmLargeShape& shape);
+
+// A launch of one of them: elements from `row`, `column` of C on, and k from `depth` on. Parts follow each
+// other in this order.
+struct GemmLargePart {
+  GemmLargeRole role = GemmLargeRole::whole;
+  std::int64_t row = 0, column = 0, depth = 0;
+  std::int64_t m = 0, n = 0, k = 0;
+};
+std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& problem, const GemmLargeConfig& config);
+// The part as a problem with the leading dimensions of the whole one.
+GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part);
+
+// The copies of A and B that boundary = zero_padding makes: of whole tiles, contiguous.
+struct GemmLargePadding {
+  std::int64_t inner_a = 0, outer_a = 0;  // elements along the contiguous dimension, the leading dimension
+  std::int64_t inner_b = 0, outer_b = 0;
+  std::int64_t a_bytes = 0;  // multiples of 256; B's copy lies behind A's
+  std::int64_t b_bytes = 0;
+};
+// Nothing (0 bytes) for other boundaries and where k = 0.
+GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeConfig& config);
+// The problem that the kernel solves on them.
+GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& config,
+                              const GemmLargePadding& padding);
+
+// An instance of the stencil, and the condition that makes the device derive what the host derived.
 std::string gemm_large_expression(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 std::string gemm_large_assertion(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 

@@ -95,11 +95,11 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
   c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
   std::vector<C> ways;
   const bool aligned = std::min(s.align_a, s.align_b) >= 16;
-  if (limits.compute_capability >= 90 && aligned) {
+  if (limits.compute_capability >= 90) {
     const bool rows_contiguous = !s.trans_a && s.trans_b;
     c.load = GemmLargeLoad::tensor;
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
-    c.boundary = GemmLargeBoundary::none;
+    c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
   }
   c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;

@@ -20,8 +20,10 @@ enum class GemmLargeLoad : unsigned char { plain, read_only, registers, async, t
 // whatever global memory has; swizzled tiles keep the contiguous dimension, and lanes read several k at once.
 enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
 // predicate: every copy checks; residue: only tiles and k ranges that stick out take the checking path; none:
-// sizes are multiples of the tile (after zero padding), or the copy engine fills.
-enum class GemmLargeBoundary : unsigned char { predicate, residue, none };
+// sizes are multiples of the tile, or the copy engine fills; residue_kernel: as none for the part that whole
+// tiles cover, while a kernel that checks does the rest; zero_padding: as none on copies of A and B that are
+// padded to whole tiles, aligned, and made anew by every launch.
+enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue_kernel, zero_padding };
 // Precision of products and sums; lower and emulated ones will be further values.
 enum class GemmLargeMath : unsigned char { full };
 
@@ -343,7 +345,9 @@ template <>
 struct EnumNames<GemmLargeBoundary> {
   static constexpr std::array value{std::pair{GemmLargeBoundary::predicate, "predicate"},
                                     std::pair{GemmLargeBoundary::residue, "residue"},
-                                    std::pair{GemmLargeBoundary::none, "none"}};
+                                    std::pair{GemmLargeBoundary::none, "none"},
+                                    std::pair{GemmLargeBoundary::residue_kernel, "residue_kernel"},
+                                    std::pair{GemmLargeBoundary::zero_padding, "zero_padding"}};
 };
 template <>
 struct EnumNames<GemmLargeMath> {

@@ -178,8 +178,11 @@ double GemmLargeCost::cycles() const {
   return most + 0.1 * (multiply + issue + shared + l2 + memory - most) + fixed;
 }
 
-GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
-                              const GpuLimits& limits) {
+namespace {
+
+// One launch.
+GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                          const GpuLimits& limits) {
   const int bytes = static_cast<int>(size_bytes(p.dtype));
   const int resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits));
   const double tiles = tiles_per_multiprocessor(p, c, limits, resident);
@@ -212,6 +215,38 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
   cost.fixed = (tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
                shown * std::ceil(tiles / resident) * first_load_latency + first_load_latency;
   return cost;
+}
+
+constexpr double between_launches = 3000;  // cycles from the end of one to the beginning of the next
+
+// Both copies: read, written, and the zeros.
+double padding_cost(const GemmProblem& p, const GemmLargeConfig& c) {
+  const GemmLargePadding padding = gemm_large_padding(p, c);
+  if (padding.a_bytes == 0) return 0;
+  return 2 * double(padding.a_bytes + padding.b_bytes) / (0.8 * memory_rate) + 4 * between_launches;
+}
+
+}  // namespace
+
+GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                              const GpuLimits& limits) {
+  if (c.boundary != GemmLargeBoundary::residue_kernel) {
+    GemmLargeCost cost = launch_cost(p, s, c, limits);
+    cost.fixed += padding_cost(p, c);
+    return cost;
+  }
+  const std::vector<GemmLargeInstance> instances = gemm_large_instances(s, c);
+  GemmLargeCost all;
+  for (const GemmLargePart& part : gemm_large_parts(p, c)) {
+    const GemmLargeInstance& one = instances[gemm_large_instance_of(part.role, s)];
+    const GemmLargeCost cost = launch_cost(gemm_large_part_problem(p, part), one.shape, one.config, limits);
+    // Only the whole tiles fill the device; the others are taken for what they cost alone.
+    if (part.role == GemmLargeRole::rest)
+      all.fixed += cost.cycles() + between_launches;
+    else
+      all = {cost.multiply, cost.issue, cost.shared, cost.l2, cost.memory, cost.fixed + all.fixed};
+  }
+  return all;
 }
 
 }  // namespace tilewright

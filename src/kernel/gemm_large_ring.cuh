@@ -66,11 +66,9 @@ struct GemmLargeThreadRing {
   // First half of a fill: the accesses leave. Every call makes one group of asynchronous copies.
   __device__ __forceinline__ void begin_fill() {
     if (fills_left > 0) {
-      if constexpr (C.boundary == GemmLargeBoundary::none)
-        begin_all<false>();
-      else if constexpr (C.boundary == GemmLargeBoundary::predicate)
+      if constexpr (C.boundary == GemmLargeBoundary::predicate)
         begin_all<true>();
-      else if (a.is_whole() && b.is_whole())
+      else if (C.boundary != GemmLargeBoundary::residue || (a.is_whole() && b.is_whole()))
         begin_all<false>();
       else
         begin_all<true>();

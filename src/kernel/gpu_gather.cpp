@@ -16,9 +16,10 @@ int pieces(int bytes) {
 
 JitBinary compiled(const StencilCompiler& compiler, const GpuGather::Sizes& s, int capability) {
   return compiler.compile({"kernel/gpu_gather.cuh",
-                           fmt::format("tilewright::gpu_gather<{}, {}, {}, {}>", pieces(s.a), pieces(s.b),
-                                       pieces(s.c), s.reads_c),
-                           "", capability});
+                           {fmt::format("tilewright::gpu_gather<{}, {}, {}, {}>", pieces(s.a), pieces(s.b),
+                                        pieces(s.c), s.reads_c)},
+                           "",
+                           capability});
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ GpuGather::GpuGather(const Gpu& gpu, const StencilCompiler& compiler, const Size
 
 GpuGather::GpuGather(const Gpu& gpu, const JitBinary& binary, const Sizes& sizes)
     : module_(gpu, binary.code),
-      function_(module_.function(binary.function, 0)),
+      function_(module_.function(binary.function(), 0)),
       most_pieces_(std::max({pieces(sizes.a), pieces(sizes.b), pieces(sizes.c)})),
       multiprocessors_(gpu.limits().multiprocessors) {}
 

@@ -1,9 +1,10 @@
-// Loads and launches kernels of large GEMM, and describes A and B to the copy engine.
+// Loads and launches kernels of large GEMM, pads operands for them, and describes A and B to the copy engine.
 #include "kernel/gpu_gemm_large.hpp"
 
 #include <algorithm>
 
 #include "core/dispatch.hpp"
+#include "device/gpu_copies.hpp"
 #include "device/gpu_tensor_map.hpp"
 
 namespace tilewright {
@@ -15,12 +16,36 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
       config_(config),
       dtype_(dtype),
       shared_bytes_(gemm_large_memory(shape, config, static_cast<int>(size_bytes(dtype))).total_bytes),
-      module_(gpu, binary.code),
-      function_(module_.function(binary.function, shared_bytes_, config.carveout)) {
-  blocks_per_multiprocessor_ = function_.blocks_per_multiprocessor(gemm_large_threads(config), shared_bytes_);
-  if (blocks_per_multiprocessor_ == 0)
-    throw Error(ErrorCode::unsupported, "config",
-                fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
+      module_(gpu, binary.code) {
+  const std::vector<GemmLargeInstance> instances = gemm_large_instances(shape, config);
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    Instance one{instances[i], module_.function(binary.functions.at(i), shared_bytes_, config.carveout)};
+    one.resident = one.function.blocks_per_multiprocessor(gemm_large_threads(config), shared_bytes_);
+    if (one.resident == 0)
+      throw Error(
+          ErrorCode::unsupported, "config",
+          fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
+    functions_.push_back(std::move(one));
+  }
+}
+
+GemmLargeLaunch GemmLargeKernel::part_needs(const GemmProblem& part, const Instance& instance) const {
+  return gemm_large_launch(part, instance.what.shape, instance.what.config, gpu_->limits(),
+                           instance.resident);
+}
+
+GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
+  GemmLargeLaunch all = part_needs(problem, functions_.front());
+  for (const GemmLargePart& part : gemm_large_parts(problem, config_)) {
+    const GemmLargeLaunch one = part_needs(gemm_large_part_problem(problem, part),
+                                           functions_[gemm_large_instance_of(part.role, shape_)]);
+    if (part.role != GemmLargeRole::rest) all.launch = one.launch;
+    all.workspace_bytes = std::max(all.workspace_bytes, one.workspace_bytes);
+    all.counter_count = std::max(all.counter_count, one.counter_count);
+  }
+  const GemmLargePadding padding = gemm_large_padding(problem, config_);
+  all.workspace_bytes += padding.a_bytes + padding.b_bytes;
+  return all;
 }
 
 void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool is_a,
@@ -43,39 +68,78 @@ void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool
   encode_tensor_map(*gpu_, tensor, &map);
 }
 
-void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& o,
+void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding, GemmLargeOperands& o,
+                          CUstream_st* stream) const {
+  const std::int64_t bytes = size_bytes(dtype_);
+  auto* const room = static_cast<char*>(o.workspace);
+  queue_padded(*gpu_, {o.a, p.lda, p.a_rows(), p.a_cols(), room, padding.inner_a, padding.outer_a, bytes},
+               stream);
+  queue_padded(
+      *gpu_,
+      {o.b, p.ldb, p.b_rows(), p.b_cols(), room + padding.a_bytes, padding.inner_b, padding.outer_b, bytes},
+      stream);
+  o.a = room;
+  o.b = room + padding.a_bytes;
+  o.workspace = room + padding.a_bytes + padding.b_bytes;
+}
+
+template <class T>
+void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart& part,
+                                  const GemmLargeOperands& o, CUstream_st* stream) const {
+  const Instance& instance = functions_[gemm_large_instance_of(part.role, shape_)];
+  const GemmProblem p = gemm_large_part_problem(whole, part);
+  const auto place = [&](bool along_k, std::int64_t ld, std::int64_t x, std::int64_t k) {
+    if (p.k == 0) return std::int64_t(0);  // nothing is read, and there may be nothing
+    return along_k ? k + x * ld : x + k * ld;
+  };
+  GemmLargeArgs<T> args{};
+  args.a = static_cast<const T*>(o.a) + place(shape_.trans_a, p.lda, part.row, part.depth);
+  args.b = static_cast<const T*>(o.b) + place(!shape_.trans_b, p.ldb, part.column, part.depth);
+  args.c = static_cast<T*>(o.c) + part.row + part.column * p.ldc;
+  if (config_.load == GemmLargeLoad::tensor && p.k > 0) {
+    encode_map(p, args.a, true, args.map_a);
+    encode_map(p, args.b, false, args.map_b);
+  }
+  args.lda = p.lda;
+  args.ldb = p.ldb;
+  args.ldc = p.ldc;
+  args.m = p.m;
+  args.n = p.n;
+  args.k = p.k;
+  args.alpha = *static_cast<const T*>(o.alpha);
+  args.beta = part.role == GemmLargeRole::adding ? T(1)
+              : o.beta == nullptr                ? T(0)
+                                                 : *static_cast<const T*>(o.beta);
+  args.workspace = o.workspace;
+  args.counters = static_cast<unsigned*>(o.counters);
+  instance.function.launch(part_needs(p, instance).launch, &args, stream);
+}
+
+void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& operands,
                              CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);  // the driver asks for it when maps are encoded
   dispatch(dtype_, [&]<class T>() {
-    const T alpha = *static_cast<const T*>(o.alpha);
     GemmProblem p = problem;
-    if (alpha == T(0)) p.k = 0;
-    GemmLargeArgs<T> args{};
-    if (config_.load == GemmLargeLoad::tensor && p.k > 0) {
-      encode_map(p, o.a, true, args.map_a);
-      encode_map(p, o.b, false, args.map_b);
+    GemmLargeOperands o = operands;
+    if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
+    if (const GemmLargePadding padding = gemm_large_padding(p, config_); padding.a_bytes > 0) {
+      pad(p, padding, o, stream);
+      p = gemm_large_padded(p, config_, padding);
     }
-    args.a = static_cast<const T*>(o.a);
-    args.b = static_cast<const T*>(o.b);
-    args.c = static_cast<T*>(o.c);
-    args.lda = p.lda;
-    args.ldb = p.ldb;
-    args.ldc = p.ldc;
-    args.m = p.m;
-    args.n = p.n;
-    args.k = p.k;
-    args.alpha = alpha;
-    args.beta = o.beta == nullptr ? T(0) : *static_cast<const T*>(o.beta);
-    args.workspace = o.workspace;
-    args.counters = static_cast<unsigned*>(o.counters);
-    function_.launch(needs(p).launch, &args, stream);
+    // Nearly always one, which shall not cost a call its list.
+    if (config_.boundary != GemmLargeBoundary::residue_kernel)
+      return launch_part<T>(p, {.m = p.m, .n = p.n, .k = p.k}, o, stream);
+    for (const GemmLargePart& part : gemm_large_parts(p, config_)) launch_part<T>(p, part, o, stream);
   });
 }
 
 StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
                                   int compute_capability) {
-  return {"kernel/gemm_large.cuh", gemm_large_expression(shape, config, dtype),
-          gemm_large_assertion(shape, config, dtype), compute_capability};
+  std::vector<std::string> expressions;
+  for (const GemmLargeInstance& one : gemm_large_instances(shape, config))
+    expressions.push_back(gemm_large_expression(one.shape, one.config, dtype));
+  return {"kernel/gemm_large.cuh", std::move(expressions), gemm_large_assertion(shape, config, dtype),
+          compute_capability};
 }
 
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,

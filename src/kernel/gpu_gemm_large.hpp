@@ -25,37 +25,47 @@ class GemmLargeKernel {
   GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
                   const GemmLargeConfig& config, DType dtype);
 
-  // What launches of `problem`, which must have the kernel's shape, need.
-  GemmLargeLaunch needs(const GemmProblem& problem) const {
-    return gemm_large_launch(problem, shape_, config_, gpu_->limits(), blocks_per_multiprocessor_);
-  }
+  // What a call for `problem`, which must have the kernel's shape, needs: the launch of whole tiles, and
+  // enough memory for all launches.
+  GemmLargeLaunch needs(const GemmProblem& problem) const;
   // C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
   void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
 
-  const GpuFunction& function() const { return function_; }
+  const GpuFunction& function() const { return functions_.front().function; }
   const GemmLargeShape& shape() const { return shape_; }
   const GemmLargeConfig& config() const { return config_; }
-  int blocks_per_multiprocessor() const { return blocks_per_multiprocessor_; }
+  int blocks_per_multiprocessor() const { return functions_.front().resident; }
   int shared_bytes() const { return shared_bytes_; }
 
  private:
+  struct Instance {
+    GemmLargeInstance what;
+    GpuFunction function;
+    int resident = 0;  // blocks that fit a multiprocessor
+  };
+
   void encode_map(const GemmProblem& problem, const void* address, bool is_a, GemmLargeMap& map) const;
+  GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
+  void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,
+           CUstream_st* stream) const;
+  template <class T>
+  void launch_part(const GemmProblem& whole, const GemmLargePart& part, const GemmLargeOperands& operands,
+                   CUstream_st* stream) const;
 
   const Gpu* gpu_;
   GemmLargeShape shape_;
   GemmLargeConfig config_;
   DType dtype_;
   int shared_bytes_ = 0;
-  int blocks_per_multiprocessor_ = 0;
   GpuModule module_;
-  GpuFunction function_;
+  std::vector<Instance> functions_;  // as gemm_large_instances() has them
 };
 
-// The instance of the stencil for the compiler.
+// The instances of the stencil for the compiler.
 StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
                                   int compute_capability);
 
-// Compiles the instance for the device's architecture, through the compiler's cache.
+// Compiles them for the device's architecture, through the compiler's cache.
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
                              const GemmLargeConfig& config, DType dtype, int compute_capability);
 

@@ -33,7 +33,7 @@ GemmSmallKernel::GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const 
       dtype_(dtype),
       shared_bytes_(gemm_small_memory(shape, config, static_cast<int>(size_bytes(dtype))).total_bytes),
       module_(gpu, binary.code),
-      function_(module_.function(binary.function, shared_bytes_)) {
+      function_(module_.function(binary.function(), shared_bytes_)) {
   blocks_per_multiprocessor_ = function_.blocks_per_multiprocessor(config.threads, shared_bytes_);
   if (blocks_per_multiprocessor_ == 0)
     throw Error(ErrorCode::unsupported, "config",
@@ -77,8 +77,10 @@ void GemmSmallKernel::launch(const GemmSmallOperands& o, const GpuLaunch& geomet
 
 StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
                                   int compute_capability) {
-  return {"kernel/gemm_small.cuh", gemm_small_expression(shape, config, dtype),
-          gemm_small_assertion(shape, config, dtype), compute_capability};
+  return {"kernel/gemm_small.cuh",
+          {gemm_small_expression(shape, config, dtype)},
+          gemm_small_assertion(shape, config, dtype),
+          compute_capability};
 }
 
 JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,

@@ -23,7 +23,7 @@ StencilRequest gpu_layout_request(DType dtype, bool interleaves, const GpuLayout
                   piece.problems, piece.elements, piece.threads);
   const std::string assertion =
       fmt::format("sizeof(tilewright::LayoutArgs<float>) == {}", sizeof(GpuLayoutArgs));
-  return {"kernel/layout.cuh", expression, assertion, compute_capability};
+  return {"kernel/layout.cuh", {expression}, assertion, compute_capability};
 }
 
 JitBinary compile_gpu_layout(const StencilCompiler& compiler, DType dtype, bool interleaves,
@@ -37,7 +37,7 @@ GpuLayoutKernel::GpuLayoutKernel(const Gpu& gpu, const JitBinary& binary, DType 
       piece_(piece),
       shared_bytes_(gpu_layout_shared_bytes(piece, dtype)),
       module_(gpu, binary.code),
-      function_(module_.function(binary.function, shared_bytes_)),
+      function_(module_.function(binary.function(), shared_bytes_)),
       blocks_per_multiprocessor_(function_.blocks_per_multiprocessor(piece.threads, shared_bytes_)) {}
 
 void GpuLayoutKernel::launch(const GpuLayoutOperands& o, CUstream_st* stream) const {

@@ -16,9 +16,9 @@ GpuMultiplies::GpuMultiplies(const Gpu& gpu, const StencilCompiler& compiler) {
   const double thread_count = double(launch.blocks) * threads;
   const auto add = [&](const std::string& name, bool is_double, const std::string& expression, double flops) {
     const JitBinary binary =
-        compiler.compile({"kernel/gpu_multiply.cuh", expression, "", limits.compute_capability});
+        compiler.compile({"kernel/gpu_multiply.cuh", {expression}, "", limits.compute_capability});
     GpuModule module(gpu, binary.code);
-    const GpuFunction function = module.function(binary.function, 0);
+    const GpuFunction function = module.function(binary.function(), 0);
     loops_.push_back({name, is_double, std::move(module), function, launch, flops});
   };
   const double plain = thread_count * 2 * 16 * turns;

@@ -18,7 +18,7 @@ GpuScaleKind gpu_scale_kind(const GemmProblem& problem, bool zero) {
 }
 
 GpuScale::GpuScale(const Gpu& gpu, const JitBinary& binary, const GpuScaleKind& kind)
-    : gpu_(&gpu), kind_(kind), module_(gpu, binary.code), function_(module_.function(binary.function, 0)) {
+    : gpu_(&gpu), kind_(kind), module_(gpu, binary.code), function_(module_.function(binary.function(), 0)) {
   const int fit = std::max(1, function_.blocks_per_multiprocessor(block_threads, 0));
   most_blocks_ = static_cast<unsigned>(gpu.limits().multiprocessors * fit);
 }
@@ -41,8 +41,9 @@ void GpuScale::launch(const GemmProblem& p, void* c, const void* beta, CUstream_
 
 StencilRequest gpu_scale_request(const GpuScaleKind& kind, int compute_capability) {
   return {"kernel/gpu_scale.cuh",
-          fmt::format("tilewright::gpu_scale<{}, {}, {}>", device_type(kind.dtype), kind.zero, kind.packed),
-          "", compute_capability};
+          {fmt::format("tilewright::gpu_scale<{}, {}, {}>", device_type(kind.dtype), kind.zero, kind.packed)},
+          "",
+          compute_capability};
 }
 
 }  // namespace tilewright

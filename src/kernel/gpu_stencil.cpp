@@ -1,6 +1,7 @@
 // Compiles instances of stencils through the cache.
 #include "kernel/gpu_stencil.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <regex>
 #include <sstream>
@@ -43,8 +44,9 @@ std::string StencilCompiler::provenance() const {
 NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   NvrtcSource source;
   source.name = "kernel.cu";
-  source.expression = request.expression;
-  source.text = fmt::format("// {}\n#include \"{}\"\n", request.expression, request.header);
+  source.expressions = request.expressions;
+  for (const std::string& expression : request.expressions) source.text += fmt::format("// {}\n", expression);
+  source.text += fmt::format("#include \"{}\"\n", request.header);
   if (!request.assertion.empty())
     source.text +=
         fmt::format("static_assert({}, \"host and device derive the same\");\n", request.assertion);
@@ -73,7 +75,7 @@ JitBinary StencilCompiler::compile(const StencilRequest& request) const {
   return cache_.get(key_of(source, compiler->version()), [&] {
     source.options.push_back("-I" + sources_.string());
     NvrtcResult result = compiler->compile(source);
-    return JitBinary{std::move(result.cubin), std::move(result.function), std::move(result.log)};
+    return JitBinary{std::move(result.cubin), std::move(result.functions), std::move(result.log)};
   });
 }
 
@@ -82,20 +84,22 @@ JitBinary StencilCompiler::cached(const StencilRequest& request) const {
   throw Error(ErrorCode::unsupported, "no_jit",
               fmt::format("the kernel {} is not among those kept in '{}', and no_jit forbids compiling it in "
                           "a call: prepare() compiles ahead",
-                          request.expression, cache_.folder().string()));
+                          request.expressions.front(), cache_.folder().string()));
 }
 
 StencilReport stencil_report(const std::string& log) {
+  static const std::regex registers(R"(Used (\d+) registers)");
+  static const std::regex memory(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill)");
   StencilReport report;
-  std::smatch found;
-  if (std::regex_search(log, found, std::regex(R"(Used (\d+) registers)")))
-    report.registers = std::stoi(found[1]);
-  if (std::regex_search(
-          log, found,
-          std::regex(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill)"))) {
-    report.stack_bytes = std::stoi(found[1]);
-    report.spill_bytes = std::stoi(found[2]) + std::stoi(found[3]);
-  }
+  const auto each = [&](const std::regex& line, auto&& use) {
+    for (std::sregex_iterator it(log.begin(), log.end(), line), end; it != end; ++it) use(*it);
+  };
+  each(registers,
+       [&](const std::smatch& found) { report.registers = std::max(report.registers, std::stoi(found[1])); });
+  each(memory, [&](const std::smatch& found) {
+    report.stack_bytes = std::max(report.stack_bytes, std::stoi(found[1]));
+    report.spill_bytes = std::max(report.spill_bytes, std::stoi(found[2]) + std::stoi(found[3]));
+  });
   return report;
 }
 

@@ -14,15 +14,15 @@
 
 namespace tilewright {
 
-// An instance of a stencil.
+// An instance of a stencil, or several for one module.
 struct StencilRequest {
-  std::string header;          // "kernel/gemm_small.cuh"
-  std::string expression;      // "tilewright::gemm_small<double, ...>"
+  std::string header;                    // "kernel/gemm_small.cuh"
+  std::vector<std::string> expressions;  // "tilewright::gemm_small<double, ...>"
   std::string assertion;       // a condition that must hold on the device as on the host; may be empty
   int compute_capability = 0;  // 90 for sm_90
 };
 
-// What the compiler's report says of a kernel.
+// What the compiler's report says of a kernel; of several the most.
 struct StencilReport {
   int registers = 0;
   int spill_bytes = 0;

@@ -27,7 +27,7 @@ StencilRequest request_of(const StreamWay& way, bool reads_c, int capability) {
   const std::string expression = way.stages == 0 ? fmt::format("tilewright::gpu_stream_plain<{}>", reads_c)
                                                  : fmt::format("tilewright::gpu_stream_bulk<{}, {}, {}, {}>",
                                                                reads_c, way.bytes, way.stages, way.threads);
-  return {"kernel/gpu_stream.cuh", expression, "", capability};
+  return {"kernel/gpu_stream.cuh", {expression}, "", capability};
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ GpuStreams::GpuStreams(const Gpu& gpu, const StencilCompiler& compiler) {
     const StreamWay& way = stream_ways[i / 2];
     GpuModule module(gpu, binaries[std::size_t(i)].code);
     const int shared = static_cast<int>(shared_bytes(way));
-    GpuFunction function = module.function(binaries[std::size_t(i)].function, shared);
+    GpuFunction function = module.function(binaries[std::size_t(i)].function(), shared);
     const int fit = std::max(1, function.blocks_per_multiprocessor(way.threads, shared));
     const GpuLaunch launch{static_cast<unsigned>(gpu.limits().multiprocessors * fit),
                            static_cast<unsigned>(way.threads), shared_bytes(way)};

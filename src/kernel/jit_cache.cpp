@@ -1,9 +1,10 @@
 // One folder per entry, named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal. The
-// seal holds the function's name and checksums of the rest; without a seal that fits, the entry counts as
+// seal holds the functions' names and checksums of the rest; without a seal that fits, the entry counts as
 // absent.
 #include "kernel/jit_cache.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 
 namespace tilewright {
 namespace {
@@ -40,8 +42,17 @@ bool write_file(const fs::path& path, const std::string& text) {
   return static_cast<bool>(file.flush());
 }
 
+constexpr char between_names = '\t';  // of functions in a seal
+
 std::string seal(const JitBinary& binary) {
-  return fmt::format("{}\n{}\n{}\n", binary.function, digest(binary.code), digest(binary.log));
+  return fmt::format("{}\n{}\n{}\n", fmt::join(binary.functions, std::string(1, between_names)),
+                     digest(binary.code), digest(binary.log));
+}
+std::vector<std::string> functions_of(const std::string& seal) {
+  std::istringstream names(seal.substr(0, seal.find('\n')));
+  std::vector<std::string> functions;
+  for (std::string name; std::getline(names, name, between_names);) functions.push_back(name);
+  return functions;
 }
 
 // The entry in `folder` if it is whole and `is_wanted` says so of its key.
@@ -52,8 +63,8 @@ std::optional<JitBinary> load_if(const fs::path& folder, F&& is_wanted) {
   auto log = read_file(folder / "kernel.log");
   const auto kept_seal = read_file(folder / "seal");
   if (!kept_key || !code || !log || !kept_seal || !is_wanted(*kept_key)) return std::nullopt;
-  JitBinary binary{std::move(*code), kept_seal->substr(0, kept_seal->find('\n')), std::move(*log)};
-  if (*kept_seal != seal(binary)) return std::nullopt;
+  JitBinary binary{std::move(*code), functions_of(*kept_seal), std::move(*log)};
+  if (binary.functions.empty() || *kept_seal != seal(binary)) return std::nullopt;
   return binary;
 }
 std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {

@@ -27,8 +27,10 @@ struct JitKey {
 
 struct JitBinary {
   std::string code;
-  std::string function;  // the kernel's name inside
-  std::string log;       // of the compiler
+  std::vector<std::string> functions;  // the kernels' names inside, in the order in which they were asked for
+  std::string log;                     // of the compiler
+
+  const std::string& function() const { return functions.front(); }
 };
 
 class JitCache {

@@ -123,12 +123,13 @@ SassKind sass_kind(std::string_view opcode) {
   return SassKind::other;
 }
 
-std::vector<SassInstruction> parse_sass(const std::string& text) {
+std::vector<SassInstruction> parse_sass(const std::string& text, const std::string& function) {
   std::vector<SassInstruction> code;
   std::map<std::string, std::size_t> labels;
   std::vector<std::pair<std::size_t, std::string>> branches;
   std::vector<std::string> waiting;  // labels of the next instruction
-  std::istringstream lines(text);
+  const std::size_t label = function.empty() ? std::string::npos : text.find("\n.text." + function + ":");
+  std::istringstream lines(text.substr(label == std::string::npos ? 0 : label));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(".L_") && line.find(':') != std::string::npos) {
       waiting.push_back(line.substr(0, line.find(':')));

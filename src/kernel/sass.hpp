@@ -44,8 +44,8 @@ struct SassInstruction {
   std::optional<std::size_t> target;  // of a branch
 };
 
-// The instructions of the first function in nvdisasm's text.
-std::vector<SassInstruction> parse_sass(const std::string& text);
+// The instructions of `function` in nvdisasm's text; of the first function where no label names it.
+std::vector<SassInstruction> parse_sass(const std::string& text, const std::string& function = {});
 
 // Instructions that one warp issues while it multiplies `products` times (product instructions of one k
 // tile): the innermost loop that multiplies, as often as it takes, and once what the loop around it adds. Of

@@ -325,6 +325,24 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
 }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  const CUDA_MEMCPY2D c = *copy;
+  const bool sound = c.srcMemoryType == CU_MEMORYTYPE_DEVICE && c.dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+                     c.srcPitch >= c.WidthInBytes && c.dstPitch >= c.WidthInBytes && c.Height > 0;
+  if (!sound) return CUDA_ERROR_INVALID_VALUE;
+  return queue(stream, [c] {
+    const auto lock = count("copy");
+    const auto covers = [&](CUdeviceptr at, std::size_t pitch) {
+      return machine().memory.holds(at, (c.Height - 1) * pitch + c.WidthInBytes, current.back()->device);
+    };
+    if (!covers(c.srcDevice, c.srcPitch) || !covers(c.dstDevice, c.dstPitch))
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (std::size_t row = 0; row < c.Height; ++row)
+      std::memcpy(reinterpret_cast<char*>(c.dstDevice) + row * c.dstPitch,
+                  reinterpret_cast<const char*>(c.srcDevice) + row * c.srcPitch, c.WidthInBytes);
+    return CUDA_SUCCESS;
+  });
+}
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] {
     std::memset(reinterpret_cast<void*>(to), value, bytes);

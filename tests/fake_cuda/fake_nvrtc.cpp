@@ -6,12 +6,14 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <string>
 
 #include "fake_kernels.hpp"
 
 struct _nvrtcProgram {
-  std::string expression, image, log;
+  std::deque<std::string> expressions;  // their texts stay where they are
+  std::string image, log;
 };
 
 namespace {
@@ -45,12 +47,14 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char* expression) {
-  program->expression = expression;
+  program->expressions.push_back(expression);
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
-  program->image = tilewright::fake_cuda::image_mark + program->expression;
-  program->log = report_of(program->expression);
+  std::string all;
+  for (const std::string& expression : program->expressions) all += expression + "\n";
+  program->image = tilewright::fake_cuda::image_mark + all;
+  program->log = report_of(all);
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, std::size_t* size) {
@@ -69,9 +73,13 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* image) {
   std::memcpy(image, program->image.c_str(), program->image.size() + 1);
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char*, const char** name) {
-  *name = program->expression.c_str();
-  return NVRTC_SUCCESS;
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char* wanted, const char** name) {
+  for (const std::string& expression : program->expressions)
+    if (expression == wanted) {
+      *name = expression.c_str();
+      return NVRTC_SUCCESS;
+    }
+  return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
 }
 const char* nvrtcGetErrorString(nvrtcResult) { return "the fake compiler fails"; }
 

@@ -1,0 +1,91 @@
+// How boundaries that need more than one launch are served: by a kernel of their own for what whole tiles
+// leave over (P2's residue), or by copies that are padded with zeros.
+#include "kernel/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+std::int64_t rounded_down(std::int64_t size, int tile) { return size / tile * tile; }
+std::int64_t rounded_up(std::int64_t size, int tile) { return (size + tile - 1) / tile * tile; }
+
+}  // namespace
+
+GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config) {
+  GemmLargeShape s = shape;
+  if (config.boundary == GemmLargeBoundary::zero_padding) s.align_a = s.align_b = gemm_large_chunk;
+  return s;
+}
+
+std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
+                                                    const GemmLargeConfig& config) {
+  std::vector<GemmLargeInstance> instances = {{gemm_large_kernel_shape(shape, config), config}};
+  if (config.boundary != GemmLargeBoundary::residue_kernel) return instances;
+  // What is left over is a few tiles, or little k: nothing to share or to walk.
+  GemmLargeConfig rest = config;
+  rest.boundary = GemmLargeBoundary::predicate;
+  rest.split_k = 1;
+  rest.stream_k = 0;
+  rest.persistent = false;
+  instances.push_back({shape, rest});
+  GemmLargeShape adding = shape;
+  adding.reads_c = true;
+  if (!shape.reads_c) instances.push_back({adding, config});
+  return instances;
+}
+
+std::size_t gemm_large_instance_of(GemmLargeRole role, const GemmLargeShape& shape) {
+  if (role == GemmLargeRole::rest) return 1;
+  return role == GemmLargeRole::adding && !shape.reads_c ? 2 : 0;
+}
+
+std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& p, const GemmLargeConfig& c) {
+  using enum GemmLargeRole;
+  if (c.boundary != GemmLargeBoundary::residue_kernel) return {{.m = p.m, .n = p.n, .k = p.k}};
+  const std::int64_t m = rounded_down(p.m, c.tile_m), n = rounded_down(p.n, c.tile_n),
+                     k = rounded_down(p.k, c.tile_k);
+  // The rest of k goes first, with the caller's beta: what follows adds, and C is never read for beta = 0.
+  std::vector<GemmLargePart> parts = {
+      {rest, 0, 0, k, m, n, p.k - k},
+      {p.k > k && k > 0 ? adding : whole, 0, 0, 0, m, n, k},
+      {rest, m, 0, 0, p.m - m, p.n, p.k},
+      {rest, 0, n, 0, m, p.n - n, p.k},
+  };
+  if (p.k > 0 && k == 0) parts[1].m = 0;
+  if (p.k == k) parts[0].m = 0;
+  std::erase_if(parts, [](const GemmLargePart& part) { return part.m == 0 || part.n == 0; });
+  return parts;
+}
+
+GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part) {
+  GemmProblem p = problem;
+  p.m = part.m;
+  p.n = part.n;
+  p.k = part.k;
+  if (part.role == GemmLargeRole::adding) p.beta = Scalar::one;
+  return p;
+}
+
+GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeConfig& c) {
+  GemmLargePadding padding;
+  if (c.boundary != GemmLargeBoundary::zero_padding || p.k == 0) return padding;
+  const std::int64_t m = rounded_up(p.m, c.tile_m), n = rounded_up(p.n, c.tile_n),
+                     k = rounded_up(p.k, c.tile_k);
+  padding.inner_a = p.op_a == Op::none ? m : k, padding.outer_a = p.op_a == Op::none ? k : m;
+  padding.inner_b = p.op_b == Op::none ? k : n, padding.outer_b = p.op_b == Op::none ? n : k;
+  constexpr int alignment = 256;  // as allocations have
+  padding.a_bytes = rounded_up(m * k * size_bytes(p.dtype), alignment);
+  padding.b_bytes = rounded_up(n * k * size_bytes(p.dtype), alignment);
+  return padding;
+}
+
+GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,
+                              const GemmLargePadding& padding) {
+  GemmProblem p = problem;
+  if (padding.a_bytes == 0) return p;
+  p.k = rounded_up(p.k, c.tile_k);
+  p.lda = padding.inner_a;
+  p.ldb = padding.inner_b;
+  return p;
+}
+
+}  // namespace tilewright
