@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <random>
 
 #include "gemm_large_run.hpp"
 
@@ -160,19 +162,23 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
   contest(p, trials);
 }
 
-// Ours and cuBLAS in turn, in stretches of about ten milliseconds.
+// Ours and cuBLAS in turn, in stretches of about twenty milliseconds. The order is drawn anew for each round:
+// under its power limit the card answers to what ran just before, which shall not always be the same.
 void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   const auto peer = device_.cublas(p);
   const int rounds = flags_.rounds.value_or(usual_rounds);
-  const int stretch = std::max(1, static_cast<int>(0.01 / trials.front().seconds));
+  const int stretch = std::max(1, static_cast<int>(0.02 / trials.front().seconds));
   std::vector<std::vector<double>> ours_s(trials.size());
   std::vector<double> peer_s, ratios;
+  std::vector<std::size_t> order(trials.size() + 1);  // the last stands for cuBLAS
+  std::iota(order.begin(), order.end(), 0u);
+  std::mt19937 random(5);
   for (int round = -1; round < rounds; ++round) {  // the first warms up
-    const double other = device_.time(peer, stretch);
-    if (round >= 0) peer_s.push_back(other);
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double mine = device_.time(device_.ours(p, trials[i]), stretch);
-      if (round >= 0) ours_s[i].push_back(mine);
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t i : order) {
+      const bool mine = i < trials.size();
+      const double seconds = device_.time(mine ? device_.ours(p, trials[i]) : peer, stretch);
+      if (round >= 0) (mine ? ours_s[i] : peer_s).push_back(seconds);
     }
   }
   std::size_t best = 0;

@@ -187,9 +187,9 @@ void LargeSweep::add_levels(nlohmann::json& row, const LargeTrial& trial) const 
   const auto entry = entries_.find(to_json(c).dump());
   const bool counted = entry != entries_.end() && entry->second->instructions.is_object();
   if (!counted || shape_ != list_shape_) return;  // other alignments are other code
-  const GemmLargeGrid grid =
-      gemm_large_grid(c, problem_.m, problem_.n, problem_.k, limits.multiprocessors * resident);
-  const double warp_tiles = double(grid.tiles()) * grid.k_tiles * gemm_large_warps(c);
+  const GemmLargeGrid grid = gemm_large_grid(gemm_large_of_clusters(c), problem_.m, problem_.n, problem_.k,
+                                             limits.multiprocessors * resident / c.cluster);
+  const double warp_tiles = double(grid.tiles()) * c.cluster * grid.k_tiles * gemm_large_warps(c);
   double total = 0;
   for (const auto& item : entry->second->instructions.items()) {
     const double count = item.value().get<double>() * warp_tiles;

@@ -100,6 +100,38 @@ TEST(GemmLargeEmulation, BlocksThatWalk) {
   all_operations<float, held>({152, 100, 36, 0, 0, 2});
 }
 
+// Each block of a cluster fetches a part of A for all of them, also where a column of tiles is none of C's,
+// and whichever schedule its clusters follow.
+TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
+  constexpr auto clustered = [](int cluster, bool specialised, int split_k, int stream_k) {
+    Config c{.tile_m = 32, .tile_n = 32, .tile_k = 32, .warp_m = 32, .warp_n = 16, .stages = 2, .raster = 4};
+    c.cluster = cluster;
+    c.specialised = specialised;
+    c.split_k = split_k;
+    c.stream_k = stream_k;
+    c.persistent = stream_k > 0 || specialised;
+    return c;
+  };
+  const Case one{70, 90, 86, 2, 0, 4};
+  all_operations<double, clustered(2, false, 1, 0)>(one);
+  all_operations<double, clustered(4, false, 1, 0)>(one);
+  all_operations<double, clustered(2, true, 1, 0)>(one);
+  all_operations<double, clustered(2, false, 2, 0)>(one);
+  all_operations<double, clustered(2, false, 1, 1)>({70, 90, 300, 2, 0, 6});
+  constexpr Config fma{.tile_m = 32,
+                       .tile_n = 64,
+                       .tile_k = 16,
+                       .warp_m = 32,
+                       .warp_n = 16,
+                       .thread_m = 4,
+                       .thread_n = 4,
+                       .product = GemmLargeProduct::fma,
+                       .stages = 3,
+                       .layout = GemmLargeLayout::plain,
+                       .cluster = 2};
+  expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});
+}
+
 TEST(GemmLargeEmulation, TilesThatBlocksShare) {
   constexpr Config split{.tile_m = 32,
                          .tile_n = 64,

@@ -352,6 +352,12 @@ TEST(GemmLarge, LaunchKnowsItsNeeds) {
   EXPECT_EQ(stream.launch.blocks, 132u);
   EXPECT_EQ(stream.workspace_bytes, 2ll * 132 * 128 * 128 * 8);
   EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional_gpu(90), 1).launch.threads, 288u);
+  const auto pairs = gemm_large_launch(problem(DType::f64, 1000, 1100, 1000), s, {.split_k = 4, .cluster = 2},
+                                       fictional_gpu(90), 1);
+  EXPECT_EQ(pairs.launch.blocks, 8u * 10u * 4u) << "nine columns of tiles are five pairs";
+  EXPECT_EQ(pairs.launch.cluster, 2u);
+  EXPECT_EQ(pairs.workspace_bytes, 320ll * 128 * 128 * 8);
+  EXPECT_EQ(pairs.counter_count, 80);
 }
 
 TEST(GemmLarge, CostSeesWavesAndConflicts) {

@@ -256,6 +256,27 @@ int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const 
   return blocks;
 }
 
+namespace {
+
+CUresult launch_clusters(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
+                         void** parameters, CUstream_st* stream) {
+  if (driver.launch_ex == nullptr)
+    throw Error(ErrorCode::unsupported, "driver", "the GPU driver is too old: it launches no clusters");
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch.cluster, 1, 1};
+  CUlaunchConfig config{};
+  config.gridDimX = launch.blocks, config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = launch.threads, config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = launch.shared_bytes;
+  config.hStream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  return driver.launch_ex(&config, function, parameters, nullptr);
+}
+
+}  // namespace
+
 void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);
   launch_bare(launch, parameters, stream);
@@ -263,12 +284,14 @@ void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstre
 
 void GpuFunction::launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const GpuDriver& driver = gpu_->driver();
-  const CUresult result = driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
-                                        launch.shared_bytes, stream, parameters, nullptr);
+  const CUresult result = launch.cluster > 1
+                              ? launch_clusters(driver, function_, launch, parameters, stream)
+                              : driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
+                                              launch.shared_bytes, stream, parameters, nullptr);
   if (result != CUDA_SUCCESS)
-    driver.check(result, "cuLaunchKernel",
-                 fmt::format("{} blocks of {} threads, {} bytes shared", launch.blocks, launch.threads,
-                             launch.shared_bytes));
+    driver.check(result, launch.cluster > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel",
+                 fmt::format("{} blocks of {} threads, {} bytes shared, clusters of {}", launch.blocks,
+                             launch.threads, launch.shared_bytes, launch.cluster));
 }
 
 GpuModule::GpuModule(const Gpu& gpu, std::span<const char> cubin) : gpu_(&gpu) {

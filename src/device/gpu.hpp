@@ -188,6 +188,7 @@ struct GpuLaunch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned shared_bytes = 0;
+  unsigned cluster = 1;  // blocks that run at once and reach each other's shared memory; divides `blocks`
 };
 
 // A kernel of a loaded module. Owned by its module.

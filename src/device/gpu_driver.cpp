@@ -84,6 +84,7 @@ GpuDriver::GpuDriver() {
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
   find("cuPointerGetAttribute", pointer_attribute);
+  launch_ex = reinterpret_cast<decltype(launch_ex)>(dlsym(library, "cuLaunchKernelEx"));
   tensor_map_encode = reinterpret_cast<decltype(tensor_map_encode)>(dlsym(library, "cuTensorMapEncodeTiled"));
 }
 

@@ -71,6 +71,7 @@ class GpuDriver {
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuLaunchKernelEx) launch_ex = nullptr;  // absent before CUDA 11.8
   decltype(&cuPointerGetAttribute) pointer_attribute = nullptr;
   decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 

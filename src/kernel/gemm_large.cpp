@@ -184,8 +184,8 @@ void add_memory(Space<C>& space, const Rules& r) {
                 [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
     const auto fits = [](const GemmLargeBox& box) { return box.inner <= 256 && box.outer <= 256; };
-    return c.load != GemmLargeLoad::tensor || (fits(gemm_large_box(gemm_large_tile_a(r.s, c, r.bytes))) &&
-                                               fits(gemm_large_box(gemm_large_tile_b(r.s, c, r.bytes))));
+    return c.load != GemmLargeLoad::tensor ||
+           (fits(gemm_large_box_a(r.s, c, r.bytes)) && fits(gemm_large_box_b(r.s, c, r.bytes)));
   });
   // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
   // reads move the limit.
@@ -243,6 +243,8 @@ void add_reading(Space<C>& space, const Rules& r) {
 
 void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::raster, {8, 4, 16, 1, 2});
+  space.require("a panel of tiles is walked by whole clusters",
+                [](const C& c) { return c.raster % c.cluster == 0; });
   space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256});
   space.axis(&C::stream_k, {0, 1, 2});
   space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
@@ -282,6 +284,18 @@ void add_schedule(Space<C>& space, const Rules& r) {
                                  r.limits.registers_per_multiprocessor / 128 / per_scheduler;
   });
   space.axis(&C::carveout, {-1, 100, 50});
+}
+
+// Declared before what depends on the boxes of tensor copies.
+void add_cluster(Space<C>& space, const Rules& r) {
+  space.axis(&C::cluster, [](const C& c) {
+    return c.load == GemmLargeLoad::tensor ? std::vector{1, 2, 4} : std::vector{1};
+  });
+  space.require("each block of a cluster fetches whole panels of a tile of A, or groups of eight rows",
+                [=](const C& c) {
+                  const GemmLargeTile tile = gemm_large_tile_a(r.s, c, r.bytes);
+                  return !gemm_large_splits_rows(tile, c) || tile.outer() % (8 * c.cluster) == 0;
+                });
 }
 
 std::int64_t tiles_of(std::int64_t size, int tile) { return (size + tile - 1) / tile; }
@@ -332,6 +346,7 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_boundary(space, rules);
   add_load(space, rules);
   add_tiles(space, rules);
+  add_cluster(space, rules);
   add_memory(space, rules);
   add_reading(space, rules);
   add_schedule(space, rules);
@@ -342,6 +357,16 @@ GemmLargeBox gemm_large_box(const GemmLargeTile& tile) {
   const int words = tile.element_bytes > 8 ? 2 : 1;
   const bool swizzled = tile.layout == GemmLargeLayout::swizzle;
   return {words, (swizzled ? gemm_large_row / tile.element_bytes : tile.inner()) * words, tile.outer()};
+}
+
+GemmLargeBox gemm_large_box_a(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
+  const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);
+  GemmLargeBox box = gemm_large_box(tile);
+  if (gemm_large_splits_rows(tile, c)) box.outer /= c.cluster;
+  return box;
+}
+GemmLargeBox gemm_large_box_b(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
+  return gemm_large_box(gemm_large_tile_b(s, c, element_bytes));
 }
 
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
@@ -392,25 +417,27 @@ int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType
 GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                                   const GpuLimits& limits, int resident) {
   constexpr std::int64_t most_blocks = 2147483647;
-  const int slots = limits.multiprocessors * std::max(1, resident);
-  const std::int64_t units = tiles_of(p.m, c.tile_m) * tiles_of(p.n, c.tile_n) * c.split_k;
-  if (units > most_blocks || tiles_of(p.k, c.tile_k) > most_blocks)
+  const GemmLargeConfig clusters = gemm_large_of_clusters(c);
+  const int slots = std::max(1, limits.multiprocessors * std::max(1, resident) / c.cluster);
+  const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k;
+  if (units > most_blocks / c.cluster || tiles_of(p.k, c.tile_k) > most_blocks)
     throw Error(ErrorCode::unsupported, "config",
                 fmt::format("m = {}, n = {}, k = {}: {} tiles, or those of k, are more than a grid holds",
                             p.m, p.n, p.k, units));
-  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, slots);
+  const GemmLargeGrid grid = gemm_large_grid(clusters, p.m, p.n, p.k, slots);
   GemmLargeLaunch result;
   const bool walks = gemm_large_walks(c);
-  const std::int64_t blocks = c.stream_k > 0 ? slots : walks ? std::min<std::int64_t>(units, slots) : units;
-  result.launch.blocks = static_cast<unsigned>(blocks);
+  const std::int64_t used = c.stream_k > 0 ? slots : walks ? std::min<std::int64_t>(units, slots) : units;
+  result.launch.blocks = static_cast<unsigned>(used * c.cluster);
+  result.launch.cluster = static_cast<unsigned>(c.cluster);
   result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
   result.launch.shared_bytes = static_cast<unsigned>(gemm_large_memory(s, c, bytes_of(p.dtype)).total_bytes);
   if (gemm_large_shares(c)) {
-    const GemmLargeGrid launched = gemm_large_grid(c, p.m, p.n, p.k, static_cast<int>(blocks));
-    result.workspace_bytes =
-        gemm_large_slots(c, launched) * std::int64_t(c.tile_m) * c.tile_n * bytes_of(p.dtype);
-    result.counter_count =
-        std::int64_t(grid.tiles()) * gemm_large_counters(gemm_large_most_parts(c, launched));
+    const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, static_cast<int>(used));
+    result.workspace_bytes = gemm_large_slots(clusters, launched) * c.cluster * std::int64_t(c.tile_m) *
+                             c.tile_n * bytes_of(p.dtype);
+    result.counter_count = std::int64_t(grid.tiles()) * c.cluster *
+                           gemm_large_counters(gemm_large_most_parts(clusters, launched));
   }
   return result;
 }

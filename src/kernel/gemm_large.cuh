@@ -23,12 +23,14 @@ struct GemmLargeEither<false, A, B> {
 template <GemmLargeConfig C, class Args>
 __device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
                                           GemmLargeWork& work) {
+  constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
   if constexpr (gemm_large_walks(C)) {
-    grid = gemm_large_grid(C, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)));
-    return gemm_large_unit(C, grid, int(here(blockIdx.x)), index, work);
+    grid =
+        gemm_large_grid(clusters, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)) / C.cluster);
+    return gemm_large_unit(clusters, grid, int(here(blockIdx.x)) / C.cluster, index, work);
   } else {
-    grid = gemm_large_grid(C, args.m, args.n, args.k, int(gridDim.x));
-    return index == 0 && gemm_large_unit(C, grid, int(blockIdx.x), 0, work);
+    grid = gemm_large_grid(clusters, args.m, args.n, args.k, int(gridDim.x) / C.cluster);
+    return index == 0 && gemm_large_unit(clusters, grid, int(blockIdx.x) / C.cluster, 0, work);
   }
 }
 
@@ -37,7 +39,7 @@ template <GemmLargeConfig C, class Args>
 __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const GemmLargeWork& work) {
   GemmLargeSpan span;
   span.row_a = static_cast<long long>(work.tile_m) * C.tile_m;
-  span.row_b = static_cast<long long>(work.tile_n) * C.tile_n;
+  span.row_b = static_cast<long long>(gemm_large_tile_n<C>(work)) * C.tile_n;
   span.k_first = static_cast<long long>(work.k_begin) * C.tile_k;
   const long long stop = static_cast<long long>(work.k_end) * C.tile_k;
   span.k_stop = stop < args.k ? stop : args.k;
@@ -152,6 +154,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
     if constexpr (!gemm_large_walks(C)) break;
     if (found) find_unit<C>(args, index + 1, grid, work);
   }
+  ring.finish();
 }
 
 }  // namespace tilewright

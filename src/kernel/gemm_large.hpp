@@ -39,6 +39,9 @@ struct GemmLargeBox {
   int outer = 0;
 };
 GemmLargeBox gemm_large_box(const GemmLargeTile& tile);
+// The boxes of A and B: of a tile of A that a cluster shares a block fetches its part.
+GemmLargeBox gemm_large_box_a(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
+GemmLargeBox gemm_large_box_b(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
 
 // Whether accesses of `config` to A and B hold whole elements and are aligned.
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);

@@ -182,8 +182,11 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
               if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
             }
             if (c.load == GemmLargeLoad::tensor && tile_k == base.tile_k && prefetch == base.prefetch) {
-              c.specialised = true;
-              list.consider(c, penalty * 1.002);
+              C fed = c;
+              fed.specialised = true;
+              list.consider(fed, penalty * 1.002);
+              c.cluster = 2;
+              list.consider(c, penalty);
             }
           }
 }

@@ -71,6 +71,8 @@ struct GemmLargeConfig {
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
   int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
+  int cluster =
+      1;  // blocks side by side along n that fetch a tile of A together, a part each for all (tensor)
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
@@ -155,6 +157,15 @@ constexpr GemmLargeTile gemm_large_tile_a(GemmLargeShape s, GemmLargeConfig c, i
 }
 constexpr GemmLargeTile gemm_large_tile_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
   return {c.tile_n, c.tile_k, gemm_large_as_stored(c) && !s.trans_b, !s.trans_b, c.layout, element_bytes};
+}
+
+// Panels of 128-byte rows of a tile as the copy engine writes it. The blocks of a cluster fetch as many of
+// them each, or where they are too few as many rows of every one.
+constexpr int gemm_large_panels(GemmLargeTile tile) {
+  return tile.layout == GemmLargeLayout::swizzle ? tile.inner() * tile.element_bytes / gemm_large_row : 1;
+}
+constexpr bool gemm_large_splits_rows(GemmLargeTile tile, GemmLargeConfig c) {
+  return gemm_large_panels(tile) % c.cluster != 0;
 }
 
 // Byte offsets in a block's shared memory: stages of A and B in turn, then barriers and one word for all
@@ -375,7 +386,8 @@ struct FieldList<GemmLargeConfig> {
       field("prefetch", &C::prefetch), field("layout", &C::layout), field("raster", &C::raster),
       field("split_k", &C::split_k), field("stream_k", &C::stream_k), field("boundary", &C::boundary),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
-      field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout));
+      field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout),
+      field("cluster", &C::cluster));
 };
 #endif
 

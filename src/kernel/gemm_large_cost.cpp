@@ -109,9 +109,9 @@ double rate(const GemmLargeConfig& c, DType dtype, int capability) {
 // Work of one multiprocessor, in tiles: whole units, or an even share where all blocks share the last ones.
 double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits,
                                 int resident) {
-  const GemmLargeGrid grid =
-      gemm_large_grid(c, p.m, p.n, p.k, limits.multiprocessors * std::max(1, resident));
-  const double tiles = double(grid.tiles_m) * grid.tiles_n;
+  const GemmLargeGrid grid = gemm_large_grid(gemm_large_of_clusters(c), p.m, p.n, p.k,
+                                             limits.multiprocessors * std::max(1, resident) / c.cluster);
+  const double tiles = double(grid.tiles_m) * grid.tiles_n * c.cluster;
   if (c.stream_k > 0) return tiles / limits.multiprocessors;
   const double units = tiles * c.split_k;
   return std::ceil(units / limits.multiprocessors) / c.split_k;
@@ -132,6 +132,9 @@ double fetch_factor(double instructions) {
   return 1 + 0.15 * beyond + (size > nearby ? 0.7 : 0);
 }
 
+// Rows of A and columns of B that each block of a cluster reads from L2 for one k.
+double fetched_rows(const GemmLargeConfig& c) { return double(c.tile_m) / c.cluster + c.tile_n; }
+
 // k of a tile as it is walked, whole tiles of k.
 double walked_k(const GemmProblem& p, const GemmLargeConfig& c) {
   return std::max(1.0, std::ceil(double(p.k) / c.tile_k)) * c.tile_k;
@@ -149,14 +152,16 @@ double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimit
 GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                                     const GpuLimits& limits, int resident) {
   const int bytes = static_cast<int>(size_bytes(p.dtype));
-  const GemmLargeGrid grid = gemm_large_grid(c, p.m, p.n, p.k, limits.multiprocessors * resident);
-  const double tiles = grid.tiles(), c_bytes = double(p.m) * double(p.n) * bytes;
+  const GemmLargeConfig clusters = gemm_large_of_clusters(c);
+  const GemmLargeGrid grid =
+      gemm_large_grid(clusters, p.m, p.n, p.k, limits.multiprocessors * resident / c.cluster);
+  const double tiles = double(grid.tiles()) * c.cluster, c_bytes = double(p.m) * double(p.n) * bytes;
   const double steps = walked_k(p, c) / gemm_large_step(c, bytes) * gemm_large_warps(c) * tiles;
-  const double parts = double(gemm_large_slots(c, grid)) * c.tile_m * c.tile_n * bytes;
+  const double parts = double(gemm_large_slots(clusters, grid)) * clusters.tile_m * clusters.tile_n * bytes;
   const double least = double(p.m + p.n) * double(p.k) * bytes;
   GemmLargeTraffic traffic;
   traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
-  traffic.l2_bytes = tiles * walked_k(p, c) * double(c.tile_m + c.tile_n) * bytes + traffic.c_bytes;
+  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(c) * bytes + traffic.c_bytes;
   const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
   traffic.memory_bytes =
       std::max(least, waves * wave_bytes(p, c, limits, resident)) + c_bytes * (s.reads_c ? 2 : 1);
@@ -206,7 +211,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   // A step of a loop also counts and finds addresses anew.
   const double rolled = c.k_unroll > 0 ? 12.0 / c.k_unroll : 0;
   cost.issue = ((of_step + rolled) * fetched * steps + copies * turns * tiles) / 4;
-  cost.l2 = tiles * turns * copied / l2_rate;
+  cost.l2 = tiles * k * fetched_rows(c) * bytes / l2_rate;
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   const double shared_tiles = c.split_k > 1 ? c.split_k * tiles * 2 : c.stream_k > 0 ? 3 : 0;

@@ -77,12 +77,37 @@ __device__ __forceinline__ void tensor_load(void* shared, const GemmLargeMap* ma
       "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer)
       : "memory");
 }
+// The same box for all blocks of a cluster, at the same place in each and told to the same barrier of each.
+template <int Blocks>
+__device__ __forceinline__ void tensor_load_for_all(void* shared, const GemmLargeMap* map, int inner,
+                                                    int outer, unsigned long long* barrier) {
+  constexpr unsigned short everybody = (1 << Blocks) - 1;
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(shared)),
+      "l"(map), "r"(shared_address(barrier)), "r"(inner), "r"(outer), "h"(everybody)
+      : "memory");
+}
+// All threads of a cluster that have not ended.
+__device__ __forceinline__ void sync_cluster() {
+  asm volatile("barrier.cluster.arrive.release;\n barrier.cluster.wait.acquire;" ::: "memory");
+}
 // Arrives when `known`, and hence the read that it comes from, is there; `none` is zero in a way that the
 // compiler cannot know. Reads of one warp return in the order in which they were issued.
 __device__ __forceinline__ void barrier_arrive_after(unsigned long long* barrier, unsigned known,
                                                      unsigned none) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier) | (known & none))
                : "memory");
+}
+// The same at the barrier that lies there in block `rank` of the cluster.
+__device__ __forceinline__ void barrier_arrive_at(unsigned long long* barrier, unsigned rank, unsigned known,
+                                                  unsigned none) {
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(barrier) |
+                                                                                  (known & none)),
+      "r"(rank)
+      : "memory");
 }
 __device__ __forceinline__ unsigned low_bits(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned low_bits(double x) { return static_cast<unsigned>(__double2loint(x)); }

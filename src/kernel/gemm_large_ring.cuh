@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernel/gemm_large_copy.cuh"
-#include "kernel/gemm_large_work_config.hpp"
+#include "kernel/gemm_large_store.cuh"
 
 namespace tilewright {
 
@@ -150,11 +150,14 @@ struct GemmLargeTensorRing {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < C.stages; ++stage) {
         barrier_init(full(stage), 1);
-        barrier_init(empty(stage), gemm_large_warps(C));
+        barrier_init(empty(stage), gemm_large_warps(C) * C.cluster);
       }
       barrier_init_fence();
     }
-    __syncthreads();
+    if constexpr (C.cluster > 1)
+      sync_cluster();  // others copy to this block and arrive at its barriers
+    else
+      __syncthreads();
   }
 
   __device__ __forceinline__ unsigned long long* full(int stage) const {
@@ -168,22 +171,30 @@ struct GemmLargeTensorRing {
     return stage_a(stage) + memory.a_bytes;
   }
 
-  // A tile as boxes: panels of 128-byte rows where it is swizzled, else one.
-  template <GemmLargeTile Tile>
+  // A tile as boxes: panels of 128-byte rows where it is swizzled, else one. Of a tile that a cluster shares
+  // each block fetches its part for all.
+  template <GemmLargeTile Tile, bool Shared>
   __device__ __forceinline__ void load(unsigned char* stage, const GemmLargeMap& map,
                                        const int (&at)[2]) const {
-    constexpr bool swizzled = Tile.layout == GemmLargeLayout::swizzle;
     // Complex f64 numbers are pairs of the map's elements.
     constexpr int words = Tile.element_bytes > 8 ? Tile.element_bytes / 8 : 1;
-    constexpr int panel = swizzled ? gemm_large_row / Tile.element_bytes : Tile.inner();
+    constexpr int panel = Tile.inner() / gemm_large_panels(Tile);
+    constexpr bool rows = Shared && gemm_large_splits_rows(Tile, C);
+    constexpr int panels = gemm_large_panels(Tile) / (Shared && !rows ? C.cluster : 1);
+    const int rank = Shared ? gemm_large_rank<C>() : 0;
+    const int first = rows ? 0 : rank * panels, row = rows ? rank * (Tile.outer() / C.cluster) : 0;
     // Where a block walks on, registers are short and a loop is enough.
-    constexpr int panels = Tile.inner() / panel;
     [[maybe_unused]] constexpr int unroll = gemm_large_walks(C) ? 1 : panels;
 #pragma unroll unroll
-    for (int p = 0; p < panels; ++p)
-      tensor_load(stage + p * Tile.outer() * panel * Tile.element_bytes, &map,
-                  ((Tile.along_k ? at[1] : at[0]) + p * panel) * words, Tile.along_k ? at[0] : at[1],
-                  full(fill_stage));
+    for (int p = first; p < first + panels; ++p) {
+      unsigned char* const to = stage + (p * Tile.outer() + row) * panel * Tile.element_bytes;
+      const int inner = ((Tile.along_k ? at[1] : at[0]) + p * panel) * words;
+      const int outer = (Tile.along_k ? at[0] : at[1]) + row;
+      if constexpr (Shared)
+        tensor_load_for_all<C.cluster>(to, &map, inner, outer, full(fill_stage));
+      else
+        tensor_load(to, &map, inner, outer, full(fill_stage));
+    }
   }
   __device__ __forceinline__ void fill() {
     if (fills_left <= 0) return;
@@ -191,8 +202,8 @@ struct GemmLargeTensorRing {
       barrier_wait(empty(fill_stage), fill_parity);
       if (elect_lane()) {
         barrier_arrive_expect(full(fill_stage), tile_a.bytes() + tile_b.bytes());
-        load<tile_a>(stage_a(fill_stage), args.map_a, at_a);
-        load<tile_b>(stage_b(fill_stage), args.map_b, at_b);
+        load<tile_a, (C.cluster > 1)>(stage_a(fill_stage), args.map_a, at_a);
+        load<tile_b, false>(stage_b(fill_stage), args.map_b, at_b);
       }
       __syncwarp();
     }
@@ -229,7 +240,12 @@ struct GemmLargeTensorRing {
   __device__ __forceinline__ void release(unsigned witness) {
     __syncwarp();
     const auto none = static_cast<unsigned>(args.k >> 63);
-    if (elect_lane()) barrier_arrive_after(empty(read_stage), witness, none);
+    if constexpr (C.cluster > 1) {  // what the others fetch comes here too
+      const int lane = int(threadIdx.x) % gemm_large_lanes;
+      if (lane < C.cluster) barrier_arrive_at(empty(read_stage), unsigned(lane), witness, none);
+    } else {
+      if (elect_lane()) barrier_arrive_after(empty(read_stage), witness, none);
+    }
     if (++read_stage == C.stages) {
       read_stage = 0;
       read_parity ^= 1;
@@ -237,6 +253,10 @@ struct GemmLargeTensorRing {
   }
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }
   __device__ __forceinline__ const unsigned char* read_b() const { return stage_b(read_stage); }
+  // A block's barriers are there until the last of its cluster has arrived at them.
+  __device__ __forceinline__ void finish() const {
+    if constexpr (C.cluster > 1) sync_cluster();
+  }
 };
 
 }  // namespace tilewright

@@ -17,6 +17,16 @@ __device__ __forceinline__ void add_to(Complex<R>& sum, Complex<R> more) {
   sum.im += more.im;
 }
 
+// The block's place in its cluster, and its column of tiles.
+template <GemmLargeConfig C>
+__device__ __forceinline__ int gemm_large_rank() {
+  return C.cluster == 1 ? 0 : int(blockIdx.x) % C.cluster;
+}
+template <GemmLargeConfig C>
+__device__ __forceinline__ int gemm_large_tile_n(const GemmLargeWork& work) {
+  return work.tile_n * C.cluster + gemm_large_rank<C>();
+}
+
 // Sums `count` parts in their order, several on their way at once as far as registers allow.
 template <class Product, class Slot>
 __device__ __forceinline__ void add_parts(Product& product, int count, int workers, Slot slot) {
@@ -42,13 +52,16 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
   using Value = typename Product::Value;
   if constexpr (!gemm_large_shares(C)) return true;
   constexpr int workers = gemm_large_workers(C);
+  constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
+  const auto of_block = [](long long of_cluster) { return of_cluster * C.cluster + gemm_large_rank<C>(); };
   const auto slot = [&](int part) {
     return static_cast<Value*>(args.workspace) +
-           gemm_large_slot(C, grid, work, part) * (static_cast<long long>(Product::value_count) * workers) +
+           of_block(gemm_large_slot(clusters, grid, work, part)) *
+               (static_cast<long long>(Product::value_count) * workers) +
            read_thread_again();
   };
   unsigned* counter =
-      args.counters + static_cast<long long>(work.tile) * gemm_large_counters(gemm_large_most_parts(C, grid));
+      args.counters + of_block(work.tile) * gemm_large_counters(gemm_large_most_parts(clusters, grid));
   int index = work.part, stride = 1;
 #pragma unroll 1
   for (int count = work.parts; count > 1;) {
@@ -112,7 +125,7 @@ template <GemmLargeShape S, GemmLargeConfig C, class Product, class Args>
 __device__ __forceinline__ void store_tile(const Product& product, const Args& args,
                                            const GemmLargeWork& work) {
   const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
-  const long long column = static_cast<long long>(work.tile_n) * C.tile_n;
+  const long long column = static_cast<long long>(gemm_large_tile_n<C>(work)) * C.tile_n;
   const long long ldc = here(args.ldc);
   auto* c = args.c + column * ldc + row;
   const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;

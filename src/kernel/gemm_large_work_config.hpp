@@ -7,6 +7,14 @@
 
 namespace tilewright {
 
+// The schedule of clusters is one of blocks whose tiles are as wide as a cluster's.
+constexpr GemmLargeConfig gemm_large_of_clusters(GemmLargeConfig c) {
+  c.tile_n *= c.cluster;
+  c.raster /= c.cluster;
+  c.cluster = 1;
+  return c;
+}
+
 // A k range of one tile, in tiles of k.
 struct GemmLargeWork {
   int tile_m = 0;

@@ -54,7 +54,8 @@ void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool
   const GemmLargeTile tile =
       is_a ? gemm_large_tile_a(shape_, config_, bytes) : gemm_large_tile_b(shape_, config_, bytes);
   const std::int64_t rows = is_a ? p.m : p.n;
-  const GemmLargeBox box = gemm_large_box(tile);
+  const GemmLargeBox box =
+      is_a ? gemm_large_box_a(shape_, config_, bytes) : gemm_large_box_b(shape_, config_, bytes);
   GpuTensor tensor;
   tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
   tensor.address = address;

@@ -82,7 +82,7 @@ T op_element(LargeMatrix<T>& x, Op op, long long i, long long j) {
 
 template <class D>
 GemmLargeMap describe_tensor(const GemmLargeTile& tile, const void* address, long long rows, long long k,
-                             long long ld) {
+                             long long ld, const GemmLargeBox& box) {
   constexpr long long words = sizeof(D) > 8 ? 2 : 1;
   Tensor tensor;
   tensor.address = static_cast<const unsigned char*>(address);
@@ -91,8 +91,8 @@ GemmLargeMap describe_tensor(const GemmLargeTile& tile, const void* address, lon
   tensor.stride_bytes = ld * static_cast<long long>(sizeof(D));
   tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
   tensor.element_bytes = static_cast<long long>(sizeof(D)) / words;
-  tensor.box_inner = tensor.swizzled != 0 ? gemm_large_row / tensor.element_bytes : tile.inner() * words;
-  tensor.box_outer = tile.outer();
+  tensor.box_inner = box.inner;
+  tensor.box_outer = box.outer;
   GemmLargeMap map{};
   std::memcpy(&map, &tensor, sizeof(tensor));
   return map;
@@ -109,8 +109,10 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
   using D = typename DeviceType<T>::type;
   GemmLargeArgs<D> args{};
   const bool reads = p.k > 0 && alpha != T(0);
-  args.map_a = describe_tensor<D>(gemm_large_tile_a(S, C, sizeof(D)), o.a.data(), p.m, p.k, p.lda);
-  args.map_b = describe_tensor<D>(gemm_large_tile_b(S, C, sizeof(D)), o.b.data(), p.n, p.k, p.ldb);
+  args.map_a = describe_tensor<D>(gemm_large_tile_a(S, C, sizeof(D)), o.a.data(), p.m, p.k, p.lda,
+                                  gemm_large_box_a(S, C, sizeof(D)));
+  args.map_b = describe_tensor<D>(gemm_large_tile_b(S, C, sizeof(D)), o.b.data(), p.n, p.k, p.ldb,
+                                  gemm_large_box_b(S, C, sizeof(D)));
   args.a = reinterpret_cast<const D*>(o.a.data());
   args.b = reinterpret_cast<const D*>(o.b.data());
   args.c = reinterpret_cast<D*>(o.c.data());
@@ -131,13 +133,14 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
   launch.blocks = needs.launch.blocks;
   launch.threads = needs.launch.threads;
   launch.shared_bytes = needs.launch.shared_bytes;
+  launch.cluster = needs.launch.cluster;
   launch.copies = copies;
   launch.global = {o.a.region(S.trans_a ? p.k : p.m),
                    o.b.region(S.trans_b ? p.n : p.k),
                    {large.filled, sizeof(large.filled)}};
   const std::string fault = run(launch, [&] {
     if (threadIdx.x == 0) barrier_init(&large.workers, gemm_large_workers(C));
-    large.parity[threadIdx.x] = 0;
+    large.own_parity() = 0;
     __syncthreads();
     gemm_large<D, S, C>(args);
   });

@@ -53,6 +53,8 @@ struct Barrier {
 };
 
 struct Block {
+  unsigned index = 0;
+  std::vector<unsigned char> image;  // of its shared memory while another block of the cluster runs
   const Launch* launch = nullptr;
   const std::function<void()>* kernel = nullptr;
   std::vector<Fibre> fibres;
@@ -65,6 +67,23 @@ struct Block {
   bool got_on = false;  // some thread did something since this was cleared
 };
 Block* block = nullptr;
+std::vector<Block>* together = nullptr;  // the blocks of the cluster that runs
+Meeting of_cluster;
+
+// Makes `next` the block whose shared memory is there and whose threads run.
+void enter(Block& next) {
+  if (block == &next) return;
+  const std::size_t bytes = next.image.size();
+  if (block != nullptr) std::memcpy(block->image.data(), shared, bytes);
+  std::memcpy(shared, next.image.data(), bytes);
+  block = &next;
+  block_index.x = next.index;
+}
+// A place of the running block's shared memory in that of another one.
+void* place_in(Block& other, void* place) {
+  if (&other == block) return place;
+  return other.image.data() + (static_cast<unsigned char*>(place) - shared);
+}
 
 void complain(const std::string& text) {
   if (block->fault.empty()) block->fault = fmt::format("thread {}: {}", thread_index.x, text);
@@ -129,8 +148,7 @@ void fibre_main() {
   give_way();
 }
 
-void run_block(std::mt19937& random) {
-  Block& b = *block;
+void start_fibres(Block& b) {
   for (Fibre& fibre : b.fibres) {
     fibre.stack = std::make_unique<char[]>(stack_bytes);
     getcontext(&fibre.context);
@@ -139,23 +157,51 @@ void run_block(std::mt19937& random) {
     fibre.context.uc_link = nullptr;
     makecontext(&fibre.context, fibre_main, 0);
   }
-  std::vector<unsigned> order(b.fibres.size());
+}
+
+// Lets every thread of the block run until it waits. False when all have ended.
+bool run_round(Block& b, std::vector<unsigned>& order, std::mt19937& random) {
+  bool left = false;
+  enter(b);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const unsigned i : order) {
+    if (b.fibres[i].done) continue;
+    left = true;
+    b.running = i;
+    thread_index.x = i;
+    swapcontext(&b.scheduler, &b.fibres[i].context);
+  }
+  return left;
+}
+
+// Returns the first fault, with its block.
+std::string run_cluster(std::vector<Block>& blocks, std::mt19937& random) {
+  together = &blocks;
+  of_cluster = {};
+  block = nullptr;
+  for (Block& b : blocks) start_fibres(b);
+  std::vector<unsigned> order(blocks.front().fibres.size());
   for (unsigned i = 0; i < order.size(); ++i) order[i] = i;
   int idle = 0;
-  for (bool left = true; left && b.fault.empty();) {
+  for (bool left = true; left;) {
     left = false;
-    b.got_on = false;
-    std::shuffle(order.begin(), order.end(), random);
-    for (const unsigned i : order) {
-      if (b.fibres[i].done) continue;
-      left = true;
-      b.running = i;
-      thread_index.x = i;
-      swapcontext(&b.scheduler, &b.fibres[i].context);
-    }
-    idle = b.got_on ? 0 : idle + 1;
+    bool got_on = false;
+    for (Block& b : blocks) b.got_on = false;
+    for (Block& b : blocks) left = run_round(b, order, random) || left;
+    for (const Block& b : blocks) got_on = got_on || b.got_on;
+    idle = got_on ? 0 : idle + 1;
     if (idle > patience) complain("no thread gets on");
+    for (const Block& b : blocks)
+      if (!b.fault.empty()) return fmt::format("block {}, {}", b.index, b.fault);
   }
+  return {};
+}
+
+unsigned threads_left() {
+  unsigned left = 0;
+  for (const Block& b : *together)
+    for (const Fibre& fibre : b.fibres) left += fibre.done ? 0 : 1;
+  return left;
 }
 
 }  // namespace
@@ -163,23 +209,44 @@ void run_block(std::mt19937& random) {
 std::string run(const Launch& launch, const std::function<void()>& kernel) {
   std::mt19937 random(launch.seed);
   grid_size.x = launch.blocks;
-  for (unsigned i = 0; i < launch.blocks; ++i) {
-    Block here;
-    here.launch = &launch;
-    here.kernel = &kernel;
-    here.fibres.resize(launch.threads);
-    here.warps.resize((launch.threads + 31) / 32);
-    block = &here;
-    block_index.x = i;
-    std::memset(shared, 0xFF, sizeof(shared));  // NaN
-    run_block(random);
+  std::memset(shared, 0xFF, sizeof(shared));  // NaN, as the images are
+  if (launch.blocks % launch.cluster != 0) return "the grid is no whole number of clusters";
+  for (unsigned first = 0; first < launch.blocks; first += launch.cluster) {
+    std::vector<Block> blocks(launch.cluster);
+    for (unsigned rank = 0; rank < launch.cluster; ++rank) {
+      Block& here = blocks[rank];
+      here.index = first + rank;
+      here.image.assign(launch.shared_bytes, 0xFF);
+      here.launch = &launch;
+      here.kernel = &kernel;
+      here.fibres.resize(launch.threads);
+      here.warps.resize((launch.threads + 31) / 32);
+    }
+    const std::string fault = run_cluster(blocks, random);
     block = nullptr;
-    if (!here.fault.empty()) return fmt::format("block {}, {}", i, here.fault);
+    if (!fault.empty()) return fault;
   }
   return {};
 }
 
+unsigned cluster_rank() { return block->index % block->launch->cluster; }
+
 void sync_threads() { meet(block->all, block->launch->threads); }
+// Its members are counted anew whenever one looks, since some end without coming.
+void sync_cluster() {
+  const unsigned generation = of_cluster.generation;
+  block->got_on = true;
+  ++of_cluster.arrived;
+  while (of_cluster.generation == generation && block->fault.empty()) {
+    if (of_cluster.arrived == threads_left()) {
+      of_cluster.arrived = 0;
+      ++of_cluster.generation;
+      block->got_on = true;
+    } else {
+      give_way();
+    }
+  }
+}
 void sync_warp() { meet(block->warps[thread_index.x / 32], 32); }
 unsigned warp_sum(unsigned value) {
   Meeting& warp = block->warps[thread_index.x / 32];
@@ -225,6 +292,11 @@ void barrier_arrive(void* barrier) {
   --b.pending;
   complete(b);
 }
+void barrier_arrive_at(void* barrier, unsigned rank) {
+  Barrier& b = together->at(rank).barriers.at(barrier);
+  --b.pending;
+  complete(b);
+}
 void arrive_after_copies(void* barrier) {
   Groups& all = groups(Queue::loads);
   std::vector<Copy> copies = std::move(all.open);
@@ -235,14 +307,19 @@ void arrive_after_copies(void* barrier) {
   block->barriers.at(barrier).arriving.push_back(std::move(copies));
 }
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier) {
+  bulk_load_at(cluster_rank(), to, from, bytes, barrier);
+}
+void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, void* barrier) {
   if (!check(from, to, bytes)) return;
   if (bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
     complain(fmt::format("a bulk copy of {} bytes is not aligned", bytes));
-  Barrier& b = block->barriers.at(barrier);
-  b.copies.push_back({to, from, bytes});
-  if (block->launch->copies == Copies::late) return;
-  carry_out(b.copies.back());
-  b.copies.clear();
+  Block& other = together->at(rank);
+  Barrier& b = other.barriers.at(barrier);
+  if (block->launch->copies == Copies::late) {  // a thread of that block carries it out
+    b.copies.push_back({to, from, bytes});
+    return;
+  }
+  carry_out({place_in(other, to), from, bytes});
   b.bytes -= bytes;
   complete(b);
 }

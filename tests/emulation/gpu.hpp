@@ -26,13 +26,19 @@ struct Region {
 // Runs `kernel` once per thread of each block. Returns what went wrong, "" = nothing.
 struct Launch {
   unsigned blocks = 1, threads = 1, shared_bytes = 0;
+  unsigned cluster = 1;  // blocks that run together
   Copies copies = Copies::at_once;
   std::vector<Region> global;  // what asynchronous copies may touch
   unsigned seed = 1;
 };
 std::string run(const Launch& launch, const std::function<void()>& kernel);
 
+// The running block's place in its cluster.
+unsigned cluster_rank();
+
 void sync_threads();
+// All threads of the cluster that have not ended.
+void sync_cluster();
 void sync_warp();
 unsigned warp_sum(unsigned value);
 int compare_and_swap(int* address, int expected, int value);
@@ -46,10 +52,14 @@ void wait(Queue queue, int pending);
 void barrier_init(void* barrier, unsigned arrivals);
 void barrier_expect(void* barrier, unsigned bytes);
 void barrier_arrive(void* barrier);
+// At the barrier that lies there in another block of the cluster.
+void barrier_arrive_at(void* barrier, unsigned rank);
 // An arrival that happens when the loads have come that this thread has asked for so far.
 void arrive_after_copies(void* barrier);
 void barrier_wait(void* barrier, unsigned parity);
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier);
+// To the same place, and told to the same barrier, of the block `rank` of the cluster.
+void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, void* barrier);
 
 }  // namespace tilewright::emulation
 

@@ -429,6 +429,17 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned
   return queue(stream, run);
 }
 
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      cluster = config->attrs[i].value.clusterDim.x;
+  if (cluster == 0 || cluster > 8 || config->gridDimX % cluster != 0) return CUDA_ERROR_INVALID_VALUE;
+  return cuLaunchKernel(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes,
+                        config->hStream, parameters, extra);
+}
+
 // The matrices lie where the kernel finds them by their addresses.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
                                 const cuuint64_t*, const cuuint64_t* strides, const cuuint32_t*,

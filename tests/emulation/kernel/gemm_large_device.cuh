@@ -30,7 +30,9 @@ struct LargeState {
   alignas(16) unsigned char filled[1 << 22];
   std::size_t used = 0;
   unsigned long long workers = 0;
-  unsigned parity[1056] = {};
+  unsigned parity[4][1056] = {};  // of each block of a cluster
+
+  unsigned& own_parity() { return parity[cluster_rank()][threadIdx.x]; }
 
   const void* keep(const void* from, std::size_t valid, std::size_t bytes) {
     if (used + 16 > sizeof(filled)) used = 0;
@@ -51,8 +53,8 @@ inline bool elect_lane() { return emulation::lane_of() == 0; }
 template <int Threads>
 void sync_workers() {
   emulation::barrier_arrive(&emulation::large.workers);
-  emulation::barrier_wait(&emulation::large.workers, emulation::large.parity[threadIdx.x]);
-  emulation::large.parity[threadIdx.x] ^= 1;
+  emulation::barrier_wait(&emulation::large.workers, emulation::large.own_parity());
+  emulation::large.own_parity() ^= 1;
 }
 inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* address, unsigned value) {
@@ -75,12 +77,16 @@ void copy_async_whole(void* shared_place, const void* global) {
 inline void barrier_arrive_after(unsigned long long* barrier, unsigned, unsigned) {
   emulation::barrier_arrive(barrier);
 }
+inline void barrier_arrive_at(unsigned long long* barrier, unsigned rank, unsigned, unsigned) {
+  emulation::barrier_arrive_at(barrier, rank);
+}
+inline void sync_cluster() { emulation::sync_cluster(); }
 template <class V>
 unsigned low_bits(const V&) {
   return 0;
 }
-inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer,
-                        unsigned long long* barrier) {
+inline void tensor_load_to(unsigned rank, void* shared_place, const GemmLargeMap* map, int inner, int outer,
+                           unsigned long long* barrier) {
   emulation::Tensor tensor;
   std::memcpy(&tensor, map, sizeof(tensor));
   const long long size = tensor.element_bytes, row_bytes = tensor.box_inner * size;
@@ -93,8 +99,18 @@ inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, 
                                                static_cast<std::size_t>(elements * size), 16);
       auto to = begin + r * row_bytes + at;
       if (tensor.swizzled != 0) to ^= (to >> 7 & 7) << 4;
-      emulation::bulk_load(shared + to, from, 16, barrier);
+      emulation::bulk_load_at(rank, shared + to, from, 16, barrier);
     }
+}
+inline void tensor_load(void* shared_place, const GemmLargeMap* map, int inner, int outer,
+                        unsigned long long* barrier) {
+  tensor_load_to(emulation::cluster_rank(), shared_place, map, inner, outer, barrier);
+}
+template <int Blocks>
+void tensor_load_for_all(void* shared_place, const GemmLargeMap* map, int inner, int outer,
+                         unsigned long long* barrier) {
+  for (unsigned rank = 0; rank < Blocks; ++rank)
+    tensor_load_to(rank, shared_place, map, inner, outer, barrier);
 }
 
 template <bool ReadOnly, class P>

@@ -16,13 +16,13 @@ inline int lane_of() { return static_cast<int>(thread_index.x) % 32; }
 struct Fragments {
   double a[33][32][8], b[33][32][4];
 };
-inline Fragments fragments;
+inline Fragments fragments[4];  // of each block of a cluster
 
 // c += a b of rows x 8 x k, where `Rows` is 8 or 16.
 template <int Rows, int K>
 void multiply(double* c, const double* a, const double* b) {
-  auto& all_a = fragments.a[warp_of()];
-  auto& all_b = fragments.b[warp_of()];
+  auto& all_a = fragments[cluster_rank()].a[warp_of()];
+  auto& all_b = fragments[cluster_rank()].b[warp_of()];
   const int g = lane_of() / 4, t = lane_of() % 4, halves = Rows / 8;
   std::memcpy(all_a[lane_of()], a, sizeof(double) * halves * K / 4);
   std::memcpy(all_b[lane_of()], b, sizeof(double) * K / 4);
