@@ -83,7 +83,7 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--rounds", f.rounds, "of compare and repeat (default 11), launches of the ladder (100)")
       ->check(CLI::PositiveNumber);
   app.add_option("--problems", f.problems, "of variety, for each type")->capture_default_str();
-  app.add_option("--config", f.own, "JSON: repeat takes it besides the promising ones")
+  app.add_option("--config", f.own, "JSON: compare and repeat take it besides the promising ones")
       ->allow_extra_args(false);
 }
 

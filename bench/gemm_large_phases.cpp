@@ -145,6 +145,8 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
   // Long runs try fewer: what won before, and the first of the list.
   const std::size_t count = flops(p) > 4e11 ? std::min<std::size_t>(flags_.configs, 16) : flags_.configs;
   auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
+  for (const auto& text : flags_.own)
+    winners.push_back(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
   for (const auto& config : winners)
     if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
       configs.push_back(config);
@@ -155,6 +157,13 @@ void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>
     std::printf("%s: nothing ran\n", to_string(p).c_str());
     return;
   }
+  for (const LargeTrial& trial : trials)
+    write({{"phase", "screened"},
+           {"problem", to_string(p)},
+           {"config", to_json(trial.config)},
+           {"seconds", trial.seconds},
+           {"registers", trial.kernel->function().registers()},
+           {"device_uuid", gpu_.limits().uuid}});
   for (std::size_t i = 0; i < std::min<std::size_t>(4, trials.size()); ++i)
     if (std::find(winners.begin(), winners.end(), trials[i].config) == winners.end())
       winners.push_back(trials[i].config);

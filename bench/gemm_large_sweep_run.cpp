@@ -329,6 +329,8 @@ void LargeSweep::sample() {
   std::size_t launched = 0;
   for (const auto& config : configs) {
     const LargeTrial trial = load_kernel(from_json<GemmLargeConfig>(config));
+    if (gemm_large_parts(problem_, trial.config).size() > 1)
+      continue;  // counters are joined launch by launch
     if (!trial.fault.empty()) {
       std::printf("FAULT %s | %s\n", trial.fault.c_str(), describe(trial.config).c_str());
       continue;

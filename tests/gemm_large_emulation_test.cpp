@@ -1,5 +1,6 @@
-// The stencil of large GEMM, run on the host: every product, load path, layout, boundary and schedule on
-// problems with edges in all directions, under copies that come at once and as late as the waits allow.
+// The stencil of large GEMM, run on the host: every product, load path, layout and schedule, boundaries of
+// one launch, on problems with edges in all directions, under copies that come at once and as late as the
+// waits allow.
 #include "emulation/gemm_large.hpp"
 
 namespace tilewright {
@@ -112,12 +113,26 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
     c.persistent = stream_k > 0 || specialised;
     return c;
   };
-  const Case one{70, 90, 86, 2, 0, 4};
+  const Case one{70, 90, 60, 2, 0, 4};
   all_operations<double, clustered(2, false, 1, 0)>(one);
-  all_operations<double, clustered(4, false, 1, 0)>(one);
+  all_operations<double, clustered(4, false, 1, 0)>({40, 100, 60, 2});
   all_operations<double, clustered(2, true, 1, 0)>(one);
   all_operations<double, clustered(2, false, 2, 0)>(one);
   all_operations<double, clustered(2, false, 1, 1)>({70, 90, 300, 2, 0, 6});
+  constexpr auto ahead = [](Config c) {
+    c.prefetch = true;
+    return c;
+  };
+  all_operations<double, ahead(clustered(2, false, 1, 0))>(one);
+  constexpr Config numbers{.tile_m = 32,
+                           .tile_n = 16,
+                           .tile_k = 16,
+                           .warp_m = 16,
+                           .warp_n = 16,
+                           .stages = 2,
+                           .raster = 4,
+                           .cluster = 4};
+  all_operations<std::complex<double>, numbers>({50, 70, 40, 1, 0, 4});
   constexpr Config fma{.tile_m = 32,
                        .tile_n = 64,
                        .tile_k = 16,
@@ -127,6 +142,7 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
                        .thread_n = 4,
                        .product = GemmLargeProduct::fma,
                        .stages = 3,
+                       .prefetch = true,
                        .layout = GemmLargeLayout::plain,
                        .cluster = 2};
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});

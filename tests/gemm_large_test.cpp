@@ -14,6 +14,7 @@
 
 #if TILEWRIGHT_HAS_GPU
 #include "kernel/gpu_gemm_large.hpp"
+#include "kernel/sass.hpp"
 #endif
 
 namespace tilewright {
@@ -400,6 +401,16 @@ std::vector<Instance> covering_instances() {
           const GemmLargeShape s = gemm_large_shape(p);
           const auto limits = fictional_gpu(capability);
           all.push_back({p, gemm_large_default(p, s, limits), capability});
+          for (const Config& ahead : gemm_large_promising(p, s, limits, 60))
+            if (capability == 90 && op_a == op_b && ahead.prefetch && ahead.load == GemmLargeLoad::tensor) {
+              all.push_back({p, ahead, capability});
+              break;
+            }
+          if (capability == 90 && op_a == op_b) {  // of panels, and where there are too few of rows
+            GemmLargeConfig pair = all.back().config;
+            pair.cluster = 2;
+            if (gemm_large_space(p, s, limits).contains(pair)) all.push_back({p, pair, capability});
+          }
           if (op_a != Op::none) continue;
           for (auto& config : gemm_large_space(p, s, limits).sample(1, random)) {
             config.tile_k = std::min(config.tile_k, 32);
@@ -416,15 +427,37 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
+  const bool has_disassembler = std::system("command -v nvdisasm > /dev/null") == 0;
   for (const auto& [p, config, capability] : covering_instances()) {
     const GemmLargeShape s = gemm_large_shape(p);
     const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
     EXPECT_FALSE(binary.code.empty());
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+    if (has_disassembler) {
+      EXPECT_EQ(sass_early_arrivals(disassemble(binary.code, "nvdisasm", true)), 0)
+          << capability << " " << to_string(p) << " " << describe(config);
+    }
     if (config == gemm_large_default(p, s, fictional_gpu(capability))) {
       EXPECT_EQ(gemm_large_refusal(binary, config, fictional_gpu(capability)), "")
           << capability << " " << to_string(p) << " " << describe(config);
     }
+  }
+}
+
+TEST(GemmLarge, PaddedCopiesCompileWithTheirKernel) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const DType dtype : all_types) {
+    const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
+    const GemmLargeShape s = gemm_large_shape(p);
+    Config c = gemm_large_default(aligned, gemm_large_shape(aligned), fictional_gpu(90));
+    c.boundary = GemmLargeBoundary::zero_padding;
+    ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(90)).contains(c)) << describe(c);
+    EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);
   }
 }
 

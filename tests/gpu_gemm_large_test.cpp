@@ -179,6 +179,7 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
   const GpuStream stream(*gpu_);
   for (const auto boundary : {GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding}) {
     options_.config = config_for(p, boundary);
+    ASSERT_NE(options_.config, "") << to_string(boundary);
     const GemmPlan made = plan(context, p, options_);
     GpuBatch<double> batch(*gpu_, p, {1, 1});
     const GpuGraph graph(*gpu_, stream.get(), [&] { batch.run(made, stream.get()); });
@@ -189,6 +190,39 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
       EXPECT_EQ(batch.check(), "") << to_string(boundary) << " launch " << launch;
     }
   }
+}
+
+TEST_F(GpuGemmLarge, ClustersShareTilesOfA) {
+  if (gpu_->limits().compute_capability < 90) GTEST_SKIP() << "clusters need compute capability 9.0";
+  Context context;
+  options_.candidate = "gemm";
+  Failures failures;
+  for (const char* dtype : {"f32", "f64", "c64", "c128"})
+    for (const char* ops : {"nn", "nt", "tn", "tt"}) {
+      const GemmProblem p = packed(parse_problem(fmt::format(
+          "gemm:{}:{}:m=308,n=580,k=140:alpha=general:beta=general:location=device", dtype, ops)));
+      const GemmLargeShape s = gemm_large_shape(p);
+      const auto space = gemm_large_space(p, s, gpu_->limits());
+      GemmLargeConfig c = gemm_large_default(p, s, gpu_->limits());
+      std::tie(c.raster, c.split_k, c.stream_k, c.persistent) = std::tuple(4, 1, 0, false);
+      for (const int cluster : {2, 4})
+        for (const int schedule : {0, 1, 2, 3}) {
+          GemmLargeConfig one = c;
+          one.cluster = cluster;
+          if (schedule == 1) one.persistent = true;
+          if (schedule == 2) one.persistent = true, one.stream_k = 1;
+          if (schedule == 3) one.split_k = 3;
+          if (!space.contains(one)) continue;
+          options_.config = to_json(one).dump();
+          try {
+            failures.note(fmt::format("{} {} {}", dtype, ops, describe(one)),
+                          run_once(*gpu_, plan(context, p, options_), {1.5, -0.5}));
+          } catch (const Error& error) {
+            if (error.code() != ErrorCode::unsupported) throw;  // the compiler spilled registers
+          }
+        }
+    }
+  EXPECT_GT(failures.case_count(), 60u);
 }
 
 // Blocks that share tiles need scratch memory: streams that use one plan at once must not share it.

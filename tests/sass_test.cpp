@@ -89,6 +89,26 @@ TEST(Sass, OfSeveralFunctionsOneIsMeant) {
   EXPECT_EQ(parse_sass(text, "third").size(), 2u) << "no label names it";
 }
 
+// With the second words of encodings of an H200's kernel: reads count in scoreboards 2 and 3, or in none.
+TEST(Sass, ArrivalsThatOvertakeReadsAreFound) {
+  const auto kernel = [](const char* wait) {
+    return std::string("\n.text.kernel:\n") +
+           "        /*0010*/                   LDS.128 R4, [R1] ;   /* 0x1 */\n"
+           "                                                        /* 0x0004a80000000000 */\n"
+           "        /*0020*/                   LDS.128 R8, [R1+0x10] ;   /* 0x1 */\n"
+           "                                                        /* 0x0000e80000000000 */\n"
+           "        /*0030*/                   LOP3.LUT R2, R4, R8, RZ, 0xfc, !PT ;   /* 0x1 */\n"
+           "                                                        /* " +
+           wait +
+           " */\n"
+           "        /*0040*/              @!P1 SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R9+URZ], RZ ;   /* 0x1 */\n"
+           "                                                        /* 0x000fe20000000000 */\n";
+  };
+  EXPECT_EQ(sass_early_arrivals(kernel("0x000fe40000000000")), 1) << "nobody waits";
+  EXPECT_EQ(sass_early_arrivals(kernel("0x004fe40000000000")), 1) << "the first read is waited for";
+  EXPECT_EQ(sass_early_arrivals(kernel("0x008fe40000000000")), 0) << "the last one is";
+}
+
 TEST(Sass, AMissingDisassemblerIsSaid) {
   try {
     disassemble("code", "/nonexistent/nvdisasm");

@@ -290,8 +290,9 @@ void GpuFunction::launch_bare(const GpuLaunch& launch, void** parameters, CUstre
                                               launch.shared_bytes, stream, parameters, nullptr);
   if (result != CUDA_SUCCESS)
     driver.check(result, launch.cluster > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel",
-                 fmt::format("{} blocks of {} threads, {} bytes shared, clusters of {}", launch.blocks,
-                             launch.threads, launch.shared_bytes, launch.cluster));
+                 fmt::format("{} blocks of {} threads, {} bytes shared{}", launch.blocks, launch.threads,
+                             launch.shared_bytes,
+                             launch.cluster > 1 ? fmt::format(", clusters of {}", launch.cluster) : ""));
 }
 
 GpuModule::GpuModule(const Gpu& gpu, std::span<const char> cubin) : gpu_(&gpu) {

@@ -24,7 +24,6 @@ void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuMemcpyDtoD_v2", driver.copy_on_device);
   look_up(library, "cuMemcpyHtoDAsync_v2", driver.queue_to_device);
   look_up(library, "cuMemcpyDtoHAsync_v2", driver.queue_to_host);
-  look_up(library, "cuMemcpy2DAsync_v2", driver.queue_matrix);
 }
 
 }  // namespace

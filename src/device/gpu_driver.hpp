@@ -61,7 +61,6 @@ class GpuDriver {
   decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
   decltype(&cuMemcpyHtoDAsync) queue_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync) queue_to_host = nullptr;
-  decltype(&cuMemcpy2DAsync) queue_matrix = nullptr;
   decltype(&cuMemsetD8Async) fill_bytes = nullptr;
   decltype(&cuMemsetD2D32Async) fill_words = nullptr;
   decltype(&cuModuleLoadData) module_load = nullptr;

@@ -55,7 +55,8 @@ GpuWorkspace::Loan::Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t
     const std::size_t begin = rounded(bytes), all = begin + zero_bytes;
     gpu.driver().check(gpu.driver().memory_allocate_async(&own_, all, stream), "cuMemAllocAsync",
                        std::to_string(all));
-    gpu.driver().check(gpu.driver().fill_bytes(own_ + begin, 0, zero_bytes, stream), "cuMemsetD8Async");
+    if (zero_bytes > 0)
+      gpu.driver().check(gpu.driver().fill_bytes(own_ + begin, 0, zero_bytes, stream), "cuMemsetD8Async");
     scratch_ = workspace_address(own_);
     zeros_ = workspace_address(own_ + begin);
     return;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "device/gpu_copies.hpp"
 #include "kernel/gpu_stencil.hpp"
 
 namespace tilewright {
@@ -55,16 +54,9 @@ void add_product(Space<C>& space, const Rules& r) {
 }
 
 // Declared before what depends on the alignment of A and B.
-void add_boundary(Space<C>& space, const Rules& r) {
+void add_boundary(Space<C>& space) {
   space.axis(&C::boundary, {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate,
                             GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding});
-  space.require(
-      "copies are padded with zeros where leading dimensions are below 2^31 bytes",
-      [=](const C& c) {
-        return c.boundary != GemmLargeBoundary::zero_padding ||
-               std::max(r.p.lda, r.p.ldb) * r.bytes <= gpu_largest_pitch;
-      },
-      &C::boundary);
 }
 
 void add_load(Space<C>& space, const Rules& r) {
@@ -161,6 +153,20 @@ void add_tiles(Space<C>& space, const Rules& r) {
                (!c.prefetch || (gemm_large_steps(c, r.bytes) % 2 == 0 && c.stages > 1));
       },
       &C::product, &C::prefetch, &C::tile_k, &C::stages);
+  space.require(
+      "without checks sizes are multiples of the tile, or the copy engine fills with zeros", [=](const C& c) {
+        return c.boundary != GemmLargeBoundary::none || c.load == GemmLargeLoad::tensor || r.whole(c);
+      });
+  space.require("a kernel for the residue needs whole tiles and something that they leave over",
+                [=](const C& c) {
+                  return c.boundary != GemmLargeBoundary::residue_kernel ||
+                         (!r.whole(c) && r.p.m >= c.tile_m && r.p.n >= c.tile_n && r.p.k >= c.tile_k);
+                });
+  space.require("copies are padded where tiles do not divide or operands are not aligned to 16 bytes",
+                [=](const C& c) {
+                  return c.boundary != GemmLargeBoundary::zero_padding || !r.whole(c) ||
+                         std::min(r.s.align_a, r.s.align_b) < gemm_large_chunk;
+                });
 }
 
 void add_memory(Space<C>& space, const Rules& r) {
@@ -250,6 +256,9 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
     return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};
   });
+  // Multiprocessors come in groups of 16 and 18, so that not all of them belong to a cluster of four at once.
+  space.require("clusters of four do not walk: their grid would not fit the device at once",
+                [](const C& c) { return c.cluster <= 2 || !gemm_large_walks(c); });
   space.require("tiles are shared by split_k or by stream_k, not by both",
                 [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
   space.require(
@@ -259,20 +268,6 @@ void add_schedule(Space<C>& space, const Rules& r) {
       });
   space.require("every part of a split tile has k to sum",
                 [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
-  space.require(
-      "without checks sizes are multiples of the tile, or the copy engine fills with zeros", [=](const C& c) {
-        return c.boundary != GemmLargeBoundary::none || c.load == GemmLargeLoad::tensor || r.whole(c);
-      });
-  space.require("a kernel for the residue needs whole tiles and something that they leave over",
-                [=](const C& c) {
-                  return c.boundary != GemmLargeBoundary::residue_kernel ||
-                         (!r.whole(c) && r.p.m >= c.tile_m && r.p.n >= c.tile_n && r.p.k >= c.tile_k);
-                });
-  space.require("copies are padded where tiles do not divide or operands are not aligned to 16 bytes",
-                [=](const C& c) {
-                  return c.boundary != GemmLargeBoundary::zero_padding || !r.whole(c) ||
-                         std::min(r.s.align_a, r.s.align_b) < gemm_large_chunk;
-                });
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
   });
@@ -291,6 +286,11 @@ void add_cluster(Space<C>& space, const Rules& r) {
   space.axis(&C::cluster, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector{1, 2, 4} : std::vector{1};
   });
+  space.require("clusters share what they fetch on devices of compute capability 9 and 10", [=](const C& c) {
+    return c.cluster == 1 || (r.limits.compute_capability >= 90 && r.limits.compute_capability < 120);
+  });
+  space.require("every block of a cluster has columns of C",
+                [=](const C& c) { return (c.cluster - 1) * std::int64_t(c.tile_n) < r.p.n; });
   space.require("each block of a cluster fetches whole panels of a tile of A, or groups of eight rows",
                 [=](const C& c) {
                   const GemmLargeTile tile = gemm_large_tile_a(r.s, c, r.bytes);
@@ -343,7 +343,7 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   const Rules rules{problem, shape, limits, bytes_of(problem.dtype)};
   Space<C> space;
   add_product(space, rules);
-  add_boundary(space, rules);
+  add_boundary(space);
   add_load(space, rules);
   add_tiles(space, rules);
   add_cluster(space, rules);
@@ -353,20 +353,24 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   return space;
 }
 
-GemmLargeBox gemm_large_box(const GemmLargeTile& tile) {
+namespace {
+
+GemmLargeBox whole_box(const GemmLargeTile& tile) {
   const int words = tile.element_bytes > 8 ? 2 : 1;
   const bool swizzled = tile.layout == GemmLargeLayout::swizzle;
   return {words, (swizzled ? gemm_large_row / tile.element_bytes : tile.inner()) * words, tile.outer()};
 }
 
+}  // namespace
+
 GemmLargeBox gemm_large_box_a(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
   const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);
-  GemmLargeBox box = gemm_large_box(tile);
+  GemmLargeBox box = whole_box(tile);
   if (gemm_large_splits_rows(tile, c)) box.outer /= c.cluster;
   return box;
 }
 GemmLargeBox gemm_large_box_b(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
-  return gemm_large_box(gemm_large_tile_b(s, c, element_bytes));
+  return whole_box(gemm_large_tile_b(s, c, element_bytes));
 }
 
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {

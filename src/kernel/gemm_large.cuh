@@ -5,6 +5,7 @@
 
 #include "kernel/gemm_large_fma.cuh"
 #include "kernel/gemm_large_mma.cuh"
+#include "kernel/gemm_large_pad.cuh"
 #include "kernel/gemm_large_ring.cuh"
 #include "kernel/gemm_large_store.cuh"
 
@@ -68,8 +69,32 @@ __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int
   }
 }
 
-// The same with the operands of the next step, across stages too, read before this step's product. Steps go
-// in pairs with a fragment each: of an array of two the compiler would make memory.
+// Two steps of a stage from `Step` on, and those behind them: while one fragment is multiplied the operands
+// of the next step, across stages too, come into the other. By recursion, because the compiler would not
+// unroll a loop with the ring's waits in it, and of an array of fragments would make memory.
+template <int Step, int Steps, class Product, class Ring, class Fragment>
+__device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fragment& even, Fragment& odd,
+                                               const unsigned char*& a, const unsigned char*& b, bool last) {
+  product.load(odd, a, b, Step + 1);
+  if constexpr (Step == 0) ring.refill_begin();
+  product.multiply(even);
+  if constexpr (Step + 2 < Steps) {
+    product.load(even, a, b, Step + 2);
+  } else {
+    ring.release(product.witness(even) | product.witness(odd));
+    ring.refill_end();
+    if (!last) {
+      ring.acquire();
+      a = ring.read_a();
+      b = ring.read_b();
+      product.load(even, a, b, 0);
+    }
+  }
+  product.multiply(odd);
+  if constexpr (Step + 2 < Steps) multiply_pairs<Step + 2, Steps>(product, ring, even, odd, a, b, last);
+}
+
+// The same as multiply_turns(), reading ahead.
 template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns) {
   constexpr int steps = gemm_large_steps(C, sizeof(T));
@@ -80,28 +105,8 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
   product.load(even, a, b, 0);
 #pragma unroll 1
-  for (int turn = 0; turn < turns; ++turn) {
-    const bool last = turn + 1 == turns;
-#pragma unroll
-    for (int step = 0; step < steps; step += 2) {
-      product.load(odd, a, b, step + 1);
-      if (step == 0) ring.refill_begin();
-      product.multiply(even);
-      if (step + 2 < steps) {
-        product.load(even, a, b, step + 2);
-      } else {
-        ring.release(product.witness(odd));
-        ring.refill_end();
-        if (!last) {
-          ring.acquire();
-          a = ring.read_a();
-          b = ring.read_b();
-          product.load(even, a, b, 0);
-        }
-      }
-      product.multiply(odd);
-    }
-  }
+  for (int turn = 0; turn < turns; ++turn)
+    multiply_pairs<0, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
 }
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>

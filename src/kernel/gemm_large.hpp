@@ -32,14 +32,13 @@ GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment a
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
-// The box of a tensor copy of `tile`, in elements of its map: of c128, whose numbers are two of them each.
+// The box of a tensor copy, in elements of its map: of c128, whose numbers are two of them each.
 struct GemmLargeBox {
   int words = 1;  // elements of the map per element
   int inner = 0;
   int outer = 0;
 };
-GemmLargeBox gemm_large_box(const GemmLargeTile& tile);
-// The boxes of A and B: of a tile of A that a cluster shares a block fetches its part.
+// The boxes of tiles of A and B: of a tile of A that a cluster shares a block fetches its part.
 GemmLargeBox gemm_large_box_a(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
 GemmLargeBox gemm_large_box_b(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
 
@@ -156,6 +155,8 @@ struct GemmLargePadding {
 };
 // Nothing (0 bytes) for other boundaries and where k = 0.
 GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeConfig& config);
+// The launch that makes them.
+GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits& limits);
 // The problem that the kernel solves on them.
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& config,
                               const GemmLargePadding& padding);

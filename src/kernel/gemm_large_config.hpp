@@ -97,6 +97,21 @@ struct GemmLargeArgs {
   unsigned* counters;
 };
 
+// An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond rows
+// and columns become zero. Rows run along the contiguous dimension.
+template <class T>
+struct GemmLargePadOperand {
+  const T* from;
+  T* to;  // at a multiple of 16 bytes
+  long long ld, rows, columns;
+  long long to_rows, to_columns;  // to_rows elements are a multiple of 16 bytes
+};
+template <class T>
+struct GemmLargePadArgs {
+  GemmLargePadOperand<T> a, b;
+};
+constexpr int gemm_large_pad_threads = 256;
+
 constexpr int gemm_large_lanes = 32;
 constexpr int gemm_large_chunk = 16;   // bytes
 constexpr int gemm_large_row = 128;    // bytes of a swizzled row

@@ -147,6 +147,17 @@ double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimit
   return (panel * c.tile_n + rows * c.tile_m) * walked_k(p, c) * double(size_bytes(p.dtype));
 }
 
+// Bytes of both copies: what is read comes in whole sectors from every column.
+double padding_bytes(const GemmProblem& p, const GemmLargeConfig& c) {
+  const GemmLargePadding padding = gemm_large_padding(p, c);
+  if (padding.a_bytes == 0) return 0;
+  const auto read = [&](std::int64_t rows, std::int64_t columns) {
+    return (double(rows) * double(size_bytes(p.dtype)) + gpu_sector_bytes) * double(columns);
+  };
+  return double(padding.a_bytes + padding.b_bytes) + read(p.a_rows(), p.a_cols()) +
+         read(p.b_rows(), p.b_cols());
+}
+
 }  // namespace
 
 GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
@@ -163,8 +174,8 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& 
   traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
   traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(c) * bytes + traffic.c_bytes;
   const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
-  traffic.memory_bytes =
-      std::max(least, waves * wave_bytes(p, c, limits, resident)) + c_bytes * (s.reads_c ? 2 : 1);
+  traffic.memory_bytes = std::max(least, waves * wave_bytes(p, c, limits, resident)) +
+                         c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, c);
   traffic.shared_bytes = step_reads(s, c, bytes).wavefronts * 128 * steps;
   return traffic;
 }
@@ -224,11 +235,9 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
 
 constexpr double between_launches = 3000;  // cycles from the end of one to the beginning of the next
 
-// Both copies: read, written, and the zeros.
 double padding_cost(const GemmProblem& p, const GemmLargeConfig& c) {
-  const GemmLargePadding padding = gemm_large_padding(p, c);
-  if (padding.a_bytes == 0) return 0;
-  return 2 * double(padding.a_bytes + padding.b_bytes) / (0.8 * memory_rate) + 4 * between_launches;
+  const double bytes = padding_bytes(p, c);
+  return bytes == 0 ? 0 : bytes / (0.8 * memory_rate) + between_launches;
 }
 
 }  // namespace

@@ -7,6 +7,16 @@
 
 namespace tilewright {
 
+// Real multiply-adds of a product.
+template <class T>
+struct GemmLargeParts {
+  static constexpr int count = 1;
+};
+template <class R>
+struct GemmLargeParts<Complex<R>> {
+  static constexpr int count = 4;
+};
+
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 struct GemmLargeFma {
   static constexpr GemmLargeTile tile_a = gemm_large_tile_a(S, C, sizeof(T));
@@ -63,22 +73,49 @@ struct GemmLargeFma {
     read<packs_a, lanes_m, S.conj_a>(fragment.a, a, base_a, step);
     read<packs_b, lanes_n, S.conj_b>(fragment.b, b, base_b, step);
   }
+  // Bits of every read: the compiler chooses which is the last.
+  template <GemmLargePacks Packs, int Count>
+  static __device__ __forceinline__ unsigned witness_of(const T (&values)[depth][Count]) {
+    constexpr int deep = Packs.depth < depth ? Packs.depth : depth;
+    unsigned bits = 0;
+#pragma unroll
+    for (int d = 0; d < depth; d += deep)
+#pragma unroll
+      for (int i = 0; i < Count; i += Packs.rows) bits |= low_bits(values[d][i]);
+    return bits;
+  }
   // Bits that are known when the fragment has been read.
   static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
-    return low_bits(fragment.a[depth - 1][C.thread_m - 1]) | low_bits(fragment.b[depth - 1][C.thread_n - 1]);
+    return witness_of<packs_a>(fragment.a) | witness_of<packs_b>(fragment.b);
   }
-  // sum(i, j) += op(A)(i, k) op(B)(k, j)
+  // sum(i, j) += op(A)(i, k) op(B)(k, j). An element of B stays in the reuse cache for all rows, and turns
+  // are taken there and back, so that so does the element of A that two multiply-adds share: one that reads
+  // three registers anew, or two of one of four banks, takes two cycles (an H200; docs/gemm_large.md).
+  // Complex products go in four such parts.
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
+    constexpr int parts = GemmLargeParts<T>::count;
 #pragma unroll
     for (int d = 0; d < depth; ++d)
 #pragma unroll
       for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
-        for (int i = 0; i < C.thread_m; ++i) {
-          // There and back, so that the element of A that two multiply-adds share stays in the reuse cache.
-          const int at = j % 2 == 0 ? i : C.thread_m - 1 - i;
-          multiply_add(sum[j][at], fragment.a[d][at], fragment.b[d][j]);
-        }
+        for (int part = 0; part < parts; ++part)
+#pragma unroll
+          for (int i = 0; i < C.thread_m; ++i) {
+            const int at = (parts > 1 ? part : j) % 2 == 0 ? i : C.thread_m - 1 - i;
+            multiply_part(sum[j][at], fragment.a[d][at], fragment.b[d][j], part);
+          }
+  }
+  template <class R>
+  static __device__ __forceinline__ void multiply_part(R& to, R a, R b, int) {
+    multiply_add(to, a, b);
+  }
+  template <class R>
+  static __device__ __forceinline__ void multiply_part(Complex<R>& to, Complex<R> a, Complex<R> b, int part) {
+    if (part == 0) multiply_add(to.re, a.re, b.re);
+    if (part == 1) multiply_add(to.im, a.im, b.re);
+    if (part == 2) multiply_add(to.re, -a.im, b.im);
+    if (part == 3) multiply_add(to.im, a.re, b.im);
   }
 
   // Hands every pack of sums on with its place in the tile.

@@ -85,10 +85,25 @@ struct GemmLargeMma {
     read<operand_b, S.conj_b>(fragment.b, b, base_b, step * groups);
   }
 
+  // Bits of every read, as read() has them: the compiler chooses which is the last.
+  template <GemmLargeOperand Operand, int Blocks>
+  static __device__ __forceinline__ unsigned witness_of(const double (&values)[Blocks][groups][2][2]) {
+    constexpr GemmLargeRead way = Operand.read;
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < Blocks; ++i)
+#pragma unroll
+      for (int q = 0; q < groups; ++q)
+#pragma unroll
+        for (int s = 0; s < (way == GemmLargeRead::k_pair ? 1 : 2); ++s)
+#pragma unroll
+          for (int h = 0; h < (way == GemmLargeRead::k_pair || way == GemmLargeRead::single ? 2 : 1); ++h)
+            bits |= low_bits(values[i][q][s][h]);
+    return bits;
+  }
   // Bits that are known when the fragment has been read.
   static __device__ __forceinline__ unsigned witness(const Fragment& fragment) {
-    return low_bits(fragment.a[blocks_a - 1][groups - 1][1][1]) |
-           low_bits(fragment.b[blocks_b - 1][groups - 1][1][1]);
+    return witness_of<operand_a>(fragment.a) | witness_of<operand_b>(fragment.b);
   }
 
   // sum += a b over the fragment's k, for a block of rows and eight columns; `part` chooses the half of B's

@@ -1,5 +1,7 @@
 // How boundaries that need more than one launch are served: by a kernel of their own for what whole tiles
 // leave over (P2's residue), or by copies that are padded with zeros.
+#include <algorithm>
+
 #include "kernel/gemm_large.hpp"
 
 namespace tilewright {
@@ -76,6 +78,17 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeConfig&
   padding.a_bytes = rounded_up(m * k * size_bytes(p.dtype), alignment);
   padding.b_bytes = rounded_up(n * k * size_bytes(p.dtype), alignment);
   return padding;
+}
+
+GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits& limits) {
+  constexpr std::int64_t pieces_of_thread = 4, blocks_of_multiprocessor = 8;
+  const std::int64_t pieces = std::max(padding.a_bytes, padding.b_bytes) / gemm_large_chunk;
+  const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
+  GpuLaunch launch;
+  launch.threads = gemm_large_pad_threads;
+  launch.blocks = static_cast<unsigned>(
+      std::clamp<std::int64_t>(pieces / (pieces_of_thread * gemm_large_pad_threads), 1, most));
+  return launch;
 }
 
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,

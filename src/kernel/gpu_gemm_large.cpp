@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/dispatch.hpp"
-#include "device/gpu_copies.hpp"
 #include "device/gpu_tensor_map.hpp"
 
 namespace tilewright {
@@ -27,6 +26,8 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
           fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
     functions_.push_back(std::move(one));
   }
+  if (config.boundary == GemmLargeBoundary::zero_padding)
+    pad_ = module_.function(binary.functions.at(instances.size()), 0);
 }
 
 GemmLargeLaunch GemmLargeKernel::part_needs(const GemmProblem& part, const Instance& instance) const {
@@ -69,16 +70,26 @@ void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool
   encode_tensor_map(*gpu_, tensor, &map);
 }
 
+template <class T>
 void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding, GemmLargeOperands& o,
                           CUstream_st* stream) const {
-  const std::int64_t bytes = size_bytes(dtype_);
   auto* const room = static_cast<char*>(o.workspace);
-  queue_padded(*gpu_, {o.a, p.lda, p.a_rows(), p.a_cols(), room, padding.inner_a, padding.outer_a, bytes},
-               stream);
-  queue_padded(
-      *gpu_,
-      {o.b, p.ldb, p.b_rows(), p.b_cols(), room + padding.a_bytes, padding.inner_b, padding.outer_b, bytes},
-      stream);
+  GemmLargePadArgs<T> args{};
+  args.a = {static_cast<const T*>(o.a),
+            reinterpret_cast<T*>(room),
+            p.lda,
+            p.a_rows(),
+            p.a_cols(),
+            padding.inner_a,
+            padding.outer_a};
+  args.b = {static_cast<const T*>(o.b),
+            reinterpret_cast<T*>(room + padding.a_bytes),
+            p.ldb,
+            p.b_rows(),
+            p.b_cols(),
+            padding.inner_b,
+            padding.outer_b};
+  pad_->launch(gemm_large_pad_launch(padding, gpu_->limits()), &args, stream);
   o.a = room;
   o.b = room + padding.a_bytes;
   o.workspace = room + padding.a_bytes + padding.b_bytes;
@@ -124,7 +135,7 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
     GemmLargeOperands o = operands;
     if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
     if (const GemmLargePadding padding = gemm_large_padding(p, config_); padding.a_bytes > 0) {
-      pad(p, padding, o, stream);
+      pad<T>(p, padding, o, stream);
       p = gemm_large_padded(p, config_, padding);
     }
     // Nearly always one, which shall not cost a call its list.
@@ -139,8 +150,10 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
   std::vector<std::string> expressions;
   for (const GemmLargeInstance& one : gemm_large_instances(shape, config))
     expressions.push_back(gemm_large_expression(one.shape, one.config, dtype));
+  if (config.boundary == GemmLargeBoundary::zero_padding)
+    expressions.push_back(fmt::format("tilewright::gpu_pad_operands<{}>", device_type(dtype)));
   return {"kernel/gemm_large.cuh", std::move(expressions), gemm_large_assertion(shape, config, dtype),
-          compute_capability};
+          compute_capability, config.cluster > 1};
 }
 
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,

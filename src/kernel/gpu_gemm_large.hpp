@@ -1,5 +1,6 @@
-// One loaded kernel of large GEMM on the GPU: compiled for a shape and a config, ready to be launched on any
-// stream for any sizes. It validates nothing and chooses nothing; workspace and counters are the caller's.
+// The loaded kernels of a config of large GEMM on the GPU, nearly always one: compiled for a shape, ready to
+// be launched on any stream for any sizes. It validates nothing and chooses nothing; workspace and counters
+// are the caller's.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ struct GemmLargeOperands {
   void* c = nullptr;
   const void* alpha = nullptr;  // host addresses of values of the kernel's type
   const void* beta = nullptr;   // null stands for 0
-  void* workspace = nullptr;    // as gemm_large_launch asks for
+  void* workspace = nullptr;    // as GemmLargeKernel::needs() asks for
   void* counters = nullptr;     // zero
 };
 
@@ -46,6 +47,7 @@ class GemmLargeKernel {
 
   void encode_map(const GemmProblem& problem, const void* address, bool is_a, GemmLargeMap& map) const;
   GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
+  template <class T>
   void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,
            CUstream_st* stream) const;
   template <class T>
@@ -59,6 +61,7 @@ class GemmLargeKernel {
   int shared_bytes_ = 0;
   GpuModule module_;
   std::vector<Instance> functions_;  // as gemm_large_instances() has them
+  std::optional<GpuFunction> pad_;   // for zero_padding
 };
 
 // The instances of the stencil for the compiler.

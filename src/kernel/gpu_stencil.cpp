@@ -50,7 +50,8 @@ NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   if (!request.assertion.empty())
     source.text +=
         fmt::format("static_assert({}, \"host and device derive the same\");\n", request.assertion);
-  source.options = {"--std=c++20", "-default-device", fmt::format("-arch=sm_{}", request.compute_capability),
+  source.options = {"--std=c++20", "-default-device",
+                    fmt::format("-arch=sm_{}{}", request.compute_capability, request.specific ? "a" : ""),
                     "--ptxas-options=-v"};
   source.options.insert(source.options.end(), flags_.begin(), flags_.end());
   return source;

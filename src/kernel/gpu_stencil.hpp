@@ -20,6 +20,8 @@ struct StencilRequest {
   std::vector<std::string> expressions;  // "tilewright::gemm_small<double, ...>"
   std::string assertion;       // a condition that must hold on the device as on the host; may be empty
   int compute_capability = 0;  // 90 for sm_90
+  // It uses what is fast on that architecture only ("sm_90a"): multicast is, as the PTX manual says.
+  bool specific = false;
 };
 
 // What the compiler's report says of a kernel; of several the most.

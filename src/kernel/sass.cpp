@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -128,8 +129,8 @@ std::vector<SassInstruction> parse_sass(const std::string& text, const std::stri
   std::map<std::string, std::size_t> labels;
   std::vector<std::pair<std::size_t, std::string>> branches;
   std::vector<std::string> waiting;  // labels of the next instruction
-  const std::size_t label = function.empty() ? std::string::npos : text.find("\n.text." + function + ":");
-  std::istringstream lines(text.substr(label == std::string::npos ? 0 : label));
+  const std::size_t named = function.empty() ? std::string::npos : text.find("\n.text." + function + ":");
+  std::istringstream lines(text.substr(named == std::string::npos ? 0 : named));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(".L_") && line.find(':') != std::string::npos) {
       waiting.push_back(line.substr(0, line.find(':')));
@@ -177,13 +178,47 @@ SassCounts sass_main_loop(const std::vector<SassInstruction>& code, double produ
   return counts;
 }
 
-std::string disassemble(const std::string& cubin, const std::string& program) {
+int sass_early_arrivals(const std::string& text) {
+  // In the second word of an encoding: the scoreboard that a read counts in (none is 7), and those waited
+  // for.
+  constexpr int own_at = 46, waits_at = 52, scoreboards = 6;
+  static const std::regex instruction(R"(/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)[^;]*;)");
+  static const std::regex second_word(R"(^\s*/\* 0x([0-9a-f]{16}) \*/)");
+  std::array<int, scoreboards> last_of{};
+  int number = 0, last_read = 0, returned = 0, early = 0;
+  std::string opcode;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch found;
+    if (line.starts_with(".text.")) last_of = {}, last_read = returned = 0;
+    if (std::regex_search(line, found, instruction)) {
+      opcode = found[1];
+    } else if (!opcode.empty() && std::regex_search(line, found, second_word)) {
+      const std::uint64_t word = std::stoull(found[1], nullptr, 16);
+      ++number;
+      for (int b = 0; b < scoreboards; ++b)
+        if (word >> (waits_at + b) & 1) returned = std::max(returned, last_of[std::size_t(b)]);
+      const bool arrives = opcode.starts_with("SYNCS.ARRIVE") && opcode.find("A1T0") != std::string::npos;
+      if (arrives && last_read > returned) ++early;
+      if (opcode.starts_with("LDS")) {
+        last_read = number;
+        if (const auto own = word >> own_at & 7; own < scoreboards) last_of[own] = number;
+      }
+      opcode.clear();
+    }
+  }
+  return early;
+}
+
+std::string disassemble(const std::string& cubin, const std::string& program, bool encodings) {
   std::string name = (std::filesystem::temp_directory_path() / "tilewright-XXXXXX").string();
   const int file = mkstemp(name.data());
   if (file < 0) throw Error(ErrorCode::io, "nvdisasm", fmt::format("'{}' cannot be written", name));
   close(file);
   std::ofstream(name, std::ios::binary).write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
-  const ChildResult result = run_child({program, "-c", name});
+  std::vector<std::string> command{program, "-c", name};
+  if (encodings) command.insert(command.begin() + 1, "-hex");
+  const ChildResult result = run_child(command);
   std::filesystem::remove(name);
   if (result.status == 127)
     throw Error(ErrorCode::unsupported, "nvdisasm", fmt::format("'{}' was not found", program));

@@ -53,8 +53,15 @@ std::vector<SassInstruction> parse_sass(const std::string& text, const std::stri
 // counts. Empty where no loop multiplies.
 SassCounts sass_main_loop(const std::vector<SassInstruction>& code, double products);
 
-// nvdisasm's text for a cubin. Throws Error(unsupported) where there is no such program, Error(internal) with
-// its complaint where it fails.
-std::string disassemble(const std::string& cubin, const std::string& program = "nvdisasm");
+// Arrivals at barriers that may overtake reads of shared memory issued before them: between the last of the
+// reads and the arrival no instruction waits for it, and a copy engine that the arrival sets free may write
+// what has yet to be read. `text` has encodings; reads of a warp return in the order in which they were
+// issued.
+int sass_early_arrivals(const std::string& text);
+
+// nvdisasm's text for a cubin, with the encoding of instructions if asked for. Throws Error(unsupported)
+// where there is no such program, Error(internal) with its complaint where it fails.
+std::string disassemble(const std::string& cubin, const std::string& program = "nvdisasm",
+                        bool encodings = false);
 
 }  // namespace tilewright

@@ -95,7 +95,7 @@ GemmProblem gemm_large_edges(const GemmProblem& like, const GemmLargeShape& shap
   p.batch_count = 1;
   p.stride_a = p.stride_b = p.stride_c = 0;
   p.m = c.tile_m + c.tile_m / 2 + 3;
-  p.n = c.tile_n + c.tile_n / 2 + 5;
+  p.n = c.cluster * c.tile_n + c.tile_n / 2 + 5;  // the last cluster has blocks beyond C
   p.k = (c.stages + 2) * c.tile_k * std::max(1, c.split_k / 2) + c.tile_k / 2 + 1;
   if (c.boundary == GemmLargeBoundary::none && c.load != GemmLargeLoad::tensor) {
     p.m = 2 * c.tile_m;

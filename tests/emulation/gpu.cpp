@@ -182,12 +182,21 @@ std::string run_cluster(std::vector<Block>& blocks, std::mt19937& random) {
   for (Block& b : blocks) start_fibres(b);
   std::vector<unsigned> order(blocks.front().fibres.size());
   for (unsigned i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::size_t> turns(blocks.size());
+  for (std::size_t i = 0; i < turns.size(); ++i) turns[i] = i;
   int idle = 0;
   for (bool left = true; left;) {
     left = false;
     bool got_on = false;
     for (Block& b : blocks) b.got_on = false;
-    for (Block& b : blocks) left = run_round(b, order, random) || left;
+    // Now and then one falls behind, so that another gets ahead by a stage.
+    std::shuffle(turns.begin(), turns.end(), random);
+    const std::size_t late = random() % (2 * blocks.size());
+    for (const std::size_t i : turns)
+      if (i == late && blocks.size() > 1)
+        left = true, got_on = true;
+      else
+        left = run_round(blocks[i], order, random) || left;
     for (const Block& b : blocks) got_on = got_on || b.got_on;
     idle = got_on ? 0 : idle + 1;
     if (idle > patience) complain("no thread gets on");
@@ -195,6 +204,12 @@ std::string run_cluster(std::vector<Block>& blocks, std::mt19937& random) {
       if (!b.fault.empty()) return fmt::format("block {}, {}", b.index, b.fault);
   }
   return {};
+}
+
+// The shared memory of a block that has ended may be another's.
+void expect_alive(const Block& b) {
+  const auto ended = [](const Fibre& fibre) { return fibre.done; };
+  if (std::all_of(b.fibres.begin(), b.fibres.end(), ended)) complain("a block that has ended is reached");
 }
 
 unsigned threads_left() {
@@ -293,6 +308,7 @@ void barrier_arrive(void* barrier) {
   complete(b);
 }
 void barrier_arrive_at(void* barrier, unsigned rank) {
+  expect_alive(together->at(rank));
   Barrier& b = together->at(rank).barriers.at(barrier);
   --b.pending;
   complete(b);
@@ -314,6 +330,7 @@ void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, voi
   if (bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
     complain(fmt::format("a bulk copy of {} bytes is not aligned", bytes));
   Block& other = together->at(rank);
+  expect_alive(other);
   Barrier& b = other.barriers.at(barrier);
   if (block->launch->copies == Copies::late) {  // a thread of that block carries it out
     b.copies.push_back({to, from, bytes});

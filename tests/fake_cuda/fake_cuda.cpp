@@ -325,24 +325,6 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
 }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
-  const CUDA_MEMCPY2D c = *copy;
-  const bool sound = c.srcMemoryType == CU_MEMORYTYPE_DEVICE && c.dstMemoryType == CU_MEMORYTYPE_DEVICE &&
-                     c.srcPitch >= c.WidthInBytes && c.dstPitch >= c.WidthInBytes && c.Height > 0;
-  if (!sound) return CUDA_ERROR_INVALID_VALUE;
-  return queue(stream, [c] {
-    const auto lock = count("copy");
-    const auto covers = [&](CUdeviceptr at, std::size_t pitch) {
-      return machine().memory.holds(at, (c.Height - 1) * pitch + c.WidthInBytes, current.back()->device);
-    };
-    if (!covers(c.srcDevice, c.srcPitch) || !covers(c.dstDevice, c.dstPitch))
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    for (std::size_t row = 0; row < c.Height; ++row)
-      std::memcpy(reinterpret_cast<char*>(c.dstDevice) + row * c.dstPitch,
-                  reinterpret_cast<const char*>(c.srcDevice) + row * c.srcPitch, c.WidthInBytes);
-    return CUDA_SUCCESS;
-  });
-}
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] {
     std::memset(reinterpret_cast<void*>(to), value, bytes);
@@ -413,31 +395,35 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned,
-                        unsigned, unsigned shared_bytes, CUstream stream, void** parameters, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      cluster = config->attrs[i].value.clusterDim.x;
   const auto lock = count("launch");
+  const CUstream stream = config->hStream;
   if (current.empty() || current.back()->device != function->device) return CUDA_ERROR_INVALID_CONTEXT;
   if (stream != nullptr && stream->context->device != function->device) return CUDA_ERROR_INVALID_HANDLE;
   const Device& device = devices[function->device];
-  if (blocks == 0 || threads == 0 || threads > 1024 || int(shared_bytes) > device.shared_per_block)
+  const unsigned blocks = config->gridDimX, threads = config->blockDimX;
+  if (blocks == 0 || threads == 0 || threads > 1024 || int(config->sharedMemBytes) > device.shared_per_block)
     return CUDA_ERROR_INVALID_VALUE;
-  machine().launches.push_back({stream, blocks, threads, shared_bytes});
+  if (blocks % cluster != 0 || cluster != fake::cluster_of(function->expression))
+    return CUDA_ERROR_INVALID_VALUE;
+  machine().launches.push_back({stream, blocks, threads, config->sharedMemBytes});
   auto work = fake::make_kernel(function->expression, parameters[0]);
   const auto run = [work, owner = function->device] {
     return work(machine().memory, owner) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
   };
   return queue(stream, run);
 }
-
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
-                          void** extra) {
-  unsigned cluster = 1;
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      cluster = config->attrs[i].value.clusterDim.x;
-  if (cluster == 0 || cluster > 8 || config->gridDimX % cluster != 0) return CUDA_ERROR_INVALID_VALUE;
-  return cuLaunchKernel(function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, config->sharedMemBytes,
-                        config->hStream, parameters, extra);
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned,
+                        unsigned, unsigned shared_bytes, CUstream stream, void** parameters, void** extra) {
+  CUlaunchConfig config{};
+  config.gridDimX = blocks, config.blockDimX = threads;
+  config.sharedMemBytes = shared_bytes;
+  config.hStream = stream;
+  return cuLaunchKernelEx(&config, function, parameters, extra);
 }
 
 // The matrices lie where the kernel finds them by their addresses.

@@ -260,6 +260,20 @@ bool convert(bool interleaves, const GpuLayoutArgs& x, const Memory& memory, int
 }
 
 template <class T>
+bool pad(const GemmLargePadOperand<T>& x, const Memory& memory, int device) {
+  const auto holds = [&](const T* base, long long ld, long long rows, long long columns) {
+    return memory.holds(reinterpret_cast<unsigned long long>(base),
+                        static_cast<std::size_t>((columns - 1) * ld + rows) * sizeof(T), device);
+  };
+  if (!holds(x.from, x.ld, x.rows, x.columns) || !holds(x.to, x.to_rows, x.to_rows, x.to_columns))
+    return false;
+  for (long long j = 0; j < x.to_columns; ++j)
+    for (long long i = 0; i < x.to_rows; ++i)
+      x.to[j * x.to_rows + i] = i < x.rows && j < x.columns ? x.from[j * x.ld + i] : T{};
+  return true;
+}
+
+template <class T>
 Work typed(const std::string& expression, const void* arguments) {
   if (expression.find("gemm_small<") != std::string::npos)
     return [s = shape_of<GemmSmallShape>(expression, "GemmSmallShape{"),
@@ -270,6 +284,10 @@ Work typed(const std::string& expression, const void* arguments) {
     return [s = shape_of<GemmLargeShape>(expression, "GemmLargeShape{"),
             x = *static_cast<const GemmLargeArgs<T>*>(arguments)](const Memory& memory, int device) {
       return multiply(s, x, memory, device);
+    };
+  if (expression.find("gpu_pad_operands<") != std::string::npos)
+    return [x = *static_cast<const GemmLargePadArgs<T>*>(arguments)](const Memory& memory, int device) {
+      return pad(x.a, memory, device) && pad(x.b, memory, device);
     };
   if (expression.find("layout_convert<") != std::string::npos)
     return [interleaves = expression.find(", true, ") != std::string::npos,
@@ -285,6 +303,14 @@ Work typed(const std::string& expression, const void* arguments) {
 }
 
 }  // namespace
+
+unsigned cluster_of(const std::string& expression) {
+  constexpr const char* name = ".cluster=";
+  const std::size_t at = expression.find(name);
+  return at == std::string::npos
+             ? 1
+             : static_cast<unsigned>(std::atoi(expression.c_str() + at + std::strlen(name)));
+}
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

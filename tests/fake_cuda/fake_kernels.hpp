@@ -10,6 +10,9 @@
 namespace tilewright::fake_cuda {
 
 // What the fake compiler's output begins with; the expression follows.
+// Blocks of a cluster, as the name of an instance of large GEMM says; 1 for other kernels.
+unsigned cluster_of(const std::string& expression);
+
 inline constexpr const char* image_mark = "fake cubin: ";
 
 double now_s();

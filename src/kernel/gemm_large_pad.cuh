@@ -1,0 +1,49 @@
+// Copies of A and B of large GEMM that end with whole tiles and begin at multiples of 16 bytes: what is
+// beyond the matrix becomes zero. A thread writes 16 bytes at a time and reads their elements one by one,
+// which may lie at any address; several pieces are on their way at once.
+#pragma once
+
+#include "kernel/gemm_large_config.hpp"
+#include "kernel/gpu_element.cuh"
+
+namespace tilewright {
+
+template <class T>
+__device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x) {
+  constexpr int vector = gemm_large_chunk / int(sizeof(T)), together = 4;
+  using P = Pack<T, vector>;
+  const long long step = static_cast<long long>(gridDim.x) * gemm_large_pad_threads;
+  const long long first = static_cast<long long>(blockIdx.x) * gemm_large_pad_threads + threadIdx.x;
+  const auto per_column = static_cast<unsigned>(x.to_rows / vector);
+  const long long pieces = x.to_columns * per_column;
+  const auto read = [&](long long piece) {
+    // 64 bits are divided slowly, and few matrices need them.
+    const long long column =
+        pieces < 0xffffffffll ? static_cast<unsigned>(piece) / per_column : piece / per_column;
+    const long long row = (piece - column * per_column) * vector;
+    P pack{};
+#pragma unroll
+    for (int e = 0; e < vector; ++e)
+      if (column < x.columns && row + e < x.rows) pack.item[e] = x.from[column * x.ld + row + e];
+    return pack;
+  };
+#pragma unroll 1
+  for (long long piece = first; piece < pieces; piece += together * step) {
+    P packs[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i)
+      if (piece + i * step < pieces) packs[i] = read(piece + i * step);
+#pragma unroll
+    for (int i = 0; i < together; ++i)
+      if (piece + i * step < pieces) reinterpret_cast<P*>(x.to)[piece + i * step] = packs[i];
+  }
+}
+
+// Not named after the family: profiles count one kernel of that name for a call.
+template <class T>
+__global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
+  pad_operand(args.a);
+  pad_operand(args.b);
+}
+
+}  // namespace tilewright
