@@ -1,6 +1,6 @@
 // The instructions of the device that large GEMM uses beyond plain C++, as thin wrappers: copies that fill
-// with zeros, tensor copies, warp and block meetings. Tests replace this file by
-// one that does the same on the host.
+// with zeros, tensor copies, meetings of warps, blocks and clusters. Tests replace this file by one that does
+// the same on the host.
 #pragma once
 
 #include "kernel/gemm_large_config.hpp"
