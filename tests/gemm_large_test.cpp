@@ -444,7 +444,7 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   }
 }
 
-TEST(GemmLarge, PaddedCopiesCompileWithTheirKernel) {
+TEST(GemmLarge, PaddedCopiesCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {
     compiler.nvrtc();
@@ -461,7 +461,7 @@ TEST(GemmLarge, PaddedCopiesCompileWithTheirKernel) {
   }
 }
 
-TEST(GemmLarge, KernelsForTheResidueCompileInOneModule) {
+TEST(GemmLarge, KernelsForTheResidueCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {
     compiler.nvrtc();
