@@ -1,8 +1,8 @@
 // From a case to the calls of the public interface.
 #include "gpu_array_calls.hpp"
 
-#include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/dispatch.hpp"

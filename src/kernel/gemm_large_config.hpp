@@ -71,8 +71,7 @@ struct GemmLargeConfig {
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
   int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
-  int cluster =
-      1;  // blocks side by side along n that fetch a tile of A together, a part each for all (tensor)
+  int cluster = 1;           // blocks side by side along n that fetch A's tiles together (tensor)
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
