@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <random>
 
 #include "measure/gpu_use.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright::bench {
+namespace {
+
+constexpr double screening_heat_s = 0.3, first_screening_s = 0.004;
+
+}  // namespace
 
 LargeBench::LargeBench(const LargeFlags& flags)
     : flags_(flags),
@@ -121,14 +127,29 @@ void LargeBench::check(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   std::erase_if(trials, [](const LargeTrial& trial) { return !trial.fault.empty(); });
 }
 
+// Rounds, each over the better half of the one before and twice as long. A round goes through a drawn order
+// forth and back, after some load: at the power limit a time depends on what ran just before.
 void LargeBench::screen(const GemmProblem& p, std::vector<LargeTrial>& trials) {
-  for (LargeTrial& trial : trials) {
+  if (trials.empty()) return;
+  const auto timed = [&](const LargeTrial& trial, double stretch_s) {
     const auto launch = device_.ours(p, trial);
-    const int count = static_cast<int>(std::clamp(0.002 / device_.time(launch, 1), 1.0, 500.0));
-    trial.seconds = std::min(device_.time(launch, count), device_.time(launch, count));
+    return device_.time(launch, static_cast<int>(std::clamp(stretch_s / trial.seconds, 1.0, 5000.0)));
+  };
+  for (LargeTrial& trial : trials) trial.seconds = device_.time(device_.ours(p, trial), 1);
+  timed(trials.front(), screening_heat_s);
+  std::mt19937 random(7);
+  double stretch_s = first_screening_s;
+  for (std::size_t alive = trials.size();; alive = std::max(flags_.finalists, alive / 2), stretch_s *= 2) {
+    const auto end = trials.begin() + static_cast<std::ptrdiff_t>(alive);
+    std::shuffle(trials.begin(), end, random);
+    std::vector<double> forth(alive), back(alive);
+    for (std::size_t i = 0; i < alive; ++i) forth[i] = timed(trials[i], stretch_s);
+    for (std::size_t i = alive; i-- > 0;) back[i] = timed(trials[i], stretch_s);
+    for (std::size_t i = 0; i < alive; ++i) trials[i].seconds = (forth[i] + back[i]) / 2;
+    std::stable_sort(trials.begin(), end,
+                     [](const LargeTrial& x, const LargeTrial& y) { return x.seconds < y.seconds; });
+    if (alive <= flags_.finalists) return;
   }
-  std::stable_sort(trials.begin(), trials.end(),
-                   [](const LargeTrial& x, const LargeTrial& y) { return x.seconds < y.seconds; });
 }
 
 }  // namespace tilewright::bench

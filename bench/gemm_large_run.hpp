@@ -16,7 +16,7 @@ struct LargeFlags {
   std::vector<std::string> ops;     // pairs; empty: the phase's own
   std::vector<GemmProblem> shapes;  // m, n and k alone; empty: the phase's own
   std::size_t configs = 40;         // screened for each case
-  std::size_t finalists = 3;        // of ours beside cuBLAS
+  std::size_t finalists = 4;        // of ours beside cuBLAS
   std::optional<int> rounds;        // empty: the phase's own
   int problems = 40;                // of variety, for each type
   double seconds = 540;             // after which nothing new is begun

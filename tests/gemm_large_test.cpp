@@ -112,6 +112,32 @@ TEST(GemmLarge, PaddedCopiesAreWholeTiles) {
   EXPECT_EQ(gemm_large_kernel_shape(gemm_large_shape(p), c).align_a, 16);
 }
 
+TEST(GemmLarge, TransposedCopiesHaveTheirRowsContiguous) {
+  const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .transposed = true};
+  const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::none, Op::none);
+  const GemmLargePadding padding = gemm_large_padding(p, c);
+  EXPECT_EQ(padding.a_bytes, 0);  // is read where it lies
+  EXPECT_EQ(std::tuple(padding.inner_b, padding.outer_b, padding.b_bytes), std::tuple(32, 33, 4352));
+  EXPECT_FALSE(padding.transposes_a);
+  EXPECT_TRUE(padding.transposes_b);
+  const GemmProblem q = gemm_large_padded(p, c, padding);
+  EXPECT_EQ(std::tuple(q.n, q.k, q.lda, q.ldb), std::tuple(31, 33, p.lda, 32));
+  const GemmLargeShape s = gemm_large_kernel_shape(gemm_large_shape(p), c);
+  EXPECT_FALSE(s.trans_a);
+  EXPECT_TRUE(s.trans_b);
+  EXPECT_EQ(std::tuple(s.align_a, s.align_b), std::tuple(4, 16));
+  EXPECT_EQ(gemm_large_kernel_shape(s, c), s);
+
+  Config both = c;
+  both.boundary = GemmLargeBoundary::zero_padding;
+  const GemmProblem tn = problem(DType::c64, 65, 31, 33, Op::conj_trans, Op::none);
+  const GemmLargePadding padded = gemm_large_padding(tn, both);
+  EXPECT_EQ(std::tuple(padded.inner_a, padded.outer_a), std::tuple(128, 48));
+  EXPECT_EQ(std::tuple(padded.inner_b, padded.outer_b), std::tuple(32, 48));
+  EXPECT_TRUE(padded.transposes_a && padded.transposes_b);
+  EXPECT_TRUE(gemm_large_kernel_shape(gemm_large_shape(tn), both).conj_a);
+}
+
 TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
   for (const int capability : {75, 80, 90})
     for (const DType dtype : all_types)
@@ -179,7 +205,9 @@ TEST(GemmLarge, TilesAreFilledOnce) {
       const GemmLargeShape s = gemm_large_shape(p);
       const int bytes = static_cast<int>(size_bytes(dtype));
       for (const auto& c : gemm_large_space(p, s, fictional_gpu(90)).sample(12, random)) {
-        for (const GemmLargeTile& tile : {gemm_large_tile_a(s, c, bytes), gemm_large_tile_b(s, c, bytes)}) {
+        const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
+        const GemmLargeTile a = gemm_large_tile_a(seen, c, bytes), b = gemm_large_tile_b(seen, c, bytes);
+        for (const GemmLargeTile& tile : {a, b}) {
           std::set<int> places;
           for (int x = 0; x < tile.rows; ++x)
             for (int k = 0; k < tile.depth; ++k) places.insert(tile.offset(x, k));
@@ -187,8 +215,8 @@ TEST(GemmLarge, TilesAreFilledOnce) {
           EXPECT_LE(*places.rbegin() + bytes, tile.bytes()) << describe(c);
         }
         if (c.load == GemmLargeLoad::tensor) continue;
-        EXPECT_TRUE(gemm_large_reads_all(gemm_large_tile_a(s, c, bytes), c, c.read_a)) << describe(c);
-        EXPECT_TRUE(gemm_large_reads_all(gemm_large_tile_b(s, c, bytes), c, c.read_b)) << describe(c);
+        EXPECT_TRUE(gemm_large_reads_all(a, c, c.read_a)) << describe(c);
+        EXPECT_TRUE(gemm_large_reads_all(b, c, c.read_b)) << describe(c);
       }
     }
 }

@@ -122,17 +122,36 @@ TEST_F(GpuGemmLarge, TheVendorsLibraryTakesScalarsOfAnyAddress) {
   EXPECT_EQ(result, T(2) * values[0] * values[1] + T(0, 1) * values[2]);
 }
 
-// Kernels of their own for what tiles leave over, and copies that are padded with zeros.
+// Kernels of their own for what tiles leave over, and copies that are padded with zeros or transposed.
 class GpuBoundaries : public GpuGemmLarge {
  protected:
+  struct Way {
+    GemmLargeBoundary boundary;
+    bool transposed;
+    std::string name() const { return std::string(to_string(boundary)) + (transposed ? ", transposed" : ""); }
+  };
+  static constexpr Way ways[] = {{GemmLargeBoundary::residue_kernel, false},
+                                 {GemmLargeBoundary::zero_padding, false},
+                                 {GemmLargeBoundary::residue_kernel, true},
+                                 {GemmLargeBoundary::zero_padding, true},
+                                 {GemmLargeBoundary::predicate, true}};
+
+  // Whether copies that transpose are of use: where k runs fastest, and never to tensor cores.
+  static bool is_for(const Way& way, const GemmProblem& p) {
+    const bool tensor_cores = p.dtype == DType::f64 || p.dtype == DType::c128;
+    return !way.transposed || (!tensor_cores && (p.op_a != Op::none || p.op_b == Op::none));
+  }
+
   // A config for `p` that meets its edges in that way; "" where there is none.
-  std::string config_for(const GemmProblem& p, GemmLargeBoundary boundary) const {
+  std::string config_for(const GemmProblem& p, const Way& way) const {
+    const auto [boundary, transposed] = way;
     const GpuLimits& limits = gpu_->limits();
     const GemmLargeShape s = gemm_large_shape(p, gemm_large_alignment(p, 128));
     const auto space = gemm_large_space(p, s, limits);
     for (GemmLargeConfig c : gemm_large_promising(p, s, limits, 40)) {
-      if (c.load == GemmLargeLoad::tensor && boundary == GemmLargeBoundary::residue_kernel) continue;
+      if (c.load == GemmLargeLoad::tensor && boundary != GemmLargeBoundary::zero_padding) continue;
       c.boundary = boundary;
+      c.transposed = transposed;
       if (space.contains(c)) return to_json(c).dump();
     }
     return "";
@@ -152,22 +171,23 @@ class GpuBoundaries : public GpuGemmLarge {
 };
 
 TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
-  for (const auto boundary : {GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding}) {
+  for (const Way& way : ways) {
     Context context;
     options_.candidate = "gemm";
     Failures failures;
     for (const GemmProblem& p : problems()) {
-      options_.config = config_for(p, boundary);
-      ASSERT_NE(options_.config, "") << to_string(boundary) << " " << to_string(p);
+      if (!is_for(way, p)) continue;
+      options_.config = config_for(p, way);
+      ASSERT_NE(options_.config, "") << way.name() << " " << to_string(p);
       const GemmPlan made = plan(context, p, options_);
       for (const double alpha : {value_of(p.alpha), 0.0}) {
         if (alpha != value_of(p.alpha) && p.alpha != Scalar::general) continue;
-        failures.note(fmt::format("{} {}", to_string(boundary), to_string(p)),
+        failures.note(fmt::format("{} {}", way.name(), to_string(p)),
                       run_once(*gpu_, made, {alpha, value_of(p.beta)}));
       }
       if (failures.too_many()) break;
     }
-    EXPECT_EQ(failures.case_count(), 4 * 4 * 3 * 4u);
+    EXPECT_EQ(failures.case_count(), way.transposed ? 2 * 3 * 3 * 4u : 4 * 4 * 3 * 4u) << way.name();
   }
 }
 
@@ -177,9 +197,10 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
   const GemmProblem p = packed(parse_problem(
       "gemm_batched:f64:nt:m=261,n=190,k=131:strided:batch=3:beta=one:stride_a=34199:location=device"));
   const GpuStream stream(*gpu_);
-  for (const auto boundary : {GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding}) {
-    options_.config = config_for(p, boundary);
-    ASSERT_NE(options_.config, "") << to_string(boundary);
+  for (const Way& way : ways) {
+    if (!is_for(way, p)) continue;
+    options_.config = config_for(p, way);
+    ASSERT_NE(options_.config, "") << way.name();
     const GemmPlan made = plan(context, p, options_);
     GpuBatch<double> batch(*gpu_, p, {1, 1});
     const GpuGraph graph(*gpu_, stream.get(), [&] { batch.run(made, stream.get()); });
@@ -187,7 +208,7 @@ TEST_F(GpuBoundaries, OfBatchesAndInGraphs) {
       batch.reset();
       graph.launch(stream.get());
       stream.synchronize();
-      EXPECT_EQ(batch.check(), "") << to_string(boundary) << " launch " << launch;
+      EXPECT_EQ(batch.check(), "") << way.name() << " launch " << launch;
     }
   }
 }

@@ -21,11 +21,11 @@ struct Rules {
   int bytes;
 
   bool whole(const C& c) const { return p.m % c.tile_m == 0 && p.n % c.tile_n == 0 && p.k % c.tile_k == 0; }
-  int shared(const C& c) const { return gemm_large_memory(s, c, bytes).total_bytes; }
-  int alignment(const C& c) const {
-    const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
-    return std::min(seen.align_a, seen.align_b);
-  }
+  GemmLargeShape seen(const C& c) const { return gemm_large_kernel_shape(s, c); }  // by the kernel
+  GemmLargeTile tile_a(const C& c) const { return gemm_large_tile_a(seen(c), c, bytes); }
+  GemmLargeTile tile_b(const C& c) const { return gemm_large_tile_b(seen(c), c, bytes); }
+  int shared(const C& c) const { return gemm_large_memory(seen(c), c, bytes).total_bytes; }
+  int alignment(const C& c) const { return std::min(seen(c).align_a, seen(c).align_b); }
   // Without what axes that are declared later add.
   static C early(C c) {
     c.stream_k = 0;
@@ -53,10 +53,14 @@ void add_product(Space<C>& space, const Rules& r) {
       &C::product);
 }
 
-// Declared before what depends on the alignment of A and B.
-void add_boundary(Space<C>& space) {
+// Declared before what depends on how A and B lie and on their alignment.
+void add_copies(Space<C>& space, const Rules& r) {
   space.axis(&C::boundary, {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate,
                             GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding});
+  const bool has_k_fastest = r.s.trans_a || !r.s.trans_b;
+  space.axis(&C::transposed, [=](const C& c) {  // tensor cores take operands as they lie
+    return has_k_fastest && !gemm_large_is_mma(c) ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  });
 }
 
 void add_load(Space<C>& space, const Rules& r) {
@@ -94,7 +98,7 @@ void add_load(Space<C>& space, const Rules& r) {
   space.require(
       "the fma product reads plain tiles with rows side by side, and tensor copies do not transpose",
       [=](const C& c) {
-        const bool rows_contiguous = !r.s.trans_a && r.s.trans_b;
+        const bool rows_contiguous = !r.seen(c).trans_a && r.seen(c).trans_b;
         return gemm_large_as_stored(c) || c.load != GemmLargeLoad::tensor || rows_contiguous;
       },
       &C::product, &C::load, &C::layout);
@@ -113,8 +117,8 @@ std::vector<int> divisors(std::vector<int> values, int of) {
 }
 
 void add_tiles(Space<C>& space, const Rules& r) {
-  space.axis(&C::tile_m, {128, 256, 64, 192, 160, 96, 48, 32, 16});
-  space.axis(&C::tile_n, {128, 256, 64, 192, 160, 96, 48, 32, 16});
+  space.axis(&C::tile_m, {128, 256, 64, 192, 160, 144, 96, 48, 32, 16});
+  space.axis(&C::tile_n, {128, 256, 64, 192, 160, 144, 96, 48, 32, 16});
   space.axis(&C::warp_m, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_m); });
   space.axis(&C::warp_n, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_n); });
   space.require(
@@ -174,8 +178,7 @@ void add_memory(Space<C>& space, const Rules& r) {
     const auto fits = [](const GemmLargeTile& tile) {
       return tile.inner() * tile.element_bytes % gemm_large_row == 0;
     };
-    return c.layout != GemmLargeLayout::swizzle ||
-           (fits(gemm_large_tile_a(r.s, c, r.bytes)) && fits(gemm_large_tile_b(r.s, c, r.bytes)));
+    return c.layout != GemmLargeLayout::swizzle || (fits(r.tile_a(c)) && fits(r.tile_b(c)));
   });
   space.require("swizzled rows of a warp tile are whole 128-byte rows or an even part of one",
                 [=](const C& c) {
@@ -191,7 +194,7 @@ void add_memory(Space<C>& space, const Rules& r) {
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
     const auto fits = [](const GemmLargeBox& box) { return box.inner <= 256 && box.outer <= 256; };
     return c.load != GemmLargeLoad::tensor ||
-           (fits(gemm_large_box_a(r.s, c, r.bytes)) && fits(gemm_large_box_b(r.s, c, r.bytes)));
+           (fits(gemm_large_box_a(r.seen(c), c, r.bytes)) && fits(gemm_large_box_b(r.seen(c), c, r.bytes)));
   });
   // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
   // reads move the limit.
@@ -215,17 +218,16 @@ void add_reading(Space<C>& space, const Rules& r) {
         if (gemm_large_reads_all(tile, c, threads)) values.push_back(threads);
     return values;
   };
-  space.axis(&C::read_a, [=](const C& c) { return arrangements(gemm_large_tile_a(r.s, c, r.bytes), c); });
-  space.axis(&C::read_b, [=](const C& c) { return arrangements(gemm_large_tile_b(r.s, c, r.bytes), c); });
+  space.axis(&C::read_a, [=](const C& c) { return arrangements(r.tile_a(c), c); });
+  space.axis(&C::read_b, [=](const C& c) { return arrangements(r.tile_b(c), c); });
   space.require("the arrangement of threads covers the tiles of A and B exactly", [=](const C& c) {
     return c.load == GemmLargeLoad::tensor ||
-           (gemm_large_reads_all(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a) &&
-            gemm_large_reads_all(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b));
+           (gemm_large_reads_all(r.tile_a(c), c, c.read_a) && gemm_large_reads_all(r.tile_b(c), c, c.read_b));
   });
   space.require("at most 16 accesses of a thread to each tile", [=](const C& c) {
     if (c.load == GemmLargeLoad::tensor) return true;
-    return gemm_large_reading(gemm_large_tile_a(r.s, c, r.bytes), c, c.read_a).accesses() <= 16 &&
-           gemm_large_reading(gemm_large_tile_b(r.s, c, r.bytes), c, c.read_b).accesses() <= 16;
+    return gemm_large_reading(r.tile_a(c), c, c.read_a).accesses() <= 16 &&
+           gemm_large_reading(r.tile_b(c), c, c.read_b).accesses() <= 16;
   });
   space.axis(&C::interleave, {true, false});
   space.axis(&C::shared_bytes, [=](const C& c) {  // mma reads as its fragments lie
@@ -271,6 +273,13 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
   });
+  space.axis(&C::slack, [](const C& c) {
+    const bool turns = c.load == GemmLargeLoad::tensor && !c.specialised;
+    std::vector<int> values{0};
+    for (const int slack : {1, 2})
+      if (turns && slack + 2 <= c.stages) values.push_back(slack);
+    return values;
+  });
   space.require("a block has room for the warp that feeds the copy engine",
                 [=](const C& c) { return gemm_large_threads(c) <= r.limits.threads_per_block; });
   space.require("a fifth warp on a scheduler takes registers from the others", [=](const C& c) {
@@ -293,7 +302,7 @@ void add_cluster(Space<C>& space, const Rules& r) {
                 [=](const C& c) { return (c.cluster - 1) * std::int64_t(c.tile_n) < r.p.n; });
   space.require("each block of a cluster fetches whole panels of a tile of A, or groups of eight rows",
                 [=](const C& c) {
-                  const GemmLargeTile tile = gemm_large_tile_a(r.s, c, r.bytes);
+                  const GemmLargeTile tile = r.tile_a(c);
                   return !gemm_large_splits_rows(tile, c) || tile.outer() % (8 * c.cluster) == 0;
                 });
 }
@@ -343,7 +352,7 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   const Rules rules{problem, shape, limits, bytes_of(problem.dtype)};
   Space<C> space;
   add_product(space, rules);
-  add_boundary(space);
+  add_copies(space, rules);
   add_load(space, rules);
   add_tiles(space, rules);
   add_cluster(space, rules);
@@ -398,7 +407,8 @@ int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType 
   return sums + fragments * operands + 28;
 }
 
-int gemm_large_held_registers(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
   if (c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async) return 0;
   const int bytes = bytes_of(dtype);
   const auto held = [&](const GemmLargeTile& tile, int wanted) {
@@ -410,7 +420,8 @@ int gemm_large_held_registers(const GemmLargeShape& s, const GemmLargeConfig& c,
 
 int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,
                         const GpuLimits& limits) {
-  const int shared = gemm_large_memory(s, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
+  const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
+  const int shared = gemm_large_memory(seen, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
   const int threads = gemm_large_threads(c);
   return std::max(
       0, std::min({limits.shared_bytes_per_multiprocessor / shared,
@@ -435,7 +446,8 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
   result.launch.blocks = static_cast<unsigned>(used * c.cluster);
   result.launch.cluster = static_cast<unsigned>(c.cluster);
   result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
-  result.launch.shared_bytes = static_cast<unsigned>(gemm_large_memory(s, c, bytes_of(p.dtype)).total_bytes);
+  result.launch.shared_bytes = static_cast<unsigned>(
+      gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);
   if (gemm_large_shares(c)) {
     const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, static_cast<int>(used));
     result.workspace_bytes = gemm_large_slots(clusters, launched) * c.cluster * std::int64_t(c.tile_m) *

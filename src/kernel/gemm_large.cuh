@@ -64,7 +64,7 @@ __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int
       product.load(fragment, a, b, step);
       product.multiply(fragment);
     }
-    ring.release(product.witness(fragment));
+    ring.release(ring.advance(), product.witness(fragment));
     ring.refill_end();
   }
 }
@@ -81,10 +81,13 @@ __device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fra
   if constexpr (Step + 2 < Steps) {
     product.load(even, a, b, Step + 2);
   } else {
-    ring.release(product.witness(even) | product.witness(odd));
+    // Given back behind the wait for the next stage: the compiler moves no instruction across it, and would
+    // else have the reads of `odd` awaited as soon as they are issued.
+    const int done = ring.advance();
     ring.refill_end();
+    if (!last) ring.acquire();
+    ring.release(done, product.witness(even) | product.witness(odd));
     if (!last) {
-      ring.acquire();
       a = ring.read_a();
       b = ring.read_b();
       product.load(even, a, b, 0);

@@ -116,8 +116,11 @@ struct GemmLargeLaunch {
 GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
                                   const GemmLargeConfig& config, const GpuLimits& limits, int resident);
 
-// What the kernels of a config see: of copies that are padded with zeros A and B are aligned.
+// What the kernels of a config see: copies are aligned, and transposed ones have their rows contiguous. Of
+// what it gives it gives the same.
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config);
+// Whether a launch may copy operands into the workspace first.
+bool gemm_large_copies(const GemmLargeConfig& config);
 
 // The kernels that a config launches: one, but for boundary = residue_kernel two, and where C is not read
 // three.
@@ -146,14 +149,18 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& problem, const Ge
 // The part as a problem with the leading dimensions of the whole one.
 GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part);
 
-// The copies of A and B that boundary = zero_padding makes: of whole tiles, contiguous.
+// The copies of A and B that boundary = zero_padding makes, of whole tiles, and those that `transposed`
+// makes.
 struct GemmLargePadding {
   std::int64_t inner_a = 0, outer_a = 0;  // elements along the contiguous dimension, the leading dimension
   std::int64_t inner_b = 0, outer_b = 0;
-  std::int64_t a_bytes = 0;  // multiples of 256; B's copy lies behind A's
+  std::int64_t a_bytes = 0;  // multiples of 256, 0 without a copy; B's copy lies behind A's
   std::int64_t b_bytes = 0;
+  bool transposes_a = false, transposes_b = false;
+
+  std::int64_t bytes() const { return a_bytes + b_bytes; }
 };
-// Nothing (0 bytes) for other boundaries and where k = 0.
+// Nothing (0 bytes) for other configs and where k = 0.
 GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeConfig& config);
 // The launch that makes them.
 GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits& limits);

@@ -23,7 +23,8 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
       {128, 96, 32, 48, 0, 0},  {96, 128, 48, 32, 0, 0},  {96, 96, 48, 48, 0, 0},  {128, 64, 64, 32, 0, 0},
       {64, 128, 32, 64, 0, 0},  {64, 64, 32, 16, 0, 0},   {256, 32, 64, 32, 0, 0}, {32, 256, 32, 64, 0, 0},
       {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
-      {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0}};
+      {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0},
+      {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}};
   static const std::vector<Tiling> tensor_complex = {
       {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
       {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
@@ -60,7 +61,8 @@ class LargeShortlist {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
-    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int>, std::size_t>
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int, bool>,
+             std::size_t>
         taken;
     std::vector<C> configs;
     std::size_t walking = 0;  // half of them at most: the model does not see what a walk costs in registers
@@ -70,7 +72,7 @@ class LargeShortlist {
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
         const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load,
-                                     schedule, c.cluster);
+                                     schedule, c.cluster, c.transposed);
         const bool walks = gemm_large_walks(c);
         if (!any && (++taken[kind] > per_kind || (walks && 2 * walking >= count + 1))) continue;
         configs.push_back(c);
@@ -106,6 +108,12 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
     c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
+    if (!mma && !rows_contiguous) {
+      c.layout = GemmLargeLayout::plain;
+      c.transposed = true;
+      ways.push_back(c);
+      c.transposed = false;
+    }
   }
   c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
   c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::padding;
@@ -188,6 +196,11 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
               rolled.k_unroll = unroll;
               if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
             }
+            if (c.load == GemmLargeLoad::tensor && stages > 3) {
+              C slack = c;
+              slack.slack = 1;
+              list.consider(slack, penalty * (prefetch || product != GemmLargeProduct::fma ? 1.001 : 0.99));
+            }
             if (c.load == GemmLargeLoad::tensor && tile_k == base.tile_k && prefetch == base.prefetch) {
               C fed = c;
               fed.specialised = true;
@@ -252,11 +265,10 @@ std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const Gem
                                                  const GpuLimits& limits) {
   std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, limits)};
   const std::vector<C> promising = gemm_large_promising(p, s, limits, 24);
-  // Padded copies need memory, which may not be to be had.
-  const auto frugal = std::find_if(promising.begin(), promising.end(),
-                                   [](const C& c) { return c.boundary != GemmLargeBoundary::zero_padding; });
-  if (configs.front().boundary == GemmLargeBoundary::zero_padding && frugal != promising.end())
-    configs.push_back(*frugal);
+  // Copies need memory, which may not be to be had.
+  const auto frugal =
+      std::find_if(promising.begin(), promising.end(), [](const C& c) { return !gemm_large_copies(c); });
+  if (gemm_large_copies(configs.front()) && frugal != promising.end()) configs.push_back(*frugal);
   configs.insert(configs.end(), promising.begin(),
                  promising.begin() + std::min<std::ptrdiff_t>(6, std::ssize(promising)));
   configs.push_back(legal_everywhere(p.dtype));

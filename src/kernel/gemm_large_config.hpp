@@ -59,6 +59,7 @@ struct GemmLargeConfig {
   int read_b = 0;
   bool interleave = true;  // accesses to A and B take turns; else first A, then B
   int stages = 4;
+  int slack = 0;          // stages that are not refilled at once, so that warps may drift apart (tensor)
   int shared_bytes = 16;  // of one read from shared memory (fma)
   int store_bytes = 16;   // of one access to C, where its alignment and the thread's neighbours allow so many
   bool prefetch = false;  // the next step's operands are read while this one's are multiplied
@@ -67,6 +68,7 @@ struct GemmLargeConfig {
   int split_k = 1;   // blocks that share each tile
   int stream_k = 0;  // waves of tiles that all blocks share by k ranges; 0 = none
   GemmLargeBoundary boundary = GemmLargeBoundary::none;
+  bool transposed = false;   // operands whose k runs fastest are copied first, so that their rows do
   bool specialised = false;  // one more warp feeds the copy engine
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
@@ -96,14 +98,16 @@ struct GemmLargeArgs {
   unsigned* counters;
 };
 
-// An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond rows
-// and columns become zero. Rows run along the contiguous dimension.
+// An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond those
+// of `from` become zero. Rows run along the contiguous dimension; transposed: those of `to` are columns of
+// `from`. An operand without columns is left out.
 template <class T>
 struct GemmLargePadOperand {
   const T* from;
   T* to;  // at a multiple of 16 bytes
   long long ld, rows, columns;
   long long to_rows, to_columns;  // to_rows elements are a multiple of 16 bytes
+  bool transposed;
 };
 template <class T>
 struct GemmLargePadArgs {
@@ -396,9 +400,10 @@ struct FieldList<GemmLargeConfig> {
       field("thread_n", &C::thread_n), field("product", &C::product), field("k_unroll", &C::k_unroll),
       field("load", &C::load), field("load_bytes", &C::load_bytes), field("read_a", &C::read_a),
       field("read_b", &C::read_b), field("interleave", &C::interleave), field("stages", &C::stages),
-      field("shared_bytes", &C::shared_bytes), field("store_bytes", &C::store_bytes),
-      field("prefetch", &C::prefetch), field("layout", &C::layout), field("raster", &C::raster),
-      field("split_k", &C::split_k), field("stream_k", &C::stream_k), field("boundary", &C::boundary),
+      field("slack", &C::slack), field("shared_bytes", &C::shared_bytes),
+      field("store_bytes", &C::store_bytes), field("prefetch", &C::prefetch), field("layout", &C::layout),
+      field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
+      field("boundary", &C::boundary), field("transposed", &C::transposed),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout),
       field("cluster", &C::cluster));

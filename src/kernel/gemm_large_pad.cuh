@@ -1,6 +1,6 @@
 // Copies of A and B of large GEMM that end with whole tiles and begin at multiples of 16 bytes: what is
-// beyond the matrix becomes zero. A thread writes 16 bytes at a time and reads their elements one by one,
-// which may lie at any address; several pieces are on their way at once.
+// beyond the matrix becomes zero; transposed or not. Where it is not, a thread writes 16 bytes at a time and
+// reads their elements one by one, which may lie at any address; several pieces are on their way at once.
 #pragma once
 
 #include "kernel/gemm_large_config.hpp"
@@ -39,11 +39,44 @@ __device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x) {
   }
 }
 
+// In squares through shared memory, so that reads and writes both run along the contiguous dimension. All
+// threads of a block come here.
+template <class T>
+__device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& x) {
+  constexpr int side = 32, lines = gemm_large_pad_threads / side;
+  __shared__ T square[side][side + 1];
+  const int lane = int(threadIdx.x) % side, line = int(threadIdx.x) / side;
+  const long long along = (x.to_columns + side - 1) / side, across = (x.to_rows + side - 1) / side;
+#pragma unroll 1
+  for (long long s = blockIdx.x; s < along * across; s += gridDim.x) {
+    const long long row = s % along * side, column = s / along * side;  // of `from`
+    __syncthreads();                                                    // the square before has been written
+#pragma unroll
+    for (int i = line; i < side; i += lines) {
+      const bool inside = row + lane < x.rows && column + i < x.columns;
+      square[i][lane] = inside ? x.from[(column + i) * x.ld + row + lane] : T{};
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = line; i < side; i += lines)
+      if (column + lane < x.to_rows && row + i < x.to_columns)
+        x.to[(row + i) * x.to_rows + column + lane] = square[lane][i];
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x) {
+  if (x.transposed)
+    transpose_operand(x);
+  else
+    pad_operand(x);
+}
+
 // Not named after the family: profiles count one kernel of that name for a call.
 template <class T>
 __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
-  pad_operand(args.a);
-  pad_operand(args.b);
+  copy_operand(args.a);
+  copy_operand(args.b);
 }
 
 }  // namespace tilewright

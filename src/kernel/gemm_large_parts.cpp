@@ -1,5 +1,5 @@
 // How boundaries that need more than one launch are served: by a kernel of their own for what whole tiles
-// leave over (P2's residue), or by copies that are padded with zeros.
+// leave over (P2's residue), or by copies that are padded with zeros; and copies that transpose.
 #include <algorithm>
 
 #include "kernel/gemm_large.hpp"
@@ -14,8 +14,18 @@ std::int64_t rounded_up(std::int64_t size, int tile) { return (size + tile - 1) 
 
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config) {
   GemmLargeShape s = shape;
-  if (config.boundary == GemmLargeBoundary::zero_padding) s.align_a = s.align_b = gemm_large_chunk;
+  const bool all = config.boundary == GemmLargeBoundary::zero_padding;
+  if (all || (config.transposed && s.trans_a)) s.align_a = gemm_large_chunk;
+  if (all || (config.transposed && !s.trans_b)) s.align_b = gemm_large_chunk;
+  if (config.transposed) {
+    s.trans_a = false;
+    s.trans_b = true;
+  }
   return s;
+}
+
+bool gemm_large_copies(const GemmLargeConfig& config) {
+  return config.boundary == GemmLargeBoundary::zero_padding || config.transposed;
 }
 
 std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
@@ -28,8 +38,8 @@ std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
   rest.split_k = 1;
   rest.stream_k = 0;
   rest.persistent = false;
-  instances.push_back({shape, rest});
-  GemmLargeShape adding = shape;
+  instances.push_back({instances.front().shape, rest});
+  GemmLargeShape adding = instances.front().shape;
   adding.reads_c = true;
   if (!shape.reads_c) instances.push_back({adding, config});
   return instances;
@@ -69,14 +79,27 @@ GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargeP
 
 GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeConfig& c) {
   GemmLargePadding padding;
-  if (c.boundary != GemmLargeBoundary::zero_padding || p.k == 0) return padding;
-  const std::int64_t m = rounded_up(p.m, c.tile_m), n = rounded_up(p.n, c.tile_n),
-                     k = rounded_up(p.k, c.tile_k);
-  padding.inner_a = p.op_a == Op::none ? m : k, padding.outer_a = p.op_a == Op::none ? k : m;
-  padding.inner_b = p.op_b == Op::none ? k : n, padding.outer_b = p.op_b == Op::none ? n : k;
-  constexpr int alignment = 256;  // as allocations have
-  padding.a_bytes = rounded_up(m * k * size_bytes(p.dtype), alignment);
-  padding.b_bytes = rounded_up(n * k * size_bytes(p.dtype), alignment);
+  if (!gemm_large_copies(c) || p.k == 0) return padding;
+  const bool all = c.boundary == GemmLargeBoundary::zero_padding;
+  const bool k_fastest_a = p.op_a != Op::none, k_fastest_b = p.op_b == Op::none;
+  padding.transposes_a = c.transposed && k_fastest_a;
+  padding.transposes_b = c.transposed && k_fastest_b;
+  const std::int64_t size = size_bytes(p.dtype);
+  const int chunk = std::max(1, gemm_large_chunk / static_cast<int>(size));
+  const std::int64_t k = all ? rounded_up(p.k, c.tile_k) : p.k;
+  const auto copy = [&](std::int64_t rows, bool k_fastest, std::int64_t& inner, std::int64_t& outer,
+                        std::int64_t& bytes) {
+    constexpr int alignment = 256;  // as allocations have
+    inner = k_fastest ? k : rows;
+    outer = k_fastest ? rows : k;
+    bytes = rounded_up(inner * outer * size, alignment);
+  };
+  if (all || padding.transposes_a)
+    copy(rounded_up(p.m, all ? c.tile_m : chunk), k_fastest_a && !c.transposed, padding.inner_a,
+         padding.outer_a, padding.a_bytes);
+  if (all || padding.transposes_b)
+    copy(rounded_up(p.n, all ? c.tile_n : chunk), k_fastest_b && !c.transposed, padding.inner_b,
+         padding.outer_b, padding.b_bytes);
   return padding;
 }
 
@@ -94,10 +117,9 @@ GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,
                               const GemmLargePadding& padding) {
   GemmProblem p = problem;
-  if (padding.a_bytes == 0) return p;
-  p.k = rounded_up(p.k, c.tile_k);
-  p.lda = padding.inner_a;
-  p.ldb = padding.inner_b;
+  if (c.boundary == GemmLargeBoundary::zero_padding) p.k = rounded_up(p.k, c.tile_k);
+  if (padding.a_bytes > 0) p.lda = padding.inner_a;
+  if (padding.b_bytes > 0) p.ldb = padding.inner_b;
   return p;
 }
 

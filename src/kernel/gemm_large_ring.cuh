@@ -1,6 +1,7 @@
 // The ring of stages in shared memory, in two kinds with one face: filled by all threads and guarded by
 // __syncthreads, or filled by the copy engine and guarded by barriers in memory. The main loop asks for a
-// stage (acquire), gives it back (release) and lets a later tile of k come in (refill).
+// stage (acquire), passes to the next (advance), gives the one before back (release) and lets a later tile of
+// k come in (refill).
 #pragma once
 
 #include "kernel/gemm_large_copy.cuh"
@@ -117,9 +118,12 @@ struct GemmLargeThreadRing {
   __device__ __forceinline__ void refill_end() {
     if constexpr (C.stages > 1 && early) end_fill();
   }
-  __device__ __forceinline__ void release(unsigned) {
+  __device__ __forceinline__ int advance() {
+    const int done = read_stage;
     read_stage = read_stage + 1 == C.stages ? 0 : read_stage + 1;
+    return done;
   }
+  __device__ __forceinline__ void release(int, unsigned) const {}  // by the next acquire
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }
   __device__ __forceinline__ const unsigned char* read_b() const { return stage_b(read_stage); }
   __device__ __forceinline__ void finish() const {}
@@ -227,7 +231,7 @@ struct GemmLargeTensorRing {
       while (fills_left > 0) fill();
     } else {
 #pragma unroll 1
-      for (int stage = 0; stage + 1 < C.stages; ++stage) fill();
+      for (int stage = 0; stage + 1 + C.slack < C.stages; ++stage) fill();
     }
   }
   __device__ __forceinline__ void acquire() const { barrier_wait(full(read_stage), read_parity); }
@@ -235,20 +239,24 @@ struct GemmLargeTensorRing {
     if constexpr (!C.specialised) fill();
   }
   __device__ __forceinline__ void refill_end() const {}
+  __device__ __forceinline__ int advance() {
+    const int done = read_stage;
+    if (++read_stage == C.stages) {
+      read_stage = 0;
+      read_parity ^= 1;
+    }
+    return done;
+  }
   // `witness` comes from the last read of the stage: without it the arrival may overtake reads that wait in
   // line behind those of other warps, and the copy engine write what they have yet to read.
-  __device__ __forceinline__ void release(unsigned witness) {
+  __device__ __forceinline__ void release(int stage, unsigned witness) const {
     __syncwarp();
     const auto none = static_cast<unsigned>(args.k >> 63);
     if constexpr (C.cluster > 1) {  // what the others fetch comes here too
       const int lane = int(threadIdx.x) % gemm_large_lanes;
-      if (lane < C.cluster) barrier_arrive_at(empty(read_stage), unsigned(lane), witness, none);
+      if (lane < C.cluster) barrier_arrive_at(empty(stage), unsigned(lane), witness, none);
     } else {
-      if (elect_lane()) barrier_arrive_after(empty(read_stage), witness, none);
-    }
-    if (++read_stage == C.stages) {
-      read_stage = 0;
-      read_parity ^= 1;
+      if (elect_lane()) barrier_arrive_after(empty(stage), witness, none);
     }
   }
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }

@@ -1,4 +1,5 @@
-// Loads and launches kernels of large GEMM, pads operands for them, and describes A and B to the copy engine.
+// Loads and launches kernels of large GEMM, copies operands for them, and describes A and B to the copy
+// engine.
 #include "kernel/gpu_gemm_large.hpp"
 
 #include <algorithm>
@@ -14,7 +15,9 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
       shape_(shape),
       config_(config),
       dtype_(dtype),
-      shared_bytes_(gemm_large_memory(shape, config, static_cast<int>(size_bytes(dtype))).total_bytes),
+      shared_bytes_(gemm_large_memory(gemm_large_kernel_shape(shape, config), config,
+                                      static_cast<int>(size_bytes(dtype)))
+                        .total_bytes),
       module_(gpu, binary.code) {
   const std::vector<GemmLargeInstance> instances = gemm_large_instances(shape, config);
   for (std::size_t i = 0; i < instances.size(); ++i) {
@@ -26,8 +29,7 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
           fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
     functions_.push_back(std::move(one));
   }
-  if (config.boundary == GemmLargeBoundary::zero_padding)
-    pad_ = module_.function(binary.functions.at(instances.size()), 0);
+  if (gemm_large_copies(config)) pad_ = module_.function(binary.functions.at(instances.size()), 0);
 }
 
 GemmLargeLaunch GemmLargeKernel::part_needs(const GemmProblem& part, const Instance& instance) const {
@@ -44,19 +46,19 @@ GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
     all.workspace_bytes = std::max(all.workspace_bytes, one.workspace_bytes);
     all.counter_count = std::max(all.counter_count, one.counter_count);
   }
-  const GemmLargePadding padding = gemm_large_padding(problem, config_);
-  all.workspace_bytes += padding.a_bytes + padding.b_bytes;
+  all.workspace_bytes += gemm_large_padding(problem, config_).bytes();
   return all;
 }
 
 void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool is_a,
                                  GemmLargeMap& map) const {
   const int bytes = static_cast<int>(size_bytes(dtype_));
+  const GemmLargeShape& shape = functions_.front().what.shape;
   const GemmLargeTile tile =
-      is_a ? gemm_large_tile_a(shape_, config_, bytes) : gemm_large_tile_b(shape_, config_, bytes);
+      is_a ? gemm_large_tile_a(shape, config_, bytes) : gemm_large_tile_b(shape, config_, bytes);
   const std::int64_t rows = is_a ? p.m : p.n;
   const GemmLargeBox box =
-      is_a ? gemm_large_box_a(shape_, config_, bytes) : gemm_large_box_b(shape_, config_, bytes);
+      is_a ? gemm_large_box_a(shape, config_, bytes) : gemm_large_box_b(shape, config_, bytes);
   GpuTensor tensor;
   tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
   tensor.address = address;
@@ -74,25 +76,22 @@ template <class T>
 void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding, GemmLargeOperands& o,
                           CUstream_st* stream) const {
   auto* const room = static_cast<char*>(o.workspace);
+  auto *const to_a = reinterpret_cast<T*>(room), *const to_b = reinterpret_cast<T*>(room + padding.a_bytes);
   GemmLargePadArgs<T> args{};
-  args.a = {static_cast<const T*>(o.a),
-            reinterpret_cast<T*>(room),
-            p.lda,
-            p.a_rows(),
-            p.a_cols(),
-            padding.inner_a,
-            padding.outer_a};
-  args.b = {static_cast<const T*>(o.b),
-            reinterpret_cast<T*>(room + padding.a_bytes),
-            p.ldb,
-            p.b_rows(),
-            p.b_cols(),
-            padding.inner_b,
-            padding.outer_b};
+  if (padding.a_bytes > 0) {
+    args.a = {
+        static_cast<const T*>(o.a), to_a, p.lda, p.a_rows(), p.a_cols(), padding.inner_a, padding.outer_a,
+        padding.transposes_a};
+    o.a = to_a;
+  }
+  if (padding.b_bytes > 0) {
+    args.b = {
+        static_cast<const T*>(o.b), to_b, p.ldb, p.b_rows(), p.b_cols(), padding.inner_b, padding.outer_b,
+        padding.transposes_b};
+    o.b = to_b;
+  }
   pad_->launch(gemm_large_pad_launch(padding, gpu_->limits()), &args, stream);
-  o.a = room;
-  o.b = room + padding.a_bytes;
-  o.workspace = room + padding.a_bytes + padding.b_bytes;
+  o.workspace = room + padding.bytes();
 }
 
 template <class T>
@@ -105,8 +104,8 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
     return along_k ? k + x * ld : x + k * ld;
   };
   GemmLargeArgs<T> args{};
-  args.a = static_cast<const T*>(o.a) + place(shape_.trans_a, p.lda, part.row, part.depth);
-  args.b = static_cast<const T*>(o.b) + place(!shape_.trans_b, p.ldb, part.column, part.depth);
+  args.a = static_cast<const T*>(o.a) + place(instance.what.shape.trans_a, p.lda, part.row, part.depth);
+  args.b = static_cast<const T*>(o.b) + place(!instance.what.shape.trans_b, p.ldb, part.column, part.depth);
   args.c = static_cast<T*>(o.c) + part.row + part.column * p.ldc;
   if (config_.load == GemmLargeLoad::tensor && p.k > 0) {
     encode_map(p, args.a, true, args.map_a);
@@ -134,7 +133,7 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
     GemmProblem p = problem;
     GemmLargeOperands o = operands;
     if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
-    if (const GemmLargePadding padding = gemm_large_padding(p, config_); padding.a_bytes > 0) {
+    if (const GemmLargePadding padding = gemm_large_padding(p, config_); padding.bytes() > 0) {
       pad<T>(p, padding, o, stream);
       p = gemm_large_padded(p, config_, padding);
     }
@@ -150,10 +149,11 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
   std::vector<std::string> expressions;
   for (const GemmLargeInstance& one : gemm_large_instances(shape, config))
     expressions.push_back(gemm_large_expression(one.shape, one.config, dtype));
-  if (config.boundary == GemmLargeBoundary::zero_padding)
+  if (gemm_large_copies(config))
     expressions.push_back(fmt::format("tilewright::gpu_pad_operands<{}>", device_type(dtype)));
-  return {"kernel/gemm_large.cuh", std::move(expressions), gemm_large_assertion(shape, config, dtype),
-          compute_capability, config.cluster > 1};
+  return {"kernel/gemm_large.cuh", std::move(expressions),
+          gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype), compute_capability,
+          config.cluster > 1};
 }
 
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,

@@ -61,7 +61,7 @@ class GemmLargeKernel {
   int shared_bytes_ = 0;
   GpuModule module_;
   std::vector<Instance> functions_;  // as gemm_large_instances() has them
-  std::optional<GpuFunction> pad_;   // for zero_padding
+  std::optional<GpuFunction> pad_;   // makes copies
 };
 
 // The instances of the stencil for the compiler.

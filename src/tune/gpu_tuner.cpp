@@ -1,5 +1,4 @@
-// The GPU's pace and pool. Device events are steady enough that no halving is needed between the strategy and
-// the contest.
+// The GPU's paces and pool.
 #include "tune/gpu_tuner.hpp"
 
 #include <algorithm>
@@ -11,13 +10,24 @@
 namespace tilewright {
 namespace {
 
-constexpr SearchPace pace{.shortest_turn_s = 1e-3,
-                          .longest_screening_s = 1e-3,
-                          .longest_halving_s = 1e-3,
-                          .longest_final_s = 4e-3,
-                          .strategy_share = 0.8,
-                          .halving_share = 0.8,
-                          .incumbent_tie = 0.02};
+// Bound by memory: what ran before does not matter, and device events are steady enough that no halving is
+// needed between the strategy and the contest.
+constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
+                                .longest_screening_s = 1e-3,
+                                .longest_halving_s = 1e-3,
+                                .longest_final_s = 4e-3,
+                                .strategy_share = 0.8,
+                                .halving_share = 0.8,
+                                .incumbent_tie = 0.02};
+
+// At the card's power limit a short turn says what ran before it; the limit acts within some milliseconds.
+constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
+                                .longest_screening_s = 5e-3,
+                                .longest_halving_s = 2e-2,
+                                .longest_final_s = 2e-2,
+                                .strategy_share = 0.5,
+                                .halving_share = 0.75,
+                                .incumbent_tie = 0.02};
 
 // Batches of small problems take the whole arena, so that no cache holds any of them; large ones are timed as
 // they come.
@@ -66,7 +76,8 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   if (!small) vendor = open_gpu_vendor(arena.gpu(), timed);
   const std::string absence = vendor.absence;
   GpuCandidates pool(timed, *family, std::move(vendor), arena);
-  static_cast<SearchOutcome&>(result) = search(timed, pool, options, pace, family->incumbent, begin_s);
+  static_cast<SearchOutcome&>(result) =
+      search(timed, pool, options, small ? small_pace : large_pace, family->incumbent, begin_s);
   if (!absence.empty()) result.peers_left_out.push_back(fmt::format("{}: {}", gpu_vendor_family, absence));
   result.config = pool.fields(result.winner);
   result.default_config = pool.fields(0);

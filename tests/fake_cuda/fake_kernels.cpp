@@ -266,11 +266,14 @@ bool pad(const GemmLargePadOperand<T>& x, const Memory& memory, int device) {
     return memory.holds(reinterpret_cast<unsigned long long>(base),
                         static_cast<std::size_t>((columns - 1) * ld + rows) * sizeof(T), device);
   };
+  if (x.to_columns == 0) return true;
   if (!holds(x.from, x.ld, x.rows, x.columns) || !holds(x.to, x.to_rows, x.to_rows, x.to_columns))
     return false;
   for (long long j = 0; j < x.to_columns; ++j)
-    for (long long i = 0; i < x.to_rows; ++i)
-      x.to[j * x.to_rows + i] = i < x.rows && j < x.columns ? x.from[j * x.ld + i] : T{};
+    for (long long i = 0; i < x.to_rows; ++i) {
+      const long long row = x.transposed ? j : i, column = x.transposed ? i : j;
+      x.to[j * x.to_rows + i] = row < x.rows && column < x.columns ? x.from[column * x.ld + row] : T{};
+    }
   return true;
 }
 
