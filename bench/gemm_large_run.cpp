@@ -11,7 +11,7 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr double screening_heat_s = 0.3, first_screening_s = 0.004;
+constexpr double screening_heat_s = 0.3, first_screening_s = 0.01;
 
 }  // namespace
 

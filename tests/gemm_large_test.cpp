@@ -1,6 +1,5 @@
 // Large GEMM on the GPU without a GPU: shapes, the space and its reasons, tiles in shared memory and their
-// bank conflicts, which block computes what, launches, and a covering set of instances through the run-time
-// compiler for new and older architectures.
+// bank conflicts, which block computes what, and launches.
 #include "kernel/gemm_large.hpp"
 
 #include <gtest/gtest.h>
@@ -10,34 +9,15 @@
 #include <random>
 #include <set>
 
+#include "gemm_large_cases.hpp"
 #include "support/gpu_limits.hpp"
-
-#if TILEWRIGHT_HAS_GPU
-#include "kernel/gpu_gemm_large.hpp"
-#include "kernel/sass.hpp"
-#endif
 
 namespace tilewright {
 namespace {
 
 using Config = GemmLargeConfig;
-
-GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, Op op_a = Op::none,
-                    Op op_b = Op::none, std::int64_t pad = 0) {
-  GemmProblem p;
-  p.dtype = dtype;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.op_a = op_a;
-  p.op_b = op_b;
-  p.location = Location::device;
-  p = packed(p);
-  p.lda += pad;
-  p.ldb += pad;
-  p.ldc += pad;
-  return p;
-}
+using testing::all_types;
+using testing::problem;
 
 // How often each product of an element of C was formed, and whether sums found their way into C in order.
 struct Coverage {
@@ -61,8 +41,6 @@ struct Coverage {
   std::set<std::pair<std::int64_t, std::int64_t>> written;
   bool in_order = true;
 };
-
-constexpr DType all_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
 TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
   GemmProblem p = problem(DType::c64, 100, 60, 30, Op::conj_trans, Op::trans);
@@ -406,121 +384,6 @@ TEST(GemmLarge, CostSeesWavesAndConflicts) {
           .shared,
       1.9 * gemm_large_cost(small, s, {}, limits).shared);
 }
-
-#if TILEWRIGHT_HAS_GPU
-
-struct Instance {
-  GemmProblem problem;
-  Config config;
-  int capability = 0;
-};
-
-// One default for each type and operation pair on the newest architecture, less on older ones, and configs
-// drawn from the space, so that all values of the axes that change code occur.
-std::vector<Instance> covering_instances() {
-  std::vector<Instance> all;
-  std::mt19937 random(4);
-  for (const int capability : {90, 80, 75})
-    for (const DType dtype : all_types)
-      for (const Op op_a : {Op::none, Op::trans})
-        for (const Op op_b : {Op::none, Op::conj_trans}) {
-          if (capability < 90 && op_a != op_b) continue;
-          const GemmProblem p = problem(dtype, 4096, 4096, 4096, op_a, op_b);
-          const GemmLargeShape s = gemm_large_shape(p);
-          const auto limits = fictional_gpu(capability);
-          all.push_back({p, gemm_large_default(p, s, limits), capability});
-          for (const Config& ahead : gemm_large_promising(p, s, limits, 60))
-            if (capability == 90 && op_a == op_b && ahead.prefetch && ahead.load == GemmLargeLoad::tensor) {
-              all.push_back({p, ahead, capability});
-              break;
-            }
-          if (capability == 90 && op_a == op_b) {  // of panels, and where there are too few of rows
-            GemmLargeConfig pair = all.back().config;
-            pair.cluster = 2;
-            if (gemm_large_space(p, s, limits).contains(pair)) all.push_back({p, pair, capability});
-          }
-          if (op_a != Op::none) continue;
-          for (auto& config : gemm_large_space(p, s, limits).sample(1, random)) {
-            config.tile_k = std::min(config.tile_k, 32);
-            if (gemm_large_space(p, s, limits).contains(config)) all.push_back({p, config, capability});
-          }
-        }
-  return all;
-}
-
-TEST(GemmLarge, CoveringInstancesCompile) {
-  std::unique_ptr<StencilCompiler> compiler;
-  try {
-    compiler = std::make_unique<StencilCompiler>(TILEWRIGHT_TEST_SHARE, "");
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
-  const bool has_disassembler = std::system("command -v nvdisasm > /dev/null") == 0;
-  for (const auto& [p, config, capability] : covering_instances()) {
-    const GemmLargeShape s = gemm_large_shape(p);
-    const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
-    EXPECT_FALSE(binary.code.empty());
-    EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
-    if (has_disassembler) {
-      EXPECT_EQ(sass_early_arrivals(disassemble(binary.code, "nvdisasm", true)), 0)
-          << capability << " " << to_string(p) << " " << describe(config);
-    }
-    if (config == gemm_large_default(p, s, fictional_gpu(capability))) {
-      EXPECT_EQ(gemm_large_refusal(binary, config, fictional_gpu(capability)), "")
-          << capability << " " << to_string(p) << " " << describe(config);
-    }
-  }
-}
-
-TEST(GemmLarge, PaddedCopiesCompile) {
-  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
-  try {
-    compiler.nvrtc();
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
-  for (const DType dtype : all_types) {
-    const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
-    const GemmLargeShape s = gemm_large_shape(p);
-    Config c = gemm_large_default(aligned, gemm_large_shape(aligned), fictional_gpu(90));
-    c.boundary = GemmLargeBoundary::zero_padding;
-    ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(90)).contains(c)) << describe(c);
-    EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);
-  }
-}
-
-TEST(GemmLarge, KernelsForTheResidueCompile) {
-  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
-  try {
-    compiler.nvrtc();
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
-  const GemmProblem p = problem(DType::f64, 4097, 4100, 4099);
-  const GemmLargeShape s = gemm_large_shape(p);
-  Config c = gemm_large_default(p, s, fictional_gpu(80));
-  c.boundary = GemmLargeBoundary::residue_kernel;
-  ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(80)).contains(c)) << describe(c);
-  const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
-  EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
-  for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
-}
-
-TEST(GemmLarge, SpilledKernelsAreRefused) {
-  JitBinary binary;
-  binary.log =
-      "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
-  GemmLargeConfig config;
-  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional_gpu(90)); };
-  EXPECT_NE(refusal().find("40 bytes are spilled"), std::string::npos);
-  binary.log =
-      "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";
-  EXPECT_EQ(refusal(), "");
-  config.blocks_per_sm = 2;
-  EXPECT_NE(refusal().find("236 registers of each thread exceed the 128"), std::string::npos) << refusal();
-}
-
-#endif
 
 }  // namespace
 }  // namespace tilewright

@@ -20,7 +20,7 @@ T whole_number(std::int64_t x) {
 }
 
 template <class T>
-T not_a_number() {
+T nan_of() {
   return T(std::numeric_limits<typename small::Number<T>::Real>::quiet_NaN());
 }
 
@@ -52,8 +52,7 @@ void check(std::int64_t extra) {
     auto c = numbers<T>(ldc * N + 2 * guard, 5);
     if (beta == T(0))
       for (std::int64_t j = 0; j < N; ++j)
-        for (std::int64_t i = 0; i < M; ++i)
-          c[static_cast<std::size_t>(guard + i + j * ldc)] = not_a_number<T>();
+        for (std::int64_t i = 0; i < M; ++i) c[static_cast<std::size_t>(guard + i + j * ldc)] = nan_of<T>();
     auto expected = c;
     small::multiply_plainly<M, N, K, A, B, T>(alpha, a.data(), lda, b.data(), ldb, beta,
                                               expected.data() + guard, ldc);

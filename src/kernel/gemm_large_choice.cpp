@@ -127,7 +127,12 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
   if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
   if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
-  return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
+  // What the sweep of f64 configs on H200s says (docs/gemm_large.md): the shallow shape reads and writes its
+  // sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow for the
+  // others.
+  if (p.dtype == DType::c128)
+    return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
+  return {GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x4};
 }
 
 // How k is shared where tiles alone do not fill the device.
@@ -153,7 +158,7 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   if (p.k >= 16 * c.tile_k && tiles >= 8) {
     c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
     c.persistent = true;
-    list.consider(c, penalty * walk_penalty * 1.03);
+    list.consider(c, penalty * walk_penalty * (gemm_large_is_mma(c) ? 1.05 : 1.03));
   }
 }
 
@@ -184,11 +189,11 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
             c.k_unroll = usual_unroll(c, dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
-            const double product_penalty = product == GemmLargeProduct::mma_16x8x8    ? 1.004
-                                           : product == GemmLargeProduct::mma_16x8x16 ? 1.003
-                                                                                      : 1;
+            const bool shallow = dtype == DType::f64 && product == GemmLargeProduct::mma_16x8x4;
+            const double product_penalty = shallow ? 1.03 : 1;
+            const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
             const double penalty = product_penalty * (stages == base.stages ? 1 : 1.005) *
-                                   (tile_k == base.tile_k ? 1 : 1.002) * (blocks == 1 ? 1 : 1.001) *
+                                   (tile_k == base.tile_k ? 1 : depth_penalty) * (blocks == 1 ? 1 : 1.001) *
                                    (prefetch == base.prefetch ? 1 : 1.001);
             list.consider(c, penalty);
             for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0}) {
@@ -206,7 +211,7 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
               fed.specialised = true;
               list.consider(fed, penalty * 1.002);
               c.cluster = 2;
-              list.consider(c, penalty * 1.02);  // more than the model gives it for what it does not fetch
+              list.consider(c, penalty * 1.13);  // more than the model gives it for what it does not fetch
             }
           }
 }
@@ -245,13 +250,15 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
     const bool narrow = c.load_bytes < gemm_large_chunk && c.load != GemmLargeLoad::tensor;
     const double penalty = narrow ? 1.2 : c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.02;
     for (const Tiling& t : tilings(p.dtype, mma)) {
+      // Twelve warps leave so few registers that some operations spill.
+      const double few_registers = t.tile_m == 144 || t.tile_n == 144 ? 1.05 : 1;
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
       c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       c.k_unroll = usual_unroll(c, p.dtype);
-      consider_schedules(tiles, c, p, limits, penalty);
+      consider_schedules(tiles, c, p, limits, penalty * few_registers);
     }
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));

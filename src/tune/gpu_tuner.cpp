@@ -20,11 +20,12 @@ constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
                                 .halving_share = 0.8,
                                 .incumbent_tie = 0.02};
 
-// At the card's power limit a short turn says what ran before it; the limit acts within some milliseconds.
+// At the card's power limit a short turn says what ran before it: the clock follows within tens of
+// milliseconds.
 constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
-                                .longest_screening_s = 5e-3,
-                                .longest_halving_s = 2e-2,
-                                .longest_final_s = 2e-2,
+                                .longest_screening_s = 1e-2,
+                                .longest_halving_s = 4e-2,
+                                .longest_final_s = 1e-1,
                                 .strategy_share = 0.5,
                                 .halving_share = 0.75,
                                 .incumbent_tie = 0.02};
