@@ -120,7 +120,8 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
   // At the power limit the others run faster while some multiprocessors idle. Seen on an H200, f64 n = 4096:
   // whole tiles in 8 waves, where 7.8 would do, took 3 to 5 % less time than the same kernels with stream_k.
   constexpr double idle_share = 0.6;
-  return gemm_large_is_mma(c) && even > 1 ? even + idle_share * (whole - even) : whole;
+  const bool limited = gemm_large_is_mma(c) && p.dtype == DType::f64;
+  return limited && even > 1 ? even + idle_share * (whole - even) : whole;
 }
 
 // Bytes per clock; of the first device this was tuned on, for the ratios among levels.
@@ -139,10 +140,11 @@ double fetch_factor(double instructions) {
 }
 
 // Cycles in which tensor cores have work from one of a scheduler's warps. A warp waits for a share of each
-// turn: for a stage, for operands, for its products at the end. Seen on an H200 with two warps, f64 n = 4096:
-// 0.915 of the cycles, 0.945 where operands are read ahead.
+// turn: for a stage, for operands, for its products at the end. Counted on an H200 with two warps, f64 n =
+// 4096: 0.915 of the cycles, 0.945 where operands are read ahead, of which little is left at the power limit,
+// where the clock follows.
 double busy_share(const GemmLargeConfig& c, double warps) {
-  return 1 - std::pow(c.prefetch ? 0.23 : 0.29, warps);
+  return 1 - std::pow(c.prefetch ? 0.18 : 0.2, warps);
 }
 
 // Rows of A and columns of B that each block of a cluster reads from L2 for one k.
