@@ -132,6 +132,13 @@ class Sweeps : public ::testing::Test {
   int files_ = 0;
 };
 
+TEST_F(Sweeps, AWindowsMeanStandsForItsMedianLaunch) {
+  auto window = row(1, 2e-3, 0.8);
+  window["metrics"]["mean_seconds"] = 2.1e-3;
+  const auto list = cases({sentinel(1e-3, 0.5), window});
+  EXPECT_DOUBLE_EQ(list.at(0).points.at(0).cost.seconds, 2.1e-3);
+}
+
 TEST_F(Sweeps, PointsAreMediansAndExclusionsAreCounted) {
   auto silent = row(3, 1e-3, 0);
   silent["energy_j"] = nullptr;
