@@ -46,6 +46,26 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
+// By what a config was seen to cost more than the model predicts, on H200s: f64 in the sweep of n = 4096
+// (docs/gemm_large.md).
+double seen_factor(const C& c, DType dtype) {
+  const bool f64 = dtype == DType::f64, mma = gemm_large_is_mma(c);
+  double factor = 1;
+  if (c.stream_k > 0)
+    factor *= 1.03;
+  else if (c.persistent)
+    factor *= f64 ? 1.03 : 1.001;
+  // Where registers are full already a walk spills some for most operations.
+  if (dtype == DType::c128 && gemm_large_walks(c)) factor *= 1.1;
+  if (c.cluster > 1) factor *= 1.13;
+  // Copies by threads: of single elements a quarter more (n = 4097), of 16 bytes 12 % beside tensor cores.
+  if (c.load != GemmLargeLoad::tensor) factor *= c.load_bytes < gemm_large_chunk ? 1.2 : mma ? 1.12 : 1;
+  if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
+  // Twelve warps leave so few registers that some operations spill.
+  if (mma && gemm_large_warps(c) == 12) factor *= 1.02;
+  return factor;
+}
+
 // Configs ordered by predicted cost, few of each kind before more of any.
 class LargeShortlist {
  public:
@@ -54,14 +74,15 @@ class LargeShortlist {
 
   void consider(const C& c, double penalty) {
     if (!space_.contains(c)) return;
-    ranked_.push_back({gemm_large_cost(p_, s_, c, limits_).cycles() * penalty, c});
+    const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
+    ranked_.push_back({cycles * seen_factor(c, p_.dtype) * penalty, c});
   }
 
   std::vector<C> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
-    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int, bool>,
+    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int, bool, bool>,
              std::size_t>
         taken;
     std::vector<C> configs;
@@ -72,7 +93,7 @@ class LargeShortlist {
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
         const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load,
-                                     schedule, c.cluster, c.transposed);
+                                     schedule, c.cluster, c.transposed, c.prefetch);
         const bool walks = gemm_large_walks(c);
         if (!any && (++taken[kind] > per_kind || (walks && 2 * walking >= count + 1))) continue;
         configs.push_back(c);
@@ -136,29 +157,26 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
 }
 
 // How k is shared where tiles alone do not fill the device.
-void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
-                        double penalty) {
+void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
-  list.consider(c, penalty);
+  list.consider(c, 1);
   if (tiles < 2.0 * limits.multiprocessors)
     for (const int split : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
       if (double(p.k) / (split * c.tile_k) < 4) break;
       C shared = c;
       shared.split_k = split;
-      list.consider(shared, penalty);
+      list.consider(shared, 1);
     }
-  // Where registers are full already a walk spills some for most operations.
-  const double walk_penalty = p.dtype == DType::c128 ? 1.1 : 1;
   if (tiles > 1.2 * limits.multiprocessors) {
     C walking = c;
     walking.persistent = true;
-    list.consider(walking, penalty * walk_penalty * (p.dtype == DType::f64 ? 1.01 : 1.001));
+    list.consider(walking, 1);
   }
   if (p.k >= 16 * c.tile_k && tiles >= 8) {
     c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
     c.persistent = true;
-    list.consider(c, penalty * walk_penalty * (p.dtype == DType::f64 ? 1.05 : 1.03));
+    list.consider(c, 1);
   }
 }
 
@@ -189,10 +207,8 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
             c.k_unroll = usual_unroll(c, dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
-            const bool shallow = dtype == DType::f64 && product == GemmLargeProduct::mma_16x8x4;
-            const double product_penalty = shallow ? 1.03 : 1;
             const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
-            const double penalty = product_penalty * (stages == base.stages ? 1 : 1.005) *
+            const double penalty = (stages == base.stages ? 1 : 1.005) *
                                    (tile_k == base.tile_k ? 1 : depth_penalty) * (blocks == 1 ? 1 : 1.001) *
                                    (prefetch == base.prefetch ? 1 : 1.001);
             list.consider(c, penalty);
@@ -211,7 +227,7 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
               fed.specialised = true;
               list.consider(fed, penalty * 1.002);
               c.cluster = 2;
-              list.consider(c, penalty * 1.13);  // more than the model gives it for what it does not fetch
+              list.consider(c, penalty);
             }
           }
 }
@@ -245,22 +261,16 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
     c.product = all.front();
     c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
     c.stages = c.load == GemmLargeLoad::registers ? 2 : 4;
-    // Where the model sees no difference: copies by threads of less than 16 bytes took a quarter longer on an
-    // H200 in f64 (n = 4097).
-    const bool narrow = c.load_bytes < gemm_large_chunk && c.load != GemmLargeLoad::tensor;
-    // Tensor cores with copies by threads took 12 % more in the sweep.
-    const double penalty = narrow ? 1.2 : c.load == GemmLargeLoad::tensor || !mma ? 1 : 1.12;
     for (const Tiling& t : tilings(p.dtype, mma)) {
-      // Twelve warps leave so few registers that some operations spill, as the first choice must not.
-      const bool twelve = t.tile_m == 144 || t.tile_n == 144;
-      const double few_registers = !twelve ? 1 : count == 1 ? 1.1 : 1.02;
+      const bool twelve_warps = t.tile_m * t.tile_n == 12 * t.warp_m * t.warp_n;
+      if (count == 1 && mma && twelve_warps) continue;  // the first choice must not spill
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
       c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       c.k_unroll = usual_unroll(c, p.dtype);
-      consider_schedules(tiles, c, p, limits, penalty * few_registers);
+      consider_schedules(tiles, c, p, limits);
     }
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
