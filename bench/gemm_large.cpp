@@ -85,6 +85,8 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--problems", f.problems, "of variety, for each type")->capture_default_str();
   app.add_option("--config", f.own, "JSON: compare and repeat take it besides the promising ones")
       ->allow_extra_args(false);
+  app.add_option("--seeds", f.seeds, "files of earlier runs: compare takes what won there as well")
+      ->check(CLI::ExistingFile);
 }
 
 void add_run_flags(CLI::App& app, LargeFlags& f) {

@@ -65,39 +65,59 @@ LargeTrial LargeDevice::load(const GemmLargeShape& shape, DType dtype, const Gem
   return trial;
 }
 
-std::vector<LargeTrial> LargeDevice::compile(const GemmLargeShape& shape, DType dtype,
-                                             const std::vector<GemmLargeConfig>& configs) {
-  std::vector<LargeTrial> trials(configs.size());
+void LargeDevice::compile_missing(const GemmLargeShape& shape, DType dtype,
+                                  const std::vector<GemmLargeConfig>& configs, unsigned threads) {
+  std::vector<std::pair<GemmLargeConfig, Compiled*>> missing;
+  for (const GemmLargeConfig& config : configs) {
+    const std::string key = gemm_large_expression(shape, config, dtype);
+    if (compiled_.count(key) != 0 || binaries_.count(key) != 0) continue;
+    missing.emplace_back(config, &binaries_[key]);
+  }
   std::atomic<std::size_t> next = 0;
-  std::vector<JitBinary> binaries(configs.size());
-  const auto key = [&](const GemmLargeConfig& c) { return gemm_large_expression(shape, c, dtype); };
   const auto work = [&] {
-    for (std::size_t i = next++; i < configs.size(); i = next++) {
-      trials[i].config = configs[i];
-      if (compiled_.count(key(configs[i])) != 0) continue;
+    for (std::size_t i = next++; i < missing.size(); i = next++) {
+      const auto& [config, to] = missing[i];
       try {
-        binaries[i] =
-            compile_gemm_large(compiler_, shape, configs[i], dtype, gpu_.limits().compute_capability);
+        to->binary = compile_gemm_large(compiler_, shape, config, dtype, gpu_.limits().compute_capability);
       } catch (const std::exception& error) {
-        trials[i].fault = error.what();
+        to->fault = error.what();
       }
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
-  for (auto& thread : threads) thread.join();
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const auto known = compiled_.find(key(configs[i]));
-    if (known != compiled_.end()) {
-      trials[i] = known->second;
-      continue;
+  std::vector<std::jthread> workers;
+  for (unsigned t = 0; t < std::max(1u, threads); ++t) workers.emplace_back(work);
+}
+
+void LargeDevice::compile_ahead(const GemmLargeShape& shape, DType dtype,
+                                const std::vector<GemmLargeConfig>& configs) {
+  if (ahead_.valid()) ahead_.get();
+  // Two cores are left to whoever launches and measures meanwhile.
+  const unsigned cores = std::thread::hardware_concurrency(), threads = cores > 2 ? cores - 2 : 1;
+  ahead_ = std::async(std::launch::async, [this, shape, dtype, configs, threads] {
+    compile_missing(shape, dtype, configs, threads);
+  });
+}
+
+std::vector<LargeTrial> LargeDevice::compile(const GemmLargeShape& shape, DType dtype,
+                                             const std::vector<GemmLargeConfig>& configs) {
+  if (ahead_.valid()) ahead_.get();
+  compile_missing(shape, dtype, configs, std::thread::hardware_concurrency());
+  std::vector<LargeTrial> trials;
+  for (const GemmLargeConfig& config : configs) {
+    const std::string key = gemm_large_expression(shape, config, dtype);
+    auto known = compiled_.find(key);
+    if (known == compiled_.end()) {
+      const auto made = binaries_.extract(key);
+      LargeTrial trial;
+      trial.config = config;
+      trial.fault = made.mapped().fault;
+      if (trial.fault.empty()) trial = load(shape, dtype, config, made.mapped().binary);
+      if (!trial.fault.empty())
+        std::printf("REFUSED %s: %s\n", describe(config).c_str(), trial.fault.substr(0, 300).c_str());
+      known = compiled_.emplace(key, std::move(trial)).first;
     }
-    if (trials[i].fault.empty()) trials[i] = load(shape, dtype, configs[i], binaries[i]);
-    if (!trials[i].fault.empty())
-      std::printf("REFUSED %s: %s\n", describe(configs[i]).c_str(), trials[i].fault.substr(0, 300).c_str());
-    compiled_[key(configs[i])] = trials[i];
+    if (known->second.fault.empty()) trials.push_back(known->second);
   }
-  std::erase_if(trials, [](const LargeTrial& trial) { return !trial.fault.empty(); });
   return trials;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -56,6 +57,8 @@ class LargeDevice {
   // Kernels of `configs` for a shape, compiled on all cores, refused where the compiler spilled.
   std::vector<LargeTrial> compile(const GemmLargeShape& shape, DType dtype,
                                   const std::vector<GemmLargeConfig>& configs);
+  // Begins to compile what a later compile() asks for, on most of the cores while others measure.
+  void compile_ahead(const GemmLargeShape& shape, DType dtype, const std::vector<GemmLargeConfig>& configs);
   // One kernel, which nothing here keeps; `fault` says why there is none.
   LargeTrial load(const GemmLargeShape& shape, DType dtype, const GemmLargeConfig& config,
                   const JitBinary& binary) const;
@@ -79,7 +82,15 @@ class LargeDevice {
                      const char* phase);
 
  private:
+  struct Compiled {
+    JitBinary binary;
+    std::string fault;
+  };
+
   nlohmann::json metrics(const GemmProblem& problem, const LargeTrial* trial);
+  // Those of `configs` that are not there yet, on so many threads.
+  void compile_missing(const GemmLargeShape& shape, DType dtype, const std::vector<GemmLargeConfig>& configs,
+                       unsigned threads);
 
   Gpu gpu_;
   Gpu::Current current_;
@@ -91,7 +102,9 @@ class LargeDevice {
   std::string nvml_fault_;
   GemmLargeScratch workspace_;
   GpuArena arena_;
+  std::map<std::string, Compiled> binaries_;  // not loaded yet
   std::map<std::string, LargeTrial> compiled_;
+  std::future<void> ahead_;            // who fills `binaries_`: until then both maps are its own
   std::unique_ptr<GpuSample> sample_;  // of the problem that was checked last
   std::string sampled_;
 };

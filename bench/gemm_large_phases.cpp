@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <random>
 
@@ -15,6 +14,8 @@ constexpr int usual_rounds = 11;
 constexpr double stretch_s = 0.05;
 const std::vector<std::string> all_pairs = {"nn", "nt", "tn", "tt"};
 const std::vector<std::int64_t> bar_sizes = {1024, 2048, 3000, 4096, 8192, 16384, 1000};
+
+std::string kind_of(const GemmProblem& p) { return to_string(p.dtype) + op_pair(p); }
 
 }  // namespace
 
@@ -100,15 +101,17 @@ void LargeBench::repeat_case(const GemmProblem& p) {
 }
 
 void LargeBench::run_compare() {
-  std::map<std::string, std::vector<GemmLargeConfig>> winners;  // of the sizes before, by type and operations
-  for (const GemmProblem& p : problems(bar_sizes, all_pairs)) {
-    auto& known = winners[to_string(p.dtype) + op_pair(p)];
-    if (const nlohmann::json* best = measured_before(p, "compare", "best"); best != nullptr) {
-      known.push_back(from_json<GemmLargeConfig>(best->at("config")));
-      continue;
-    }
-    if (late(to_string(p))) break;
-    compare_case(p, known);
+  const std::vector<GemmProblem> all = problems(bar_sizes, all_pairs);
+  Winners winners;
+  std::vector<const GemmProblem*> missing;
+  for (const GemmProblem& p : all)
+    if (const nlohmann::json* best = measured_before(p, "compare", "best", true); best != nullptr)
+      winners[kind_of(p)].push_back(from_json<GemmLargeConfig>(best->at("config")));
+    else
+      missing.push_back(&p);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (late(to_string(*missing[i]))) break;
+    compare_case(*missing[i], winners, i + 1 < missing.size() ? missing[i + 1] : nullptr);
   }
   summarise_compare();
 }
@@ -139,19 +142,31 @@ void LargeBench::summarise_compare() {
   }
 }
 
-void LargeBench::compare_case(const GemmProblem& p, std::vector<GemmLargeConfig>& winners) {
-  device_.prepare(p);
+// The first of the list, what was asked for, and what won here before or for sizes before this one.
+std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) const {
   const GemmLargeShape shape = gemm_large_shape(p);
   const auto space = gemm_large_space(p, shape, gpu_.limits());
-  // Long runs try fewer: what won before, and the first of the list.
+  // Long runs try fewer.
   const std::size_t count = flops(p) > 4e11 ? std::min<std::size_t>(flags_.configs, 16) : flags_.configs;
   auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
-  for (const auto& text : flags_.own)
-    winners.push_back(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
-  for (const auto& config : winners)
+  const auto add = [&](const GemmLargeConfig& config) {
     if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
       configs.push_back(config);
-  auto trials = device_.compile(shape, p.dtype, configs);
+  };
+  for (const auto& text : flags_.own)
+    add(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
+  for (const auto& [known, key] : {std::pair(&seeds_, to_string(p)), std::pair(&winners, kind_of(p))})
+    if (const auto found = known->find(key); found != known->end())
+      for (const GemmLargeConfig& config : found->second) add(config);
+  return configs;
+}
+
+void LargeBench::compare_case(const GemmProblem& p, Winners& all_winners, const GemmProblem* next) {
+  device_.prepare(p);
+  auto& winners = all_winners[kind_of(p)];
+  auto trials = device_.compile(gemm_large_shape(p), p.dtype, candidates(p, all_winners));
+  if (next != nullptr)
+    device_.compile_ahead(gemm_large_shape(*next), next->dtype, candidates(*next, all_winners));
   check(p, trials);
   screen(p, trials);
   if (trials.empty()) {

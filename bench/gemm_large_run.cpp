@@ -7,6 +7,7 @@
 
 #include "measure/gpu_use.hpp"
 #include "wisdom/families.hpp"
+#include "wisdom/kept_lines.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -31,6 +32,19 @@ LargeBench::LargeBench(const LargeFlags& flags)
   head.update(now);
   if (!notes_.empty()) head["notes"] = notes_;
   write(head);
+  read_seeds();
+}
+
+void LargeBench::read_seeds() {
+  for (const std::string& file : flags_.seeds)
+    for (const auto& line : read_kept_lines(file)) {
+      if (line.value("phase", "") != "compare" || !line.value("best", false)) continue;
+      try {
+        seeds_[line.at("problem")].push_back(from_json<GemmLargeConfig>(line.at("config")));
+      } catch (const Error& error) {
+        say(fmt::format("left out of {}: {}", file, error.what()));
+      }
+    }
 }
 
 int LargeBench::run() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include "gemm_large_device.hpp"
@@ -22,9 +23,10 @@ struct LargeFlags {
   double seconds = 540;             // after which nothing new is begun
   double energy_seconds = 30;
   double screen_seconds = 1.5;
-  std::size_t frugal = 12;       // of the fastest, among which the most frugal is looked for
-  std::size_t least_edges = 6;   // of the energy counter in a window
-  std::vector<std::string> own;  // configs as JSON that `repeat` takes besides the promising ones
+  std::size_t frugal = 12;         // of the fastest, among which the most frugal is looked for
+  std::size_t least_edges = 6;     // of the energy counter in a window
+  std::vector<std::string> own;    // configs as JSON that are taken besides the promising ones
+  std::vector<std::string> seeds;  // files of earlier runs, whose best ones are so too
   std::string share = "src", cache, json = "gemm_large.jsonl", command, nvdisasm = "nvdisasm";
   bool resume = false;
 };
@@ -45,7 +47,11 @@ class LargeBench {
   void run_repeat();
   void repeat_case(const GemmProblem& problem);
   void run_compare();
-  void compare_case(const GemmProblem& problem, std::vector<GemmLargeConfig>& winners);
+  // By type and operations: what won for the sizes before.
+  using Winners = std::map<std::string, std::vector<GemmLargeConfig>>;
+  void compare_case(const GemmProblem& problem, Winners& winners, const GemmProblem* next);
+  std::vector<GemmLargeConfig> candidates(const GemmProblem& problem, const Winners& winners) const;
+  void read_seeds();
   void contest(const GemmProblem& problem, std::vector<LargeTrial>& trials);
   void summarise_compare();
   void run_ladder();
@@ -85,6 +91,7 @@ class LargeBench {
   const Gpu& gpu_;
   LineLog log_;
   std::vector<nlohmann::json> rows_;
+  Winners seeds_;                          // by problem
   std::vector<std::string> notes_, said_;  // of who used the card before; what was told
   std::size_t wrong_ = 0;
   bool left_out_ = false;

@@ -148,6 +148,52 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});
 }
 
+// Groups of warps with a part of each stage's k: every way in which a product finds its operands, and tiles
+// that several blocks share besides.
+TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
+  constexpr auto grouped = [](Config c, int warps_k, int tile_k, int split_k = 1) {
+    c.warps_k = warps_k;
+    c.tile_k = tile_k;
+    c.split_k = split_k;
+    return c;
+  };
+  const Case one{70, 90, 100, 2};
+  all_operations<double, grouped(mma_small, 2, 32)>(one);
+  all_operations<double, grouped(with(mma_small, GemmLargeProduct::mma_16x8x16), 2, 64, 2)>(one);
+  all_operations<double, grouped(async(mma_small, GemmLargeLayout::padding), 2, 32)>(one);
+  constexpr Config numbers{
+      .tile_m = 32, .tile_n = 32, .tile_k = 16, .warp_m = 16, .warp_n = 16, .warps_k = 2};
+  all_operations<std::complex<double>, numbers>({50, 40, 40, 1});
+  constexpr Config fma{.tile_m = 64,
+                       .tile_n = 64,
+                       .tile_k = 32,
+                       .warp_m = 32,
+                       .warp_n = 32,
+                       .thread_m = 8,
+                       .thread_n = 4,
+                       .product = GemmLargeProduct::fma,
+                       .stages = 3};
+  constexpr auto ahead = [](Config c) {
+    c.prefetch = true;
+    c.specialised = true;
+    return c;
+  };
+  all_operations<float, grouped(fma, 2, 32)>({72, 92, 100, 4});
+  all_operations<float, grouped(fma, 4, 32, 3)>({72, 92, 200, 4});
+  all_operations<float, ahead(grouped(fma, 2, 64))>({72, 92, 140, 4});
+  all_operations<std::complex<float>, grouped(fma, 2, 16)>({70, 90, 50, 2});
+  constexpr auto plain = [](Config c, GemmLargeLoad load) {
+    c.layout = load == GemmLargeLoad::tensor ? GemmLargeLayout::plain : GemmLargeLayout::padding;
+    c.load = load;
+    c.boundary = load == GemmLargeLoad::tensor ? GemmLargeBoundary::none : GemmLargeBoundary::predicate;
+    c.stages = load == GemmLargeLoad::tensor ? 3 : 2;
+    return c;
+  };
+  all_operations<float, plain(grouped(fma, 2, 16, 2), GemmLargeLoad::registers)>({72, 92, 72, 4});
+  expect_large<float, Shape{.trans_b = true}, plain(grouped(fma, 2, 16), GemmLargeLoad::tensor)>(
+      {72, 92, 50, 4});
+}
+
 TEST(GemmLargeEmulation, TilesThatBlocksShare) {
   constexpr Config split{.tile_m = 32,
                          .tile_n = 64,

@@ -91,7 +91,7 @@ TEST(GemmLarge, PaddedCopiesAreWholeTiles) {
 }
 
 TEST(GemmLarge, TransposedCopiesHaveTheirRowsContiguous) {
-  const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .transposed = true};
+  const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .contiguous = GemmLargeContiguous::rows};
   const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::none, Op::none);
   const GemmLargePadding padding = gemm_large_padding(p, c);
   EXPECT_EQ(padding.a_bytes, 0);  // is read where it lies
@@ -114,6 +114,31 @@ TEST(GemmLarge, TransposedCopiesHaveTheirRowsContiguous) {
   EXPECT_EQ(std::tuple(padded.inner_b, padded.outer_b), std::tuple(32, 48));
   EXPECT_TRUE(padded.transposes_a && padded.transposes_b);
   EXPECT_TRUE(gemm_large_kernel_shape(gemm_large_shape(tn), both).conj_a);
+}
+
+TEST(GemmLarge, TransposedCopiesHaveTheirKContiguous) {
+  const Config c{.tile_m = 64, .tile_n = 32, .tile_k = 16, .contiguous = GemmLargeContiguous::k};
+  const GemmProblem p = problem(DType::f32, 65, 31, 33, Op::none, Op::none);
+  const GemmLargePadding padding = gemm_large_padding(p, c);
+  EXPECT_EQ(padding.b_bytes, 0);  // is read where it lies
+  EXPECT_EQ(std::tuple(padding.inner_a, padding.outer_a, padding.a_bytes), std::tuple(36, 65, 9472));
+  EXPECT_TRUE(padding.transposes_a);
+  EXPECT_FALSE(padding.transposes_b);
+  const GemmProblem q = gemm_large_padded(p, c, padding);
+  EXPECT_EQ(std::tuple(q.m, q.k, q.lda, q.ldb), std::tuple(65, 33, 36, p.ldb));
+  const GemmLargeShape s = gemm_large_kernel_shape(gemm_large_shape(p), c);
+  EXPECT_TRUE(s.trans_a);
+  EXPECT_FALSE(s.trans_b);
+  EXPECT_EQ(std::tuple(s.align_a, s.align_b), std::tuple(16, 4));
+  EXPECT_EQ(gemm_large_kernel_shape(s, c), s);
+  EXPECT_EQ(gemm_large_padding(problem(DType::f32, 65, 31, 33, Op::trans, Op::none), c).bytes(), 0);
+
+  Config both = c;
+  both.boundary = GemmLargeBoundary::zero_padding;
+  const GemmLargePadding padded =
+      gemm_large_padding(problem(DType::c64, 65, 31, 33, Op::none, Op::trans), both);
+  EXPECT_EQ(std::tuple(padded.inner_a, padded.outer_a), std::tuple(48, 128));
+  EXPECT_EQ(std::tuple(padded.inner_b, padded.outer_b), std::tuple(48, 32));
 }
 
 TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {

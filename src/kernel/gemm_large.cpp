@@ -57,9 +57,12 @@ void add_product(Space<C>& space, const Rules& r) {
 void add_copies(Space<C>& space, const Rules& r) {
   space.axis(&C::boundary, {GemmLargeBoundary::none, GemmLargeBoundary::residue, GemmLargeBoundary::predicate,
                             GemmLargeBoundary::residue_kernel, GemmLargeBoundary::zero_padding});
-  const bool has_k_fastest = r.s.trans_a || !r.s.trans_b;
-  space.axis(&C::transposed, [=](const C& c) {  // tensor cores take operands as they lie
-    return has_k_fastest && !gemm_large_is_mma(c) ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  space.axis(&C::contiguous, [s = r.s](const C& c) {
+    std::vector<GemmLargeContiguous> ways = {GemmLargeContiguous::as_stored};
+    if (gemm_large_is_mma(c)) return ways;  // tensor cores take operands as they lie
+    if (s.trans_a || !s.trans_b) ways.push_back(GemmLargeContiguous::rows);
+    if (!s.trans_a || s.trans_b) ways.push_back(GemmLargeContiguous::k);
+    return ways;
   });
 }
 
@@ -121,10 +124,11 @@ void add_tiles(Space<C>& space, const Rules& r) {
   space.axis(&C::tile_n, {128, 256, 64, 192, 160, 144, 96, 48, 32, 16});
   space.axis(&C::warp_m, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_m); });
   space.axis(&C::warp_n, [](const C& c) { return divisors({64, 32, 128, 96, 80, 48, 16}, c.tile_n); });
+  space.axis(&C::warps_k, {1, 2, 4});
   space.require(
       "a block has at most the threads of the device",
       [=](const C& c) { return gemm_large_workers(c) <= r.limits.threads_per_block; }, &C::tile_m, &C::tile_n,
-      &C::warp_m, &C::warp_n);
+      &C::warp_m, &C::warp_n, &C::warps_k);
   // mma has no thread tile; the thread tiles of 32 lanes make up the warp tile.
   space.axis(&C::thread_m, [](const C& c) {
     return gemm_large_is_mma(c) ? std::vector{0} : divisors({8, 16, 4, 2, 6, 12}, c.warp_m);
@@ -144,7 +148,8 @@ void add_tiles(Space<C>& space, const Rules& r) {
       [=](const C& c) {
         return r.registers(c) * gemm_large_workers(c) <= r.limits.registers_per_multiprocessor;
       },
-      &C::product, &C::tile_m, &C::tile_n, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
+      &C::product, &C::tile_m, &C::tile_n, &C::warp_m, &C::warp_n, &C::warps_k, &C::thread_m, &C::thread_n,
+      &C::prefetch);
   space.axis(&C::tile_k, {16, 8, 32, 64});
   space.axis(&C::stages, [](const C& c) {
     const bool engine = c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async;
@@ -153,10 +158,17 @@ void add_tiles(Space<C>& space, const Rules& r) {
   space.require(
       "a tile of k holds whole steps, an even number with prefetch",
       [=](const C& c) {
-        return c.tile_k % gemm_large_step(c, r.bytes) == 0 &&
+        return c.tile_k % (c.warps_k * gemm_large_step(c, r.bytes)) == 0 &&
                (!c.prefetch || (gemm_large_steps(c, r.bytes) % 2 == 0 && c.stages > 1));
       },
-      &C::product, &C::prefetch, &C::tile_k, &C::stages);
+      &C::product, &C::warps_k, &C::prefetch, &C::tile_k, &C::stages);
+  space.require(
+      "tensor cores take each group's part of k in whole 128-byte rows",
+      [=](const C& c) {
+        return c.warps_k == 1 || !gemm_large_is_mma(c) ||
+               c.tile_k / c.warps_k * r.bytes % gemm_large_row == 0;
+      },
+      &C::product, &C::warps_k, &C::tile_k);
   space.require(
       "without checks sizes are multiples of the tile, or the copy engine fills with zeros", [=](const C& c) {
         return c.boundary != GemmLargeBoundary::none || c.load == GemmLargeLoad::tensor || r.whole(c);
@@ -191,6 +203,10 @@ void add_memory(Space<C>& space, const Rules& r) {
                 });
   space.require("stages fit the shared memory of a block",
                 [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
+  space.require("the sums of the other groups of warps fit the memory of the stages", [=](const C& c) {
+    const int barriers = gemm_large_memory(r.seen(c), c, r.bytes).barrier_offset;
+    return std::int64_t(c.warps_k - 1) * c.tile_m * c.tile_n * r.bytes <= barriers;
+  });
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
     const auto fits = [](const GemmLargeBox& box) { return box.inner <= 256 && box.outer <= 256; };
     return c.load != GemmLargeLoad::tensor ||
@@ -258,6 +274,8 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
     return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};
   });
+  space.require("groups of warps that share a tile end with it: they do not walk, nor form clusters",
+                [](const C& c) { return c.warps_k == 1 || (c.cluster == 1 && !gemm_large_walks(c)); });
   // Multiprocessors come in groups of 16 and 18, so that not all of them belong to a cluster of four at once.
   space.require("clusters of four do not walk: their grid would not fit the device at once",
                 [](const C& c) { return c.cluster <= 2 || !gemm_large_walks(c); });

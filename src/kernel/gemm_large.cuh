@@ -150,6 +150,8 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       multiply_turns_ahead<T, C>(product, ring, span.turns);
     else
       multiply_turns<T, C>(product, ring, span.turns);
+    if constexpr (C.warps_k > 1)
+      if (!add_groups<C>(product, shared)) return;
     // Where the block walks on, what is known of the unit is found again and not held through its product.
     if constexpr (gemm_large_walks(C)) {
       found = find_unit<C>(args, index + 1, grid, work);

@@ -116,8 +116,8 @@ struct GemmLargeLaunch {
 GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
                                   const GemmLargeConfig& config, const GpuLimits& limits, int resident);
 
-// What the kernels of a config see: copies are aligned, and transposed ones have their rows contiguous. Of
-// what it gives it gives the same.
+// What the kernels of a config see: copies are aligned, and what runs fastest is what the config asks for.
+// Of what it gives it gives the same.
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config);
 // Whether a launch may copy operands into the workspace first.
 bool gemm_large_copies(const GemmLargeConfig& config);
@@ -149,8 +149,8 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& problem, const Ge
 // The part as a problem with the leading dimensions of the whole one.
 GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part);
 
-// The copies of A and B that boundary = zero_padding makes, of whole tiles, and those that `transposed`
-// makes.
+// The copies of A and B that boundary = zero_padding makes, of whole tiles, and those that `contiguous`
+// asks for.
 struct GemmLargePadding {
   std::int64_t inner_a = 0, outer_a = 0;  // elements along the contiguous dimension, the leading dimension
   std::int64_t inner_b = 0, outer_b = 0;

@@ -48,11 +48,11 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
 
 // By what a config was seen to cost more than the model predicts, on H200s: f64 in the sweep of n = 4096
 // (docs/gemm_large.md).
-double seen_factor(const C& c, DType dtype) {
+double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   const bool f64 = dtype == DType::f64, mma = gemm_large_is_mma(c);
   double factor = 1;
   if (c.stream_k > 0)
-    factor *= 1.03;
+    factor *= dtype == DType::c64 ? 1.06 : 1.03;
   else if (c.persistent)
     factor *= f64 ? 1.03 : 1.001;
   // Where registers are full already a walk spills some for most operations.
@@ -61,6 +61,9 @@ double seen_factor(const C& c, DType dtype) {
   // Copies by threads: of single elements a quarter more (n = 4097), of 16 bytes 12 % beside tensor cores.
   if (c.load != GemmLargeLoad::tensor) factor *= c.load_bytes < gemm_large_chunk ? 1.2 : mma ? 1.12 : 1;
   if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
+  // Registers of c64 conflict less where both operands come with packs of k (54 TFLOP/s for 51 to 52).
+  const GemmLargeShape seen = gemm_large_kernel_shape(shape, c);
+  if (dtype == DType::c64 && !(seen.trans_a && !seen.trans_b)) factor *= 1.04;
   // Twelve warps leave so few registers that some operations spill.
   if (mma && gemm_large_warps(c) == 12) factor *= 1.02;
   return factor;
@@ -75,14 +78,15 @@ class LargeShortlist {
   void consider(const C& c, double penalty) {
     if (!space_.contains(c)) return;
     const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
-    ranked_.push_back({cycles * seen_factor(c, p_.dtype) * penalty, c});
+    ranked_.push_back({cycles * seen_factor(c, s_, p_.dtype) * penalty, c});
   }
 
   std::vector<C> best(std::size_t count) {
     std::stable_sort(ranked_.begin(), ranked_.end(),
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
-    std::map<std::tuple<int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int, bool, bool>,
+    std::map<std::tuple<int, int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int,
+                        GemmLargeContiguous, bool>,
              std::size_t>
         taken;
     std::vector<C> configs;
@@ -92,8 +96,8 @@ class LargeShortlist {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
-        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.thread_m, c.product, c.load,
-                                     schedule, c.cluster, c.transposed, c.prefetch);
+        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
+                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch);
         const bool walks = gemm_large_walks(c);
         if (!any && (++taken[kind] > per_kind || (walks && 2 * walking >= count + 1))) continue;
         configs.push_back(c);
@@ -124,16 +128,18 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
   std::vector<C> ways;
   const bool aligned = std::min(s.align_a, s.align_b) >= 16;
   if (limits.compute_capability >= 90) {
-    const bool rows_contiguous = !s.trans_a && s.trans_b;
+    const bool rows_contiguous = !s.trans_a && s.trans_b, k_contiguous = s.trans_a && !s.trans_b;
     c.load = GemmLargeLoad::tensor;
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
     c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
-    if (!mma && !rows_contiguous) {
-      c.layout = GemmLargeLayout::plain;
-      c.transposed = true;
+    // Copies that make of the operands what the multiply-adds of the type read best.
+    const bool rows = p.dtype != DType::c64;
+    if (!mma && !(rows ? rows_contiguous : k_contiguous)) {
+      c.layout = rows ? GemmLargeLayout::plain : GemmLargeLayout::swizzle;
+      c.contiguous = rows ? GemmLargeContiguous::rows : GemmLargeContiguous::k;
       ways.push_back(c);
-      c.transposed = false;
+      c.contiguous = GemmLargeContiguous::as_stored;
     }
   }
   c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
@@ -161,6 +167,13 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, 1);
+  if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= 8) {  // few warps where each has one tile
+    C shared = c;
+    shared.warps_k = 2;
+    list.consider(shared, 1);
+    shared.tile_k *= 2;
+    list.consider(shared, 1);
+  }
   if (tiles < 2.0 * limits.multiprocessors)
     for (const int split : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
       if (double(p.k) / (split * c.tile_k) < 4) break;

@@ -24,6 +24,9 @@ enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
 // tiles cover, while a kernel that checks does the rest; zero_padding: as none on copies of A and B that are
 // padded to whole tiles, aligned, and made anew by every launch.
 enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue_kernel, zero_padding };
+// Which dimension of A and B runs fastest where the product reads them: the one that does in the caller's
+// matrices, or rows (m and n) or k of both, for which operands that have it otherwise are copied first.
+enum class GemmLargeContiguous : unsigned char { as_stored, rows, k };
 // Precision of products and sums; lower and emulated ones will be further values.
 enum class GemmLargeMath : unsigned char { full };
 
@@ -49,6 +52,7 @@ struct GemmLargeConfig {
   int tile_k = 16;
   int warp_m = 32;  // part of the tile that one warp computes
   int warp_n = 64;
+  int warps_k = 1;   // groups of warps that share the tile, each with its part of every stage's k
   int thread_m = 0;  // part of it that one thread computes; 0 for mma, whose shape decides
   int thread_n = 0;
   GemmLargeProduct product = GemmLargeProduct::mma_16x8x4;
@@ -68,7 +72,7 @@ struct GemmLargeConfig {
   int split_k = 1;   // blocks that share each tile
   int stream_k = 0;  // waves of tiles that all blocks share by k ranges; 0 = none
   GemmLargeBoundary boundary = GemmLargeBoundary::none;
-  bool transposed = false;   // operands whose k runs fastest are copied first, so that their rows do
+  GemmLargeContiguous contiguous = GemmLargeContiguous::as_stored;
   bool specialised = false;  // one more warp feeds the copy engine
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
@@ -124,9 +128,13 @@ constexpr bool gemm_large_is_mma(GemmLargeConfig c) { return c.product != GemmLa
 constexpr int gemm_large_mma_k(GemmLargeConfig c) {
   return c.product == GemmLargeProduct::mma_16x8x16 ? 16 : c.product == GemmLargeProduct::mma_16x8x8 ? 8 : 4;
 }
-constexpr int gemm_large_warps(GemmLargeConfig c) { return (c.tile_m / c.warp_m) * (c.tile_n / c.warp_n); }
-// Threads that multiply, and all threads of a block.
+constexpr int gemm_large_tile_warps(GemmLargeConfig c) {
+  return (c.tile_m / c.warp_m) * (c.tile_n / c.warp_n);
+}
+constexpr int gemm_large_warps(GemmLargeConfig c) { return gemm_large_tile_warps(c) * c.warps_k; }
+// Threads that multiply, those of them that have the whole sums in the end, and all threads of a block.
 constexpr int gemm_large_workers(GemmLargeConfig c) { return gemm_large_warps(c) * gemm_large_lanes; }
+constexpr int gemm_large_writers(GemmLargeConfig c) { return gemm_large_tile_warps(c) * gemm_large_lanes; }
 constexpr int gemm_large_threads(GemmLargeConfig c) {
   return gemm_large_workers(c) + (c.specialised ? gemm_large_lanes : 0);
 }
@@ -136,8 +144,19 @@ constexpr int gemm_large_step(GemmLargeConfig c, int element_bytes) {
     return c.layout == GemmLargeLayout::swizzle ? gemm_large_chunk / element_bytes : 1;
   return gemm_large_mma_k(c) > gemm_large_k_group ? gemm_large_mma_k(c) : gemm_large_k_group;
 }
+// Of one warp in a stage.
 constexpr int gemm_large_steps(GemmLargeConfig c, int element_bytes) {
-  return c.tile_k / gemm_large_step(c, element_bytes);
+  return c.tile_k / c.warps_k / gemm_large_step(c, element_bytes);
+}
+// Where a thread's warp stands in the block's tile: the first row, column and k of a stage.
+struct GemmLargeWarpPlace {
+  int row, column, k;
+};
+constexpr GemmLargeWarpPlace gemm_large_warp_place(GemmLargeConfig c, int thread) {
+  const int warp = thread / gemm_large_lanes, down = c.tile_m / c.warp_m, across = warp / down;
+  if (c.warps_k == 1) return {warp % down * c.warp_m, across * c.warp_n, 0};
+  const int side = c.tile_n / c.warp_n;
+  return {warp % down * c.warp_m, across % side * c.warp_n, across / side * (c.tile_k / c.warps_k)};
 }
 
 // One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
@@ -379,6 +398,12 @@ struct EnumNames<GemmLargeBoundary> {
                                     std::pair{GemmLargeBoundary::zero_padding, "zero_padding"}};
 };
 template <>
+struct EnumNames<GemmLargeContiguous> {
+  static constexpr std::array value{std::pair{GemmLargeContiguous::as_stored, "as_stored"},
+                                    std::pair{GemmLargeContiguous::rows, "rows"},
+                                    std::pair{GemmLargeContiguous::k, "k"}};
+};
+template <>
 struct EnumNames<GemmLargeMath> {
   static constexpr std::array value{std::pair{GemmLargeMath::full, "full"}};
 };
@@ -396,14 +421,14 @@ struct FieldList<GemmLargeConfig> {
   using C = GemmLargeConfig;
   static constexpr auto value = std::make_tuple(
       field("tile_m", &C::tile_m), field("tile_n", &C::tile_n), field("tile_k", &C::tile_k),
-      field("warp_m", &C::warp_m), field("warp_n", &C::warp_n), field("thread_m", &C::thread_m),
-      field("thread_n", &C::thread_n), field("product", &C::product), field("k_unroll", &C::k_unroll),
-      field("load", &C::load), field("load_bytes", &C::load_bytes), field("read_a", &C::read_a),
-      field("read_b", &C::read_b), field("interleave", &C::interleave), field("stages", &C::stages),
-      field("slack", &C::slack), field("shared_bytes", &C::shared_bytes),
+      field("warp_m", &C::warp_m), field("warp_n", &C::warp_n), field("warps_k", &C::warps_k),
+      field("thread_m", &C::thread_m), field("thread_n", &C::thread_n), field("product", &C::product),
+      field("k_unroll", &C::k_unroll), field("load", &C::load), field("load_bytes", &C::load_bytes),
+      field("read_a", &C::read_a), field("read_b", &C::read_b), field("interleave", &C::interleave),
+      field("stages", &C::stages), field("slack", &C::slack), field("shared_bytes", &C::shared_bytes),
       field("store_bytes", &C::store_bytes), field("prefetch", &C::prefetch), field("layout", &C::layout),
       field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
-      field("boundary", &C::boundary), field("transposed", &C::transposed),
+      field("boundary", &C::boundary), field("contiguous", &C::contiguous),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout),
       field("cluster", &C::cluster));

@@ -182,7 +182,7 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& 
   const GemmLargeGrid grid =
       gemm_large_grid(clusters, p.m, p.n, p.k, limits.multiprocessors * resident / c.cluster);
   const double tiles = double(grid.tiles()) * c.cluster, c_bytes = double(p.m) * double(p.n) * bytes;
-  const double steps = walked_k(p, c) / gemm_large_step(c, bytes) * gemm_large_warps(c) * tiles;
+  const double steps = walked_k(p, c) / gemm_large_step(c, bytes) * gemm_large_tile_warps(c) * tiles;
   const double parts = double(gemm_large_slots(clusters, grid)) * clusters.tile_m * clusters.tile_n * bytes;
   const double least = double(p.m + p.n) * double(p.k) * bytes;
   GemmLargeTraffic traffic;
@@ -221,7 +221,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   const double warps = gemm_large_warps(c), real = is_complex(p.dtype) ? 4 : 1;
   const double tile_products = double(c.tile_m) * c.tile_n * k * real;
   const Reads reads = step_reads(s, c, bytes);
-  const double steps = k / gemm_large_step(c, bytes) * warps * tiles;
+  const double steps = k / gemm_large_step(c, bytes) * gemm_large_tile_warps(c) * tiles;
   GemmLargeCost cost;
   const double busy = std::min(double(resident), std::max(1.0, tiles)) * warps / 4;
   const double hidden = gemm_large_is_mma(c) ? busy_share(c, busy) : busy >= 2 ? 1 : c.prefetch ? 0.97 : 0.88;
@@ -244,6 +244,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   const double shown = gemm_large_walks(c) ? 0.2 : c.specialised || resident > 1 ? 0.5 : 1;
   cost.fixed = (tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
                shown * std::ceil(tiles / resident) * first_load_latency + first_load_latency;
+  // The sums of the other groups of warps, through shared memory.
+  cost.fixed += tiles * 2 * (c.warps_k - 1) * double(c.tile_m) * c.tile_n * bytes / 128;
   return cost;
 }
 

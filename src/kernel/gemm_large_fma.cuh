@@ -40,16 +40,16 @@ struct GemmLargeFma {
   T sum[C.thread_n][C.thread_m];
 
   static __device__ __forceinline__ int first_row(int thread) {
-    return thread / gemm_large_lanes % (C.tile_m / C.warp_m) * C.warp_m +
+    return gemm_large_warp_place(C, thread).row +
            gemm_large_lane_m(C, thread % gemm_large_lanes) * packs_a.rows;
   }
   static __device__ __forceinline__ int first_column(int thread) {
-    return thread / gemm_large_lanes / (C.tile_m / C.warp_m) * C.warp_n +
+    return gemm_large_warp_place(C, thread).column +
            gemm_large_lane_n(C, thread % gemm_large_lanes) * packs_b.rows;
   }
   __device__ __forceinline__ GemmLargeFma()
-      : base_a(tile_a.offset(first_row(threadIdx.x), 0)),
-        base_b(tile_b.offset(first_column(threadIdx.x), 0)) {}
+      : base_a(tile_a.offset(first_row(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)),
+        base_b(tile_b.offset(first_column(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)) {}
   __device__ __forceinline__ Value& value(int i) { return sum[i / C.thread_m][i % C.thread_m]; }
 
   template <GemmLargePacks Packs, int Lanes, bool Conjugate, int Count>

@@ -30,12 +30,13 @@ struct GemmLargeMma {
 
   // Where a lane stands: its place in an mma and its warp's place in the tile.
   struct Place {
-    int g, t, row, column;
+    int g, t, row, column, k;
     explicit __device__ __forceinline__ Place(int thread)
         : g(thread % gemm_large_lanes / 4),
           t(thread % 4),
-          row(thread / gemm_large_lanes % (C.tile_m / C.warp_m) * C.warp_m),
-          column(thread / gemm_large_lanes / (C.tile_m / C.warp_m) * C.warp_n) {}
+          row(gemm_large_warp_place(C, thread).row),
+          column(gemm_large_warp_place(C, thread).column),
+          k(gemm_large_warp_place(C, thread).k) {}
   };
 
   int base_a[operand_a.variants()];  // byte offsets of the lane's reads, as far as they are no constants
@@ -45,10 +46,11 @@ struct GemmLargeMma {
   __device__ __forceinline__ GemmLargeMma() {
     const Place place(threadIdx.x);
 #pragma unroll
-    for (int v = 0; v < operand_a.variants(); ++v) base_a[v] = operand_a.base(v, place.row, place.g, place.t);
+    for (int v = 0; v < operand_a.variants(); ++v)
+      base_a[v] = operand_a.base(v, place.row, place.g, place.t) + operand_a.tile.offset(0, place.k);
 #pragma unroll
     for (int v = 0; v < operand_b.variants(); ++v)
-      base_b[v] = operand_b.base(v, place.column, place.g, place.t);
+      base_b[v] = operand_b.base(v, place.column, place.g, place.t) + operand_b.tile.offset(0, place.k);
   }
   __device__ __forceinline__ Value& value(int i) { return sum[i / 4 / columns][i / 4 % columns][i % 4]; }
 

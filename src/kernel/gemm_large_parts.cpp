@@ -1,6 +1,7 @@
 // How boundaries that need more than one launch are served: by a kernel of their own for what whole tiles
 // leave over (P2's residue), or by copies that are padded with zeros; and copies that transpose.
 #include <algorithm>
+#include <tuple>
 
 #include "kernel/gemm_large.hpp"
 
@@ -10,22 +11,27 @@ namespace {
 std::int64_t rounded_down(std::int64_t size, int tile) { return size / tile * tile; }
 std::int64_t rounded_up(std::int64_t size, int tile) { return (size + tile - 1) / tile * tile; }
 
+// Whether k runs fastest in an operand where the product reads it.
+bool k_fastest(const GemmLargeConfig& config, bool as_stored) {
+  return config.contiguous == GemmLargeContiguous::as_stored ? as_stored
+                                                             : config.contiguous == GemmLargeContiguous::k;
+}
+
 }  // namespace
 
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config) {
   GemmLargeShape s = shape;
   const bool all = config.boundary == GemmLargeBoundary::zero_padding;
-  if (all || (config.transposed && s.trans_a)) s.align_a = gemm_large_chunk;
-  if (all || (config.transposed && !s.trans_b)) s.align_b = gemm_large_chunk;
-  if (config.transposed) {
-    s.trans_a = false;
-    s.trans_b = true;
-  }
+  const bool trans_a = k_fastest(config, s.trans_a), trans_b = !k_fastest(config, !s.trans_b);
+  if (all || trans_a != s.trans_a) s.align_a = gemm_large_chunk;
+  if (all || trans_b != s.trans_b) s.align_b = gemm_large_chunk;
+  std::tie(s.trans_a, s.trans_b) = std::tuple(trans_a, trans_b);
   return s;
 }
 
 bool gemm_large_copies(const GemmLargeConfig& config) {
-  return config.boundary == GemmLargeBoundary::zero_padding || config.transposed;
+  return config.boundary == GemmLargeBoundary::zero_padding ||
+         config.contiguous != GemmLargeContiguous::as_stored;
 }
 
 std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
@@ -81,25 +87,23 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeConfig&
   GemmLargePadding padding;
   if (!gemm_large_copies(c) || p.k == 0) return padding;
   const bool all = c.boundary == GemmLargeBoundary::zero_padding;
-  const bool k_fastest_a = p.op_a != Op::none, k_fastest_b = p.op_b == Op::none;
-  padding.transposes_a = c.transposed && k_fastest_a;
-  padding.transposes_b = c.transposed && k_fastest_b;
+  const bool k_fastest_a = k_fastest(c, p.op_a != Op::none), k_fastest_b = k_fastest(c, p.op_b == Op::none);
+  padding.transposes_a = k_fastest_a != (p.op_a != Op::none);
+  padding.transposes_b = k_fastest_b != (p.op_b == Op::none);
   const std::int64_t size = size_bytes(p.dtype);
   const int chunk = std::max(1, gemm_large_chunk / static_cast<int>(size));
   const std::int64_t k = all ? rounded_up(p.k, c.tile_k) : p.k;
-  const auto copy = [&](std::int64_t rows, bool k_fastest, std::int64_t& inner, std::int64_t& outer,
+  const auto copy = [&](std::int64_t rows, int tile, bool along_k, std::int64_t& inner, std::int64_t& outer,
                         std::int64_t& bytes) {
     constexpr int alignment = 256;  // as allocations have
-    inner = k_fastest ? k : rows;
-    outer = k_fastest ? rows : k;
+    inner = along_k ? rounded_up(k, chunk) : rounded_up(rows, all ? tile : chunk);
+    outer = along_k ? rounded_up(rows, all ? tile : 1) : k;
     bytes = rounded_up(inner * outer * size, alignment);
   };
   if (all || padding.transposes_a)
-    copy(rounded_up(p.m, all ? c.tile_m : chunk), k_fastest_a && !c.transposed, padding.inner_a,
-         padding.outer_a, padding.a_bytes);
+    copy(p.m, c.tile_m, k_fastest_a, padding.inner_a, padding.outer_a, padding.a_bytes);
   if (all || padding.transposes_b)
-    copy(rounded_up(p.n, all ? c.tile_n : chunk), k_fastest_b && !c.transposed, padding.inner_b,
-         padding.outer_b, padding.b_bytes);
+    copy(p.n, c.tile_n, k_fastest_b, padding.inner_b, padding.outer_b, padding.b_bytes);
   return padding;
 }
 

@@ -44,6 +44,30 @@ __device__ __forceinline__ void add_parts(Product& product, int count, int worke
   }
 }
 
+// Adds the sums of the groups of warps that shared each stage's k, in the order of k, through the memory of
+// the stages, which all have read. True for the group that has them then.
+template <GemmLargeConfig C, class Product>
+__device__ __forceinline__ bool add_groups(Product& product, unsigned char* shared) {
+  using Value = typename Product::Value;
+  constexpr int writers = gemm_large_writers(C);
+  const int thread = read_thread_again(), group = thread / writers;
+  Value* const own = reinterpret_cast<Value*>(shared) + thread % writers;
+  sync_workers<gemm_large_workers(C)>();
+  if (group > 0) {
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i)
+      own[((group - 1) * Product::value_count + i) * writers] = product.value(i);
+  }
+  sync_workers<gemm_large_workers(C)>();
+  if (group > 0) return false;
+#pragma unroll 1
+  for (int other = 0; other + 1 < C.warps_k; ++other)
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i)
+      add_to(product.value(i), own[(other * Product::value_count + i) * writers]);
+  return true;
+}
+
 // True for the block that has the whole sum of the tile. Parts are summed in groups and groups in groups, by
 // whichever block of a group arrives last, in the order of k: the result does not depend on who was last.
 template <GemmLargeConfig C, class Product, class Args>
@@ -51,7 +75,7 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
                                         const GemmLargeWork& work, unsigned* word) {
   using Value = typename Product::Value;
   if constexpr (!gemm_large_shares(C)) return true;
-  constexpr int workers = gemm_large_workers(C);
+  constexpr int workers = gemm_large_writers(C);
   constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
   const auto of_block = [](long long of_cluster) { return of_cluster * C.cluster + gemm_large_rank<C>(); };
   const auto slot = [&](int part) {

@@ -139,8 +139,12 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
                    o.b.region(S.trans_b ? p.n : p.k),
                    {large.filled, sizeof(large.filled)}};
   const std::string fault = run(launch, [&] {
-    if (threadIdx.x == 0) barrier_init(&large.workers, gemm_large_workers(C));
-    large.own_parity() = 0;
+    if (threadIdx.x == 0) {
+      large.workers = gemm_large_workers(C);
+      barrier_init(&large.barriers[0], gemm_large_workers(C));
+      barrier_init(&large.barriers[1], gemm_large_writers(C));
+    }
+    large.own_parity(0) = large.own_parity(1) = 0;
     __syncthreads();
     gemm_large<D, S, C>(args);
   });

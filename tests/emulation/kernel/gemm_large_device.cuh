@@ -29,10 +29,13 @@ static_assert(sizeof(Tensor) <= sizeof(GemmLargeMap));
 struct LargeState {
   alignas(16) unsigned char filled[1 << 22];
   std::size_t used = 0;
-  unsigned long long workers = 0;
-  unsigned parity[4][1056] = {};  // of each block of a cluster
+  // Named barriers of the threads that multiply and of those that write, and how often each of a cluster's
+  // threads has been there.
+  unsigned long long barriers[2] = {};
+  int workers = 0;
+  unsigned parity[2][4][1056] = {};
 
-  unsigned& own_parity() { return parity[cluster_rank()][threadIdx.x]; }
+  unsigned& own_parity(int barrier) { return parity[barrier][cluster_rank()][threadIdx.x]; }
 
   const void* keep(const void* from, std::size_t valid, std::size_t bytes) {
     if (used + 16 > sizeof(filled)) used = 0;
@@ -52,9 +55,11 @@ inline int uniform_warp() { return emulation::warp_of(); }
 inline bool elect_lane() { return emulation::lane_of() == 0; }
 template <int Threads>
 void sync_workers() {
-  emulation::barrier_arrive(&emulation::large.workers);
-  emulation::barrier_wait(&emulation::large.workers, emulation::large.own_parity());
-  emulation::large.own_parity() ^= 1;
+  const int which = Threads == emulation::large.workers ? 0 : 1;
+  unsigned& parity = emulation::large.own_parity(which);
+  emulation::barrier_arrive(&emulation::large.barriers[which]);
+  emulation::barrier_wait(&emulation::large.barriers[which], parity);
+  parity ^= 1;
 }
 inline void __threadfence() {}
 inline unsigned atomicAdd(unsigned* address, unsigned value) {
