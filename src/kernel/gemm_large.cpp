@@ -150,6 +150,9 @@ void add_tiles(Space<C>& space, const Rules& r) {
       },
       &C::product, &C::tile_m, &C::tile_n, &C::warp_m, &C::warp_n, &C::warps_k, &C::thread_m, &C::thread_n,
       &C::prefetch);
+}
+
+void add_depth(Space<C>& space, const Rules& r) {
   space.axis(&C::tile_k, {16, 8, 32, 64});
   space.axis(&C::stages, [](const C& c) {
     const bool engine = c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async;
@@ -169,6 +172,9 @@ void add_tiles(Space<C>& space, const Rules& r) {
                c.tile_k / c.warps_k * r.bytes % gemm_large_row == 0;
       },
       &C::product, &C::warps_k, &C::tile_k);
+}
+
+void add_edges(Space<C>& space, const Rules& r) {
   space.require(
       "without checks sizes are multiples of the tile, or the copy engine fills with zeros", [=](const C& c) {
         return c.boundary != GemmLargeBoundary::none || c.load == GemmLargeLoad::tensor || r.whole(c);
@@ -373,6 +379,8 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_copies(space, rules);
   add_load(space, rules);
   add_tiles(space, rules);
+  add_depth(space, rules);
+  add_edges(space, rules);
   add_cluster(space, rules);
   add_memory(space, rules);
   add_reading(space, rules);
@@ -437,14 +445,14 @@ int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig
 }
 
 int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,
-                        const GpuLimits& limits) {
+                        const GpuLimits& limits, int more_registers) {
   const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
   const int shared = gemm_large_memory(seen, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
   const int threads = gemm_large_threads(c);
-  return std::max(
-      0, std::min({limits.shared_bytes_per_multiprocessor / shared,
-                   limits.registers_per_multiprocessor / (gemm_large_registers(s, c, dtype) * threads),
-                   limits.threads_per_multiprocessor / threads, 32}));
+  const int registers = gemm_large_registers(s, c, dtype) + more_registers;
+  return std::max(0, std::min({limits.shared_bytes_per_multiprocessor / shared,
+                               limits.registers_per_multiprocessor / (registers * threads),
+                               limits.threads_per_multiprocessor / threads, 32}));
 }
 
 GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,

@@ -49,9 +49,9 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
 int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 // Registers in which a thread holds what it loads on the way to shared memory.
 int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
-// Blocks that a multiprocessor holds, by that estimate.
+// Blocks that a multiprocessor holds, by that estimate and so many registers more.
 int gemm_large_resident(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
-                        const GpuLimits& limits);
+                        const GpuLimits& limits, int more_registers = 0);
 
 // What the whole device spends on a problem, in clock cycles: each figure is a lower bound by one unit.
 struct GemmLargeCost {

@@ -46,6 +46,15 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
+// What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large.md and the
+// machine code: shares of the peak from 0.84 (8x8, rows contiguous) over 0.80 (8x8, k contiguous) and 0.77 to
+// 0.73.
+double register_factor(const GemmLargeShape& seen, const C& c) {
+  const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
+  const bool large = c.thread_m * c.thread_n >= 64;
+  return large ? rows ? 1 : k ? 1.04 : 1.13 : rows ? 1.09 : 1.13;
+}
+
 // By what a config was seen to cost more than the model predicts, on H200s: f64 in the sweep of n = 4096
 // (docs/gemm_large.md).
 double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
@@ -61,11 +70,9 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   // Copies by threads: of single elements a quarter more (n = 4097), of 16 bytes 12 % beside tensor cores.
   if (c.load != GemmLargeLoad::tensor) factor *= c.load_bytes < gemm_large_chunk ? 1.2 : mma ? 1.12 : 1;
   if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
-  // Registers of c64 conflict less where both operands come with packs of k (54 TFLOP/s for 51 to 52).
-  const GemmLargeShape seen = gemm_large_kernel_shape(shape, c);
-  if (dtype == DType::c64 && !(seen.trans_a && !seen.trans_b)) factor *= 1.04;
+  if (dtype == DType::c64 && !mma) factor *= register_factor(gemm_large_kernel_shape(shape, c), c);
   // Twelve warps leave so few registers that some operations spill.
-  if (mma && gemm_large_warps(c) == 12) factor *= 1.02;
+  if (mma && gemm_large_warps(c) == 12) factor *= 1.045;
   return factor;
 }
 
@@ -133,14 +140,15 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
     c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
-    // Copies that make of the operands what the multiply-adds of the type read best.
-    const bool rows = p.dtype != DType::c64;
-    if (!mma && !(rows ? rows_contiguous : k_contiguous)) {
-      c.layout = rows ? GemmLargeLayout::plain : GemmLargeLayout::swizzle;
-      c.contiguous = rows ? GemmLargeContiguous::rows : GemmLargeContiguous::k;
-      ways.push_back(c);
-      c.contiguous = GemmLargeContiguous::as_stored;
-    }
+    // Copies that make of the operands what multiply-adds read best.
+    const auto add_copies = [&](GemmLargeContiguous contiguous, GemmLargeLayout layout) {
+      C copied = c;
+      copied.contiguous = contiguous;
+      copied.layout = layout;
+      ways.push_back(copied);
+    };
+    if (!mma && !rows_contiguous) add_copies(GemmLargeContiguous::rows, GemmLargeLayout::plain);
+    if (p.dtype == DType::c64 && !k_contiguous) add_copies(GemmLargeContiguous::k, GemmLargeLayout::swizzle);
   }
   c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
   c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::padding;
@@ -167,7 +175,8 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, 1);
-  if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= 8) {  // few warps where each has one tile
+  // Few warps where each multiprocessor has one tile; sixteen of tensor cores would lack registers.
+  if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= (gemm_large_is_mma(c) ? 4 : 8)) {
     C shared = c;
     shared.warps_k = 2;
     list.consider(shared, 1);
@@ -200,7 +209,8 @@ int usual_unroll(const C& c, DType dtype) {
   const int bytes = static_cast<int>(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
   const int products =
       c.warp_m * c.warp_n / gemm_large_lanes * gemm_large_step(c, bytes) * (is_complex(dtype) ? 4 : 1);
-  constexpr int most_products = 1100;
+  // Complex ones wait less for registers in longer runs (0.84 of the peak for 0.81, by the machine code).
+  const int most_products = is_complex(dtype) ? 2100 : 1100;
   for (const int unroll : {8, 4, 2})
     if (unroll < steps && unroll * products <= most_products) return unroll;
   return steps * products <= most_products || steps == 1 ? 0 : 1;
@@ -284,6 +294,12 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       c.k_unroll = usual_unroll(c, p.dtype);
       consider_schedules(tiles, c, p, limits);
+      if (c.prefetch) {  // which takes registers that large thread tiles lack
+        C plain = c;
+        plain.prefetch = false;
+        plain.k_unroll = usual_unroll(plain, p.dtype);
+        consider_schedules(tiles, plain, p, limits);
+      }
     }
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
