@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <span>
 
 #include "gemm_large_run.hpp"
 
@@ -14,6 +15,10 @@ constexpr int usual_rounds = 11;
 constexpr double stretch_s = 0.05;
 const std::vector<std::string> all_pairs = {"nn", "nt", "tn", "tt"};
 const std::vector<std::int64_t> bar_sizes = {1024, 2048, 3000, 4096, 8192, 16384, 1000};
+
+std::span<const GemmLargeConfig> last(const std::vector<GemmLargeConfig>& all, std::size_t count) {
+  return std::span(all).last(std::min(count, all.size()));
+}
 
 std::string kind_of(const GemmProblem& p) { return to_string(p.dtype) + op_pair(p); }
 
@@ -146,8 +151,11 @@ void LargeBench::summarise_compare() {
 std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) const {
   const GemmLargeShape shape = gemm_large_shape(p);
   const auto space = gemm_large_space(p, shape, gpu_.limits());
-  // Long runs try fewer.
-  const std::size_t count = flops(p) > 4e11 ? std::min<std::size_t>(flags_.configs, 16) : flags_.configs;
+  // The longer the runs the fewer are tried.
+  constexpr double long_flops = 4e11, longest_flops = 4e12;
+  const bool longest = flops(p) > longest_flops;
+  const std::size_t most = longest ? 6 : flops(p) > long_flops ? 16 : flags_.configs;
+  const std::size_t count = std::min(flags_.configs, most), remembered = longest ? 4 : 12;
   auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
   const auto add = [&](const GemmLargeConfig& config) {
     if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
@@ -157,7 +165,7 @@ std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const 
     add(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
   for (const auto& [known, key] : {std::pair(&seeds_, to_string(p)), std::pair(&winners, kind_of(p))})
     if (const auto found = known->find(key); found != known->end())
-      for (const GemmLargeConfig& config : found->second) add(config);
+      for (const GemmLargeConfig& config : last(found->second, remembered)) add(config);
   return configs;
 }
 
@@ -204,7 +212,7 @@ void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) 
     for (const std::size_t i : order) {
       const bool mine = i < trials.size();
       const auto launch = mine ? device_.ours(p, trials[i]) : peer;
-      device_.time(launch, stretch);
+      if (stretch > 1) device_.time(launch, stretch);  // else the launch that goes before is as long
       const double seconds = device_.time(launch, stretch);
       if (round >= 0) (mine ? ours_s[i] : peer_s).push_back(seconds);
     }
