@@ -76,13 +76,17 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--op", f.ops, "pairs (default: of compare and repeat nn,nt,tn,tt; ladder nt; energy nn)")
       ->delimiter(',')
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt", "nc", "cn", "cc", "tc", "ct"}));
-  app.add_option("--configs", f.configs, "screened for each case")->capture_default_str();
+  app.add_option("--configs", f.configs, "screened for each case")
+      ->check(CLI::Range(0, 10000))
+      ->capture_default_str();
   app.add_option("--finalists", f.finalists, "of ours beside cuBLAS")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--rounds", f.rounds, "of compare and repeat (default 11), launches of the ladder (100)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--problems", f.problems, "of variety, for each type")->capture_default_str();
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--problems", f.problems, "of variety, for each type")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   app.add_option("--config", f.own, "JSON: compare and repeat take it besides the promising ones")
       ->allow_extra_args(false);
   app.add_option("--seeds", f.seeds, "files of earlier runs: compare takes what won there as well")
@@ -100,9 +104,10 @@ void add_run_flags(CLI::App& app, LargeFlags& f) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--frugal", f.frugal, "configs that the most frugal is chosen among")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--edges", f.least_edges, "moves of the energy counter that a window needs")
+      ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app.add_option("--nvdisasm", f.nvdisasm, "the disassembler that the ladder's instructions are counted with")
       ->capture_default_str();
@@ -118,8 +123,10 @@ int run(int argc, char** argv) {
   flags.command = "bench_gemm_large";
   for (int i = 1; i < argc; ++i) flags.command += fmt::format(" {}", argv[i]);
   CLI::App app(
-      "Large GEMM on the GPU beside cuBLAS. Ends with 1 where a result was wrong, with 3 where cases "
-      "were left for another run with --resume.");
+      "Large GEMM on the GPU beside cuBLAS. Ends with 1 where a result was wrong or something failed, with 2 "
+      "for wrong use, with 3 where cases were left for another run with --resume.");
+  app.footer(
+      "Example: bench_gemm_large --phase compare --dtype f64 --sizes 1024,4096 --op nn,nt --json FILE");
   add_flags(app, flags);
   add_run_flags(app, flags);
   try {
@@ -136,6 +143,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return tilewright::bench::run(argc, argv);
+  } catch (const tilewright::Error& error) {
+    std::fprintf(stderr, "bench_gemm_large: %s\n", error.what());
+    return error.code() == tilewright::ErrorCode::invalid_argument ? 2 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gemm_large: %s\n", error.what());
     return 1;

@@ -86,10 +86,13 @@ double LargeBench::measure_energy(const GemmProblem& p, const char* impl, const 
   add_times(line, p, load.seconds);
   add_energy(line, p, load);
   write(line);
-  const bool known = load.energy.fault.empty();
-  std::printf("%s %-36s %-10s %6.2f GF/W %5.0f W %6.2f TF %s %s\n", phase, to_string(p).c_str(), impl,
-              efficiency_of(line), known ? load.energy.watts() : 0.0, flops(p) / load.mean_s * 1e-12,
-              trial == nullptr ? "" : describe(trial->config).c_str(), load.energy.fault.c_str());
+  const std::string weighed =
+      load.energy.fault.empty()
+          ? fmt::format("{:6.2f} GF/W {:5.0f} W", efficiency_of(line), load.energy.watts())
+          : fmt::format("{:>6} GF/W {:>5} W", "-", "-");
+  std::printf("%s %-36s %-10s %s %6.2f TF %s %s\n", phase, to_string(p).c_str(), impl, weighed.c_str(),
+              flops(p) / load.mean_s * 1e-12, trial == nullptr ? "" : describe(trial->config).c_str(),
+              load.energy.fault.c_str());
   std::fflush(stdout);
   return efficiency_of(line);
 }

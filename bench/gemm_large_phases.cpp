@@ -27,7 +27,7 @@ std::string kind_of(const GemmProblem& p) { return to_string(p.dtype) + op_pair(
 void LargeBench::run_variety() {
   std::size_t right = 0, wrong = 0;
   for (int i = 0; i < flags_.problems; ++i)
-    for (const DType dtype : {DType::f64, DType::f32, DType::c128, DType::c64}) {
+    for (const DType dtype : flags_.dtypes) {
       if (late(fmt::format("variety from problem {}", i))) return;
       variety_problem(dtype, static_cast<unsigned>(i), right, wrong);
     }
@@ -73,7 +73,7 @@ void LargeBench::repeat_case(const GemmProblem& p) {
   const GemmLargeShape shape = gemm_large_shape(p);
   std::vector<GemmLargeConfig> configs;
   for (const auto& text : flags_.own)
-    configs.push_back(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
+    configs.push_back(parse_config(text, gemm_large_default(p, shape, gpu_.limits())));
   for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), flags_.configs))
     configs.push_back(config);
   const int rounds = flags_.rounds.value_or(usual_rounds);
@@ -148,7 +148,7 @@ void LargeBench::summarise_compare() {
 }
 
 // The first of the list, what was asked for, and what won here before or for sizes before this one.
-std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) const {
+std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) {
   const GemmLargeShape shape = gemm_large_shape(p);
   const auto space = gemm_large_space(p, shape, gpu_.limits());
   // The longer the runs the fewer are tried.
@@ -156,16 +156,26 @@ std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const 
   const bool longest = flops(p) > longest_flops;
   const std::size_t most = longest ? 6 : flops(p) > long_flops ? 16 : flags_.configs;
   const std::size_t count = std::min(flags_.configs, most), remembered = longest ? 4 : 12;
+  if (count < flags_.configs)
+    say(fmt::format("{} of the promising configs are tried for each problem of more than {:.0e} operations",
+                    count, longest ? longest_flops : long_flops));
   auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
   const auto add = [&](const GemmLargeConfig& config) {
-    if (space.contains(config) && std::find(configs.begin(), configs.end(), config) == configs.end())
-      configs.push_back(config);
+    if (std::find(configs.begin(), configs.end(), config) == configs.end()) configs.push_back(config);
   };
-  for (const auto& text : flags_.own)
-    add(from_json(nlohmann::json::parse(text), gemm_large_default(p, shape, gpu_.limits())));
-  for (const auto& [known, key] : {std::pair(&seeds_, to_string(p)), std::pair(&winners, kind_of(p))})
+  for (const auto& text : flags_.own) {
+    const auto config = parse_config(text, gemm_large_default(p, shape, gpu_.limits()));
+    const auto faults = space.explain(config);
+    if (faults.empty())
+      add(config);
+    else
+      say(fmt::format("{}: --config = '{}' is left out: {}", to_string(p), text, faults.front()));
+  }
+  const Winners& seeds = seeds_;
+  for (const auto& [known, key] : {std::pair(&seeds, to_string(p)), std::pair(&winners, kind_of(p))})
     if (const auto found = known->find(key); found != known->end())
-      for (const GemmLargeConfig& config : last(found->second, remembered)) add(config);
+      for (const GemmLargeConfig& config : last(found->second, remembered))
+        if (space.contains(config)) add(config);
   return configs;
 }
 
@@ -195,7 +205,8 @@ void LargeBench::compare_case(const GemmProblem& p, Winners& all_winners, const 
   contest(p, trials);
 }
 
-// Ours and cuBLAS in turn, each for a stretch that is not timed and one that is. Under its power limit the
+// Ours and cuBLAS in turn, each for a stretch that is not timed, one launch where that is longer, and one
+// that is. Under its power limit the
 // card answers to what ran just before: a kernel that takes less energy than others would otherwise lend them
 // its clock. The order is drawn anew for each round.
 void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) {
@@ -212,7 +223,7 @@ void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) 
     for (const std::size_t i : order) {
       const bool mine = i < trials.size();
       const auto launch = mine ? device_.ours(p, trials[i]) : peer;
-      if (stretch > 1) device_.time(launch, stretch);  // else the launch that goes before is as long
+      if (stretch > 1) device_.time(launch, stretch);  // else what time() launches untimed is as long
       const double seconds = device_.time(launch, stretch);
       if (round >= 0) (mine ? ours_s[i] : peer_s).push_back(seconds);
     }

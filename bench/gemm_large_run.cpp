@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <random>
 
 #include "measure/gpu_use.hpp"
 #include "wisdom/families.hpp"
-#include "wisdom/kept_lines.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -18,6 +18,7 @@ constexpr double screening_heat_s = 0.3, first_screening_s = 0.01;
 
 LargeBench::LargeBench(const LargeFlags& flags)
     : flags_(flags),
+      seeds_(read_seeds(flags.seeds)),
       device_(0, flags.share, flags.cache),
       gpu_(device_.gpu()),
       log_(flags.json, LineLogRules{"json", "command", flags.resume}),
@@ -32,19 +33,42 @@ LargeBench::LargeBench(const LargeFlags& flags)
   head.update(now);
   if (!notes_.empty()) head["notes"] = notes_;
   write(head);
-  read_seeds();
 }
 
-void LargeBench::read_seeds() {
-  for (const std::string& file : flags_.seeds)
-    for (const auto& line : read_kept_lines(file)) {
-      if (line.value("phase", "") != "compare" || !line.value("best", false)) continue;
+std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector<std::string>& files) {
+  std::map<std::string, std::vector<GemmLargeConfig>> seeds;
+  for (const std::string& path : files) {
+    std::ifstream file(path);
+    std::size_t number = 0, found = 0;
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorCode::invalid_argument, "--seeds", fmt::format("--seeds = '{}': {}", path, why));
+    };
+    for (std::string text; std::getline(file, text);) {
+      ++number;
       try {
-        seeds_[line.at("problem")].push_back(from_json<GemmLargeConfig>(line.at("config")));
-      } catch (const Error& error) {
-        say(fmt::format("left out of {}: {}", file, error.what()));
+        const auto line = nlohmann::json::parse(text);
+        if (line.value("phase", "") != "compare" || !line.value("best", false)) continue;
+        seeds[line.at("problem")].push_back(from_json<GemmLargeConfig>(line.at("config")));
+        ++found;
+      } catch (const std::exception& error) {  // of JSON or of a field
+        refuse(fmt::format("line {} cannot be read ({})", number, error.what()));
       }
     }
+    if (found == 0) refuse("it holds no winner of a comparison");
+    std::printf("%zu configs from %s\n", found, path.c_str());
+  }
+  return seeds;
+}
+
+GemmLargeConfig parse_config(const std::string& text, const GemmLargeConfig& base) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    if (!json.is_object()) throw Error(ErrorCode::invalid_argument, "--config", "it is no object");
+    return from_json(json, base);
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::invalid_argument, "--config",
+                fmt::format("--config = '{}': {}", text, error.what()));
+  }
 }
 
 int LargeBench::run() {

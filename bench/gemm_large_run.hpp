@@ -31,6 +31,12 @@ struct LargeFlags {
   bool resume = false;
 };
 
+// What won in files of earlier runs, by problem. Throws Error(invalid_argument) naming file and line where
+// one cannot be read, and the file that holds no winner.
+std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector<std::string>& files);
+// The flag as a config on `base`. Throws Error(invalid_argument) naming --config.
+GemmLargeConfig parse_config(const std::string& text, const GemmLargeConfig& base);
+
 // The keys by which rows give a ratio to cuBLAS.
 nlohmann::json ratio_json(const Estimate& ratio);
 
@@ -50,8 +56,7 @@ class LargeBench {
   // By type and operations: what won for the sizes before.
   using Winners = std::map<std::string, std::vector<GemmLargeConfig>>;
   void compare_case(const GemmProblem& problem, Winners& winners, const GemmProblem* next);
-  std::vector<GemmLargeConfig> candidates(const GemmProblem& problem, const Winners& winners) const;
-  void read_seeds();
+  std::vector<GemmLargeConfig> candidates(const GemmProblem& problem, const Winners& winners);
   void contest(const GemmProblem& problem, std::vector<LargeTrial>& trials);
   void summarise_compare();
   void run_ladder();
@@ -87,11 +92,11 @@ class LargeBench {
 
   LargeFlags flags_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Winners seeds_;  // by problem
   LargeDevice device_;
   const Gpu& gpu_;
-  LineLog log_;
+  LineLog log_;  // emptied or gone on with last, when all that was given has been read
   std::vector<nlohmann::json> rows_;
-  Winners seeds_;                          // by problem
   std::vector<std::string> notes_, said_;  // of who used the card before; what was told
   std::size_t wrong_ = 0;
   bool left_out_ = false;

@@ -153,7 +153,11 @@ int run(int argc, char** argv) {
   add_long(app, flags);
   add_sizes(app, flags);
   add_sample(app, flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   return 0;
 }
 
@@ -163,6 +167,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return tilewright::bench::run(argc, argv);
+  } catch (const tilewright::Error& error) {
+    std::fprintf(stderr, "bench_gemm_large_sweep: %s\n", error.what());
+    return error.code() == tilewright::ErrorCode::invalid_argument ? 2 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gemm_large_sweep: %s\n", error.what());
     return 1;

@@ -107,7 +107,7 @@ void report_cases(const BenchFlags& flags, const BenchPlan& plan, JsonLines& jso
 
 void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
   JsonLines json(flags.json);
-  json.write({{"command", command_line()}});
+  json.head({{"command", command_line()}});
   BenchMachine machine;
   if (plan.all_peers || !plan.peers.empty()) print_peers(json.people(), machine);
   report_cases(
@@ -120,7 +120,7 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
 void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
   ErrorLimit limit(flags.most_error_ratio);
   JsonLines json(flags.json);
-  json.write({{"command", command_line()}});
+  json.head({{"command", command_line()}});
   GpuBenchMachine machine(plan);
   for (const std::string& line : machine.describe()) fmt::print(json.people(), "{}\n", line);
   machine.prepare(plan.cases);

@@ -188,7 +188,7 @@ void bench_layout(const BenchFlags& flags, const BenchPlan& plan) {
           fmt::format("--layout = '{}': conversions start from strided or pointer", to_string(c.layout)));
   const LayoutBench bench = flags.on_gpu() ? gpu_layout_bench(plan) : host_layout_bench(plan);
   JsonLines lines(flags.json);
-  lines.write({{"command", command_line()}});
+  lines.head({{"command", command_line()}});
   std::FILE* out = lines.people();
   fmt::print(out, "{}\n", layout_table_head());
   const std::string path = layout_costs_path(Environment::read());

@@ -62,7 +62,7 @@ std::function<void(std::int64_t)> api_call(Context& context, const BenchCase& on
 class OverheadRun {
  public:
   OverheadRun(const BenchFlags& flags, const BenchPlan& plan) : plan_(plan), json_(flags.json) {
-    json_.write({{"command", command_line()}});
+    json_.head({{"command", command_line()}});
     fmt::print(json_.people(), "{:<28} {:>14} {:>12} {:>12} {:>22}\n", "problem", "generate (us)",
                "plan (ns)", "API (ns)", "LIBXSMM dispatch (ns)");
   }

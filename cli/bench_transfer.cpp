@@ -156,7 +156,7 @@ std::string table_head_of(bool on_gpu) {
 void bench_transfer(const BenchFlags& flags, const BenchPlan& plan) {
   if (flags.on_gpu()) check_gpu_transfer(plan);
   JsonLines lines(flags.json);
-  lines.write({{"command", command_line()}});
+  lines.head({{"command", command_line()}});
   fmt::print(lines.people(), "{}\n", table_head_of(flags.on_gpu()));
   Progress progress("bench", std::int64_t(plan.cases.size()));
   std::vector<std::string> seen;

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tilewright/types.hpp"
 
@@ -38,7 +40,10 @@ class JsonLines {
   explicit operator bool() const { return file_ != nullptr; }
   std::FILE* people() const { return path_ == "-" ? stderr : stdout; }
 
+  // What the next line shall follow: a run that measures nothing leaves the file as it was.
+  void head(const nlohmann::json& object) { heads_.push_back(object); }
   void write(const nlohmann::json& object) {
+    for (const auto& line : std::exchange(heads_, {})) write(line);
     if (file_ == nullptr) return;
     if (!written_ && file_ != stdout && ::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL)
       throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be emptied");
@@ -51,6 +56,7 @@ class JsonLines {
  private:
   std::string path_;
   std::FILE* file_ = nullptr;
+  std::vector<nlohmann::json> heads_;
   bool is_new_ = false;
   bool written_ = false;  // what the file held before stays until there is something to put in its place
 };

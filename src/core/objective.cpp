@@ -45,7 +45,9 @@ TuneObjective TuneObjective::parse(const std::string& text, const std::string& a
   if (!known || has_number(objective.goal_) != (equals != std::string::npos)) refuse(argument, text);
   if (!has_number(objective.goal_)) return objective;
   objective.number_ = number_after(argument, text, equals + 1, objective.goal_ == Objective::energy_within);
-  if (objective.goal_ == Objective::alpha && objective.number_ > 1) refuse(argument, text);
+  // "energy_within=5" would be 500 %: a share is at most 1, and more is said in percent.
+  const bool share = text.back() != '%';
+  if (share && objective.number_ > 1) refuse(argument, text);
   return objective;
 }
 

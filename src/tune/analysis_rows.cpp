@@ -121,6 +121,7 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
       try {
         line = nlohmann::json::parse(text);
       } catch (const nlohmann::json::exception& error) {
+        if (file.eof()) break;  // was being written when the run ended
         refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
       }
       add_row(reader, line, path, number, rows);

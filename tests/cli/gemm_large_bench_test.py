@@ -66,7 +66,7 @@ class GemmLargeBench(unittest.TestCase):
         self.assertEqual(len(self.rows("energy_ratio")), 1)
         head = json.loads(lines[0]) | {"device_uuid": "GPU-of-somebody-else"}
         self.out.write_text(json.dumps(head) + "\n")
-        self.assertIn("device_uuid", self.bench(*ENERGY, "--resume", code=1).stderr)
+        self.assertIn("device_uuid", self.bench(*ENERGY, "--resume", code=2).stderr)
 
     def test_what_disturbs_is_said(self):
         result = self.bench(*ENERGY, FAKE_NVML_BUSY="40", FAKE_NVML_OTHERS="2")
@@ -118,6 +118,28 @@ class GemmLargeBench(unittest.TestCase):
         self.bench(*case, "--resume")
         self.assertEqual(len(self.rows("compare")), count + 2, "the summaries")
 
+    def test_seeds_are_what_won_before(self):
+        case = ("--phase", "compare", "--dtype", "f32", "--op", "nt", "--sizes", 40, "--rounds", 6)
+        self.bench(*case, "--configs", 3)
+        best, = (row for row in self.rows("compare") if row.get("best"))
+        seeds, taken = self.folder / "seeds.jsonl", self.folder / "again.jsonl"
+        seeds.write_text(json.dumps(best) + "\n")
+        first, self.out = self.out, taken
+        result = self.bench(*case, "--configs", 0, "--seeds", seeds)
+        self.assertIn(f"1 configs from {seeds}", result.stdout)
+        screened = self.rows("screened")
+        self.out = first
+        self.assertEqual([row["config"] for row in screened], [best["config"]])
+        before = self.out.read_text()
+        for line, says in ((best | {"config": {"tile_q": 1}}, "tile_q"), (best | {"problem": 3}, "line 1"),
+                           (best | {"best": False}, "no winner"), ([1], "line 1")):
+            seeds.write_text(json.dumps(line) + "\n")
+            self.assertIn(says, self.bench(*case, "--seeds", seeds, code=2).stderr)
+            self.assertEqual(self.out.read_text(), before)
+        illegal = '{"tile_m": 7}'
+        said = self.bench(*case, "--configs", 1, "--config", illegal).stdout
+        self.assertIn(f"--config = '{illegal}' is left out: ", said)
+
     def test_what_is_wrong_ends_with_1(self):
         self.bench("--phase", "variety", "--problems", 2)
         self.assertEqual(self.rows("variety")[0]["wrong"], 0)
@@ -127,12 +149,13 @@ class GemmLargeBench(unittest.TestCase):
 
     def test_refusals(self):
         for arguments, says in ((("--sizes", "7x9"), "7x9"), (("--sizes", "-4"), "-4"), (("--op", "n"), "--op"),
-                                (("--phase", "all"), "--phase"), (("--rounds", 0), "--rounds"), (("--dtype", "f16"), "f16")):
-            result = self.bench("--phase", "compare", *arguments, code=None)
-            self.assertNotEqual(result.returncode, 0)
+                                (("--phase", "all"), "--phase"), (("--rounds", 0), "--rounds"), (("--dtype", "f16"), "f16"),
+                                (("--configs", -1), "--configs"), (("--edges", 1), "--edges"), (("--config", "{"), "--config = '{'"),
+                                (("--config", "[1]"), "--config = '[1]'"), (("--config", '{"tile_q": 1}'), "tile_q")):
+            result = self.bench("--phase", "compare", *arguments, code=2)
             self.assertIn(says, result.stderr)
         self.out.write_text("somebody's\n")
-        self.assertIn("exists and is", self.bench(*ENERGY, code=1).stderr)
+        self.assertIn("exists and is", self.bench(*ENERGY, code=2).stderr)
         self.assertEqual(self.out.read_text(), "somebody's\n")
 
 
