@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  for (const auto& text : flags.own) (void)parse_config(text, {});  // before the log is opened
   return LargeBench(flags).run();
 }
 

@@ -220,9 +220,9 @@ nlohmann::json LargeDevice::metrics(const GemmProblem& p, const LargeTrial* tria
     metrics["occupancy"] = double(trial->kernel->blocks_per_multiprocessor()) *
                            gemm_large_threads(trial->config) / gpu_.limits().threads_per_multiprocessor;
     metrics["workspace_bytes"] = trial->kernel->needs(p).workspace_bytes;
-    metrics["predicted_cycles"] = {{"multiply", cost.multiply}, {"issue", cost.issue},
-                                   {"shared", cost.shared},     {"l2", cost.l2},
-                                   {"memory", cost.memory},     {"fixed", cost.fixed}};
+    metrics["predicted_cycles"] = {
+        {"multiply", cost.multiply}, {"issue", cost.issue}, {"shared", cost.shared}, {"l2", cost.l2},
+        {"memory", cost.memory},     {"fixed", cost.fixed}, {"total", cost.cycles()}};
   }
   return metrics;
 }

@@ -141,6 +141,32 @@ TEST(GemmLarge, TransposedCopiesHaveTheirKContiguous) {
   EXPECT_EQ(std::tuple(padded.inner_b, padded.outer_b), std::tuple(48, 32));
 }
 
+// What was learnt of single configs must not get lost in the order of all.
+TEST(GemmLarge, PromisingConfigsHaveWhatWasSeenToWin) {
+  const GpuLimits limits = fictional_gpu(90);
+  const auto first = [&](const GemmProblem& p, std::size_t count, auto&& holds) {
+    const auto configs = gemm_large_promising(p, gemm_large_shape(p), limits, count);
+    return std::any_of(configs.begin(), configs.end(), holds);
+  };
+  const auto large_tile = [](const Config& c) {
+    return c.thread_m == 8 && c.thread_n == 8 && !c.prefetch && c.layout == GemmLargeLayout::plain;
+  };
+  EXPECT_TRUE(first(problem(DType::c64, 4096, 4096, 4096, Op::none, Op::trans), 4, large_tile));
+  EXPECT_TRUE(first(problem(DType::c64, 4096, 4096, 4096), 4, [&](const Config& c) {
+    return large_tile(c) && c.contiguous == GemmLargeContiguous::rows;
+  }));
+  EXPECT_TRUE(first(problem(DType::f32, 1000, 1000, 1000, Op::trans), 4,
+                    [](const Config& c) { return c.warps_k == 2; }));
+  EXPECT_TRUE(first(problem(DType::f64, 8192, 8192, 64), 12,
+                    [](const Config& c) { return c.persistent && c.tile_m * c.tile_n == 128 * 64; }));
+  // The estimate of registers leaves room for two blocks where the compiler takes a few more: one is counted.
+  const Config two{
+      .tile_m = 64, .tile_n = 128, .warp_m = 32, .warp_n = 32, .product = GemmLargeProduct::mma_16x8x8};
+  const GemmLargeShape s = gemm_large_shape(problem(DType::f64, 4096, 4096, 4096));
+  EXPECT_EQ(gemm_large_resident(s, two, DType::f64, limits), 2);
+  EXPECT_EQ(gemm_large_resident(s, two, DType::f64, limits, 12), 1);
+}
+
 TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
   for (const int capability : {75, 80, 90})
     for (const DType dtype : all_types)

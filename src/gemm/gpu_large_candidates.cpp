@@ -115,7 +115,8 @@ class LargeRunner : public GpuRunner {
               {"shared", cost.shared},
               {"l2", cost.l2},
               {"memory", cost.memory},
-              {"fixed", cost.fixed}}}};
+              {"fixed", cost.fixed},
+              {"total", cost.cycles()}}}};
   }
   std::string prediction() const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
