@@ -141,8 +141,9 @@ TEST(GemmLarge, TransposedCopiesHaveTheirKContiguous) {
   EXPECT_EQ(std::tuple(padded.inner_b, padded.outer_b), std::tuple(48, 32));
 }
 
-// What was learnt of single configs must not get lost in the order of all.
-TEST(GemmLarge, PromisingConfigsHaveWhatWasSeenToWin) {
+// What runs (warps_k) and the models of registers and stores (the others, not measured yet) say of single
+// configs must not get lost in the order of all.
+TEST(GemmLarge, PromisingConfigsHaveWhatRunsAndModelsSay) {
   const GpuLimits limits = fictional_gpu(90);
   const auto first = [&](const GemmProblem& p, std::size_t count, auto&& holds) {
     const auto configs = gemm_large_promising(p, gemm_large_shape(p), limits, count);
