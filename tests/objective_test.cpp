@@ -112,7 +112,10 @@ TEST(ObjectiveTexts, AreWhatRecordsBear) {
   EXPECT_EQ(TuneObjective::of(Objective::energy_within, {}).text(), "energy_within=5%");
   EXPECT_EQ(TuneObjective::of(Objective::alpha, 0.7).text(), TuneObjective::parse("alpha=0.7").text());
   EXPECT_EQ(TuneObjective::parse("energy_within=10%").number(), 0.1);
+  EXPECT_EQ(TuneObjective::parse("energy_within=500%").number(), 5.0);
   EXPECT_FALSE(TuneObjective::parse("edp").number());
+  for (const char* text : {"energy_within=5", "alpha=1.1", "alpha=70%"})
+    EXPECT_THROW(TuneObjective::parse(text), Error) << text;
 }
 
 }  // namespace

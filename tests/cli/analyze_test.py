@@ -192,6 +192,17 @@ class Analyze(unittest.TestCase):
         empty = self.write("empty.jsonl", [])
         self.assertIn("holds no measured config", tool("analyze", empty, "--json", "-").stderr)
 
+    def test_a_torn_last_line_is_passed_over(self):
+        path, whole = self.write("a.jsonl", self.sweep()), self.folder / "whole.jsonl"
+        path.write_text(path.read_text() + '{"seconds": 1.0, "conf')
+        result = tool("analyze", path, "--json", whole)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(whole.read_text().splitlines()[0])["configs"], 96)
+        path.write_text(path.read_text() + "\n")  # ended: no kill wrote that
+        result = tool("analyze", path, "--json", whole)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("cannot be read", result.stderr)
+
     def test_inputs_are_not_written_over(self):
         path, other = self.write("a.jsonl", self.sweep()), self.write("b.jsonl", self.sweep())
         link = self.folder / "link.jsonl"
