@@ -148,6 +148,23 @@ TEST(GemmLargeEmulation, ClustersShareTilesOfA) {
   expect_large<float, Shape{.trans_b = true, .reads_c = true}, fma>({52, 100, 40, 0, 0, 4});
 }
 
+// The threads that multiply wait, those of the first blocks and of later ones do not.
+TEST(GemmLargeEmulation, BlocksBeginApart) {
+  constexpr Config apart{.tile_m = 32,
+                         .tile_n = 32,
+                         .tile_k = 16,
+                         .warp_m = 16,
+                         .warp_n = 16,
+                         .stages = 2,
+                         .specialised = true,
+                         .blocks_per_sm = 2,
+                         .stagger = 2};
+  emulation::large.waited_clocks = 0;
+  expect_large<double, Shape{}, apart>({70, 90, 60, 2});                      // 9 blocks
+  const long long runs = 2, waiting = runs * emulated_multiprocessors * 128;  // copies at once and late
+  EXPECT_EQ(emulation::large.waited_clocks, waiting * 2048);
+}
+
 // Groups of warps with a part of each stage's k: every way in which a product finds its operands, and tiles
 // that several blocks share besides.
 TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {

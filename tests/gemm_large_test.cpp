@@ -387,6 +387,14 @@ TEST(GemmLarge, WorkIsDoneOnce) {
   }
 }
 
+TEST(GemmLarge, BlocksOfAMultiprocessorBeginApart) {
+  constexpr GemmLargeConfig three{.blocks_per_sm = 3, .stagger = 4};
+  EXPECT_EQ(gemm_large_late_clocks(three, 131, 132), 0);
+  EXPECT_EQ(gemm_large_late_clocks(three, 132, 132), 4096);
+  EXPECT_EQ(gemm_large_late_clocks(three, 395, 132), 8192);
+  EXPECT_EQ(gemm_large_late_clocks(three, 396, 132), 0) << "a block that begins where another ended";
+}
+
 TEST(GemmLarge, PanelsOfMoreTilesThanAnIntCounts) {
   const Config c{.tile_m = 16, .raster = 16};
   const GemmLargeGrid grid = gemm_large_grid(c, 2'200'000'000, 1, 16, 1);

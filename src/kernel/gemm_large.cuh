@@ -141,6 +141,9 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   bool found = find_unit<C>(args, 0, grid, work);
   if constexpr (!C.specialised)
     if (found) ring.start(gemm_large_span<C>(args, work));
+  if constexpr (C.stagger > 0)
+    if (const int clocks = gemm_large_late_clocks(C, int(blockIdx.x), multiprocessors()); clocks > 0)
+      wait_clocks(clocks);
   for (int index = 0; found; ++index) {
     const GemmLargeSpan span = gemm_large_span<C>(args, work);
     Product product;

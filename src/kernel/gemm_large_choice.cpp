@@ -76,6 +76,17 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   return factor;
 }
 
+// Tensor products of c128 with warp tiles of 32x32 hold nearly all registers there are, and the compiler
+// spills some: always where four warps share a tile's copies, and where rows of both operands run fastest
+// unless stages are few, or refilled two turns late, which leaves less to keep.
+bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype) {
+  if (dtype != DType::c128 || !gemm_large_is_mma(c) || c.warp_m * c.warp_n < 1024) return false;
+  if (gemm_large_warps(c) <= 4) return true;
+  const bool rows = !shape.trans_a && shape.trans_b;
+  const bool lean = c.product == GemmLargeProduct::mma_16x8x4 && c.tile_k == 8 && c.stages - c.slack == 2;
+  return rows && !lean;
+}
+
 // Configs ordered by predicted cost, few of each kind before more of any.
 class LargeShortlist {
  public:
@@ -83,7 +94,7 @@ class LargeShortlist {
       : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
 
   void consider(const C& c, double penalty) {
-    if (!space_.contains(c)) return;
+    if (known_to_spill(c, s_, p_.dtype) || !space_.contains(c)) return;
     const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
     ranked_.push_back({cycles * seen_factor(c, s_, p_.dtype) * penalty, c});
   }
@@ -93,7 +104,7 @@ class LargeShortlist {
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
     std::map<std::tuple<int, int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int,
-                        GemmLargeContiguous, bool>,
+                        GemmLargeContiguous, bool, bool>,
              std::size_t>
         taken;
     std::vector<C> configs;
@@ -104,7 +115,7 @@ class LargeShortlist {
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
         const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
-                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch);
+                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0);
         const bool walks = gemm_large_walks(c);
         if (!any && (++taken[kind] > per_kind || (walks && 2 * walking >= count + 1))) continue;
         configs.push_back(c);
@@ -218,7 +229,9 @@ int usual_unroll(const C& c, DType dtype) {
 
 // The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
 // the way through registers.
-void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<GemmLargeProduct>& all) {
+void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
+          const std::vector<GemmLargeProduct>& all) {
+  constexpr std::int64_t short_k = 1024;  // up to which stores take enough time to put them apart
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})
@@ -227,7 +240,7 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
-            c.k_unroll = usual_unroll(c, dtype);
+            c.k_unroll = usual_unroll(c, p.dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
             const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
@@ -235,12 +248,18 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
                                    (tile_k == base.tile_k ? 1 : depth_penalty) * (blocks == 1 ? 1 : 1.001) *
                                    (prefetch == base.prefetch ? 1 : 1.001);
             list.consider(c, penalty);
+            if (blocks > 1 && p.k <= short_k)
+              for (const int stagger : {8, 4}) {
+                C apart = c;
+                apart.stagger = stagger;
+                list.consider(apart, penalty * (stagger == 8 ? 1 : 1.001));
+              }
             for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0}) {
               C rolled = c;
               rolled.k_unroll = unroll;
               if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
             }
-            if (c.load == GemmLargeLoad::tensor && stages > 3) {
+            if (c.load == GemmLargeLoad::tensor && stages > (p.dtype == DType::c128 ? 2 : 3)) {
               C slack = c;
               slack.slack = 1;
               list.consider(slack, penalty * (prefetch || product != GemmLargeProduct::fma ? 1.001 : 0.99));
@@ -258,10 +277,12 @@ void vary(LargeShortlist& list, const C& base, DType dtype, const std::vector<Ge
 // Plain loads of single elements.
 C legal_everywhere(DType dtype) {
   C c;
+  const bool largest = dtype == DType::c128;  // its larger thread tiles spill
   c.tile_m = c.tile_n = 64;
   c.tile_k = 8;
-  c.warp_m = c.warp_n = 32;
-  c.thread_m = 8;
+  c.warp_m = 32;
+  c.warp_n = largest ? 16 : 32;
+  c.thread_m = largest ? 4 : 8;
   c.thread_n = 4;
   c.product = GemmLargeProduct::fma;
   c.load = GemmLargeLoad::plain;
@@ -283,7 +304,6 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   for (C c : ways_in(p, s, limits, mma)) {
     c.product = all.front();
     c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
-    c.stages = c.load == GemmLargeLoad::registers ? 2 : 4;
     for (const Tiling& t : tilings(p.dtype, mma)) {
       const bool twelve_warps = t.tile_m * t.tile_n == 12 * t.warp_m * t.warp_n;
       if (count == 1 && mma && twelve_warps) continue;  // the first choice must not spill
@@ -292,6 +312,8 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
+      std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
+      if (known_to_spill(c, s, p.dtype)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
       c.k_unroll = usual_unroll(c, p.dtype);
       consider_schedules(tiles, c, p, limits);
       if (c.prefetch) {  // which takes registers that large thread tiles lack
@@ -305,7 +327,7 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
   if (best.empty() || count == 1) return best;
   LargeShortlist list(p, s, limits);
-  for (const C& base : best) vary(list, base, p.dtype, all);
+  for (const C& base : best) vary(list, base, p, all);
   return list.best(count);
 }
 

@@ -76,6 +76,7 @@ struct GemmLargeConfig {
   bool specialised = false;  // one more warp feeds the copy engine
   bool persistent = false;   // as many blocks as fit the device, each walking over tiles
   int blocks_per_sm = 1;     // registers are limited so that this many blocks fit
+  int stagger = 0;           // thousands (1024) of clocks by which the blocks of a multiprocessor begin apart
   int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
   int cluster = 1;           // blocks side by side along n that fetch A's tiles together (tensor)
 
@@ -430,8 +431,8 @@ struct FieldList<GemmLargeConfig> {
       field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
       field("boundary", &C::boundary), field("contiguous", &C::contiguous),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
-      field("blocks_per_sm", &C::blocks_per_sm), field("carveout", &C::carveout),
-      field("cluster", &C::cluster));
+      field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
+      field("carveout", &C::carveout), field("cluster", &C::cluster));
 };
 #endif
 

@@ -39,6 +39,17 @@ __device__ __forceinline__ void sync_workers() {
   asm volatile("bar.sync 1, %0;" ::"n"(Threads) : "memory");
 }
 
+// Multiprocessors of the device.
+__device__ __forceinline__ int multiprocessors() {
+  int count;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(count));
+  return count;
+}
+__device__ __forceinline__ void wait_clocks(int clocks) {
+  const long long begin = clock64();
+  while (clock64() - begin < clocks) __nanosleep(200);
+}
+
 // -x without the FP64 pipe.
 __device__ __forceinline__ double flip_sign(double x) {
   return __hiloint2double(__double2hiint(x) ^ 0x80000000, __double2loint(x));

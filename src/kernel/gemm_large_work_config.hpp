@@ -121,6 +121,14 @@ constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmL
   return 2ll * block + (stream.begin(block) < begin ? 1 : 0);
 }
 
+// Clocks that a block waits before its first product. Blocks of one multiprocessor that begin together also
+// end together, and then all of them store while none multiplies. The first blocks of a launch are dealt out
+// one to each multiprocessor, then the second ones; those that follow begin where others end.
+constexpr int gemm_large_late_clocks(GemmLargeConfig c, int block, int multiprocessors) {
+  const int place = block / multiprocessors;
+  return place < c.blocks_per_sm ? place * c.stagger * 1024 : 0;
+}
+
 // Unit `index` of a block: whole tiles (or parts) first, then its share of the streamed ones. False beyond
 // the last. Nothing is kept from unit to unit, so that a kernel holds no more than `index` through a product.
 constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block, int index,

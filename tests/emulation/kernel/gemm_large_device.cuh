@@ -33,6 +33,7 @@ struct LargeState {
   // threads has been there.
   unsigned long long barriers[2] = {};
   int workers = 0;
+  long long waited_clocks = 0;  // by all threads
   unsigned parity[2][4][1056] = {};
 
   unsigned& own_parity(int barrier) { return parity[barrier][cluster_rank()][threadIdx.x]; }
@@ -51,6 +52,9 @@ inline LargeState large;
 
 inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
 inline long long here(long long value) { return value; }
+constexpr int emulated_multiprocessors = 3;
+inline int multiprocessors() { return emulated_multiprocessors; }
+inline void wait_clocks(int clocks) { emulation::large.waited_clocks += clocks; }
 inline int uniform_warp() { return emulation::warp_of(); }
 inline bool elect_lane() { return emulation::lane_of() == 0; }
 template <int Threads>
