@@ -117,6 +117,18 @@ void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
       });
 }
 
+// What a case that is not timed has to say.
+void print_check(JsonLines& json, const CaseResult& result) {
+  const auto ratio = result.error_ratio(Role::peer);
+  fmt::print(json.people(), "{}: {} implementations are right{}\n", problem_text(result.bench_case),
+             result.impls.size(),
+             ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : "");
+  json.write({{"phase", "check"},
+              {"problem", problem_text(result.bench_case)},
+              {"right", result.impls.size()},
+              {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}});
+}
+
 void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
   ErrorLimit limit(flags.most_error_ratio);
   JsonLines json(flags.json);
@@ -138,7 +150,7 @@ void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
     const CaseResult result = run(one);
     asides.print(json.people(), result);
     limit.look(result);
-    fmt::print(json.people(), "{}: {} implementations are right\n", problem_text(one), result.impls.size());
+    print_check(json, result);
   }
   limit.finish();
 }
