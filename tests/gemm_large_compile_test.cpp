@@ -88,6 +88,38 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   }
 }
 
+// C is read and written 16 bytes a thread at a time: the compiler makes single elements of it where it may,
+// each of which writes a part of a sector.
+TEST(GemmLarge, WideAccessesToCCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  if (std::system("command -v nvdisasm > /dev/null") != 0) GTEST_SKIP() << "nvdisasm was not found";
+  for (const DType dtype : all_types)
+    for (const Scalar beta : {Scalar::zero, Scalar::one}) {
+      GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);
+      p.beta = beta;
+      const GemmLargeShape s = gemm_large_shape(p);
+      const Config c = gemm_large_default(p, s, fictional_gpu(90));
+      const std::string code =
+          disassemble(compile_gemm_large(compiler, s, c, dtype, 90).code, "nvdisasm", true);
+      const auto count = [&](const std::string& instruction) {
+        int found = 0;
+        for (std::size_t at = code.find(instruction); at != std::string::npos;
+             at = code.find(instruction, at + 1))
+          ++found;
+        return found;
+      };
+      const int chunks = c.tile_m * c.tile_n * static_cast<int>(size_bytes(dtype)) / gemm_large_chunk /
+                         gemm_large_writers(c);
+      EXPECT_GE(count("STG.E.128"), chunks) << to_string(p) << " " << describe(c);
+      if (s.reads_c) EXPECT_GE(count("LDG.E.128"), chunks) << to_string(p) << " " << describe(c);
+    }
+}
+
 TEST(GemmLarge, PaddedCopiesCompile) {
   const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
   try {

@@ -50,6 +50,15 @@ __device__ __forceinline__ void wait_clocks(int clocks) {
   while (clock64() - begin < clocks) __nanosleep(200);
 }
 
+// 16 bytes to global memory by one instruction. Where sums go out as they are the compiler makes two of it,
+// and each of them writes half of every sector.
+__device__ __forceinline__ void store_chunk(double* to, double x, double y) {
+  asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(x), "d"(y));
+}
+__device__ __forceinline__ void store_chunk(float* to, float x, float y, float z, float w) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(x), "f"(y), "f"(z), "f"(w));
+}
+
 // -x without the FP64 pipe.
 __device__ __forceinline__ double flip_sign(double x) {
   return __hiloint2double(__double2hiint(x) ^ 0x80000000, __double2loint(x));

@@ -118,19 +118,29 @@ struct GemmLargeFma {
     if (part == 3) multiply_add(to.im, a.re, b.im);
   }
 
-  // Hands every pack of sums on with its place in the tile.
-  template <class F>
-  __device__ __forceinline__ void for_each(F&& use) const {
-    // Read anew, so that no register holds it through the main loop.
-    const int thread = read_thread_again(), row = first_row(thread), column = first_column(thread);
+  struct Place {
+    int row, column;
+  };
+  // The thread's number is read anew, so that no register holds the place through the main loop.
+  __device__ __forceinline__ static Place place_again() {
+    const int thread = read_thread_again();
+    return {first_row(thread), first_column(thread)};
+  }
+
+  // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
+  template <int First = 0, int Last = value_count, class F>
+  __device__ __forceinline__ void for_each(const Place& place, F&& use) const {
+    int number = 0;
 #pragma unroll
     for (int j = 0; j < C.thread_n; ++j)
 #pragma unroll
-      for (int i = 0; i < C.thread_m; i += packs_a.rows) {
+      for (int i = 0; i < C.thread_m; i += packs_a.rows, ++number) {
+        if (number < First || number >= Last) continue;
         Pack<T, packs_a.rows> pack;
 #pragma unroll
         for (int e = 0; e < packs_a.rows; ++e) pack.item[e] = sum[j][i + e];
-        use(row + packs_a.row(i, lanes_m), column + packs_b.row(j, lanes_n), pack);
+        use(number - First, place.row + packs_a.row(i, lanes_m), place.column + packs_b.row(j, lanes_n),
+            pack);
       }
   }
 };

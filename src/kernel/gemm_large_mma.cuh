@@ -167,11 +167,18 @@ struct GemmLargeMma {
     }
   }
 
-  template <class F>
-  __device__ __forceinline__ void for_each(F&& use) const {
-    // Read anew, so that no register holds it through the main loop.
-    const Place place(read_thread_again());
+  // The thread's number is read anew, so that no register holds the place through the main loop.
+  __device__ __forceinline__ static Place place_again() { return Place(read_thread_again()); }
+
+  // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
+  template <int First = 0, int Last = value_count, class F>
+  __device__ __forceinline__ void for_each(const Place& place, F&& use_any) const {
     const int g = place.g;
+    int number = 0;
+    const auto use = [&](int row, int column, const auto& pack) {
+      if (number >= First && number < Last) use_any(number - First, row, column, pack);
+      ++number;
+    };
 #pragma unroll
     for (int j = 0; j < columns; ++j)
 #pragma unroll

@@ -112,37 +112,104 @@ __device__ __forceinline__ bool combine(Product& product, const Args& args, cons
   return true;
 }
 
-// alpha sum + beta C for one pack of rows of one column. Checked: rows and columns beyond C are left out.
-template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
-__device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exists, const Pack<T, Count>& sum,
-                                           T alpha, T beta) {
+// Elements of one access to C.
+template <GemmLargeShape S, GemmLargeConfig C, class T, int Count>
+constexpr int gemm_large_store_part() {
   constexpr int bytes = S.align_c < C.store_bytes ? S.align_c : C.store_bytes;
   constexpr int wide = bytes / int(sizeof(T)) > 0 ? bytes / int(sizeof(T)) : 1;
-  constexpr int part = wide < Count ? wide : Count;
+  return wide < Count ? wide : Count;
+}
+
+// A pack of rows of one column of C. Checked: rows and columns beyond C are left out.
+template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
+__device__ __forceinline__ void load_pack(const T* c, int rows_left, bool column_exists,
+                                          Pack<T, Count>& old) {
+  constexpr int part = gemm_large_store_part<S, C, T, Count>();
+  if (Checked && !column_exists) return;
+#pragma unroll
+  for (int first = 0; first < Count; first += part) {
+    if (!Checked || first + part <= rows_left) {
+      const auto some = *reinterpret_cast<const Pack<T, part>*>(c + first);
+#pragma unroll
+      for (int e = 0; e < part; ++e) old.item[first + e] = some.item[e];
+    } else {
+#pragma unroll
+      for (int e = 0; e < part; ++e)
+        if (first + e < rows_left) old.item[first + e] = c[first + e];
+    }
+  }
+}
+
+// 16 bytes of a column.
+__device__ __forceinline__ void store_whole(double* c, const Pack<double, 2>& x) {
+  store_chunk(c, x.item[0], x.item[1]);
+}
+__device__ __forceinline__ void store_whole(float* c, const Pack<float, 4>& x) {
+  store_chunk(c, x.item[0], x.item[1], x.item[2], x.item[3]);
+}
+__device__ __forceinline__ void store_whole(Complex<double>* c, const Pack<Complex<double>, 1>& x) {
+  store_chunk(&c->re, x.item[0].re, x.item[0].im);
+}
+__device__ __forceinline__ void store_whole(Complex<float>* c, const Pack<Complex<float>, 2>& x) {
+  store_chunk(&c->re, x.item[0].re, x.item[0].im, x.item[1].re, x.item[1].im);
+}
+
+// alpha sum + beta old for it, where old counts only if C is read.
+template <GemmLargeShape S, GemmLargeConfig C, bool Checked, class T, int Count>
+__device__ __forceinline__ void store_pack(T* c, int rows_left, bool column_exists, const Pack<T, Count>& sum,
+                                           const Pack<T, Count>& old, T alpha, T beta) {
+  constexpr int part = gemm_large_store_part<S, C, T, Count>();
   if (Checked && !column_exists) return;
 #pragma unroll
   for (int first = 0; first < Count; first += part) {
     Pack<T, part> result;
-    const auto finish = [&](int e, T old) {
+#pragma unroll
+    for (int e = 0; e < part; ++e) {
       result.item[e] = zero<T>();
       multiply_add(result.item[e], alpha, sum.item[first + e]);
-      if constexpr (S.reads_c) multiply_add(result.item[e], beta, old);
-    };
+      if constexpr (S.reads_c) multiply_add(result.item[e], beta, old.item[first + e]);
+    }
     if (!Checked || first + part <= rows_left) {
-      Pack<T, part> old{};
-      if constexpr (S.reads_c) old = *reinterpret_cast<const Pack<T, part>*>(c + first);
-#pragma unroll
-      for (int e = 0; e < part; ++e) finish(e, old.item[e]);
-      *reinterpret_cast<Pack<T, part>*>(c + first) = result;
+      if constexpr (sizeof(result) == gemm_large_chunk)
+        store_whole(c + first, result);
+      else
+        *reinterpret_cast<Pack<T, part>*>(c + first) = result;
     } else {
 #pragma unroll
       for (int e = 0; e < part; ++e)
-        if (first + e < rows_left) {
-          finish(e, S.reads_c ? c[first + e] : zero<T>());
-          c[first + e] = result.item[e];
-        }
+        if (first + e < rows_left) c[first + e] = result.item[e];
     }
   }
+}
+
+// Where the elements of a tile of C lie, and how many of them are C's.
+template <class T>
+struct GemmLargeTarget {
+  T* c;
+  long long ldc;
+  int rows, columns;
+  T alpha, beta;
+};
+
+// Packs of a thread's sums from `First` on. Where C is read, as many reads as 128 bytes hold are on their way
+// at once: the compiler moves none of them before a store to C, and each is a latency.
+template <GemmLargeShape S, GemmLargeConfig C, bool Checked, int First, class Product, class T>
+__device__ __forceinline__ void store_packs(const Product& product, const typename Product::Place& place,
+                                            const GemmLargeTarget<T>& to) {
+  constexpr int count = Product::store_pack;
+  constexpr int packs = Product::value_count * int(sizeof(typename Product::Value)) / int(sizeof(T)) / count;
+  constexpr int together = S.reads_c ? 128 / (count * int(sizeof(T))) : packs;
+  constexpr int last = First + together < packs ? First + together : packs;
+  Pack<T, count> old[S.reads_c ? together : 1];
+  if constexpr (S.reads_c)
+    product.template for_each<First, last>(place, [&](int n, int i, int j, const auto&) {
+      load_pack<S, C, Checked>(to.c + j * to.ldc + i, to.rows - i, j < to.columns, old[n]);
+    });
+  product.template for_each<First, last>(place, [&](int n, int i, int j, const auto& sum) {
+    store_pack<S, C, Checked>(to.c + j * to.ldc + i, to.rows - i, j < to.columns, sum, old[S.reads_c ? n : 0],
+                              to.alpha, to.beta);
+  });
+  if constexpr (last < packs) store_packs<S, C, Checked, last>(product, place, to);
 }
 
 template <GemmLargeShape S, GemmLargeConfig C, class Product, class Args>
@@ -151,17 +218,18 @@ __device__ __forceinline__ void store_tile(const Product& product, const Args& a
   const long long row = static_cast<long long>(work.tile_m) * C.tile_m;
   const long long column = static_cast<long long>(gemm_large_tile_n<C>(work)) * C.tile_n;
   const long long ldc = here(args.ldc);
-  auto* c = args.c + column * ldc + row;
+  GemmLargeTarget<decltype(args.alpha)> to{
+      args.c + column * ldc + row, ldc, C.tile_m, C.tile_n, args.alpha, args.beta};
+  const auto place = Product::place_again();
   const int rows = args.m - row < C.tile_m ? int(args.m - row) : C.tile_m;
   const int columns = args.n - column < C.tile_n ? int(args.n - column) : C.tile_n;
   if (rows == C.tile_m && columns == C.tile_n)
-    product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, C, false>(c + j * ldc + i, C.tile_m, true, sum, args.alpha, args.beta);
-    });
-  else
-    product.for_each([&](int i, int j, const auto& sum) {
-      store_pack<S, C, true>(c + j * ldc + i, rows - i, j < columns, sum, args.alpha, args.beta);
-    });
+    store_packs<S, C, false, 0>(product, place, to);
+  else {
+    to.rows = rows;
+    to.columns = columns;
+    store_packs<S, C, true, 0>(product, place, to);
+  }
 }
 
 }  // namespace tilewright

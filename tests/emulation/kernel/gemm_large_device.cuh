@@ -71,6 +71,11 @@ inline unsigned atomicAdd(unsigned* address, unsigned value) {
   *address += value;
   return old;
 }
+template <class R, class... Rest>
+void store_chunk(R* to, R first, Rest... rest) {
+  const std::array<R, 1 + sizeof...(Rest)> chunk{first, rest...};
+  std::memcpy(to, chunk.data(), sizeof(chunk));
+}
 inline double flip_sign(double x) { return -x; }
 
 template <int Bytes>
