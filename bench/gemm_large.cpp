@@ -76,6 +76,16 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--op", f.ops, "pairs (default: of compare and repeat nn,nt,tn,tt; ladder nt; energy nn)")
       ->delimiter(',')
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt", "nc", "cn", "cc", "tc", "ct"}));
+  app.add_option_function<std::vector<std::string>>(
+         "--beta",
+         [&f](const std::vector<std::string>& all) {
+           f.betas.clear();
+           for (const auto& one : all) f.betas.push_back(one == "0" ? Scalar::zero : Scalar::one);
+         },
+         "0, 1: whether C is added to")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"0", "1"}))
+      ->default_str("0");
   app.add_option("--configs", f.configs, "screened for each case")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();

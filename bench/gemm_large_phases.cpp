@@ -172,7 +172,10 @@ std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const 
       say(fmt::format("{}: --config = '{}' is left out: {}", to_string(p), text, faults.front()));
   }
   const Winners& seeds = seeds_;
-  for (const auto& [known, key] : {std::pair(&seeds, to_string(p)), std::pair(&winners, kind_of(p))})
+  GemmProblem overwritten = p;
+  overwritten.beta = Scalar::zero;
+  for (const auto& [known, key] : {std::pair(&seeds, to_string(p)), std::pair(&seeds, to_string(overwritten)),
+                                   std::pair(&winners, kind_of(p))})
     if (const auto found = known->find(key); found != known->end())
       for (const GemmLargeConfig& config : last(found->second, remembered))
         if (space.contains(config)) add(config);

@@ -90,7 +90,11 @@ std::vector<GemmProblem> LargeBench::problems(const std::vector<std::int64_t>& s
     for (const std::int64_t n : sizes) shapes.push_back(large_problem(DType::f64, n, n, n, "nn"));
   for (const DType dtype : flags_.dtypes)
     for (const auto& pair : flags_.ops.empty() ? ops : flags_.ops)
-      for (const GemmProblem& s : shapes) all.push_back(large_problem(dtype, s.m, s.n, s.k, pair));
+      for (const Scalar beta : flags_.betas)
+        for (const GemmProblem& s : shapes) {
+          all.push_back(large_problem(dtype, s.m, s.n, s.k, pair));
+          all.back().beta = beta;
+        }
   return all;
 }
 

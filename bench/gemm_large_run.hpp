@@ -16,11 +16,12 @@ struct LargeFlags {
   std::vector<DType> dtypes = {DType::f64, DType::f32};
   std::vector<std::string> ops;     // pairs; empty: the phase's own
   std::vector<GemmProblem> shapes;  // m, n and k alone; empty: the phase's own
-  std::size_t configs = 40;         // screened for each case
-  std::size_t finalists = 4;        // of ours beside cuBLAS
-  std::optional<int> rounds;        // empty: the phase's own
-  int problems = 40;                // of variety, for each type
-  double seconds = 540;             // after which nothing new is begun
+  std::vector<Scalar> betas = {Scalar::zero};
+  std::size_t configs = 40;   // screened for each case
+  std::size_t finalists = 4;  // of ours beside cuBLAS
+  std::optional<int> rounds;  // empty: the phase's own
+  int problems = 40;          // of variety, for each type
+  double seconds = 540;       // after which nothing new is begun
   double energy_seconds = 30;
   double screen_seconds = 1.5;
   std::size_t frugal = 12;         // of the fastest, among which the most frugal is looked for

@@ -68,6 +68,13 @@ class GemmLargeBench(unittest.TestCase):
         self.out.write_text(json.dumps(head) + "\n")
         self.assertIn("device_uuid", self.bench(*ENERGY, "--resume", code=2).stderr)
 
+    def test_c_is_added_to(self):
+        self.bench("--phase", "compare", "--dtype", "f64", "--op", "nn", "--sizes", 40, "--configs", 2, "--rounds", 6, "--beta", "0,1")
+        best = [row for row in self.rows("compare") if row.get("best")]
+        self.assertEqual([row["beta"] for row in best], [0, 1])
+        self.assertIn(":beta=one", best[1]["problem"])
+        self.assertIn("--beta", self.bench("--phase", "compare", "--beta", 2, code=2).stderr)
+
     def test_what_disturbs_is_said(self):
         result = self.bench(*ENERGY, FAKE_NVML_BUSY="40", FAKE_NVML_OTHERS="2")
         said = ["2 other processes compute on the card", "the card was 40 % busy before the run began"]
