@@ -123,10 +123,12 @@ void print_check(JsonLines& json, const CaseResult& result) {
   fmt::print(json.people(), "{}: {} implementations are right{}\n", problem_text(result.bench_case),
              result.impls.size(),
              ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : "");
-  json.write({{"phase", "check"},
-              {"problem", problem_text(result.bench_case)},
-              {"right", result.impls.size()},
-              {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}});
+  nlohmann::json line{{"phase", "check"},
+                      {"problem", problem_text(result.bench_case)},
+                      {"right", result.impls.size()},
+                      {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
+  add_provenance(line);
+  json.write(line);
 }
 
 void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {

@@ -24,6 +24,8 @@ struct Instance {
   int capability = 0;
 };
 
+bool has_disassembler() { return std::system("command -v nvdisasm > /dev/null") == 0; }
+
 // One default for each type and operation pair on the newest architecture, less on older ones, and configs
 // drawn from the space, so that all values of the axes that change code occur.
 std::vector<Instance> covering_instances() {
@@ -70,19 +72,19 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
-  const bool has_disassembler = std::system("command -v nvdisasm > /dev/null") == 0;
+  const bool disassembles = has_disassembler();
   for (const auto& [p, config, capability] : covering_instances()) {
     const GemmLargeShape s = gemm_large_shape(p);
     const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
     EXPECT_FALSE(binary.code.empty());
     EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
-    if (has_disassembler) {
+    if (disassembles) {
       EXPECT_EQ(sass_early_arrivals(disassemble(binary.code, "nvdisasm", true)), 0)
           << capability << " " << to_string(p) << " " << describe(config);
     }
     const auto limits = fictional_gpu(capability);
     if (config == gemm_large_default(p, s, limits) || config == gemm_large_defaults(p, s, limits).back()) {
-      EXPECT_EQ(gemm_large_refusal(binary, config, fictional_gpu(capability)), "")
+      EXPECT_EQ(gemm_large_refusal(binary, config, limits), "")
           << capability << " " << to_string(p) << " " << describe(config);
     }
   }
@@ -97,7 +99,7 @@ TEST(GemmLarge, WideAccessesToCCompile) {
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
-  if (std::system("command -v nvdisasm > /dev/null") != 0) GTEST_SKIP() << "nvdisasm was not found";
+  if (!has_disassembler()) GTEST_SKIP() << "nvdisasm was not found";
   for (const DType dtype : all_types)
     for (const Scalar beta : {Scalar::zero, Scalar::one}) {
       GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);

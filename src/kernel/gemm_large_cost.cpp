@@ -246,12 +246,11 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before.
   const double shown = gemm_large_walks(c) ? 0.2 : c.specialised || resident > 1 ? 0.5 : 1;
   // While a block stores another one multiplies. Screened on an H200, f64 m = n = 8192, k = 64: two blocks of
-  // 128x64 took 5 % less time than one of 128x128, whose products cost less; a half is assumed, and more
-  // where blocks begin apart.
-  const double stored = resident > 1 && tiles > 1 ? (c.stagger > 0 ? 0.3 : 0.5) : 1;
+  // 128x64 took 5 % less time than one of 128x128, whose products cost less; a half is assumed. That
+  // blocks begin apart was seen to change nothing.
+  const double stored = resident > 1 && tiles > 1 ? 0.5 : 1;
   cost.fixed = (stored * tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
                shown * std::ceil(tiles / resident) * first_load_latency + first_load_latency;
-  cost.fixed += 0.3 * c.stagger * 1024;  // the others run faster while one waits
   // The sums of the other groups of warps, through shared memory.
   cost.fixed += tiles * 2 * (c.warps_k - 1) * double(c.tile_m) * c.tile_n * bytes / 128;
   return cost;

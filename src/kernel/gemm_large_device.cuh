@@ -39,7 +39,7 @@ __device__ __forceinline__ void sync_workers() {
   asm volatile("bar.sync 1, %0;" ::"n"(Threads) : "memory");
 }
 
-// Multiprocessors of the device.
+// Multiprocessors of the device, or a few more where their numbers have gaps.
 __device__ __forceinline__ int multiprocessors() {
   int count;
   asm("mov.u32 %0, %%nsmid;" : "=r"(count));
@@ -50,8 +50,8 @@ __device__ __forceinline__ void wait_clocks(int clocks) {
   while (clock64() - begin < clocks) __nanosleep(200);
 }
 
-// 16 bytes to global memory by one instruction. Where sums go out as they are the compiler makes two of it,
-// and each of them writes half of every sector.
+// 16 bytes to global memory by one instruction. Where C is not read the compiler else makes two or four
+// of it, each of which writes a part of every sector.
 __device__ __forceinline__ void store_chunk(double* to, double x, double y) {
   asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(x), "d"(y));
 }

@@ -128,7 +128,7 @@ struct GemmLargeFma {
   }
 
   // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
-  template <int First = 0, int Last = value_count, class F>
+  template <int First, int Last, class F>
   __device__ __forceinline__ void for_each(const Place& place, F&& use) const {
     int number = 0;
 #pragma unroll

@@ -171,7 +171,7 @@ struct GemmLargeMma {
   __device__ __forceinline__ static Place place_again() { return Place(read_thread_again()); }
 
   // Packs First to Last - 1 of sums, with their numbers from First on and their places in the tile.
-  template <int First = 0, int Last = value_count, class F>
+  template <int First, int Last, class F>
   __device__ __forceinline__ void for_each(const Place& place, F&& use_any) const {
     const int g = place.g;
     int number = 0;

@@ -192,7 +192,7 @@ struct GemmLargeTarget {
 };
 
 // Packs of a thread's sums from `First` on. Where C is read, as many reads as 128 bytes hold are on their way
-// at once: the compiler moves none of them before a store to C, and each is a latency.
+// at once: the compiler moves none of them before a store to C, and each takes a latency.
 template <GemmLargeShape S, GemmLargeConfig C, bool Checked, int First, class Product, class T>
 __device__ __forceinline__ void store_packs(const Product& product, const typename Product::Place& place,
                                             const GemmLargeTarget<T>& to) {

@@ -121,7 +121,7 @@ constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmL
   return 2ll * block + (stream.begin(block) < begin ? 1 : 0);
 }
 
-// Clocks that a block waits before its first product. Blocks of one multiprocessor that begin together also
+// Clocks that a block waits before its first product. Blocks of one multiprocessor that begin together may
 // end together, and then all of them store while none multiplies. The first blocks of a launch are dealt out
 // one to each multiprocessor, then the second ones; those that follow begin where others end.
 constexpr int gemm_large_late_clocks(GemmLargeConfig c, int block, int multiprocessors) {
