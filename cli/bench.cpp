@@ -128,6 +128,7 @@ void print_check(JsonLines& json, const CaseResult& result) {
                       {"right", result.impls.size()},
                       {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
   add_provenance(line);
+  line.update(result.provenance);
   json.write(line);
 }
 
