@@ -117,6 +117,22 @@ TEST(Space, ExplainNamesEveryReason) {
   EXPECT_EQ(space.explain({2, 5, 1}), (std::vector<std::string>{"y has a value outside its axis"}));
 }
 
+TEST(Space, AnAxisIsRestrictedForWalksDrawsAndMembership) {
+  auto space = dependent();
+  std::size_t even = 0;
+  space.visit([&](const Point& p) { even += p.x % 2 == 0 ? 1u : 0u; });
+  ASSERT_GT(even, 0u);
+  space.restrict_axis("x", [](const Point& p) { return p.x % 2 == 0; });
+  EXPECT_EQ(space.enumerate().size(), even);
+  std::mt19937_64 random(7);
+  for (const Point& p : space.sample(50, random)) EXPECT_EQ(p.x % 2, 0);
+  Point odd;
+  space.visit([&](const Point& p) { odd = p; });
+  odd.x = 1;
+  EXPECT_FALSE(space.contains(odd));
+  EXPECT_THROW(space.restrict_axis("no_such", [](const Point&) { return true; }), Error);
+}
+
 TEST(Space, SamplesAreLegalAndMembersWithoutAxisKeepTheirBase) {
   auto space = dependent();
   space.require("z > 1", [](const Point& p) { return p.z > 1; });

@@ -101,6 +101,16 @@ nlohmann::json to_json(const S& object) {
   return json;
 }
 
+// One member by its name; null for a name that no field has.
+template <class S>
+nlohmann::json field_to_json(const S& object, std::string_view name) {
+  nlohmann::json json;
+  for_each_field<S>([&](const auto& f) {
+    if (name == f.name) json = value_to_json(object.*(f.member));
+  });
+  return json;
+}
+
 // Members absent from `json` keep the value they have in `base`; a name that no field has is refused.
 template <class S>
 S from_json(const nlohmann::json& json, S base = {}) {

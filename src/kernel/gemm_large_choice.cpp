@@ -231,7 +231,7 @@ int usual_unroll(const C& c, DType dtype) {
 // the way through registers.
 void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
           const std::vector<GemmLargeProduct>& all) {
-  constexpr std::int64_t short_k = 1024;  // up to which stores take enough time to put them apart
+  constexpr std::int64_t short_k = 128;  // up to which stores take enough time to put them apart
   for (const GemmLargeProduct product : all)
     for (const int tile_k : {base.tile_k, 2 * base.tile_k})
       for (const bool prefetch : {base.prefetch, !base.prefetch})

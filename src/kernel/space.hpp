@@ -69,10 +69,24 @@ class Space {
   template <class... M>
   Space& require(std::string reason, Predicate predicate, M Config::*... reads) {
     std::size_t depth = sizeof...(reads) == 0 ? axes_.size() : 0;
-    ((depth = std::max(depth, position(member_name(reads), reason) + 1)), ...);
+    ((depth = std::max(depth, position(member_name(reads), fmt::format("the constraint '{}'", reason)) + 1)),
+     ...);
     checks_.resize(std::max(checks_.size(), depth + 1));
     checks_[depth].push_back(constraints_.size());
     constraints_.push_back({std::move(reason), std::move(predicate), depth});
+    return *this;
+  }
+
+  // Leaves only those values of the axis called `name` that `keeps`, asked with a config that holds one.
+  // Throws Error(invalid_argument) for a name that no axis has.
+  Space& restrict_axis(const std::string& name, Predicate keeps) {
+    Axis& axis = axes_[position(name, "a restriction")];
+    axis.each = [each = std::move(axis.each), keeps](Config& config, const Step& step) {
+      return each(config, [&] { return !keeps(config) || step(); });
+    };
+    axis.contains = [contains = std::move(axis.contains), keeps](const Config& config) {
+      return contains(config) && keeps(config);
+    };
     return *this;
   }
 
@@ -188,11 +202,11 @@ class Space {
     return *this;
   }
 
-  std::size_t position(const std::string& name, const std::string& reason) const {
+  std::size_t position(const std::string& name, const std::string& reader) const {
     for (std::size_t i = 0; i < axes_.size(); ++i)
       if (axes_[i].name == name) return i;
     throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("the constraint '{}' reads {}, which has no axis before it", reason, name));
+                fmt::format("{} reads {}, which has no axis before it", reader, name));
   }
 
   std::vector<Removed> unremoved() const {

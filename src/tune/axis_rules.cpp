@@ -19,8 +19,7 @@ AxisCondition AxisCondition::parse(const std::string& text) {
               fmt::format("--where = '{}': axis>=value is wanted (or <=, =, !=, >, <)", text));
 }
 
-bool AxisCondition::holds(const nlohmann::json& config) const {
-  const auto& own = config.at(axis);
+bool AxisCondition::allows(const nlohmann::json& own) const {
   if (relation == "=") return own == value;
   if (relation == "!=") return own != value;
   if (!own.is_number() || !value.is_number())
@@ -33,7 +32,21 @@ bool AxisCondition::holds(const nlohmann::json& config) const {
 
 bool AxisRules::admit(const nlohmann::json& fields) const {
   return std::all_of(conditions.begin(), conditions.end(),
-                     [&](const AxisCondition& condition) { return condition.holds(fields); });
+                     [&](const AxisCondition& one) { return one.allows(fields.at(one.axis)); });
+}
+
+bool AxisRules::speak_of(const std::string& axis) const {
+  const auto names = [&](const auto& one) { return one.axis == axis; };
+  return std::any_of(choices.begin(), choices.end(), names) ||
+         std::any_of(conditions.begin(), conditions.end(), names);
+}
+
+bool AxisRules::allow(const std::string& axis, const nlohmann::json& value) const {
+  for (const AxisChoice& one : choices)
+    if (one.axis == axis && std::find(one.values.begin(), one.values.end(), value) == one.values.end())
+      return false;
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const AxisCondition& one) { return one.axis != axis || one.allows(value); });
 }
 
 void refuse_empty_search(const AxisRules& rules, const GemmProblem& problem) {

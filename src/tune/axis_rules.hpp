@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -28,7 +29,7 @@ struct AxisCondition {
 
   // Throws Error(invalid_argument) naming the text, the axis or the value.
   static AxisCondition parse(const std::string& text);
-  bool holds(const nlohmann::json& config) const;
+  bool allows(const nlohmann::json& value_of_axis) const;
 };
 
 struct AxisRules {
@@ -38,6 +39,9 @@ struct AxisRules {
 
   // Whether a config, by field names, fulfils all conditions.
   bool admit(const nlohmann::json& fields) const;
+  // Whether the choices and conditions speak of `axis`, and whether they allow it `value`.
+  bool speak_of(const std::string& axis) const;
+  bool allow(const std::string& axis, const nlohmann::json& value) const;
 };
 
 // The error for rules that leave nothing to search.
@@ -72,23 +76,39 @@ void with_choices(const Config& config, std::span<const AxisChoice> choices, Vis
     with_choices(with_axis("--set", choices.front().axis, value, config), choices.subspan(1), visit);
 }
 
-// The default first, then those of the searched configs that the rules admit and the space holds.
+// The part of the space that the rules leave.
+template <class Config>
+Space<Config> restricted(Space<Config> space, const AxisRules& rules) {
+  for (const std::string& axis : space.axis_names())
+    if (rules.speak_of(axis))
+      space.restrict_axis(axis, [axis, rules](const Config& config) {
+        return rules.allow(axis, field_to_json(config, axis));
+      });
+  return space;
+}
+
+// The default first, then those of the searched configs that the rules admit and the space holds. Where rules
+// leave fewer than `fewest`, for the searched ones may have been chosen without them, more are drawn from
+// what they leave of the space.
 template <class Config>
 std::vector<Config> admitted_configs(const GemmProblem& problem, const AxisRules& rules,
                                      const Config& standard, const std::vector<Config>& searched,
-                                     const Space<Config>& space) {
+                                     const Space<Config>& space, std::size_t fewest = 0) {
   std::vector<Config> configs = {standard};
   std::unordered_set<std::string> known;
-  bool any = false;
   const auto add = [&](const Config& config) {
-    if (!rules.admit(to_json(config)) || !known.insert(describe(config)).second || !space.contains(config))
-      return;
-    any = true;
-    if (config != standard) configs.push_back(config);
+    if (!rules.admit(to_json(config)) || !space.contains(config)) return;
+    if (known.insert(describe(config)).second && config != standard) configs.push_back(config);
   };
   with_choices(standard, std::span(rules.choices), add);
   for (const Config& point : searched) with_choices(point, std::span(rules.choices), add);
-  if (!any && !(rules.choices.empty() && rules.conditions.empty())) refuse_empty_search(rules, problem);
+  if (rules.choices.empty() && rules.conditions.empty()) return configs;
+  if (known.size() < fewest) {
+    std::mt19937_64 random(1);
+    for (const Config& point : restricted(space, rules).sample(fewest - known.size(), random))
+      with_choices(point, std::span(rules.choices), add);
+  }
+  if (known.empty()) refuse_empty_search(rules, problem);
   return configs;
 }
 

@@ -87,8 +87,9 @@ std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const St
 std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const StencilCompiler& compiler,
                                             const GpuChoiceRules& rules, const GpuArena& arena);
 
-// How many configs are searched: those that usually matter, or with whole_space a draw of all.
-inline constexpr std::size_t gpu_usual_count = 240, gpu_whole_count = 4000;
+// How many configs are searched: those that usually matter, with whole_space a draw of all, and where axes
+// are restricted these at least.
+inline constexpr std::size_t gpu_usual_count = 240, gpu_whole_count = 4000, gpu_fewest_count = 24;
 // Of the arena's operands and of the batches in them.
 inline constexpr int gpu_operand_align = 128;
 

@@ -121,8 +121,8 @@ std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const St
   std::mt19937_64 random(rules.draw);
   const auto searched = rules.whole_space ? space.sample(gpu_whole_count, random)
                                           : gemm_large_promising(problem, shape, limits, gpu_usual_count);
-  auto configs =
-      admitted_configs(problem, rules, gemm_large_default(problem, shape, limits), searched, space);
+  auto configs = admitted_configs(problem, rules, gemm_large_default(problem, shape, limits), searched, space,
+                                  gpu_fewest_count);
   return std::make_unique<LargeFamily>(problem, compiler, std::move(configs), rules, space, arena);
 }
 

@@ -91,8 +91,8 @@ std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const St
   const auto searched = rules.whole_space
                             ? space.sample(gpu_whole_count, random)
                             : gemm_small_promising(shape, problem.dtype, limits, gpu_usual_count);
-  auto configs =
-      admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched, space);
+  auto configs = admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched,
+                                  space, gpu_fewest_count);
   return std::make_unique<SmallFamily>(problem, compiler, std::move(configs), rules, space, arena);
 }
 
