@@ -133,6 +133,8 @@ TEST(GemmLarge, PaddedCopiesCompile) {
     const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
     const GemmLargeShape s = gemm_large_shape(p);
     Config c = gemm_large_default(aligned, gemm_large_shape(aligned), fictional_gpu(90));
+    if (dtype == DType::c128)  // always aligned for the copy engine, so that only threads need copies
+      c = {.tile_m = 64, .tile_n = 64, .tile_k = 8, .warp_n = 16, .load = GemmLargeLoad::async};
     c.boundary = GemmLargeBoundary::zero_padding;
     ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(90)).contains(c)) << describe(c);
     EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);

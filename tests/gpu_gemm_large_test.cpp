@@ -159,7 +159,9 @@ class GpuBoundaries : public GpuGemmLarge {
     const GemmLargeShape s = gemm_large_shape(p, gemm_large_alignment(p, 128));
     const auto space = gemm_large_space(p, s, limits);
     for (GemmLargeConfig c : gemm_large_promising(p, s, limits, 40)) {
-      if (c.load == GemmLargeLoad::tensor && boundary != GemmLargeBoundary::zero_padding) {
+      // c128 is always aligned for the copy engine, which then needs no padding.
+      const bool pads = boundary == GemmLargeBoundary::zero_padding && p.dtype != DType::c128;
+      if (c.load == GemmLargeLoad::tensor && !pads) {
         c.load = GemmLargeLoad::async;
         c.load_bytes = static_cast<int>(size_bytes(p.dtype));
         c.slack = 0, c.specialised = false, c.cluster = 1;
@@ -195,7 +197,8 @@ class GpuBoundaries : public GpuGemmLarge {
             if (!whole_grid() && i != turn % sizes.size()) continue;
             auto p =
                 parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtype, ops, sizes[i], rest));
-            p.lda = p.a_rows() + 1, p.ldb = p.b_rows() + 2, p.ldc = p.m + 3;
+            // The copy engine finds B aligned where elements have 8 bytes, A where they have 16.
+            p.lda = (p.a_rows() + 2) | 1, p.ldb = (p.b_rows() + 3) / 2 * 2, p.ldc = p.m + 3;
             all.push_back(packed(p));
           }
           ++turn;

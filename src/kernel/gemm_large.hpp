@@ -149,8 +149,8 @@ std::vector<GemmLargePart> gemm_large_parts(const GemmProblem& problem, const Ge
 // The part as a problem with the leading dimensions of the whole one.
 GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargePart& part);
 
-// The copies of A and B that boundary = zero_padding makes, of whole tiles, and those that `contiguous`
-// asks for.
+// The copies of A and B that boundary = zero_padding makes, of whole tiles, or with tensor copies of what is
+// not aligned for those, and the copies that `contiguous` asks for.
 struct GemmLargePadding {
   std::int64_t inner_a = 0, outer_a = 0;  // elements along the contiguous dimension, the leading dimension
   std::int64_t inner_b = 0, outer_b = 0;
@@ -160,8 +160,9 @@ struct GemmLargePadding {
 
   std::int64_t bytes() const { return a_bytes + b_bytes; }
 };
-// Nothing (0 bytes) for other configs and where k = 0.
-GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeConfig& config);
+// Nothing (0 bytes) for other configs and where k = 0. The shape is the caller's operands', not the kernel's.
+GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeShape& shape,
+                                    const GemmLargeConfig& config);
 // The launch that makes them.
 GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits& limits);
 // The problem that the kernel solves on them.

@@ -21,8 +21,9 @@ enum class GemmLargeLoad : unsigned char { plain, read_only, registers, async, t
 enum class GemmLargeLayout : unsigned char { plain, padding, swizzle };
 // predicate: every copy checks; residue: only tiles and k ranges that stick out take the checking path; none:
 // sizes are multiples of the tile, or the copy engine fills; residue_kernel: as none for the part that whole
-// tiles cover, while a kernel that checks does the rest; zero_padding: as none on copies of A and B that are
-// padded to whole tiles, aligned, and made anew by every launch.
+// tiles cover, while a kernel that checks does the rest; zero_padding: as none on copies of A and B, aligned
+// and made anew by every launch, which are padded to whole tiles, or where the copy engine fills made only of
+// what is not aligned.
 enum class GemmLargeBoundary : unsigned char { predicate, residue, none, residue_kernel, zero_padding };
 // Which dimension of A and B runs fastest where the product reads them: the one that does in the caller's
 // matrices, or rows (m and n) or k of both, for which operands that have it otherwise are copied first.

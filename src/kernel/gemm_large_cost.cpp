@@ -162,9 +162,9 @@ double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimit
   return (panel * c.tile_n + rows * c.tile_m) * walked_k(p, c) * double(size_bytes(p.dtype));
 }
 
-// Bytes of both copies: what is read comes in whole sectors from every column.
-double padding_bytes(const GemmProblem& p, const GemmLargeConfig& c) {
-  const GemmLargePadding padding = gemm_large_padding(p, c);
+// Bytes of the copies: what is read comes in whole sectors from every column.
+double padding_bytes(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c) {
+  const GemmLargePadding padding = gemm_large_padding(p, s, c);
   if (padding.bytes() == 0) return 0;
   const auto read = [&](std::int64_t rows, std::int64_t columns) {
     return (double(rows) * double(size_bytes(p.dtype)) + gpu_sector_bytes) * double(columns);
@@ -190,7 +190,7 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& 
   traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(c) * bytes + traffic.c_bytes;
   const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
   traffic.memory_bytes = std::max(least, waves * wave_bytes(p, c, limits, resident)) +
-                         c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, c);
+                         c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, s, c);
   traffic.shared_bytes = step_reads(s, c, bytes).wavefronts * 128 * steps;
   return traffic;
 }
@@ -258,8 +258,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
 
 constexpr double between_launches = 3000;  // cycles from the end of one to the beginning of the next
 
-double padding_cost(const GemmProblem& p, const GemmLargeConfig& c) {
-  const double bytes = padding_bytes(p, c);
+double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c) {
+  const double bytes = padding_bytes(p, s, c);
   return bytes == 0 ? 0 : bytes / (0.8 * memory_rate) + between_launches;
 }
 
@@ -269,7 +269,7 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
                               const GpuLimits& limits) {
   if (c.boundary != GemmLargeBoundary::residue_kernel) {
     GemmLargeCost cost = launch_cost(p, s, c, limits);
-    cost.fixed += padding_cost(p, c);
+    cost.fixed += padding_cost(p, s, c);
     return cost;
   }
   const std::vector<GemmLargeInstance> instances = gemm_large_instances(s, c);

@@ -17,6 +17,11 @@ bool k_fastest(const GemmLargeConfig& config, bool as_stored) {
                                                              : config.contiguous == GemmLargeContiguous::k;
 }
 
+// Whether copies have whole tiles, which threads read unchecked.
+bool pads_to_tiles(const GemmLargeConfig& config) {
+  return config.boundary == GemmLargeBoundary::zero_padding && config.load != GemmLargeLoad::tensor;
+}
+
 }  // namespace
 
 GemmLargeShape gemm_large_kernel_shape(const GemmLargeShape& shape, const GemmLargeConfig& config) {
@@ -83,26 +88,31 @@ GemmProblem gemm_large_part_problem(const GemmProblem& problem, const GemmLargeP
   return p;
 }
 
-GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeConfig& c) {
+GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& shape,
+                                    const GemmLargeConfig& c) {
   GemmLargePadding padding;
   if (!gemm_large_copies(c) || p.k == 0) return padding;
-  const bool all = c.boundary == GemmLargeBoundary::zero_padding;
   const bool k_fastest_a = k_fastest(c, p.op_a != Op::none), k_fastest_b = k_fastest(c, p.op_b == Op::none);
   padding.transposes_a = k_fastest_a != (p.op_a != Op::none);
   padding.transposes_b = k_fastest_b != (p.op_b == Op::none);
+  const bool whole = pads_to_tiles(c);
   const std::int64_t size = size_bytes(p.dtype);
   const int chunk = std::max(1, gemm_large_chunk / static_cast<int>(size));
-  const std::int64_t k = all ? rounded_up(p.k, c.tile_k) : p.k;
+  const std::int64_t k = whole ? rounded_up(p.k, c.tile_k) : p.k;
   const auto copy = [&](std::int64_t rows, int tile, bool along_k, std::int64_t& inner, std::int64_t& outer,
                         std::int64_t& bytes) {
     constexpr int alignment = 256;  // as allocations have
-    inner = along_k ? rounded_up(k, chunk) : rounded_up(rows, all ? tile : chunk);
-    outer = along_k ? rounded_up(rows, all ? tile : 1) : k;
+    inner = along_k ? rounded_up(k, chunk) : rounded_up(rows, whole ? tile : chunk);
+    outer = along_k ? rounded_up(rows, whole ? tile : 1) : k;
     bytes = rounded_up(inner * outer * size, alignment);
   };
-  if (all || padding.transposes_a)
+  // The copy engine pads by itself whatever is aligned for it.
+  const auto pads = [&](int align) {
+    return whole || (c.boundary == GemmLargeBoundary::zero_padding && align < gemm_large_chunk);
+  };
+  if (pads(shape.align_a) || padding.transposes_a)
     copy(p.m, c.tile_m, k_fastest_a, padding.inner_a, padding.outer_a, padding.a_bytes);
-  if (all || padding.transposes_b)
+  if (pads(shape.align_b) || padding.transposes_b)
     copy(p.n, c.tile_n, k_fastest_b, padding.inner_b, padding.outer_b, padding.b_bytes);
   return padding;
 }
@@ -121,7 +131,7 @@ GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,
                               const GemmLargePadding& padding) {
   GemmProblem p = problem;
-  if (c.boundary == GemmLargeBoundary::zero_padding) p.k = rounded_up(p.k, c.tile_k);
+  if (pads_to_tiles(c)) p.k = rounded_up(p.k, c.tile_k);
   if (padding.a_bytes > 0) p.lda = padding.inner_a;
   if (padding.b_bytes > 0) p.ldb = padding.inner_b;
   return p;

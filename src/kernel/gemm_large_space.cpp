@@ -179,11 +179,13 @@ void add_edges(Space<C>& space, const Rules& r) {
                   return c.boundary != GemmLargeBoundary::residue_kernel ||
                          (!r.whole(c) && r.p.m >= c.tile_m && r.p.n >= c.tile_n && r.p.k >= c.tile_k);
                 });
-  space.require("copies are padded where tiles do not divide or operands are not aligned to 16 bytes",
-                [=](const C& c) {
-                  return c.boundary != GemmLargeBoundary::zero_padding || !r.whole(c) ||
-                         std::min(r.s.align_a, r.s.align_b) < gemm_large_chunk;
-                });
+  space.require(
+      "copies are padded where operands are not aligned to 16 bytes, or tiles do not divide and threads copy",
+      [=](const C& c) {
+        return c.boundary != GemmLargeBoundary::zero_padding ||
+               (!r.whole(c) && c.load != GemmLargeLoad::tensor) ||
+               std::min(r.s.align_a, r.s.align_b) < gemm_large_chunk;
+      });
 }
 
 void add_memory(Space<C>& space, const Rules& r) {

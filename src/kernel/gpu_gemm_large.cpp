@@ -46,7 +46,7 @@ GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
     all.workspace_bytes = std::max(all.workspace_bytes, one.workspace_bytes);
     all.counter_count = std::max(all.counter_count, one.counter_count);
   }
-  all.workspace_bytes += gemm_large_padding(problem, config_).bytes();
+  all.workspace_bytes += gemm_large_padding(problem, shape_, config_).bytes();
   return all;
 }
 
@@ -133,7 +133,7 @@ void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands
     GemmProblem p = problem;
     GemmLargeOperands o = operands;
     if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
-    if (const GemmLargePadding padding = gemm_large_padding(p, config_); padding.bytes() > 0) {
+    if (const GemmLargePadding padding = gemm_large_padding(p, shape_, config_); padding.bytes() > 0) {
       pad<T>(p, padding, o, stream);
       p = gemm_large_padded(p, config_, padding);
     }
