@@ -1,5 +1,4 @@
-// A record is a promise about a ratio (the default's time over its own), which a slower clock or a busy
-// neighbour changes little; so that is what is measured and compared.
+// Which records are checked, the host's among them, and what is said of each.
 #include "tune_check.hpp"
 
 #include <fmt/format.h>
@@ -10,22 +9,16 @@
 
 #include "device/cpu.hpp"
 #include "json_lines.hpp"
-#include "measure/clock.hpp"
-#include "measure/contest.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
 #include "tune/candidate_timer.hpp"
 #include "tune/gate.hpp"
+#include "tune_rematch.hpp"
 #include "verbs.hpp"
 #include "wisdom/store.hpp"
 
 namespace tilewright::cli {
 namespace {
-
-constexpr double default_check_s = 0.3;  // per record
-constexpr double turn_s = 1e-3;
-constexpr double tolerance = 0.05;  // timing differs by about this much from one run to the next
-constexpr int looks = 3;            // at a record before it is called a regression
 
 // What has no meaning where nothing is searched.
 void refuse_for_check(const TuneFlags& flags) {
@@ -47,96 +40,42 @@ void refuse_for_check(const TuneFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "--wisdom", "--wisdom = none leaves no records to check");
 }
 
-// A record of the family that can be measured here, read into its structs.
-struct StoredRecord : WisdomRecord {
-  GemmProblem what;
-  GemmSmallCpuConfig how;
+// Records of the kernels that multiply on the host.
+class HostRecords : public RecordChecker {
+ public:
+  explicit HostRecords(Isa isa) : isa_(isa) {}
+
+  const std::string& device() const override { return cpu_info().device; }
+  bool is_for(const StoredRecord& record) const override {
+    return record.family == "gemm_small_cpu" && is_same_device(device(), record.device) &&
+           config_of(record).isa <= isa_ && record.what.residency != Residency::automatic;
+  }
+  double usual_budget_s(const StoredRecord&) const override { return 0.3; }
+  Checked check(const StoredRecord& record, double budget_s) override {
+    const GemmProblem problem = timed_problem(record.what);
+    const GemmSmallCpuConfig config = config_of(record);
+    if (!gemm_small_cpu_space(problem, config.isa).contains(config))
+      return {.verdict = "regression: the config is no longer legal"};
+    const auto own = make_gemm_small_cpu(problem, config);
+    const auto standard = make_gemm_small_cpu(problem, gemm_small_cpu_default(problem, config.isa));
+    if (const auto wrong = Gate(problem, config.isa).run(*own); !wrong.empty())
+      return {.verdict = "regression: it is wrong: " + wrong};
+    constexpr double turn_s = 1e-3;
+    CandidateTimer timer(problem, arena_);
+    const auto time_turn = [&](std::size_t i) {
+      return timer.time(i == 0 ? *own : *standard, turn_s).seconds;
+    };
+    return rematch(record, time_turn, budget_s);
+  }
+
+ private:
+  static GemmSmallCpuConfig config_of(const StoredRecord& record) {
+    return from_json<GemmSmallCpuConfig>(record.config);
+  }
+
+  Isa isa_;
+  Arena arena_;
 };
-
-struct Checked {
-  std::string verdict = "holds";  // or why not
-  bool holds() const { return verdict == "holds"; }
-  bool regressed() const { return verdict.starts_with("regression"); }
-  Estimate seconds;
-  double gain = 0, gain_before = 0;  // the default's time over the record's
-};
-
-// The default's time over the record's when it was recorded; 0 when that is not known.
-double recorded_gain(const WisdomRecord& record) {
-  if (record.extra.contains("regret") && record.extra["regret"].is_number())
-    return 1 + record.extra["regret"].get<double>();
-  if (!record.default_seconds || !(record.seconds > 0)) return 0;
-  return *record.default_seconds / record.seconds;
-}
-
-// Half the interval of the recorded time, relative to it.
-double recorded_spread(const WisdomRecord& record) {
-  return record.seconds > 0 ? (record.seconds_high - record.seconds_low) / 2 / record.seconds : 0;
-}
-
-// Both kernels take longer than they did: somebody else is at work, and what one gains on the other shrinks.
-bool machine_is_slower(const WisdomRecord& record, const Checked& checked) {
-  const double longer = 1 + tolerance;
-  return record.default_seconds && checked.seconds.centre > longer * record.seconds &&
-         checked.seconds.centre * checked.gain > longer * *record.default_seconds;
-}
-
-// Times the record's kernel against the default's for about `budget_s`, and judges the ratio.
-Checked measure(const StoredRecord& record, const SmallKernel& own, const SmallKernel& standard,
-                CandidateTimer& timer, double budget_s) {
-  Checked checked;
-  std::vector<double> seconds;
-  const double end_s = wall_seconds() + budget_s;
-  const Verdict verdict = hold_contest(
-      2,
-      [&](std::size_t i) {
-        const double cost = timer.time(i == 0 ? own : standard, turn_s).seconds;
-        if (i == 0) seconds.push_back(cost);
-        return cost;
-      },
-      // As many as decide, and a few that may be thrown away, whatever the budget.
-      [&] { return std::ssize(seconds) < 3 * least_paired_rounds || wall_seconds() < end_s; }, {});
-  checked.seconds = estimate(seconds);
-  if (!verdict.decided) {
-    checked.verdict = fmt::format("unknown: the machine drifts too much, {} paired rounds of {} are left",
-                                  verdict.rounds, verdict.rounds + verdict.discarded);
-    return checked;
-  }
-  checked.gain = verdict.ratios[1].centre;
-  checked.gain_before = recorded_gain(record);
-  // What the record gained over the default must still be there, or at least nothing be lost by it.
-  const double width =
-      std::max({tolerance, recorded_spread(record), (verdict.ratios[1].high - verdict.ratios[1].low) / 2});
-  if (checked.gain < 1 - width)
-    checked.verdict = "regression: slower than the default";
-  else if (checked.gain < (1 - width) * checked.gain_before)
-    checked.verdict = machine_is_slower(record, checked)
-                          ? "unknown: the machine is slower than when it was recorded, whatever it runs"
-                          : "regression: it gained more when it was recorded";
-  return checked;
-}
-
-Checked check_record(const StoredRecord& record, double budget_s, Arena& arena) {
-  const GemmProblem problem = timed_problem(record.what);
-  const Isa isa = record.how.isa;
-  Checked checked;
-  if (!gemm_small_cpu_space(problem, isa).contains(record.how)) {
-    checked.verdict = "regression: the config is no longer legal";
-    return checked;
-  }
-  const auto own = make_gemm_small_cpu(problem, record.how);
-  const auto standard = make_gemm_small_cpu(problem, gemm_small_cpu_default(problem, isa));
-  if (const auto wrong = Gate(problem, isa).run(*own); !wrong.empty()) {
-    checked.verdict = "regression: it is wrong: " + wrong;
-    return checked;
-  }
-  CandidateTimer timer(problem, arena);
-  for (int look = 0; look < looks; ++look) {
-    checked = measure(record, *own, *standard, timer, budget_s / looks);
-    if (checked.holds()) break;
-  }
-  return checked;
-}
 
 // Regret is by how much the default costs more; 0 gain: it was not measured, or not known when recorded.
 void print_checked(std::FILE* out, const StoredRecord& record, const Checked& checked) {
@@ -152,13 +91,14 @@ void print_checked(std::FILE* out, const StoredRecord& record, const Checked& ch
 }
 
 // The records in the order in which lookups believe them: of --wisdom alone, else of all files in use.
-std::vector<WisdomRecord> believed_records(const TuneFlags& flags, const Context& context) {
+std::vector<WisdomRecord> believed_records(const TuneFlags& flags, const Context& context,
+                                           const std::string& device) {
   if (!flags.wisdom.empty()) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(flags.wisdom, error))
       throw Error(ErrorCode::invalid_argument, "--wisdom",
                   fmt::format("--wisdom = '{}' cannot be opened", flags.wisdom));
-    return Wisdom({flags.wisdom}, cpu_info().device).records();
+    return Wisdom({flags.wisdom}, device).records();
   }
   return context.impl().wisdom() == nullptr ? std::vector<WisdomRecord>()
                                             : context.impl().wisdom()->records();
@@ -182,29 +122,52 @@ std::vector<StoredRecord> without_duplicates(std::vector<StoredRecord> records) 
   return distinct;
 }
 
-std::vector<StoredRecord> chosen_records(const TuneFlags& flags, const Context& context) {
-  const bool all = flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
-  const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
-  const auto described = [](GemmProblem problem) {
-    problem.batch_count = 1, problem.stride_a = problem.stride_b = problem.stride_c = 0;
-    return problem;
-  };
+// The records of a problem whatever its batch, as wisdom finds them.
+GemmProblem described(GemmProblem problem) {
+  problem.batch_count = 1, problem.stride_a = problem.stride_b = problem.stride_c = 0;
+  return problem;
+}
+
+// Those the checker can measure, of the problems that were named or of all.
+std::vector<StoredRecord> chosen_records(const TuneFlags& flags, const Context& context,
+                                         const std::vector<GemmProblem>& problems,
+                                         const RecordChecker& checker) {
   std::vector<StoredRecord> chosen;
-  for (const WisdomRecord& record : believed_records(flags, context)) {
-    if (record.family != "gemm_small_cpu" || !record.passed() || record.dropped ||
-        record.objective != flags.objective || !is_same_device(cpu_info().device, record.device))
-      continue;
-    StoredRecord stored{record, parse_problem(record.problem), from_json<GemmSmallCpuConfig>(record.config)};
-    if (stored.how.isa <= context.impl().isa && stored.what.residency != Residency::automatic &&
-        (all || std::any_of(problems.begin(), problems.end(), [&](const GemmProblem& problem) {
-           return described(problem) == described(stored.what);
-         })))
+  for (const WisdomRecord& record : believed_records(flags, context, checker.device())) {
+    if (!record.passed() || record.dropped || record.objective != flags.objective) continue;
+    StoredRecord stored{record, parse_problem(record.problem)};
+    const auto names = [&](const GemmProblem& problem) {
+      return described(problem) == described(stored.what);
+    };
+    if (checker.is_for(stored) && (problems.empty() || std::any_of(problems.begin(), problems.end(), names)))
       chosen.push_back(std::move(stored));
   }
   chosen = without_duplicates(std::move(chosen));
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const auto& x, const auto& y) { return x.what.dtype < y.what.dtype; });
   return chosen;
+}
+
+// Whether it is the GPU's records that are asked for. Throws Error(invalid_argument) for problems of both.
+bool asks_for_gpu(const TuneFlags& flags, const std::vector<GemmProblem>& problems) {
+  if (problems.empty()) return flags.location == "device";
+  const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
+  const auto count = std::count_if(problems.begin(), problems.end(), on_gpu);
+  if (count != 0 && count != std::ssize(problems))
+    throw Error(ErrorCode::invalid_argument, "--check",
+                fmt::format("--check: {} of {} problems lie on the device; check them and the others apart",
+                            count, problems.size()));
+  return count > 0;
+}
+
+std::unique_ptr<RecordChecker> checker_for(const TuneFlags& flags, const Context& context,
+                                           const std::vector<GemmProblem>& problems) {
+  if (!asks_for_gpu(flags, problems)) return std::make_unique<HostRecords>(context.impl().isa);
+#if TILEWRIGHT_HAS_GPU
+  return gpu_record_checker(flags, context);
+#else
+  throw Error(ErrorCode::unsupported, "--check", "--check: records of GPUs: this build has no GPU runtime");
+#endif
 }
 
 nlohmann::json line_of(const StoredRecord& record, const Checked& checked) {
@@ -228,20 +191,22 @@ nlohmann::json line_of(const StoredRecord& record, const Checked& checked) {
 
 void check_records(const TuneFlags& flags, const Context& context) {
   refuse_for_check(flags);
-  const auto records = chosen_records(flags, context);
+  const bool all = flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
+  const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
+  const auto checker = checker_for(flags, context, problems);
+  const auto records = chosen_records(flags, context, problems, *checker);
   if (records.empty())
     throw Error(ErrorCode::invalid_argument, "--check",
-                fmt::format("--check: no stored record of '{}' is for these problems", cpu_info().device));
-  const double budget_s =
-      flags.budget.empty() ? default_check_s : parse_duration(flags.budget) / double(records.size());
+                fmt::format("--check: no stored record of '{}' is for these problems", checker->device()));
+  const double share_s = flags.budget.empty() ? 0 : parse_duration(flags.budget) / double(records.size());
   JsonLines json(flags.json);
   Progress progress("check", std::int64_t(records.size()));
-  Arena arena;
   std::int64_t done = 0, held = 0, regressions = 0;
   std::vector<double> gains;
   for (const StoredRecord& record : records) {
     progress.show(done++, record.problem);
-    const Checked checked = check_record(record, budget_s, arena);
+    const Checked checked =
+        checker->check(record, flags.budget.empty() ? checker->usual_budget_s(record) : share_s);
     regressions += checked.regressed() ? 1 : 0;
     held += checked.holds() ? 1 : 0;
     progress.clear();

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,23 @@ class GpuConfigs : public GpuFamily {
 struct GpuChoiceRules : AxisRules {
   std::uint64_t draw = 1;  // seed for --space whole, of which so many are drawn
   std::optional<nlohmann::json> incumbent;
+  bool incumbent_only = false;  // nothing else but the default is tried
 };
+
+// How many configs are searched: those that usually matter, with whole_space a draw of all, and where axes
+// are restricted these at least.
+inline constexpr std::size_t gpu_usual_count = 240, gpu_whole_count = 4000, gpu_fewest_count = 24;
+
+// The default first, then what the rules leave of the promising ones or of a draw from the space.
+template <class Config, class Promising>
+std::vector<Config> gpu_configs(const GemmProblem& problem, const GpuChoiceRules& rules,
+                                const Config& standard, Promising&& promising, const Space<Config>& space) {
+  if (rules.incumbent_only) return {standard};
+  std::mt19937_64 random(rules.draw);
+  const std::vector<Config> searched =
+      rules.whole_space ? space.sample(gpu_whole_count, random) : promising(gpu_usual_count);
+  return admitted_configs(problem, rules, standard, searched, space, gpu_fewest_count);
+}
 
 // "gemm_small" or "gemm": the family whose kernels serve the problem. Throws Error(unsupported) for what has
 // no space to search.
@@ -87,9 +104,6 @@ std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const St
 std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const StencilCompiler& compiler,
                                             const GpuChoiceRules& rules, const GpuArena& arena);
 
-// How many configs are searched: those that usually matter, with whole_space a draw of all, and where axes
-// are restricted these at least.
-inline constexpr std::size_t gpu_usual_count = 240, gpu_whole_count = 4000, gpu_fewest_count = 24;
 // Of the arena's operands and of the batches in them.
 inline constexpr int gpu_operand_align = 128;
 

@@ -2,7 +2,6 @@
 #include "tune/gpu_family_large.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "tune/gpu_family.hpp"
 
@@ -118,11 +117,9 @@ std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const St
   const GpuLimits& limits = arena.gpu().limits();
   const GemmLargeShape shape = shape_of(problem);
   const auto space = gemm_large_space(problem, shape, limits);
-  std::mt19937_64 random(rules.draw);
-  const auto searched = rules.whole_space ? space.sample(gpu_whole_count, random)
-                                          : gemm_large_promising(problem, shape, limits, gpu_usual_count);
-  auto configs = admitted_configs(problem, rules, gemm_large_default(problem, shape, limits), searched, space,
-                                  gpu_fewest_count);
+  auto configs = gpu_configs(
+      problem, rules, gemm_large_default(problem, shape, limits),
+      [&](std::size_t count) { return gemm_large_promising(problem, shape, limits, count); }, space);
   return std::make_unique<LargeFamily>(problem, compiler, std::move(configs), rules, space, arena);
 }
 

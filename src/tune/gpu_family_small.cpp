@@ -1,5 +1,4 @@
 // Batched small GEMM as a family that is tuned.
-#include <random>
 
 #include "kernel/gpu_gemm_small.hpp"
 #include "tune/gpu_family.hpp"
@@ -87,12 +86,9 @@ std::unique_ptr<GpuFamily> gpu_small_family(const GemmProblem& problem, const St
   const GpuLimits& limits = arena.gpu().limits();
   const GemmSmallShape shape = planned_shape(problem);
   const auto space = gemm_small_space(shape, problem.dtype, limits);
-  std::mt19937_64 random(rules.draw);
-  const auto searched = rules.whole_space
-                            ? space.sample(gpu_whole_count, random)
-                            : gemm_small_promising(shape, problem.dtype, limits, gpu_usual_count);
-  auto configs = admitted_configs(problem, rules, gemm_small_default(shape, problem.dtype, limits), searched,
-                                  space, gpu_fewest_count);
+  auto configs = gpu_configs(
+      problem, rules, gemm_small_default(shape, problem.dtype, limits),
+      [&](std::size_t count) { return gemm_small_promising(shape, problem.dtype, limits, count); }, space);
   return std::make_unique<SmallFamily>(problem, compiler, std::move(configs), rules, space, arena);
 }
 

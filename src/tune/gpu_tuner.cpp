@@ -1,10 +1,8 @@
 // The GPU's paces and pool.
 #include "tune/gpu_tuner.hpp"
 
-#include <algorithm>
-
 #include "measure/clock.hpp"
-#include "tune/gpu_candidates.hpp"
+#include "tune/gpu_pool.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -30,25 +28,6 @@ constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
                                 .halving_share = 0.75,
                                 .incumbent_tie = 0.02};
 
-// Batches of small problems take the whole arena, so that no cache holds any of them; large ones are timed as
-// they come.
-GemmProblem timed_problem_on(const GpuArena& arena, GemmProblem p, bool small) {
-  p.residency = Residency::cold;
-  if (!small) return p;
-  GemmProblem one = p;
-  one.batch_count = one.block = 1;
-  const GpuOperandBytes each = gpu_operand_bytes(one);
-  const std::int64_t size = size_bytes(p.dtype);
-  std::int64_t elements =
-      std::max({std::int64_t(std::max({each.a, each.b, each.c})) / size, p.stride_a, p.stride_b, p.stride_c});
-  if (p.layout == Layout::pointer) elements = gpu_pointer_distance(elements, size);
-  const std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
-  const std::int64_t in_block = p.layout == Layout::block_interleaved ? p.block : 1;
-  p.batch_count = std::max(in_block, count / in_block * in_block);
-  if (p.layout == Layout::interleaved) p.block = p.batch_count;
-  return p;
-}
-
 Origin origin_of(const GpuTuneResult& result) {
   return {
       result.family,  result.device, result.device_uuid, result.driver, current_source_hash(result.family),
@@ -65,24 +44,16 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
   const GpuLimits& limits = arena.gpu().limits();
   GpuTuneResult result;
   result.family = gpu_family_of(problem);
-  const bool small = result.family == "gemm_small";
   check_search(options, problem, limits.uuid);
-  const GemmProblem timed = timed_problem_on(arena, problem, small);
-  // One matrix or block may be larger than what was set aside for many.
-  const GpuOperandBytes needed = gpu_operand_bytes(timed);
-  check_gpu_memory("PROBLEM", timed, needed, limits);
-  arena.reserve(needed);
-  const auto family = make_gpu_family(timed, compiler, options, arena);
-  GpuVendor vendor;
-  if (!small) vendor = open_gpu_vendor(arena.gpu(), timed);
-  const std::string absence = vendor.absence;
-  GpuCandidates pool(timed, *family, std::move(vendor), arena);
+  GpuPool pool(problem, compiler, options, arena);
   static_cast<SearchOutcome&>(result) =
-      search(timed, pool, options, small ? small_pace : large_pace, family->incumbent, begin_s);
-  if (!absence.empty()) result.peers_left_out.push_back(fmt::format("{}: {}", gpu_vendor_family, absence));
-  result.config = pool.fields(result.winner);
-  result.default_config = pool.fields(0);
-  for (const std::size_t i : result.tied) result.ties.push_back(pool.fields(i));
+      search(pool.timed(), pool.candidates(), options,
+             result.family == "gemm_small" ? small_pace : large_pace, pool.incumbent(), begin_s);
+  if (!pool.vendor_absence().empty())
+    result.peers_left_out.push_back(fmt::format("{}: {}", gpu_vendor_family, pool.vendor_absence()));
+  result.config = pool.candidates().fields(result.winner);
+  result.default_config = pool.candidates().fields(0);
+  for (const std::size_t i : result.tied) result.ties.push_back(pool.candidates().fields(i));
   result.device = limits.name;
   result.device_uuid = limits.uuid;
   result.driver = limits.driver_version;

@@ -332,6 +332,33 @@ class TuneOnGpu(Driver):
 
     PROBLEM = "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:beta=one:residency=cold:location=device"
 
+    def test_check_measures_records_of_the_gpu_again(self):
+        large = "gemm:f64:nt:m=96,n=80,k=72:beta=one:residency=cold:location=device"
+        for problem in (self.PROBLEM, large):
+            wisdom = self.folder / "checked.jsonl"
+            wisdom.unlink(missing_ok=True)
+            self.tune(problem, "--budget", "2s", "--megabytes", "2", "--json", wisdom)
+            again = (problem, "--check", "--megabytes", "2", "--wisdom", wisdom)
+            # Times on a fake mean nothing, so that a sound record may do better or worse than it did.
+            result = self.tune(*again, "--budget", "1s", "--json", "-", code=(0, 1))
+            line = json.loads(result.stdout.splitlines()[0])
+            self.assertEqual(line["problem"].split(":")[0], problem.split(":")[0])
+            self.assertGreater(line["samples"], 0)
+            self.assertNotIn("wrong", line["verdict"])
+            self.assertIn("of 1 records hold", result.stderr)  # the vendor's has no config to measure
+            self.assertIn("of 1 records hold", self.tune("--check", "--location", "device", *again[2:], "--budget",
+                                                         "1s", code=(0, 1)).stdout)
+            record = self.lines(wisdom)[0]
+            record.update(regret=99)  # it promises too much
+            wisdom.write_text(json.dumps(record) + "\n")
+            self.assertIn("it gained more when it was recorded", self.tune(*again, "--budget", "1s", code=1).stdout)
+            record["config"].update({"threads": 7} if problem == self.PROBLEM else {"tile_m": 7})
+            wisdom.write_text(json.dumps(record) + "\n")
+            result = self.tune(*again, code=1)
+            self.assertIn("no longer legal", result.stdout)
+            self.assertIn("1 of 1 stored records regressed", result.stderr)
+        self.assertIn("--check", self.tune(self.PROBLEM, PROBLEM, "--check", code=2).stderr)
+
     def test_tunes_and_resumes(self):
         job = (self.PROBLEM, "--budget", "3s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
         self.assertIn("of the default", self.tune(*job).stdout)
