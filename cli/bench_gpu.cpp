@@ -46,7 +46,7 @@ std::vector<std::string> GpuBenchMachine::describe() const {
                                                 impl_->machine->compiler().nvrtc().version())};
   if (impl_->blas) lines.push_back("peers: cuBLAS " + impl_->blas->version());
   if (!impl_->no_blas.empty()) lines.push_back("not here: cuBLAS (" + impl_->no_blas + ")");
-  if (!impl_->no_nvml.empty()) lines.push_back("not here: NVML (" + impl_->no_nvml + ")");
+  if (!impl_->use.absence().empty()) lines.push_back("not here: NVML (" + impl_->use.absence() + ")");
   return lines;
 }
 

@@ -85,7 +85,7 @@ void add_energy(json& object, const CaseResult& result, const ImplResult& impl) 
     return;
   }
   object["energy_j"] = *impl.joules;
-  object["watts"] = *impl.joules / impl.seconds.centre;
+  object["watts"] = impl.watts;
   object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
 }
 

@@ -21,7 +21,8 @@ struct ImplResult {
   Estimate seconds;  // per batch; hot with several threads: of one batch per thread
   Accuracy accuracy;
   std::shared_ptr<const GemmPlan> plan;
-  std::optional<double> joules{};  // per batch
+  std::optional<double> joules{};  // per batch, under steady load
+  double watts = 0;                // of that load
   // Of every round, the same rounds for all that have them; empty where samples are not kept by rounds.
   std::vector<double> rounds{};
 };

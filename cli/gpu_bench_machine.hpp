@@ -11,7 +11,6 @@
 #include "bench_gpu.hpp"
 #include "core/dispatch.hpp"
 #include "device/gpu_blas.hpp"
-#include "device/nvml.hpp"
 #include "gemm/gpu_machine.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gpu_multiply.hpp"
@@ -40,18 +39,13 @@ struct GpuBenchMachine::Impl {
         timer(gpu, stream.get()),
         streams(gpu, machine->compiler()),
         multiplies(gpu, machine->compiler()),
-        arena(gpu, std::size_t(bench_plan.operand_bytes)) {
+        arena(gpu, std::size_t(bench_plan.operand_bytes)),
+        use(gpu.limits().uuid) {
     try {
       blas.emplace();
       blas->set_stream(stream.get());
     } catch (const Error& error) {
       no_blas = error.what();
-    }
-    try {
-      nvml.emplace(gpu.limits().uuid);
-      notes = notes_before(*nvml);
-    } catch (const Error& error) {
-      no_nvml = error.what();
     }
   }
 
@@ -61,26 +55,18 @@ struct GpuBenchMachine::Impl {
 
   // Clocks and temperature of now, and what a measured row says of the device, under the contract's names.
   nlohmann::json readings() const {
-    const GpuReadings now = nvml ? nvml->read() : GpuReadings{};
+    const GpuReadings now = use.nvml() != nullptr ? use.nvml()->read() : GpuReadings{};
     nlohmann::json metrics = nlohmann::json::object();
     if (now.clock_mhz) metrics["clock_mhz"] = *now.clock_mhz;
     if (now.memory_clock_mhz) metrics["memory_clock_mhz"] = *now.memory_clock_mhz;
     if (now.temperature_c) metrics["temperature_c"] = *now.temperature_c;
     return metrics;
   }
-  // Who else uses the device: of before the run, and of now.
-  std::vector<std::string> notes_now() const {
-    std::vector<std::string> all = notes;
-    if (!nvml) return all;
-    for (std::string& note : notes_during(*nvml))
-      if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
-    return all;
-  }
   nlohmann::json provenance() const {
     const GpuLimits& limits = gpu.limits();
     return {{"device", limits.name},
             {"device_uuid", limits.uuid},
-            {"driver", nvml ? nvml->driver_version() : limits.driver_version},
+            {"driver", use.nvml() != nullptr ? use.nvml()->driver_version() : limits.driver_version},
             {"compiler", machine->compiler().provenance()}};
   }
 
@@ -97,9 +83,7 @@ struct GpuBenchMachine::Impl {
   GpuArena arena;
   std::optional<GpuBlas> blas;
   std::string no_blas;
-  std::optional<Nvml> nvml;
-  std::string no_nvml;
-  std::vector<std::string> notes;  // of who else used the device before anything of ours ran
+  GpuUseNotes use;
 };
 
 // How our plans are asked for.

@@ -29,6 +29,7 @@ struct GpuEntry : GpuContender {
   std::shared_ptr<const GemmPlan> plan;
   Accuracy accuracy;
   std::optional<double> joules;  // of one launch
+  double watts = 0;              // of the load that gave them
 };
 
 // One case: who takes part, whether they are right, their turns.
@@ -202,16 +203,17 @@ class GpuRun {
 
   // Of each that is reported: windows are too long to be among the turns.
   void measure_energy() {
-    if (!m_.nvml) {
-      result_.energy_note = m_.no_nvml;
+    const Nvml* nvml = m_.use.nvml();
+    if (nvml == nullptr) {
+      result_.energy_note = m_.use.absence();
       return;
     }
     for (GpuEntry& entry : entries_) {
       const GpuLoad load = run_steadily(
           m_.gpu, m_.stream, [&] { entry.run(turns_.next_batch()); }, estimate(entry.samples).centre,
-          {.heat_s = energy_window_s / 4, .window_s = energy_window_s}, [&] { return m_.nvml->energy_j(); });
+          {.heat_s = energy_window_s / 4, .window_s = energy_window_s}, [&] { return nvml->energy_j(); });
       if (load.energy.fault.empty())
-        entry.joules = load.joules_per_launch();
+        std::tie(entry.joules, entry.watts) = std::tuple(load.joules_per_launch(), load.energy.watts());
       else
         result_.energy_note = load.energy.fault;
     }
@@ -247,8 +249,8 @@ class GpuRun {
     result_.work_flops = flops(case_.problem);
     for (GpuEntry& entry : entries_) {
       const Estimate seconds = check_only ? Estimate{} : estimate(entry.samples);
-      ImplResult impl{entry.role, entry.impl,     entry.version, entry.variant, Layout::strided,
-                      seconds,    entry.accuracy, entry.plan,    entry.joules,  entry.samples};
+      ImplResult impl{entry.role,     entry.impl, entry.version, entry.variant, Layout::strided, seconds,
+                      entry.accuracy, entry.plan, entry.joules,  entry.watts,   entry.samples};
       const auto known = std::find_if(result_.impls.begin(), result_.impls.end(),
                                       [&](const ImplResult& r) { return r.impl == entry.impl; });
       if (known == result_.impls.end())
@@ -259,7 +261,7 @@ class GpuRun {
     if (!check_only) set_bound();
     result_.metrics["clock"] = "device events";
     result_.metrics.update(m_.readings());
-    result_.notes = m_.notes_now();
+    result_.notes = m_.use.notes();
     result_.provenance = m_.provenance();
     return std::move(result_);
   }

@@ -37,6 +37,7 @@
 #if TILEWRIGHT_HAS_GPU
 #include "device/nvml.hpp"
 #include "gemm/gpu_machine.hpp"
+#include "measure/gpu_use.hpp"
 #include "tune/gpu_tuner.hpp"
 #endif
 
@@ -98,9 +99,9 @@ void refuse_for_layout(const TuneFlags& flags) {
           fmt::format("{} has no meaning with --family layout, which tries every block for time", name));
 }
 
-double usual_budget_of(const std::vector<GemmProblem>& problems) {
+double usual_budget_of(const std::vector<GemmProblem>& problems, const TuneObjective& objective) {
   double budget_s = 0;
-  for (const GemmProblem& problem : problems) budget_s += usual_budget_s(problem);
+  for (const GemmProblem& problem : problems) budget_s += usual_budget_s(problem, objective);
   return budget_s;
 }
 
@@ -109,7 +110,8 @@ class Run {
   explicit Run(const TuneFlags& flags)
       : flags_(flags),
         problems_(problems_of(flags)),
-        budget_s_(flags.budget.empty() ? usual_budget_of(problems_) : parse_duration(flags.budget)),
+        budget_s_(flags.budget.empty() ? usual_budget_of(problems_, TuneObjective::parse(flags.objective))
+                                       : parse_duration(flags.budget)),
         json_(flags.json),
         progress_("tune, seconds of the budget", std::llround(budget_s_)) {
     static_cast<CandidateRules&>(options_) = rules_of(flags, context_.impl().isa);
@@ -257,6 +259,7 @@ class Run {
       gpu_ = context_.impl().gpus->open(device_number(flags_));
       gpu_arena_.emplace(gpu_->gpu(), std::size_t(parse_count("--megabytes", flags_.megabytes, 1)) << 20);
       if (options_.objective.needs_energy()) add_gpu_meter(meters_, gpu_->gpu().limits().uuid);
+      gpu_use_.emplace(gpu_->gpu().limits().uuid);
     }
     GpuTuneOptions options;
     options.budget_s = budget_s;
@@ -268,7 +271,9 @@ class Run {
     options.log = options_.log;
     options.stop = options_.stop;
     options.incumbent = gpu_incumbent(problem);
-    return keep_result(problem, gpu_tune(problem, gpu_->compiler(), options, *gpu_arena_));
+    GpuTuneResult result = gpu_tune(problem, gpu_->compiler(), options, *gpu_arena_);
+    result.notes = gpu_use_->notes();
+    return keep_result(problem, result);
   }
 
   std::optional<nlohmann::json> gpu_incumbent(const GemmProblem& problem) const {
@@ -307,6 +312,11 @@ class Run {
     std::vector<nlohmann::json> records = {wisdom_record(result)}, wrongs;
     progress_.clear();
     print(result);
+    if constexpr (std::is_base_of_v<SearchOutcome, Result>)
+      if (result.objective.needs_energy() && !result.decided) {
+        leave_undecided();
+        return true;
+      }
     if constexpr (requires { wrong_records(result); }) wrongs = wrong_records(result);
     if constexpr (requires { peer_records(result); })
       for (auto& peer : peer_records(result)) records.push_back(std::move(peer));
@@ -317,6 +327,14 @@ class Run {
     log_.add_result(to_string(problem), records);
     regrets_.push_back(1 + std::max(0.0, result.regret));
     return true;
+  }
+
+  // What a call would take for measured was not. Its turns are in the log.
+  void leave_undecided() {
+    ++left_out_;
+    --done_;  // which its caller counts
+    fmt::print(stderr, "{}: undecided, and nothing is kept of it: energy needs a larger --budget than {}\n",
+               now_, flags_.budget.empty() ? "the usual one" : flags_.budget);
   }
 
   template <class Result>
@@ -378,6 +396,7 @@ class Run {
 #if TILEWRIGHT_HAS_GPU
   std::shared_ptr<const GpuMachine> gpu_;
   std::optional<GpuArena> gpu_arena_;
+  std::optional<GpuUseNotes> gpu_use_;
 #endif
   std::int64_t done_ = 0, left_out_ = 0;
   double told_ring_bytes_ = 0;

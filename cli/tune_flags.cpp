@@ -165,8 +165,11 @@ void refuse_without_sizes(const TuneFlags& flags) {
 
 }  // namespace
 
-double usual_budget_s(const GemmProblem& problem) {
-  constexpr double on_host_s = 2, on_gpu_s = 30;  // kernels of a GPU take seconds to compile
+double usual_budget_s(const GemmProblem& problem, const TuneObjective& objective) {
+  // Kernels of a GPU take seconds to compile, and meters a second for each turn on it.
+  constexpr double on_host_s = 2, on_gpu_s = 30, weighed_on_host_s = 60, weighed_on_gpu_s = 300;
+  if (objective.needs_energy())
+    return problem.location == Location::device ? weighed_on_gpu_s : weighed_on_host_s;
   return problem.location == Location::device ? on_gpu_s : on_host_s;
 }
 

@@ -37,7 +37,7 @@ struct TuneFlags {
 double parse_duration(const std::string& text);
 
 // What a problem is searched for where no --budget says otherwise.
-double usual_budget_s(const GemmProblem& problem);
+double usual_budget_s(const GemmProblem& problem, const TuneObjective& objective);
 
 // The distinct problems that were named, recorded (--from) or listed (--sizes), by element type. Throws
 // Error(invalid_argument) when there are none.

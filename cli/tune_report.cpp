@@ -98,6 +98,7 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
   fmt::print(out, "{}", removed);
   if (o.joules)
     fmt::print(out, "  {:.4g} J per problem by {}\n", o.joules->centre, o.metrics.value("energy_of", ""));
+  for (const std::string& note : o.notes) fmt::print(out, "  NOTE {}\n", note);
   if (!o.decided)
     fmt::print(out,
                "  undecided: {} paired rounds fitted the budget, and fewer than {} tell nothing; what "

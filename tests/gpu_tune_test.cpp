@@ -5,12 +5,14 @@
 
 #include "gemm/gpu_machine.hpp"
 #include "gemm/plan.hpp"
+#include "measure/clock.hpp"
 #include "measure/gpu_pointers.hpp"
 #include "measure/gpu_sample.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/gpu_check.hpp"
 #include "tune/gpu_family_large.hpp"
+#include "tune/gpu_pool.hpp"
 #include "tune/gpu_tuner.hpp"
 #include "tune/gpu_vendor.hpp"
 
@@ -204,6 +206,42 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   EXPECT_EQ(made.impl().match, WisdomMatch::exact);
   options_.candidate = "gemm";
   EXPECT_EQ(plan(context, p, options_).impl().gpu->config(), result.config);
+}
+
+// Ten moves a second at a constant power.
+class SteadyMeter : public EnergyMeter {
+ public:
+  explicit SteadyMeter(std::string uuid, double moves_per_second)
+      : uuid_(std::move(uuid)), moves_per_second_(moves_per_second) {}
+  std::string name() const override { return "steady"; }
+  EnergyCoverage covers() const override { return {Location::device, uuid_, 0}; }
+  double shortest_s() const override { return 1; }
+  double joules() override {
+    return 500 * std::floor(wall_seconds() * moves_per_second_) / moves_per_second_;
+  }
+
+ private:
+  std::string uuid_;
+  double moves_per_second_;
+};
+
+// Whether a turn is the first of its kernel, and whether that had to be compiled in it.
+TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
+  GpuArena arena(*gpu_, megabyte);
+  GpuPool pool(large(), machine_->compiler(), options_of_search_, arena);
+  CandidatePool& candidates = pool.candidates();
+  SteadyMeter meter(gpu_->limits().uuid, 10);
+  const double turn_s = candidates.shortest_energy_s(meter);
+  std::vector<std::size_t> places = {0, 1};
+  if (candidates.peer_count() > 0) places.push_back(candidates.size());
+  candidates.set_passed(1, {});  // by an earlier run: it is made when it is timed
+  for (const std::size_t i : places) {
+    ASSERT_TRUE(candidates.is_right(i));
+    const Metrics metrics = candidates.time_with_energy(i, turn_s, meter);
+    EXPECT_NEAR(*metrics.joules / metrics.seconds, 500, 10) << i;
+  }
+  SteadyMeter coarse(gpu_->limits().uuid, 1);
+  EXPECT_THROW(candidates.time_with_energy(0, turn_s, coarse), Error);
 }
 
 TEST_F(GpuTune, TheArenaGrowsWithTheProblem) {

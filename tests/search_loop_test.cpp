@@ -43,17 +43,21 @@ class FakePool : public CandidatePool {
   }
   TurnTimer::Turn time(std::size_t i, double) override {
     if (sleep_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
-    if (meter != nullptr) meter->step = joules[i];
     return {seconds_[i] * speed(turns++) * (1 + noise * std::normal_distribution<>()(random_)), 1};
   }
+  Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter&) override {
+    weighed.insert(i);
+    return {time(i, turn_s).seconds, joules[i]};
+  }
+  double shortest_energy_s(const EnergyMeter&) const override { return 1e-6; }
   std::vector<std::unique_ptr<Observer>> observers() const override { return {}; }
 
   std::set<std::size_t> wrong;
   std::function<double(int)> speed = [](int) { return 1.0; };
   double noise = 0.002, sleep_s = 0;
   int turns = 0, gated = 0;
-  FakeMeter* meter = nullptr;  // shows joules[i] for a turn of i
   std::vector<double> joules;
+  std::set<std::size_t> weighed;
 
  private:
   struct Slot {
@@ -152,7 +156,6 @@ TEST(SearchLoop, HalvingSeesThroughDrift) {
 TEST(SearchLoop, EnergyWithinHoldsToTheFastestOfTheContest) {
   FakePool pool({1.0, 0.8, 0.82, 0.9, 0.95});
   FakeMeter meter;
-  pool.meter = &meter;
   pool.joules = {5, 9, 4, 2, 1};  // the slower, the more frugal
   SearchOptions options;
   options.meter = &meter;
@@ -161,6 +164,50 @@ TEST(SearchLoop, EnergyWithinHoldsToTheFastestOfTheContest) {
   EXPECT_EQ(found(pool, options, 4).winner, 2u) << "an incumbent that is too slow yields";
   options.objective = TuneObjective::parse("energy_within=15%");
   EXPECT_EQ(found(pool, options).winner, 3u);
+}
+
+TEST(SearchLoop, EnergyIsAskedOfTheFastOnesAndTheDefault) {
+  std::vector<double> seconds(100);
+  for (std::size_t x = 0; x < seconds.size(); ++x)
+    seconds[x] = 2 - 0.01 * double(x);  // the default is the slowest
+  FakePool pool(seconds);
+  pool.joules.assign(seconds.size(), 5);
+  pool.joules[50] = 1;  // too slow to be looked at
+  pool.joules[90] = 2;
+  FakeMeter meter;
+  SearchOptions options;
+  options.meter = &meter;
+  options.objective = TuneObjective::parse("energy");
+  const SearchOutcome outcome = found(pool, options);
+  EXPECT_EQ(outcome.winner, 90u);
+  EXPECT_EQ(outcome.joules->centre, 2);
+  EXPECT_EQ(outcome.measured, 100);
+  EXPECT_TRUE(pool.weighed.contains(0));
+  EXPECT_FALSE(pool.weighed.contains(50));
+  EXPECT_LE(pool.weighed.size(), 25u);
+}
+
+// Whatever a turn runs besides the problems that it counts: power is what the meter is asked for.
+TEST(SearchLoop, EnergyIsPowerTimesTime) {
+  class Turns : public FakePool {
+   public:
+    using FakePool::FakePool;
+    TurnTimer::Turn time(std::size_t, double) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return {0.5, 1};
+    }
+    Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& asked) override {
+      return CandidatePool::time_with_energy(i, turn_s, asked);
+    }
+  };
+  class Watts : public FakeMeter {
+   public:
+    double joules() override { return 300 * wall_seconds(); }
+  } meter;
+  Turns pool({1.0});
+  EXPECT_NEAR(*pool.time_with_energy(0, 1e-3, meter).joules, 150, 3);
+  meter.shortest = 10;
+  EXPECT_THROW(pool.time_with_energy(0, 1e-3, meter), Error) << "turns stay too short";
 }
 
 TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {

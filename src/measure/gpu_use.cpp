@@ -37,4 +37,21 @@ std::vector<std::string> notes_during(const Nvml& nvml) {
   return notes_of_others(nvml.use().other_processes.value_or(0));
 }
 
+GpuUseNotes::GpuUseNotes(const std::string& uuid) {
+  try {
+    nvml_.emplace(uuid);
+    before_ = notes_before(*nvml_);
+  } catch (const Error& error) {
+    absence_ = error.what();
+  }
+}
+
+std::vector<std::string> GpuUseNotes::notes() const {
+  std::vector<std::string> all = before_;
+  if (!nvml_) return all;
+  for (std::string& note : notes_during(*nvml_))
+    if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(std::move(note));
+  return all;
+}
+
 }  // namespace tilewright

@@ -32,7 +32,7 @@ void EnergyObserver::after() {
     note_ = fmt::format("{} did not move in {:.3g} s", meter_->name(), seconds_);
 }
 double EnergyObserver::joules() const {
-  if (!note_.empty()) throw Error(ErrorCode::unsupported, "energy", "no energy was measured: " + note_);
+  if (!note_.empty()) throw Error(ErrorCode::io, "energy", "no energy was measured: " + note_);
   return joules_;
 }
 void EnergyObserver::report(nlohmann::json& metrics) const {

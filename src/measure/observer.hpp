@@ -31,8 +31,11 @@ class EnergyObserver : public Observer {
   void before() override;
   void after() override;
   void report(nlohmann::json& metrics) const override;
-  // Joules of the last stretch. Throws Error(unsupported) with the reason when there is no reading.
+  // Why there is no reading of the last stretch; "" when there is.
+  const std::string& fault() const { return note_; }
+  // Of the last stretch. Throw Error(io) with the reason when there is no reading.
   double joules() const;
+  double watts() const { return joules() / seconds_; }
 
  private:
   EnergyMeter* meter_;

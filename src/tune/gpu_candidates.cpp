@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/dispatch.hpp"
+#include "measure/gpu_energy.hpp"
 #include "measure/gpu_observer.hpp"
 #include "measure/typed_values.hpp"
 #include "tune/kernel_call.hpp"
@@ -162,12 +163,17 @@ Operands GpuCandidates::operands(std::int64_t index) const {
   return o;
 }
 
-TurnTimer::Turn GpuCandidates::time(std::size_t i, double turn_s) {
+const GpuTrial& GpuCandidates::ready(std::size_t i) {
   Slot& slot = slots_[i];
   make(slot, i);
-  const GpuTrial& trial = *slot.trial;
   if (slot.launch_s == 0)
-    slot.launch_s = timer_.seconds([&] { launch(trial); });  // a first look, and warm-up
+    slot.launch_s = timer_.seconds([&] { launch(*slot.trial); });  // a first look, and warm-up
+  return *slot.trial;
+}
+
+TurnTimer::Turn GpuCandidates::time(std::size_t i, double turn_s) {
+  const GpuTrial& trial = ready(i);
+  Slot& slot = slots_[i];
   const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
   // While one launch runs the host queues the next, so that its own time is not taken for the device's.
   if (launches > 1) launch(trial);
@@ -177,6 +183,32 @@ TurnTimer::Turn GpuCandidates::time(std::size_t i, double turn_s) {
   slot.launch_s = seconds / double(launches);
   const double problems = double(launches) * double(problem_.batch_count);
   return {seconds / problems, problems};
+}
+
+Metrics GpuCandidates::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
+  const GpuTrial& trial = ready(i);
+  const auto joules = [&]() -> std::optional<double> {
+    try {
+      return meter.joules();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  GpuLoadWindow window{.heat_s = turn_s / 4, .window_s = 3 * turn_s / 4};
+  const auto run = [&] {
+    return run_steadily(
+        arena_.gpu(), stream_, [&] { launch(trial); }, slots_[i].launch_s, window, joules);
+  };
+  GpuLoad load = run();
+  if (!load.energy.fault.empty()) {
+    window.window_s *= 2;
+    load = run();
+  }
+  if (!load.energy.fault.empty())
+    throw Error(ErrorCode::io, "energy",
+                fmt::format("no energy was measured of {}: {}", to_string(problem_), load.energy.fault));
+  const auto count = double(problem_.batch_count);
+  return {load.mean_s / count, load.joules_per_launch() / count};
 }
 
 }  // namespace tilewright

@@ -44,6 +44,9 @@ class GpuCandidates : public CandidatePool {
   void set_passed(std::size_t i, const Accuracy& accuracy) override;
   // Between two events, at least one launch.
   TurnTimer::Turn time(std::size_t i, double turn_s) override;
+  // After some heat, between two moves of the meter (measure/gpu_energy.hpp).
+  Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) override;
+  double shortest_energy_s(const EnergyMeter&) const override { return 1; }
   std::vector<std::unique_ptr<Observer>> observers() const override;
 
  private:
@@ -60,6 +63,8 @@ class GpuCandidates : public CandidatePool {
   void compile(std::span<const std::size_t> wanted);
   void make(Slot& slot, std::size_t i);
   void check(Slot& slot);
+  // Loaded, and known how long a launch takes.
+  const GpuTrial& ready(std::size_t i);
   Operands operands(std::int64_t index) const;
   void launch(const GpuTrial& trial) { trial.run(operands(next_++)); }
 

@@ -22,6 +22,9 @@ constexpr std::size_t sentinel_interval = 16;
 constexpr std::size_t most_halved = 128;
 constexpr std::size_t most_wrongs_kept = 64;
 constexpr int wanted_rounds = 12;  // of the contest, more where the budget allows
+// Of the budget, where the objective asks for energy: when screening ends, and when weighing does.
+constexpr double weighed_screening_share = 0.3, weighing_share = 0.5;
+constexpr std::size_t most_weighed = 24;
 
 struct Stopped {};
 
@@ -49,7 +52,10 @@ class SearchLoop : public Evaluator {
   SearchOutcome run() {
     try {
       try_candidates();
-      halve();
+      if (needs_energy())
+        weigh();
+      else
+        halve();
       decide();
     } catch (const Stopped&) {
       outcome_.complete = false;
@@ -61,11 +67,13 @@ class SearchLoop : public Evaluator {
   // Whatever the budget, one candidate is measured, or there would be nothing to report.
   bool more() const override {
     return outcome_.measured + outcome_.wrong < outcome_.candidates &&
-           (outcome_.measured == 0 || spent() < pace_.strategy_share);
+           (outcome_.measured == 0 || spent() < screening_share());
   }
   void announce(std::span<const std::size_t> points) override { pool_.announce(points); }
 
  private:
+  bool needs_energy() const { return options_.objective.needs_energy(); }
+  double screening_share() const { return needs_energy() ? weighed_screening_share : pace_.strategy_share; }
   double spent() const { return (wall_seconds() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
@@ -114,19 +122,12 @@ class SearchLoop : public Evaluator {
       throw Error(ErrorCode::internal, "config",
                   fmt::format("{} was timed before and is wrong now: {}", config.dump(), pool_.failure(i)));
     const double before_s = wall_seconds();
-    const Metrics metrics = timed(i, turn_s);
+    const bool weighed = needs_energy() && (stage == "weigh" || stage == "final");
+    const Metrics metrics = weighed ? pool_.time_with_energy(i, turn_s, *options_.meter)
+                                    : Metrics{pool_.time(i, turn_s).seconds, std::nullopt};
     beyond_turn_s_ += (std::max(0.0, wall_seconds() - before_s - turn_s) - beyond_turn_s_) / 8;
     if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics, peer_of(i));
     return metrics;
-  }
-
-  Metrics timed(std::size_t i, double turn_s) {
-    if (!options_.objective.needs_energy()) return {pool_.time(i, turn_s).seconds, std::nullopt};
-    EnergyObserver energy(options_.meter);
-    TurnTimer::Turn one;
-    observe({&energy},
-            [&](const auto&) { one = pool_.time(i, std::max(turn_s, 2 * options_.meter->shortest_s())); });
-    return {one.seconds, energy.joules() / one.problems};
   }
 
   // One turn of the search, over the drift of the machine since it began: the default is the sentinel.
@@ -136,20 +137,15 @@ class SearchLoop : public Evaluator {
     Metrics metrics = turn(i, stage, turn_s);
     if (i == 0 && sentinel_first_ == 0) sentinel_first_ = metrics.seconds;
     metrics.seconds /= drift_;
-    if (metrics.joules) *metrics.joules /= drift_;
     seen_[i].push_back(metrics);
   }
 
-  // For the strategy alone: the fastest known so far stands for the fastest of all.
+  // The strategy looks for the fast ones, whatever the objective: energy takes turns of a second.
   double measure(std::size_t i) override {
     if (!right(i)) return refuse(i);
     look(i, "screen", turn_s_);
     ++outcome_.measured;
-    const Metrics& metrics = seen_[i].back();
-    const bool faster =
-        options_.objective.goal() == Objective::energy_within && metrics.seconds < anchor_.seconds;
-    if (outcome_.measured == 1 || faster) anchor_ = metrics;
-    return options_.objective.cost(metrics, anchor_);
+    return seen_[i].back().seconds;
   }
 
   double refuse(std::size_t i) {
@@ -164,7 +160,7 @@ class SearchLoop : public Evaluator {
     std::vector<nlohmann::json> configs;
     for (std::size_t i = 0; i < pool_.size(); ++i) configs.push_back(pool_.fields(i));
     const PointSet points(configs);
-    turn_s_ = std::clamp(left_s(pace_.strategy_share) / 1.5 / double(pool_.size()), pace_.shortest_turn_s,
+    turn_s_ = std::clamp(left_s(screening_share()) / 1.5 / double(pool_.size()), pace_.shortest_turn_s,
                          pace_.longest_screening_s);
     strategy_named(options_.strategy).run({points, 0, options_.seed}, *this);
     for (std::size_t i = 0; i < seen_.size(); ++i)
@@ -186,10 +182,10 @@ class SearchLoop : public Evaluator {
     return middle;
   }
 
-  void keep_best(std::size_t count) {
+  void keep_best(std::size_t count, const TuneObjective& objective) {
     std::vector<Metrics> centres;
     for (const std::size_t i : alive_) centres.push_back(centre(i));
-    const std::vector<double> costs = options_.objective.costs(centres, anchor_);
+    const std::vector<double> costs = objective.costs(centres, anchor_);
     std::vector<std::size_t> order(alive_.size()), best;
     for (std::size_t x = 0; x < order.size(); ++x) order[x] = x;
     std::stable_sort(order.begin(), order.end(),
@@ -201,8 +197,9 @@ class SearchLoop : public Evaluator {
 
   // Rounds over ever fewer candidates, in longer turns: one turn each says too little about neighbours.
   void halve() {
+    const TuneObjective time;
     if (pace_.halving_share > pace_.strategy_share) {
-      keep_best(std::min(most_halved, std::max(finalist_count, alive_.size() / 2)));
+      keep_best(std::min(most_halved, std::max(finalist_count, alive_.size() / 2)), time);
       double turn_s = std::min(pace_.longest_halving_s, 1.5 * turn_s_);
       while (alive_.size() > finalist_count && spent() < pace_.halving_share) {
         for (int round = 0; round < 2; ++round) {
@@ -210,11 +207,32 @@ class SearchLoop : public Evaluator {
           for (const std::size_t i : alive_)
             if (spent() < pace_.halving_share) look(i, "halve", turn_s);
         }
-        keep_best(std::max(finalist_count, alive_.size() / 2));
+        keep_best(std::max(finalist_count, alive_.size() / 2), time);
         turn_s = std::min(pace_.longest_halving_s, turn_s * 1.5);
       }
     }
-    keep_best(finalist_count);
+    keep_best(finalist_count, time);
+  }
+
+  // Where the objective asks for energy: the fast ones are weighed, once each, the default first, by which
+  // values are normalised.
+  void weigh() {
+    const double turn_s = pool_.shortest_energy_s(*options_.meter);
+    const auto affordable = static_cast<std::size_t>(std::max(0.0, left_s(weighing_share) / turn_s));
+    keep_best(std::clamp(affordable, least_finalists, most_weighed), TuneObjective());
+    std::vector<std::size_t> list = std::exchange(alive_, {});
+    if (right(0)) {
+      std::erase(list, 0u);
+      list.insert(list.begin(), 0);
+    }
+    for (auto& looks : seen_) looks.clear();  // in short turns, at other clocks
+    for (const std::size_t i : list) {
+      if (alive_.size() >= least_finalists && spent() >= weighing_share) break;
+      seen_[i].push_back(turn(i, "weigh", turn_s));
+      alive_.push_back(i);
+    }
+    anchor_ = seen_[list.front()].front();
+    keep_best(finalist_count, options_.objective);
   }
 
   // The incumbent, the default, and those that halving left; the incumbent leads.
@@ -245,9 +263,10 @@ class SearchLoop : public Evaluator {
   double fit(std::vector<std::size_t>& list, std::size_t peer_count) const {
     const double left = left_s(1);
     const auto turns = [&] { return double(list.size() + peer_count + 1); };
+    const double shortest = needs_energy() ? pool_.shortest_energy_s(*options_.meter) : pace_.shortest_turn_s;
+    const double longest = needs_energy() ? 3 * shortest : pace_.longest_final_s;
     const auto turn_s = [&] {
-      return std::clamp(left / wanted_rounds / turns() - beyond_turn_s_, pace_.shortest_turn_s,
-                        pace_.longest_final_s);
+      return std::clamp(left / wanted_rounds / turns() - beyond_turn_s_, shortest, longest);
     };
     // One round more, because the first may be thrown away.
     const auto too_many = [&] {
@@ -348,33 +367,20 @@ class SearchLoop : public Evaluator {
   std::size_t turns_ = 0;
 };
 
-nlohmann::json record_of(const SearchOutcome& outcome, const Origin& origin, const nlohmann::json& config) {
-  nlohmann::json record;
-  record["family"] = origin.family;
-  record["problem"] = to_string(outcome.problem);
-  record["config"] = config;
-  record["device"] = origin.device;
-  if (!origin.device_uuid.empty()) record["device_uuid"] = origin.device_uuid;
-  if (!origin.driver.empty()) record["driver"] = origin.driver;
-  record["source_hash"] = origin.source_hash;
-  record["compiler"] = origin.compiler;
-  record["objective"] = outcome.objective.text();
-  record["time"] = time_now();
-  return record;
-}
-
-// What the contest saw of one contestant.
-void add_seen(nlohmann::json& record, const SearchOutcome& outcome, const std::optional<Estimate>& joules,
-              const Accuracy& accuracy) {
-  if (joules) record["energy_j"] = joules->centre;
-  record["error"] = accuracy.error;
-  record["error_bound"] = accuracy.bound;
-  record["metrics"] = outcome.metrics;
-  record["rounds"] = outcome.rounds;
-  record["verdict"] = "passed";
-}
-
 }  // namespace
+
+// The power of a steady load times the time of a problem: the turn may have begun with launches that it does
+// not count.
+Metrics CandidatePool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
+  constexpr int tries = 3;
+  (void)time(i, turn_s / 16);  // made, and warm
+  for (int attempt = 1;; ++attempt, turn_s *= 2) {
+    EnergyObserver energy(&meter);
+    double seconds = 0;
+    observe({&energy}, [&](const auto&) { seconds = time(i, turn_s).seconds; });
+    if (energy.fault().empty() || attempt == tries) return {seconds, energy.watts() * seconds};
+  }
+}
 
 void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid) {
   strategy_named(options.strategy);
@@ -395,48 +401,6 @@ void check_search(const SearchOptions& options, const GemmProblem& problem, cons
 SearchOutcome search(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s) {
   return SearchLoop(problem, pool, options, pace, incumbent, begin_s).run();
-}
-
-void add_times(nlohmann::json& record, const Estimate& seconds, const Estimate& default_seconds) {
-  record["seconds"] = seconds.centre;
-  record["seconds_low"] = seconds.low;
-  record["seconds_high"] = seconds.high;
-  record["samples"] = seconds.samples;
-  record["default_seconds"] =
-      default_seconds.samples > 0 ? nlohmann::json(default_seconds.centre) : nlohmann::json();
-}
-
-nlohmann::json peer_record(const SearchOutcome& outcome, const PeerOutcome& peer, const Origin& origin) {
-  nlohmann::json record = record_of(outcome, origin, peer.config);
-  add_times(record, peer.seconds, {});
-  add_seen(record, outcome, peer.joules, peer.accuracy);
-  return record;
-}
-
-nlohmann::json winner_record(const SearchOutcome& outcome, const Origin& origin,
-                             const nlohmann::json& config) {
-  nlohmann::json record = record_of(outcome, origin, config);
-  add_times(record, outcome.seconds, outcome.default_seconds);
-  add_seen(record, outcome, outcome.joules, outcome.accuracy);
-  record["regret"] = outcome.regret;
-  record["tie"] = outcome.tie;
-  record["candidates"] = outcome.candidates;
-  for (const PeerOutcome& peer : outcome.peers)
-    record["regret_" + peer.name] = peer.regret ? nlohmann::json(*peer.regret) : nlohmann::json();
-  if (!outcome.peers_left_out.empty()) record["peers_left_out"] = outcome.peers_left_out;
-  return record;
-}
-
-std::vector<nlohmann::json> wrong_records(const SearchOutcome& outcome, const Origin& origin) {
-  std::vector<nlohmann::json> records;
-  for (const WrongConfig& wrong : outcome.wrongs) {
-    nlohmann::json record = record_of(outcome, origin, wrong.config);
-    add_times(record, {}, {});
-    record["verdict"] = "failed";
-    record["reason"] = wrong.reason;
-    records.push_back(std::move(record));
-  }
-  return records;
 }
 
 }  // namespace tilewright

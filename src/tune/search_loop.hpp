@@ -74,6 +74,11 @@ class CandidatePool {
 
   // About `turn_s` of a right one. Throws Error(internal) when it cannot be made any more.
   virtual TurnTimer::Turn time(std::size_t i, double turn_s) = 0;
+  // The same under a load without pauses, with the energy of a problem by a meter of where it runs. Throws
+  // Error(io) with the reason where the meter gave none.
+  virtual Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter);
+  // The shortest of such turns that means something.
+  virtual double shortest_energy_s(const EnergyMeter& meter) const { return 2 * meter.shortest_s(); }
   // Who watches the contest.
   virtual std::vector<std::unique_ptr<Observer>> observers() const = 0;
 };
@@ -116,6 +121,7 @@ struct SearchOutcome {
   std::vector<WrongConfig> wrongs;  // the first of them, for wisdom
   std::vector<PeerOutcome> peers;
   std::vector<std::string> peers_left_out;  // "name: reason" of those that were not right
+  std::vector<std::string> notes;           // of who else used the device, by whoever looked
   int rounds = 0;                           // of the contest
   int discarded_rounds = 0;                 // the sentinel drifted
   double tuning_s = 0;

@@ -389,6 +389,29 @@ class TuneOnGpu(Driver):
     LARGE = "gemm:f64:nn:m=96,n=80,k=72"
     FEW = ("--set", "tile_m=32", "--set", "tile_n=32,64", "--where", "stages<=4")
 
+    def test_energy_that_is_not_decided_is_not_kept(self):
+        meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
+        wisdom = self.folder / "w.sqlite"
+        job = (self.LARGE, "--objective", "energy", "--megabytes", "1", *self.FEW, "--wisdom", wisdom)
+        result = self.tune(*job, "--budget", "4s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_OTHERS="2")
+        self.assertIn("nothing is kept of it: energy needs a larger --budget than 4s", result.stderr)
+        self.assertIn("0 of 1 problems are done", result.stderr)
+        self.assertIn("NOTE 2 other processes compute on the card", result.stdout)
+        self.assertIn("0 records", self.tool("wisdom", "list", "--file", wisdom))
+        weighed = [line for line in self.lines(self.sweep) if "energy_j" in line or "joules" in line]
+        self.assertGreaterEqual(len(weighed), 2)
+        result = self.tune(*job, "--budget", "4s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_MOVES_PER_SECOND="1")
+        self.assertIn("no energy was measured of gemm:f64", result.stderr)
+        self.assertIn("moved", result.stderr)
+
+    def test_others_on_the_card_are_kept_with_the_record(self):
+        meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
+        out = self.folder / "w.jsonl"
+        self.tune(self.LARGE, "--budget", "2s", "--megabytes", "1", *self.FEW, "--json", out, LD_LIBRARY_PATH=meter,
+                  FAKE_NVML_BUSY="90", FAKE_NVML_OTHERS="3")
+        self.assertEqual(self.lines(out)[0]["notes"], ["3 other processes compute on the card",
+                                                       "the card was 90 % busy before the run began"])
+
     def test_large_problems_meet_cublas(self):
         out, wisdom = self.folder / "w.jsonl", self.folder / "w.sqlite"
         job = (self.LARGE, "--budget", "4s", "--megabytes", "1", *self.FEW, "--json", out, "--wisdom", wisdom)
