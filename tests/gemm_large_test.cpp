@@ -222,6 +222,50 @@ TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
         }
 }
 
+// What a step gains is told by the counts of its instructions, so that it must change what it names and no
+// more.
+TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
+  const std::map<std::string, std::set<std::string>> axes = {
+      {"register prefetch", {"load"}},
+      {"unroll", {"k_unroll"}},
+      {"128-bit shared reads", {"shared_bytes"}},
+      {"128-bit global reads", {"load_bytes"}},
+      {"double buffering", {"stages"}},
+      {"shared prefetch", {"prefetch"}},
+      {"residue path", {"boundary"}},
+      {"async copies", {"load"}},
+      {"four stages", {"stages"}},
+      {"thread tile 8x16", {"tile_n", "warp_n", "thread_n"}},
+      {"tensor cores 8x8x4", {"product", "thread_m", "thread_n", "warp_m", "warp_n", "prefetch"}},
+      {"tensor cores 16x8x4", {"product"}},
+      {"tensor cores 16x8x8", {"product"}},
+      {"tile_k 16", {"tile_k"}},
+      {"swizzle", {"layout"}},
+      {"raster", {"raster"}},
+      {"tensor copies", {"load", "boundary", "layout"}},  // the engine checks nothing and knows no padding
+      {"stream-k", {"stream_k", "persistent"}}};
+  std::set<std::string> seen;
+  for (const int capability : {75, 80, 90})
+    for (const DType dtype : all_types) {
+      const GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);
+      const auto steps = gemm_large_ladder(p, gemm_large_shape(p), fictional_gpu(capability));
+      ASSERT_FALSE(steps.empty());
+      EXPECT_EQ(steps.front().name, "plain");
+      for (std::size_t i = 1; i < steps.size(); ++i) {
+        const auto before = to_json(steps[i - 1].config), now = to_json(steps[i].config);
+        std::set<std::string> changed;
+        for (const auto& item : now.items())
+          if (item.value() != before[item.key()]) changed.insert(item.key());
+        const std::string name = steps[i].name;
+        seen.insert(name);
+        EXPECT_FALSE(changed.empty()) << name;
+        EXPECT_TRUE(std::includes(axes.at(name).begin(), axes.at(name).end(), changed.begin(), changed.end()))
+            << to_string(dtype) << " " << capability << " " << name << ": " << steps[i].config.stages;
+      }
+    }
+  for (const auto& [name, names] : axes) EXPECT_TRUE(seen.contains(name)) << name << " is in no ladder";
+}
+
 TEST(GemmLarge, ConstraintsSayWhy) {
   const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
   const GemmLargeShape s = gemm_large_shape(p);

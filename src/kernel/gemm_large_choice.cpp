@@ -352,67 +352,64 @@ GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s
 
 namespace {
 
-// Collects the steps that the space allows.
+// Takes the steps that the space allows; a change that it refuses is undone, so that the next step differs in
+// what it names alone.
 struct Ladder {
   Space<C> space;
   C c;
   std::vector<GemmLargeStep> steps;
 
-  void add(const std::string& name) {
-    if (space.contains(c)) steps.push_back({name, c});
+  template <class Change>
+  void step(const std::string& name, Change&& change) {
+    C changed = c;
+    change(changed);
+    if (!space.contains(changed) || (changed == c && !steps.empty())) return;
+    c = changed;
+    steps.push_back({name, c});
   }
 };
 
 // P2's own techniques, in the order of its chapter.
 void add_classic_steps(Ladder& ladder) {
-  C& c = ladder.c;
-  ladder.add("plain");
-  c.load = GemmLargeLoad::registers;
-  ladder.add("register prefetch");
-  c.k_unroll = 0;
-  ladder.add("unroll");
-  c.shared_bytes = 16;
-  ladder.add("128-bit shared reads");
-  c.load_bytes = 16;
-  ladder.add("128-bit global reads");
-  c.stages = 2;
-  ladder.add("double buffering");
-  c.prefetch = true;
-  ladder.add("shared prefetch");
-  c.boundary = GemmLargeBoundary::residue;
-  ladder.add("residue path");
+  ladder.step("plain", [](C&) {});
+  ladder.step("register prefetch", [](C& c) { c.load = GemmLargeLoad::registers; });
+  ladder.step("unroll", [](C& c) { c.k_unroll = 0; });
+  ladder.step("128-bit shared reads", [](C& c) { c.shared_bytes = 16; });
+  ladder.step("128-bit global reads", [](C& c) { c.load_bytes = 16; });
+  ladder.step("double buffering", [](C& c) { c.stages = 2; });
+  ladder.step("shared prefetch", [](C& c) { c.prefetch = true; });
+  ladder.step("residue path", [](C& c) { c.boundary = GemmLargeBoundary::residue; });
+}
+
+// Tensor cores take sums from warps of another shape, and read no steps ahead as they have few.
+void take_tensor_cores(C& c, DType dtype) {
+  c.product = GemmLargeProduct::mma_8x8x4;
+  std::tie(c.thread_m, c.thread_n, c.prefetch) = std::tuple(0, 0, false);
+  std::tie(c.warp_m, c.warp_n) = dtype == DType::f64 ? std::tuple(32, 64) : std::tuple(32, 16);
 }
 
 // What the devices since then have.
 void add_modern_steps(Ladder& ladder, DType dtype) {
-  C& c = ladder.c;
-  c.load = GemmLargeLoad::async;
-  c.stages = 4;
-  ladder.add("async copies");
-  if (dtype == DType::f32) {
-    std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16);
-    ladder.add("thread tile 8x16");
+  ladder.step("async copies", [](C& c) { c.load = GemmLargeLoad::async; });
+  ladder.step("four stages", [](C& c) { c.stages = 4; });
+  if (dtype == DType::f32)
+    ladder.step("thread tile 8x16",
+                [](C& c) { std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16); });
+  if (dtype == DType::f64 || dtype == DType::c128) {
+    ladder.step("tensor cores 8x8x4", [=](C& c) { take_tensor_cores(c, dtype); });
+    ladder.step("tensor cores 16x8x4", [](C& c) { c.product = GemmLargeProduct::mma_16x8x4; });
+    if (dtype == DType::f64) ladder.step("tile_k 16", [](C& c) { c.tile_k = 16; });
+    ladder.step("swizzle", [](C& c) { c.layout = GemmLargeLayout::swizzle; });
   }
-  if (dtype == DType::f64) {
-    c.prefetch = false;
-    std::tie(c.tile_k, c.warp_m, c.warp_n, c.thread_m, c.thread_n) = std::tuple(16, 32, 64, 0, 0);
-    c.product = GemmLargeProduct::mma_8x8x4;
-    c.layout = GemmLargeLayout::plain;
-    ladder.add("tensor cores 8x8x4");
-    c.product = GemmLargeProduct::mma_16x8x4;
-    ladder.add("tensor cores 16x8x4");
-    c.layout = GemmLargeLayout::swizzle;
-    ladder.add("swizzle");
-  }
-  c.raster = 8;
-  ladder.add("raster");
-  c.load = GemmLargeLoad::tensor;
-  c.boundary = GemmLargeBoundary::none;
-  if (!gemm_large_is_mma(c)) c.layout = GemmLargeLayout::plain;
-  ladder.add("tensor copies");
-  c.stream_k = 2;
-  c.persistent = true;
-  ladder.add("stream-k");
+  ladder.step("raster", [](C& c) { c.raster = 8; });
+  ladder.step("tensor copies", [](C& c) {
+    c.load = GemmLargeLoad::tensor;
+    c.boundary = GemmLargeBoundary::none;
+    if (!gemm_large_is_mma(c)) c.layout = GemmLargeLayout::plain;
+  });
+  if (dtype == DType::f64)
+    ladder.step("tensor cores 16x8x8", [](C& c) { c.product = GemmLargeProduct::mma_16x8x8; });
+  ladder.step("stream-k", [](C& c) { std::tie(c.stream_k, c.persistent) = std::tuple(2, true); });
 }
 
 }  // namespace
