@@ -209,9 +209,8 @@ void LargeBench::compare_case(const GemmProblem& p, Winners& all_winners, const 
 }
 
 // Ours and cuBLAS in turn, each for a stretch that is not timed, one launch where that is longer, and one
-// that is. Under its power limit the
-// card answers to what ran just before: a kernel that takes less energy than others would otherwise lend them
-// its clock. The order is drawn anew for each round.
+// that is. Under its power limit the card answers to what ran just before: a kernel that takes less energy
+// than others would otherwise lend them its clock. The order is drawn anew for each round.
 void LargeBench::contest(const GemmProblem& p, std::vector<LargeTrial>& trials) {
   const auto peer = device_.cublas(p);
   const int rounds = flags_.rounds.value_or(usual_rounds);

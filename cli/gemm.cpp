@@ -230,7 +230,8 @@ void add_gemm(CLI::App& app) {
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
   verb->add_option("--objective", flags->objective,
                    "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
-  verb->add_option("--candidate", flags->candidate, "the candidate that must run it; see explain");
+  verb->add_option("--candidate", flags->candidate,
+                   "the candidate that must run it, as explain names them; stencil is gemm");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
   verb->add_flag("--verify", flags->verify, "checks C against the reference; exit code 1 when it fails");
   verb->add_flag("--explain", flags->explain, "prints what runs and why");

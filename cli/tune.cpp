@@ -444,7 +444,9 @@ void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--strategy", flags.strategy, "exhaustive, random, local or model")->capture_default_str();
   verb->add_option("--space", flags.space, "usual: the configs that tend to matter; whole: every legal one")
       ->capture_default_str();
-  verb->add_option("--set", flags.set, "try only these values of an axis: axis=v1,v2 (repeatable)");
+  verb->add_option(
+      "--set", flags.set,
+      "try only these values of an axis: axis=v1,v2 (repeatable); the default config stays beside them");
   verb->add_option("--where", flags.where,
                    "try only configs with 'axis>=v' (or <=, =, !=, >, <; repeatable)");
   verb->add_option("--sweep", flags.sweep,

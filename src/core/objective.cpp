@@ -17,9 +17,9 @@ constexpr double too_slow = 1e3;
 constexpr double usual_within = 0.05;
 
 [[noreturn]] void refuse(const std::string& argument, const std::string& text) {
-  throw Error(
-      ErrorCode::invalid_argument, argument,
-      fmt::format("{} = '{}' is none of time, energy, edp, alpha=0.7, energy_within=5%", argument, text));
+  throw Error(ErrorCode::invalid_argument, argument,
+              fmt::format("{} = '{}' is none of time, energy, edp, alpha=0.7 (from 0 to 1), energy_within=5%",
+                          argument, text));
 }
 
 bool has_number(Objective goal) { return goal == Objective::alpha || goal == Objective::energy_within; }
@@ -72,7 +72,7 @@ std::optional<double> TuneObjective::number() const noexcept {
 
 std::string TuneObjective::text() const {
   if (goal_ == Objective::alpha) return fmt::format("alpha={}", number_);
-  if (goal_ == Objective::energy_within) return fmt::format("energy_within={}%", 100 * number_);
+  if (goal_ == Objective::energy_within) return fmt::format("energy_within={:.12g}%", 100 * number_);
   return to_string(goal_);
 }
 

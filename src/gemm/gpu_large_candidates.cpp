@@ -92,9 +92,8 @@ class LargeRunner : public GpuRunner {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const GemmLargeLaunch needs = kernel.needs(problem_);
     return fmt::format(
-        "{} registers, {} bytes of shared memory, {} blocks of {} threads, {} on a multiprocessor, {} bytes "
-        "of "
-        "workspace",
+        "{} registers, {} bytes of shared memory, {} blocks of {} threads, {} on a multiprocessor, "
+        "{} bytes of workspace",
         kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
         kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
   }

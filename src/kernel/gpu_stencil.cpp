@@ -25,8 +25,11 @@ StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem:
       nvrtc_path_(std::move(nvrtc)),
       flags_(words_of(Environment::read().nvrtc_flags)) {
   if (!std::filesystem::is_directory(sources_ / "kernel"))
-    throw Error(ErrorCode::io, "TILEWRIGHT_SHARE",
-                fmt::format("the kernel sources are not in '{}'", (sources_ / "kernel").string()));
+    throw Error(
+        ErrorCode::io, "TILEWRIGHT_SHARE",
+        fmt::format("the kernel sources are not in '{}': TILEWRIGHT_SHARE (or --share) names the folder "
+                    "that holds kernel/",
+                    (sources_ / "kernel").string()));
 }
 
 const Nvrtc& StencilCompiler::nvrtc() const {

@@ -94,7 +94,7 @@ class Space {
   std::vector<std::string> explain(const Config& config) const {
     std::vector<std::string> reasons;
     for (const auto& axis : axes_)
-      if (!axis.contains(config)) reasons.push_back(axis.name + " has a value outside its axis");
+      if (!axis.contains(config)) reasons.push_back(outside(axis, config));
     if (!reasons.empty())
       return reasons;  // the constraints are written for values of the axes and may divide by them
     for (const auto& constraint : constraints_)
@@ -193,6 +193,24 @@ class Space {
         if (f.member == member) name = std::string(f.name);
     });
     return name;
+  }
+
+  // Which values the axis has where the ones before it stand.
+  static std::string outside(const Axis& axis, const Config& config) {
+    constexpr std::size_t most = 20;
+    const auto text = [&](const Config& one) {
+      const auto json = field_to_json(one, axis.name);
+      return json.is_string() ? json.template get<std::string>() : json.dump();
+    };
+    std::string values;
+    std::size_t count = 0;
+    Config probe = config;
+    axis.each(probe, [&] {
+      values += (count == 0 ? "" : ", ") + (count < most ? text(probe) : "...");
+      return count++ < most;
+    });
+    return count == 0 ? fmt::format("{} = {}: no value goes with those before it", axis.name, text(config))
+                      : fmt::format("{} = {} is none of {}", axis.name, text(config), values);
   }
 
   template <class M>

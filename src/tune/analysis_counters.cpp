@@ -68,7 +68,8 @@ ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vecto
 
 std::vector<nlohmann::json> order_lines(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "--order", fmt::format("--order = '{}' cannot be read", path));
+  if (!file)
+    throw Error(ErrorCode::invalid_argument, "--order", fmt::format("--order = '{}' cannot be read", path));
   std::vector<nlohmann::json> lines;
   for (std::string text; std::getline(file, text);) {
     lines.push_back(nlohmann::json::parse(text, nullptr, false));
@@ -98,7 +99,9 @@ void refuse_strangers(const SweepCase& one, const OrderedLaunch& launch, std::si
 
 std::vector<ProfiledLaunch> read_profile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) refuse(path, "cannot be read");
+  if (!file)
+    throw Error(ErrorCode::invalid_argument, "--counters",
+                fmt::format("--counters = '{}' cannot be read", path));
   std::vector<std::string> names;
   std::vector<ProfiledLaunch> launches;
   for (std::string line; std::getline(file, line);) {

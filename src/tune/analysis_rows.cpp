@@ -1,7 +1,6 @@
 // Reading the rows of recorded sweeps.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <fstream>
 
 #include "tune/analysis_data.hpp"
@@ -28,12 +27,17 @@ void flatten(const nlohmann::json& object, const std::string& before, std::map<s
   }
 }
 
+[[noreturn]] void refuse_line(const std::string& path, std::size_t number, const std::string& why) {
+  throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
+}
+
 // Lines after a `base` line leave out what it says, and those of the tuner what its first line says.
 class RowReader {
  public:
   explicit RowReader(const std::string& path) : path_(path) {}
 
-  std::optional<SweepRow> row(const nlohmann::json& line) {
+  // `line_number` is its in the file.
+  std::optional<SweepRow> row(const nlohmann::json& line, std::size_t line_number) {
     if (line.contains("run")) take_run(line["run"]);
     if (line.contains("base")) {
       base_ = line["base"];
@@ -42,9 +46,12 @@ class RowReader {
       uuid_ = text(line, "device_uuid", uuid_);
       hash_ = text(line, "source_hash", hash_);
     }
-    const bool measured = line.contains("seconds") && line["seconds"].is_number();
+    const bool measured = line.contains("seconds") && !line["seconds"].is_null();
     const bool failed = line.contains("fault") || line.contains("failed");
     if (!measured && !failed) return std::nullopt;  // the command, what was told of the card
+    for (const char* key : {"seconds", "energy_j", "joules", "watts"})
+      if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] > 0))
+        refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
     SweepRow row;
     row.problem = text(line, "problem", problem_);
     row.phase = text(line, "phase", text(line, "stage"));
@@ -88,19 +95,11 @@ class RowReader {
   std::string problem_, device_, uuid_, hash_;
 };
 
-[[noreturn]] void refuse_line(const std::string& path, std::size_t number, const std::string& why) {
-  throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
-}
-
 // Adds the row that `line` holds, if any.
 void add_row(RowReader& reader, const nlohmann::json& line, const std::string& path, std::size_t number,
              std::vector<SweepRow>& rows) {
   try {
-    auto row = reader.row(line);
-    if (!row) return;
-    if (row->seconds && !(*row->seconds > 0 && std::isfinite(*row->seconds)))
-      refuse_line(path, number, fmt::format("says seconds = {}, which is no time", *row->seconds));
-    rows.push_back(std::move(*row));
+    if (auto row = reader.row(line, number)) rows.push_back(std::move(*row));
   } catch (const nlohmann::json::exception& error) {
     refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
   }
@@ -112,7 +111,8 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
   std::vector<SweepRow> rows;
   for (const std::string& path : paths) {
     std::ifstream file(path);
-    if (!file) throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}' cannot be read", path));
+    if (!file)
+      throw Error(ErrorCode::invalid_argument, "SWEEP", fmt::format("SWEEP = '{}' cannot be read", path));
     RowReader reader(path);
     std::size_t number = 0;
     for (std::string text; std::getline(file, text);) {

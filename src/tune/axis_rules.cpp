@@ -50,13 +50,18 @@ bool AxisRules::allow(const std::string& axis, const nlohmann::json& value) cons
 }
 
 void refuse_empty_search(const AxisRules& rules, const GemmProblem& problem) {
+  const auto text = [](const nlohmann::json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
   std::string asked;
-  for (const AxisChoice& choice : rules.choices)
-    asked += fmt::format("{}--set {}", asked.empty() ? "" : " ", choice.axis);
+  for (const AxisChoice& choice : rules.choices) {
+    asked += fmt::format("{}--set {}=", asked.empty() ? "" : " ", choice.axis);
+    for (const auto& value : choice.values)
+      asked += (&value == &choice.values.front() ? "" : ",") + text(value);
+  }
   for (const AxisCondition& condition : rules.conditions)
-    asked += fmt::format(
-        "{}--where '{}{}{}'", asked.empty() ? "" : " ", condition.axis, condition.relation,
-        condition.value.is_string() ? condition.value.get<std::string>() : condition.value.dump());
+    asked += fmt::format("{}--where '{}{}{}'", asked.empty() ? "" : " ", condition.axis, condition.relation,
+                         text(condition.value));
   throw Error(
       ErrorCode::invalid_argument, rules.choices.empty() ? "--where" : "--set",
       fmt::format("{}: no config searched for {} is legal with such values", asked, to_string(problem)));

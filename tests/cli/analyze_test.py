@@ -181,7 +181,7 @@ class Analyze(unittest.TestCase):
 
     def test_wrong_use_is_named(self):
         path = self.write("a.jsonl", self.sweep())
-        for arguments, words in ((("missing.jsonl", "--json", "-"), "sweep = 'missing.jsonl' cannot be read"),
+        for arguments, words in ((("missing.jsonl", "--json", "-"), "SWEEP = 'missing.jsonl' cannot be read"),
                                  ((path,), "neither --html nor --json"),
                                  ((path, "--json", "-", "--problem", "gemm:f32"), "--problem = 'gemm:f32' is not in"),
                                  ((path, "--json", "-", "--counters", path), "--counters and --order are given together"),
@@ -189,6 +189,12 @@ class Analyze(unittest.TestCase):
             result = tool("analyze", *arguments)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(words, result.stderr)
+        self.assertEqual(tool("analyze", "missing.jsonl", "--json", "-").returncode, 2)
+        for wrong in ({"seconds": "1e-3"}, {"energy_j": -1}, {"watts": "x"}):  # named, not passed over
+            rows = self.sweep()
+            rows[5].update(wrong)
+            result = tool("analyze", self.write("wrong.jsonl", rows), "--json", "-")
+            self.assertIn("line 7 says " + next(iter(wrong)), result.stderr)
         empty = self.write("empty.jsonl", [])
         self.assertIn("holds no measured config", tool("analyze", empty, "--json", "-").stderr)
 
