@@ -39,6 +39,7 @@ struct GpuLimits {
   std::string driver_version;
   int compute_capability = 0;  // 90 for sm_90
   int multiprocessors = 0;
+  int clock_khz = 0;               // the highest
   int shared_bytes_per_block = 0;  // with the opt-in above 48 KiB
   int shared_bytes_per_multiprocessor = 0;
   int shared_bytes_reserved = 0;  // per block, by the system

@@ -119,10 +119,12 @@ class LargeRunner : public GpuRunner {
   }
   std::string prediction() const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
-    const double cycles =
-        gemm_large_cost(problem_, kernel.shape(), kernel.config(), machine_->gpu().limits()).cycles();
-    return fmt::format("{:.3g} cycles of each multiprocessor (cost model)",
-                       cycles * static_cast<double>(problem_.batch_count));
+    const GpuLimits& limits = machine_->gpu().limits();
+    const double cycles = gemm_large_cost(problem_, kernel.shape(), kernel.config(), limits).cycles() *
+                          static_cast<double>(problem_.batch_count);
+    return fmt::format(
+        "{:.3g} us at {} MHz, its highest clock: {:.3g} cycles of each multiprocessor (cost model)",
+        cycles / limits.clock_khz * 1e3, limits.clock_khz / 1000, cycles);
   }
 
  private:

@@ -89,6 +89,8 @@ int attribute_of(const Device& d, CUdevice_attribute which) {
       return d.capability % 10;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return d.multiprocessors;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1500000;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       return d.shared_per_block;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
