@@ -92,7 +92,9 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--finalists", f.finalists, "of ours beside cuBLAS")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--rounds", f.rounds, "of compare and repeat (default 11), launches of the ladder (100)")
+  app.add_option("--rounds", f.rounds,
+                 "of compare, half as many to choose the best before, and of repeat (default 11); launches "
+                 "of the ladder (100)")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--problems", f.problems, "of variety, for each type")
       ->check(CLI::Range(1, 1000000))

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "gemm_large_device.hpp"
 #include "tune/line_log.hpp"
@@ -58,6 +59,8 @@ class LargeBench {
   using Winners = std::map<std::string, std::vector<GemmLargeConfig>>;
   void compare_case(const GemmProblem& problem, Winners& winners, const GemmProblem* next);
   std::vector<GemmLargeConfig> candidates(const GemmProblem& problem, const Winners& winners);
+  std::vector<std::vector<double>> race(const GemmProblem& problem, std::span<const LargeTrial> trials,
+                                        int rounds);
   void contest(const GemmProblem& problem, std::vector<LargeTrial>& trials);
   void summarise_compare();
   void run_ladder();
