@@ -107,13 +107,13 @@ void add_flags(CLI::App& app, LargeFlags& f) {
 
 void add_run_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--seconds", f.seconds, "after which nothing new is begun")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   app.add_option("--energy-seconds", f.energy_seconds, "of each window of energy")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
   app.add_option("--screen-seconds", f.screen_seconds, "of the windows that the most frugal is chosen by")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
   app.add_option("--frugal", f.frugal, "configs that the most frugal is chosen among")
       ->check(CLI::Range(1, 1000))

@@ -51,7 +51,7 @@ std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector
         seeds[line.at("problem")].push_back(from_json<GemmLargeConfig>(line.at("config")));
         ++found;
       } catch (const std::exception& error) {  // of JSON or of a field
-        refuse(fmt::format("line {} cannot be read ({})", number, error.what()));
+        refuse(fmt::format("line {} cannot be read ({})", number, json_fault(error)));
       }
     }
     if (found == 0) refuse("it holds no winner of a comparison");

@@ -222,8 +222,9 @@ SweepList read_sweep_list(const std::string& path) {
         list.entries.push_back({from_json<GemmLargeConfig>(line.at("config")),
                                 line.value("instructions_per_k_tile", nlohmann::json())});
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::io, "--configs",
-                  fmt::format("--configs = '{}': line {} cannot be read ({})", path, number, error.what()));
+      throw Error(
+          ErrorCode::io, "--configs",
+          fmt::format("--configs = '{}': line {} cannot be read ({})", path, number, json_fault(error)));
     }
   }
   if (list.entries.empty())

@@ -48,6 +48,12 @@ void refuse_to_overwrite(const AnalyzeFlags& flags) {
 }
 
 std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
+  for (std::size_t i = 0; i < flags.sweeps.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(flags.sweeps[i], flags.sweeps[j]))
+        throw Error(
+            ErrorCode::invalid_argument, "SWEEP",
+            fmt::format("SWEEP = '{}' is given twice, and its rows would count twice", flags.sweeps[i]));
   std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps));
   if (cases.empty())
     throw Error(ErrorCode::invalid_argument, "sweep",

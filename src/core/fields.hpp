@@ -94,6 +94,15 @@ void value_from_json(const nlohmann::json& json, std::string_view argument, M& v
   }
 }
 
+// What is wrong with a line that was read, without the library's own numbering.
+inline std::string json_fault(const std::exception& error) {
+  if (const auto* parse = dynamic_cast<const nlohmann::json::parse_error*>(&error))
+    return fmt::format("no JSON from its byte {} on", parse->byte);
+  const std::string text = error.what();
+  const std::size_t end = text.starts_with("[json.exception") ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
 template <class S>
 nlohmann::json to_json(const S& object) {
   nlohmann::json json = nlohmann::json::object();

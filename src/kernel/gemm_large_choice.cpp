@@ -46,9 +46,9 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
-// What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large_findings.md and the
-// machine code: shares of the peak from 0.84 (8x8, rows contiguous) over 0.80 (8x8, k contiguous) and 0.77 to
-// 0.73.
+// What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large_findings.md
+// and the machine code: shares of the peak from 0.84 (8x8, rows contiguous) over 0.80 (8x8, k contiguous) and
+// 0.77 to 0.73.
 double register_factor(const GemmLargeShape& seen, const C& c) {
   const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
   const bool large = c.thread_m * c.thread_n >= 64;
@@ -173,9 +173,9 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
   if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
   if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
-  // What the sweep of f64 configs on H200s says (docs/gemm_large_findings.md): the shallow shape reads and writes its
-  // sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow for the
-  // others.
+  // What the sweep of f64 configs on H200s says (docs/gemm_large_findings.md): the shallow shape reads and
+  // writes its sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow for
+  // the others.
   if (p.dtype == DType::c128)
     return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};

@@ -90,8 +90,8 @@ struct GemmLargeFma {
   }
   // sum(i, j) += op(A)(i, k) op(B)(k, j). An element of B stays in the reuse cache for all rows, and turns
   // are taken there and back, so that so does the element of A that two multiply-adds share: one that reads
-  // three registers anew, or two of one of four banks, takes two cycles (an H200; docs/gemm_large_findings.md).
-  // Complex products go in four such parts.
+  // three registers anew, or two of one of four banks, takes two cycles (an H200;
+  // docs/gemm_large_findings.md). Complex products go in four such parts.
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
     constexpr int parts = GemmLargeParts<T>::count;
 #pragma unroll

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/fields.hpp"
 #include "tune/analysis_data.hpp"
 
 namespace tilewright {
@@ -50,8 +51,11 @@ class RowReader {
     const bool failed = line.contains("fault") || line.contains("failed");
     if (!measured && !failed) return std::nullopt;  // the command, what was told of the card
     for (const char* key : {"seconds", "energy_j", "joules", "watts"})
-      if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] > 0))
+      if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] >= 0))
         refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
+    if (measured && !(line["seconds"] > 0))
+      refuse_line(path_, line_number,
+                  fmt::format("says seconds = {}, which is no time", line["seconds"].dump()));
     SweepRow row;
     row.problem = text(line, "problem", problem_);
     row.phase = text(line, "phase", text(line, "stage"));
@@ -101,7 +105,7 @@ void add_row(RowReader& reader, const nlohmann::json& line, const std::string& p
   try {
     if (auto row = reader.row(line, number)) rows.push_back(std::move(*row));
   } catch (const nlohmann::json::exception& error) {
-    refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
+    refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
   }
 }
 
@@ -122,7 +126,7 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
         line = nlohmann::json::parse(text);
       } catch (const nlohmann::json::exception& error) {
         if (file.eof()) break;  // was being written when the run ended
-        refuse_line(path, number, fmt::format("cannot be read ({})", error.what()));
+        refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
       }
       add_row(reader, line, path, number, rows);
     }

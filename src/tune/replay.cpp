@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "core/fields.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright {
@@ -80,7 +81,7 @@ Replay Replay::read(const std::string& path) {
       reader.take(nlohmann::json::parse(line));
     } catch (const nlohmann::json::exception& error) {
       throw Error(ErrorCode::io, "sweep",
-                  fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, error.what()));
+                  fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, json_fault(error)));
     }
   }
   Replay replay = std::move(reader).replay();

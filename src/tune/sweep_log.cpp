@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/fields.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -23,7 +25,7 @@ SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resu
   for (std::size_t i = 1; i < lines.size(); ++i) try {
       take_in(lines[i]);
     } catch (const nlohmann::json::exception& error) {
-      file_->fail(fmt::format("is no sweep: line {} cannot be read ({})", i + 1, error.what()));
+      file_->fail(fmt::format("is no sweep: line {} cannot be read ({})", i + 1, json_fault(error)));
     }
 }
 

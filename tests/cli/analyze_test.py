@@ -195,6 +195,8 @@ class Analyze(unittest.TestCase):
             rows[5].update(wrong)
             result = tool("analyze", self.write("wrong.jsonl", rows), "--json", "-")
             self.assertIn("line 7 says " + next(iter(wrong)), result.stderr)
+        result = tool("analyze", path, path, "--json", "-")
+        self.assertEqual((result.returncode, "is given twice" in result.stderr), (2, True), result.stderr)
         empty = self.write("empty.jsonl", [])
         self.assertIn("holds no measured config", tool("analyze", empty, "--json", "-").stderr)
 
@@ -207,7 +209,7 @@ class Analyze(unittest.TestCase):
         path.write_text(path.read_text() + "\n")  # ended: no kill wrote that
         result = tool("analyze", path, "--json", whole)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("cannot be read", result.stderr)
+        self.assertRegex(result.stderr, r"line \d+ cannot be read \(no JSON from its byte \d+ on\)")
 
     def test_inputs_are_not_written_over(self):
         path, other = self.write("a.jsonl", self.sweep()), self.write("b.jsonl", self.sweep())
