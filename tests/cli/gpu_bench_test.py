@@ -117,6 +117,19 @@ class BenchOnGpu(OnGpu):
         self.assertIn("no peer", self.bench(*case, "--most-error-ratio", "2", "--peers", "none", code=1).stderr)
         self.assertIn("--most-error-ratio", self.bench(*case, "--most-error-ratio", "0", code=2).stderr)
 
+    def test_checks_alone_say_how_much_everybody_errs(self):
+        case = ("--sizes", "5x7x900", "--dtype", "f32", "--beta", "0,1", "--candidate", "stencil", "--check-only")
+        result = self.bench(*case)
+        rows, summaries = self.rows()
+        self.assertEqual((len(rows), summaries), (2, []))
+        for row in rows:
+            self.assertEqual((row["phase"], row["device_uuid"][:4]), ("check", "GPU-"))
+            self.assertIn("5", row["problem"])
+            self.assertAlmostEqual(row["error_ratio"], 1, 5)
+            self.assertNotIn("seconds", row)
+        self.assertEqual(result.stdout.count("ours errs 1.000 times"), 2)
+        self.bench(*case, "--most-error-ratio", "0.9", code=1)
+
     def test_a_card_that_is_not_alone_and_a_coarse_meter(self):
         meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
         result = self.bench("--sizes", "96", LD_LIBRARY_PATH=meter, FAKE_NVML_BUSY="40", FAKE_NVML_OTHERS="2",
