@@ -434,7 +434,7 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
 void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--budget", flags.budget,
                    "time for all problems together, filling memory included, such as 10min (default: 2 s of "
-                   "searching each, 30 s on the GPU)");
+                   "searching each, 30 s on the GPU; 1 and 5 min where energy counts)");
   verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
   verb->add_option("--family", flags.family,

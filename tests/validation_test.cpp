@@ -42,6 +42,11 @@ TEST(Validate, NamesTheFirstBadField) {
   expect_fault(with(&P::stride_c, 0), "stride_c", "overlap");
   expect_fault(with(&P::lda, std::int64_t(1) << 61), "A", "2^62 bytes");
   expect_fault(with(&P::batch_count, std::int64_t(1) << 60), "A", "2^62 bytes");
+  // 2^62 strides of 2^62 elements of 16 bytes are 2^128, which 128 bits hold as nothing.
+  P far = with(&P::dtype, DType::c128);
+  far.batch_count = (std::int64_t(1) << 62) + 1;
+  far.stride_a = far.stride_b = far.stride_c = std::int64_t(1) << 62;
+  expect_fault(far, "A", "2^62 bytes");
 }
 
 TEST(Validate, BlocksAndCounts) {

@@ -65,6 +65,7 @@ std::optional<Wide> span_bytes(const GemmProblem& p, const NamedOperand& x) {
     span *= blocks;
   } else if (p.layout == Layout::strided && p.batch_count > 0) {
     span += Wide(p.batch_count - 1) * x.stride;
+    if (span > largest_span) return {};
   }
   span *= Wide(size_bytes(p.dtype));
   if (span > largest_span) return {};
