@@ -143,7 +143,7 @@ class BenchOnGpu(OnGpu):
         self.bench("--sizes", "96", LD_LIBRARY_PATH=meter)
         self.assertFalse(any("notes" in row for row in self.rows()[0]))
         for row in self.rows()[0]:  # power is of the load that was weighed, not of the turns
-            self.assertAlmostEqual(row["watts"], 500, delta=10)
+            self.assertAlmostEqual(row["watts"], 500, delta=25)
 
     def test_strided_batches(self):
         self.bench("--sizes", "70", "--layout", "strided", "--batch", "3", "--beta", "1", "--configs", "2")
