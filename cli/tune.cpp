@@ -148,7 +148,6 @@ class Run {
       if (!pay_for_operands(i)) continue;
       if (left_s() <= 0) return end("the budget is spent");
       if (!tune_one(problems_[i], left_s() / double(problems_.size() - i))) return end("interrupted");
-      ++done_;
     }
     if (left_out_ > 0) return end(fmt::format("{} problems were left out", left_out_));
     progress_.clear();
@@ -326,13 +325,13 @@ class Run {
     keep(records, wrongs);
     log_.add_result(to_string(problem), records);
     regrets_.push_back(1 + std::max(0.0, result.regret));
+    ++done_;
     return true;
   }
 
   // What a call would take for measured was not. Its turns are in the log.
   void leave_undecided() {
     ++left_out_;
-    --done_;  // which its caller counts
     fmt::print(stderr, "{}: undecided, and nothing is kept of it: energy needs a larger --budget than {}\n",
                now_, flags_.budget.empty() ? "the usual one" : flags_.budget);
   }

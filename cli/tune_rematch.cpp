@@ -13,7 +13,7 @@ namespace tilewright::cli {
 namespace {
 
 constexpr double tolerance = 0.05;  // timing differs by about this much from one run to the next
-constexpr int looks = 3;
+constexpr int looks = 3;            // at a record before it is called a regression
 
 // The default's time over the record's when it was recorded; 0 when that is not known.
 double recorded_gain(const WisdomRecord& record) {
