@@ -99,9 +99,10 @@ void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--problems", f.problems, "of variety, for each type")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--config", f.own, "JSON: compare and repeat take it besides the promising ones")
+  app.add_option("--config", f.own, "JSON: compare, repeat and energy take it besides the promising ones")
       ->allow_extra_args(false);
-  app.add_option("--seeds", f.seeds, "files of earlier runs: compare takes what won there as well")
+  app.add_option("--seeds", f.seeds,
+                 "files of earlier runs or of wisdom: compare and energy take what won there as well")
       ->check(CLI::ExistingFile);
 }
 

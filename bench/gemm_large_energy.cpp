@@ -9,7 +9,6 @@ namespace tilewright::bench {
 namespace {
 
 constexpr int energy_rounds = 3;
-constexpr std::size_t burst_configs = 24;  // timed, of which the fastest are weighed
 
 double efficiency_of(const nlohmann::json& line) {
   const auto value = line.value("gflops_per_watt", nlohmann::json());
@@ -51,9 +50,7 @@ void LargeBench::energy_case(const GemmProblem& p) {
 std::optional<GemmLargeConfig> LargeBench::frugal_config(const GemmProblem& p) {
   if (const auto known = measured_lines(p, "energy", "tilewright"); !known.empty())
     return from_json<GemmLargeConfig>(known.front().at("config"));
-  const GemmLargeShape shape = gemm_large_shape(p);
-  auto trials = device_.compile(
-      shape, p.dtype, gemm_large_promising(p, shape, gpu_.limits(), std::min(flags_.configs, burst_configs)));
+  auto trials = device_.compile(gemm_large_shape(p), p.dtype, candidates(p, {}));
   check(p, trials);
   screen(p, trials);
   if (trials.empty()) {

@@ -14,6 +14,18 @@ namespace {
 
 constexpr double screening_heat_s = 0.3, first_screening_s = 0.01;
 
+// Of wisdom, as `tilewright wisdom export` writes them.
+bool is_record(const nlohmann::json& line) {
+  return line.value("family", "") == "gemm" && line.contains("verdict");
+}
+
+// As rows of this bench state it: records name the residency, too.
+std::string problem_of(const nlohmann::json& line) {
+  GemmProblem p = parse_problem(line.at("problem").get<std::string>());
+  p.residency = Residency::automatic;
+  return to_string(p);
+}
+
 }  // namespace
 
 LargeBench::LargeBench(const LargeFlags& flags)
@@ -47,14 +59,15 @@ std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector
       ++number;
       try {
         const auto line = nlohmann::json::parse(text);
-        if (line.value("phase", "") != "compare" || !line.value("best", false)) continue;
-        seeds[line.at("problem")].push_back(from_json<GemmLargeConfig>(line.at("config")));
+        const bool won = line.value("phase", "") == "compare" && line.value("best", false);
+        if (!won && !is_record(line)) continue;
+        seeds[problem_of(line)].push_back(from_json<GemmLargeConfig>(line.at("config")));
         ++found;
       } catch (const std::exception& error) {  // of JSON or of a field
         refuse(fmt::format("line {} cannot be read ({})", number, json_fault(error)));
       }
     }
-    if (found == 0) refuse("it holds no winner of a comparison");
+    if (found == 0) refuse("it holds no winner of a comparison and no record of gemm");
     std::printf("%zu configs from %s\n", found, path.c_str());
   }
   return seeds;

@@ -33,8 +33,8 @@ struct LargeFlags {
   bool resume = false;
 };
 
-// What won in files of earlier runs, by problem. Throws Error(invalid_argument) naming file and line where
-// one cannot be read, and the file that holds no winner.
+// What won in files of earlier runs, or what records of wisdom name, by problem. Throws
+// Error(invalid_argument) naming file and line where one cannot be read, and the file that holds none.
 std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector<std::string>& files);
 // The flag as a config on `base`. Throws Error(invalid_argument) naming --config.
 GemmLargeConfig parse_config(const std::string& text, const GemmLargeConfig& base);

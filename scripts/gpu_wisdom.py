@@ -3,7 +3,8 @@
 and what the vendor's library took, which plans weigh against it. Rows whose configs were wrong are never written, so
 every record has passed its check; rows without a source hash, or of another one than the newest, are left out. What
 bench_same_code found to compile to the same machine code since (lines with `same_code`) counts as made with the newer
-sources; the last of these files decides which those are.
+sources; the last of these files decides which those are. The vendor's library is taken from the run that ours is from,
+since cards differ by some percent; from its fastest run where there is none of ours.
 
     scripts/gpu_wisdom.py results/h200/*.jsonl > wisdom/h200.jsonl
 """
@@ -16,7 +17,8 @@ LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_int
 def lines_of(paths):
     for path in paths:
         with open(path, encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
+            for line in map(json.loads, lines):
+                yield {**line, "run": f"{path} on {line.get('device_uuid')}"}
 
 
 def code_of(record, source_hash):
@@ -90,11 +92,15 @@ def main(paths):
         if ours and record["time"] > newest.get(record["family"], ("", ""))[0]:
             newest[record["family"]] = (record["time"], record["source_hash"])
         key = (record["family"], record["problem"], record["device"], record["source_hash"])
-        if key not in known or record["seconds"] < known[key]["seconds"]:
-            known[key] = record
+        known.setdefault(key, []).append((row["run"], record))
+    fastest = {key: min(all_of, key=lambda one: one[1]["seconds"]) for key, all_of in known.items()}
+    run_of = {key[1:3]: run for key, (run, _) in fastest.items() if key[3] == newest.get(key[0], ("", ""))[1]}
     for key in sorted(known):
-        if key[0] == "cublas" or key[3] == newest[key[0]][1]:
-            print(json.dumps(known[key], sort_keys=True))
+        if key[0] == "cublas":
+            beside = [one for one in known[key] if one[0] == run_of.get(key[1:3])]
+            print(json.dumps(min(beside or known[key], key=lambda one: one[1]["seconds"])[1], sort_keys=True))
+        elif key[3] == newest[key[0]][1]:
+            print(json.dumps(fastest[key][1], sort_keys=True))
 
 
 if __name__ == "__main__":

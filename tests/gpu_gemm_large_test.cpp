@@ -172,6 +172,17 @@ class GpuBoundaries : public GpuGemmLarge {
     }
     return "";
   }
+  // One with tensor copies of operands that are copied first where they are not aligned, as those of `p`.
+  std::string copied_config(const GemmProblem& aligned, const GemmProblem& p, const Way& way) const {
+    const GpuLimits& limits = gpu_->limits();
+    const auto space = gemm_large_space(p, gemm_large_shape(p), limits);
+    for (GemmLargeConfig c : gemm_large_promising(aligned, gemm_large_shape(aligned), limits, 40)) {
+      c.boundary = GemmLargeBoundary::zero_padding;
+      c.contiguous = way.contiguous;
+      if (c.load == GemmLargeLoad::tensor && space.contains(c)) return to_json(c).dump();
+    }
+    return "";
+  }
   // All of them at once, because each is a compilation of seconds. What fails is told by those who ask again.
   void make_ready(Context& context, const Way& way) const {
     const std::vector<GemmProblem> all = problems();
@@ -230,6 +241,27 @@ TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
     // Two types that tensor cores do not multiply, and one pair of operations that needs no copies.
     const std::size_t kinds = way.transposes() ? 2 * (op_count - 1) : type_count * op_count;
     EXPECT_EQ(failures.case_count(), 4 * kinds * (whole_grid() ? 3 : 1)) << way.name();
+  }
+}
+
+// What is copied differs from call to call of one code.
+TEST_F(GpuBoundaries, OneCodeServesOperandsOfAnyAlignment) {
+  Context context;
+  options_.candidate = "gemm";
+  const auto aligned = packed(parse_problem("gemm:f32:ct:m=236,n=56,k=96:location=device"));
+  const auto moved = [&](int a, int b) {
+    GemmProblem p = aligned;
+    p.lda += a, p.ldb += b;
+    return p;
+  };
+  for (const Way& way : ways) {
+    if (way.boundary != GemmLargeBoundary::zero_padding) continue;
+    options_.config = copied_config(aligned, moved(1, 1), way);
+    ASSERT_NE(options_.config, "") << way.name();
+    for (const auto& [a, b] : {std::pair(1, 0), std::pair(0, 1), std::pair(1, 1), std::pair(1, 0)}) {
+      const GemmProblem p = moved(a, b);
+      EXPECT_EQ(run_once(*gpu_, plan(context, p, options_), {1, 0}), "") << way.name() << " " << to_string(p);
+    }
   }
 }
 

@@ -10,7 +10,12 @@ GpuMachine::GpuMachine(int device, std::shared_ptr<const StencilCompiler> compil
 template <class Kernel, class Make>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request, bool may_compile,
                                                   Make&& make) const {
-  const std::string& name = request.expressions.front();
+  return kept_or<Kernel>(request.expressions.front(), request, may_compile, std::forward<Make>(make));
+}
+
+template <class Kernel, class Make>
+std::shared_ptr<const Kernel> GpuMachine::kept_or(const std::string& name, const StencilRequest& request,
+                                                  bool may_compile, Make&& make) const {
   auto kept = kernels_.find(name);
   if (kept == nullptr)
     kept = kernels_.add(name, make(may_compile ? compiler_->compile(request) : compiler_->cached(request)));
@@ -30,7 +35,10 @@ std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallSha
 std::shared_ptr<const GemmLargeKernel> GpuMachine::gemm_large(const GemmLargeShape& shape,
                                                               const GemmLargeConfig& config, DType dtype,
                                                               bool may_compile) const {
+  // By the operands' shape, not by the one that is compiled for: where operands are copied first, the same
+  // code serves other alignments, and which of them are copied is another matter for each.
   return kept_or<GemmLargeKernel>(
+      gemm_large_expression(shape, config, dtype),
       gemm_large_request(shape, config, dtype, gpu_.limits().compute_capability), may_compile,
       [&](const JitBinary& binary) {
         if (const std::string reason = gemm_large_refusal(binary, config, gpu_.limits()); !reason.empty())

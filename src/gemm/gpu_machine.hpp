@@ -71,10 +71,13 @@ class GpuMachine {
 
   template <class Kernel, class Make>
   std::shared_ptr<const Kernel> kept_or(const StencilRequest& request, bool may_compile, Make&& make) const;
+  template <class Kernel, class Make>
+  std::shared_ptr<const Kernel> kept_or(const std::string& name, const StencilRequest& request,
+                                        bool may_compile, Make&& make) const;
 
   Gpu gpu_;
   std::shared_ptr<const StencilCompiler> compiler_;
-  mutable BoundedMap<std::string, void> kernels_{largest_count};  // by expression
+  mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
   mutable bool blas_failed_ = false;
