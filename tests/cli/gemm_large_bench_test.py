@@ -137,6 +137,16 @@ class GemmLargeBench(unittest.TestCase):
         screened = self.rows("screened")
         self.out = first
         self.assertEqual([row["config"] for row in screened], [best["config"]])
+        record = {"family": "gemm", "problem": best["problem"].replace(":location", ":residency=cold:location"),
+                  "config": best["config"], "verdict": "passed"}
+        seeds.write_text("".join(json.dumps(line) + "\n" for line in (record, record | {"family": "gemm_small", "config": {}})))
+        self.out = taken
+        self.assertIn("1 configs from", self.bench(*case, "--configs", 0, "--seeds", seeds).stdout)
+        self.assertEqual([row["config"] for row in self.rows("screened")], [best["config"]])
+        weighed = ("--phase", "energy", "--dtype", "f32", "--op", "nt", *ENERGY[4:], "--configs", 0)
+        self.bench(*weighed, "--seeds", seeds)
+        self.assertEqual({json.dumps(row["config"]) for row in self.rows("energy") if "config" in row}, {json.dumps(best["config"])})
+        self.out = first
         before = self.out.read_text()
         for line, says in ((best | {"config": {"tile_q": 1}}, "tile_q"), (best | {"problem": 3}, "line 1"),
                            (best | {"best": False}, "no winner"), ([1], "line 1")):
