@@ -1,8 +1,11 @@
 // Which of ours and the vendor's library serves a large GEMM on the GPU: what wisdom says of both.
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "core/dispatch.hpp"
+#include "core/share.hpp"
 #include "fake_cuda/fake_cuda.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large.hpp"
@@ -16,6 +19,16 @@ namespace {
 // Which of the two serves is what wisdom says they took.
 class GpuLargeWisdom : public GpuTest {
  protected:
+  // What ships must not decide what these tests see.
+  void SetUp() override {
+    namespace fs = std::filesystem;
+    const fs::path shared = share_folder(Environment::read(), "kernel");
+    fs::create_directory(folder_ / "wisdom");
+    fs::create_directory_symlink(shared / "kernel", folder_ / "kernel");
+    share_.emplace("TILEWRIGHT_SHARE", folder_.path().c_str());
+    GpuTest::SetUp();
+  }
+
   nlohmann::json record(const std::string& family, double seconds, const GemmProblem& p) const {
     const nlohmann::json config = family == "cublas"
                                       ? nlohmann::json{{"version", "13.1.0"}}
@@ -72,7 +85,8 @@ class GpuLargeWisdom : public GpuTest {
   }
 
   TempFolder folder_;
-  std::string path_ = folder_ / "wisdom.jsonl";
+  std::string path_ = folder_ / "own.jsonl";
+  std::optional<Variable> share_;
 };
 
 TEST_F(GpuLargeWisdom, DecidesBetweenOursAndTheVendors) {

@@ -143,8 +143,7 @@ class GemmLargeBench(unittest.TestCase):
         self.out = taken
         self.assertIn("1 configs from", self.bench(*case, "--configs", 0, "--seeds", seeds).stdout)
         self.assertEqual([row["config"] for row in self.rows("screened")], [best["config"]])
-        weighed = ("--phase", "energy", "--dtype", "f32", "--op", "nt", *ENERGY[4:], "--configs", 0)
-        self.bench(*weighed, "--seeds", seeds)
+        self.bench(*case[2:], "--phase", "energy", "--configs", 0, "--seeds", seeds, *ENERGY[8:])
         self.assertEqual({json.dumps(row["config"]) for row in self.rows("energy") if "config" in row}, {json.dumps(best["config"])})
         self.out = first
         before = self.out.read_text()
