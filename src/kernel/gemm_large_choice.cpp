@@ -46,6 +46,14 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
+// What waiting for registers costs multiply-adds of f32 where a read holds four k of a row, whose registers
+// then lie in the same banks: at n = 3000 to 16384 192x128 of 12x8 took 4 to 12 % more than predicted against
+// rows that lie together, tiles of 8x8 up to 4.
+double swizzle_factor(const C& c) {
+  if (c.layout != GemmLargeLayout::swizzle) return 1;
+  return c.thread_m * c.thread_n > 64 ? 1.07 : 1.02;
+}
+
 // What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large_findings.md
 // and the machine code: shares of the peak from 0.84 (8x8, rows contiguous) over 0.80 (8x8, k contiguous) and
 // 0.77 to 0.73.
@@ -70,21 +78,31 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   // Copies by threads: of single elements a quarter more (n = 4097), of 16 bytes 12 % beside tensor cores.
   if (c.load != GemmLargeLoad::tensor) factor *= c.load_bytes < gemm_large_chunk ? 1.2 : mma ? 1.12 : 1;
   if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
+  if (dtype == DType::f32 && !mma) factor *= swizzle_factor(c);
   if (dtype == DType::c64 && !mma) factor *= register_factor(gemm_large_kernel_shape(shape, c), c);
   // Twelve warps leave so few registers that some operations spill.
   if (mma && gemm_large_warps(c) == 12) factor *= 1.045;
   return factor;
 }
 
-// Tensor products of c128 with warp tiles of 32x32 hold nearly all registers there are, and the compiler
-// spills some: always where four warps share a tile's copies, and where rows of both operands run fastest
-// unless stages are few, or refilled two turns late, which leaves less to keep.
-bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype) {
-  if (dtype != DType::c128 || !gemm_large_is_mma(c) || c.warp_m * c.warp_n < 1024) return false;
-  if (gemm_large_warps(c) <= 4) return true;
-  const bool rows = !shape.trans_a && shape.trans_b;
-  const bool lean = c.product == GemmLargeProduct::mma_16x8x4 && c.tile_k == 8 && c.stages - c.slack == 2;
-  return rows && !lean;
+// Tensor products whose sums and fragments nearly fill the registers that a thread may have, as the compiler
+// was seen to spill them (NVRTC 13.0, sm_90): c128 where four warps share a tile's copies, where more than
+// the least is held of k, and where rows of both operands run fastest unless stages are refilled so late that
+// two turns are kept; f64 where two blocks leave 128 registers, and where threads copy deep tiles and read
+// ahead.
+bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype, const GpuLimits& limits) {
+  if (!gemm_large_is_mma(c)) return false;
+  const int registers = gemm_large_registers(shape, c, dtype);
+  if (dtype == DType::c128) {
+    if (registers < 220) return false;
+    if (gemm_large_warps(c) <= 4 || c.product != GemmLargeProduct::mma_16x8x4 || c.tile_k > 8) return true;
+    const bool rows = !shape.trans_a && shape.trans_b;
+    return rows && c.stages - c.slack != 2;
+  }
+  const int threads = gemm_large_threads(c) * std::max(1, c.blocks_per_sm);
+  const int budget = limits.registers_per_multiprocessor / threads;
+  if (budget <= 128 && registers > budget - 12) return true;
+  return c.load == GemmLargeLoad::async && c.prefetch && c.tile_k >= 32;
 }
 
 // Configs ordered by predicted cost, few of each kind before more of any.
@@ -94,7 +112,7 @@ class LargeShortlist {
       : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
 
   void consider(const C& c, double penalty) {
-    if (known_to_spill(c, s_, p_.dtype) || !space_.contains(c)) return;
+    if (known_to_spill(c, s_, p_.dtype, limits_) || !space_.contains(c)) return;
     const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
     ranked_.push_back({cycles * seen_factor(c, s_, p_.dtype) * penalty, c});
   }
@@ -309,11 +327,13 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       if (count == 1 && mma && twelve_warps) continue;  // the first choice must not spill
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
-      c.tile_k = mma && p.dtype == DType::f64 ? 16 : 8;
+      // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000).
+      const bool shallow = p.dtype == DType::c128 || (p.dtype == DType::f64 && !mma);
+      c.tile_k = shallow ? 8 : 16;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
-      if (known_to_spill(c, s, p.dtype)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
+      if (known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
       c.k_unroll = usual_unroll(c, p.dtype);
       consider_schedules(tiles, c, p, limits);
       if (c.prefetch) {  // which takes registers that large thread tiles lack

@@ -153,16 +153,9 @@ double busy_share(const GemmLargeConfig& c, double warps) {
 // tiles).
 double fma_busy_share(const GemmLargeConfig& c, double warps, int registers) {
   constexpr int most_registers = 220;
-  if (warps >= 2) return 1;
-  return !c.prefetch ? 0.88 : registers > most_registers ? 0.6 : 0.84;
-}
-
-// What multiply-adds of f32 take more where a read holds four k of a row, whose registers then lie in the
-// same banks. Seen on an H200, f32 n = 3000 to 16384: 192x128 of 12x8 took 4 to 12 % more than predicted
-// against rows that lie together, tiles of 8x8 up to 4.
-double bank_factor(const GemmLargeConfig& c, DType dtype) {
-  if (dtype != DType::f32 || gemm_large_is_mma(c) || c.layout != GemmLargeLayout::swizzle) return 1;
-  return c.thread_m * c.thread_n > 64 ? 1.07 : 1.02;
+  const bool starved = c.prefetch && registers > most_registers;
+  if (warps >= 2) return starved ? 0.94 : 1;
+  return starved ? 0.6 : c.prefetch ? 0.84 : 0.88;
 }
 
 // Rows of A and columns of B that each block of a cluster reads from L2 for one k.
@@ -251,8 +244,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   cost.shared = reads.wavefronts * steps;
   const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c, bytes) * real;
   const double of_step = products / gemm_large_products_at_once(c) + reads.instructions;
-  const double fetched = fetch_factor(of_step * (c.k_unroll > 0 ? c.k_unroll : gemm_large_steps(c, bytes))) *
-                         bank_factor(c, p.dtype);
+  const double fetched = fetch_factor(of_step * (c.k_unroll > 0 ? c.k_unroll : gemm_large_steps(c, bytes)));
   cost.multiply *= fetched;
   const double copied = double(c.tile_m + c.tile_n) * c.tile_k * bytes;
   const double copies = c.load == GemmLargeLoad::tensor ? 100 : copied / c.load_bytes / 32 * 4 + 40 * warps;
@@ -271,9 +263,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   const double stored = resident > 1 && tiles > 1 ? 0.5 : 1;
   cost.fixed = (stored * tiles * c_bytes + shared_tiles * double(c.tile_m) * c.tile_n * bytes) / l2_rate +
                shown * std::ceil(tiles / resident) * first_load_latency + first_load_latency;
-  // Its warps wait for each other at each turn, and no other block has work meanwhile: 60 to 120 cycles, seen
-  // in the same run.
-  if (!gemm_large_is_mma(c) && tiles <= 1) cost.fixed += 80 * turns;
+  // And such a warp has nothing else to do while the others come to the end of a turn (60 to 120 cycles).
+  if (!gemm_large_is_mma(c) && busy < 2) cost.fixed += 100 * turns * tiles;
   // The sums of the other groups of warps, through shared memory.
   cost.fixed += tiles * 2 * (c.warps_k - 1) * double(c.tile_m) * c.tile_n * bytes / 128;
   return cost;

@@ -396,12 +396,15 @@ class TuneOnGpu(Driver):
         meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
         wisdom = self.folder / "w.sqlite"
         job = (self.LARGE, "--objective", "energy", "--megabytes", "1", *self.FEW, "--wisdom", wisdom)
-        result = self.tune(*job, "--budget", "4s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_OTHERS="2")
+        result = self.tune(*job, "--budget", "4s", code=(0, 1), LD_LIBRARY_PATH=meter, FAKE_NVML_OTHERS="2")
+        weighed = [line for line in self.lines(self.sweep) if "energy_j" in line or "joules" in line]
+        if result.returncode == 0 and len({json.dumps(line["config"]) for line in weighed}) < 2:
+            self.skipTest("the machine is so busy that one config alone was fast, which decides it")
+        self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("nothing is kept of it: energy needs a larger --budget than 4s", result.stderr)
         self.assertIn("0 of 1 problems are done", result.stderr)
         self.assertIn("NOTE 2 other processes compute on the card", result.stdout)
         self.assertIn("0 records", self.tool("wisdom", "list", "--file", wisdom))
-        weighed = [line for line in self.lines(self.sweep) if "energy_j" in line or "joules" in line]
         self.assertGreaterEqual(len(weighed), 2)
         result = self.tune(*job, "--budget", "4s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_MOVES_PER_SECOND="1")
         self.assertIn("no energy was measured of gemm:f64", result.stderr)
@@ -456,7 +459,7 @@ class TuneOnGpu(Driver):
 
     def test_failing_configs_are_kept_with_their_reason(self):
         wisdom = self.folder / "w.sqlite"
-        job = (self.LARGE, "--budget", "4s", "--megabytes", "1", "--set", "tile_m=32", "--set", "tile_n=32",
+        job = (self.LARGE, "--budget", "6s", "--megabytes", "1", "--set", "tile_m=32", "--set", "tile_n=32",
                "--set", "stages=2,3", "--wisdom", wisdom)
         self.tune(*job, TILEWRIGHT_FAKE_SPILLS=".stages=3", TILEWRIGHT_CACHE=str(self.folder / "jit"))
         failed = [json.loads(line) for line in self.tool("wisdom", "export", "--file", wisdom)
