@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "gemm_large_run.hpp"
+#include "range_flag.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -108,13 +109,13 @@ void add_flags(CLI::App& app, LargeFlags& f) {
 
 void add_run_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--seconds", f.seconds, "after which nothing new is begun")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(from_to(0, 1e6))
       ->capture_default_str();
   app.add_option("--energy-seconds", f.energy_seconds, "of each window of energy")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->check(from_to(1e-3, 1e6))
       ->capture_default_str();
   app.add_option("--screen-seconds", f.screen_seconds, "of the windows that the most frugal is chosen by")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->check(from_to(1e-3, 1e6))
       ->capture_default_str();
   app.add_option("--frugal", f.frugal, "configs that the most frugal is chosen among")
       ->check(CLI::Range(1, 1000))

@@ -34,8 +34,7 @@ void LargeBench::energy_case(const GemmProblem& p) {
   check(p, trials);
   if (trials.empty()) return;
   for (;;) {
-    const auto theirs = measured_lines(p, "energy", "cublas"),
-               ours = measured_lines(p, "energy", "tilewright");
+    const auto theirs = energy_windows(p, "cublas"), ours = energy_windows(p, "tilewright");
     if (ours.size() >= energy_rounds && theirs.size() >= energy_rounds) return write_energy_ratio(p, *config);
     if (late("energy of " + to_string(p))) return;
     if (theirs.size() <= ours.size())
@@ -43,6 +42,17 @@ void LargeBench::energy_case(const GemmProblem& p) {
     else
       measure_energy(p, "tilewright", &trials.front(), "energy", flags_.energy_seconds);
   }
+}
+
+// Windows of the asked length. Of an earlier run those without energy are measured again where there is a
+// meter now; of this one they count, or a meter that is too coarse would be asked for ever.
+std::vector<nlohmann::json> LargeBench::energy_windows(const GemmProblem& p, const char* impl) const {
+  auto lines = measured_lines(p, "energy", impl);
+  std::erase_if(lines, [&](const nlohmann::json& line) {
+    const bool again = device_.nvml() != nullptr && line.value("run", 0) != run_ && efficiency_of(line) == 0;
+    return again || line.value("window_s", flags_.energy_seconds) != flags_.energy_seconds;
+  });
+  return lines;
 }
 
 // That of an earlier run, or the most frugal of the fastest in short windows; the fastest where there is no
@@ -54,7 +64,7 @@ std::optional<GemmLargeConfig> LargeBench::frugal_config(const GemmProblem& p) {
   check(p, trials);
   screen(p, trials);
   if (trials.empty()) {
-    std::printf("%s: nothing ran\n", to_string(p).c_str());
+    nothing_ran(p);
     return std::nullopt;
   }
   if (trials.size() > flags_.frugal) trials.resize(flags_.frugal);
@@ -63,7 +73,8 @@ std::optional<GemmLargeConfig> LargeBench::frugal_config(const GemmProblem& p) {
   for (const LargeTrial& trial : trials) {
     const auto lines = measured_lines(p, "energy_screen", "tilewright");
     const auto known = std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
-      return line.at("config") == to_json(trial.config);
+      return line.at("config") == to_json(trial.config) &&
+             (efficiency_of(line) > 0 || device_.nvml() == nullptr);
     });
     if (known == lines.end() && late("choosing for energy of " + to_string(p))) return std::nullopt;
     const double efficiency = known != lines.end() ? efficiency_of(*known)
@@ -82,6 +93,8 @@ double LargeBench::measure_energy(const GemmProblem& p, const char* impl, const 
   auto line = row(p, impl, trial, phase);
   add_times(line, p, load.seconds);
   add_energy(line, p, load);
+  line["window_s"] = seconds;
+  line["run"] = run_;
   write(line);
   const std::string weighed =
       load.energy.fault.empty()
@@ -97,7 +110,7 @@ double LargeBench::measure_energy(const GemmProblem& p, const char* impl, const 
 // Windows are paired in the order in which they were measured. Three have no interval of 95 %: its ends are
 // the extremes.
 void LargeBench::write_energy_ratio(const GemmProblem& p, const GemmLargeConfig& config) {
-  const auto theirs = measured_lines(p, "energy", "cublas"), ours = measured_lines(p, "energy", "tilewright");
+  const auto theirs = energy_windows(p, "cublas"), ours = energy_windows(p, "tilewright");
   std::vector<double> ratios, speeds;
   for (std::size_t r = 0; r < std::min(theirs.size(), ours.size()); ++r) {
     if (efficiency_of(theirs[r]) == 0 || efficiency_of(ours[r]) == 0) continue;

@@ -71,9 +71,7 @@ void LargeBench::run_repeat() {
 void LargeBench::repeat_case(const GemmProblem& p) {
   device_.prepare(p);
   const GemmLargeShape shape = gemm_large_shape(p);
-  std::vector<GemmLargeConfig> configs;
-  for (const auto& text : flags_.own)
-    configs.push_back(parse_config(text, gemm_large_default(p, shape, gpu_.limits())));
+  std::vector<GemmLargeConfig> configs = own_configs(p);
   for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), flags_.configs))
     configs.push_back(config);
   const int rounds = flags_.rounds.value_or(usual_rounds);
@@ -147,6 +145,20 @@ void LargeBench::summarise_compare() {
   }
 }
 
+std::vector<GemmLargeConfig> LargeBench::own_configs(const GemmProblem& p) {
+  const GemmLargeShape shape = gemm_large_shape(p);
+  const auto space = gemm_large_space(p, shape, gpu_.limits());
+  std::vector<GemmLargeConfig> legal;
+  for (const auto& text : flags_.own) {
+    const auto config = parse_config(text, gemm_large_default(p, shape, gpu_.limits()));
+    if (const auto faults = space.explain(config); faults.empty())
+      legal.push_back(config);
+    else
+      say(fmt::format("{}: --config = '{}' is left out: {}", to_string(p), text, faults.front()));
+  }
+  return legal;
+}
+
 // The first of the list, what was asked for, and what won here before or for sizes before this one.
 std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) {
   const GemmLargeShape shape = gemm_large_shape(p);
@@ -163,14 +175,7 @@ std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const 
   const auto add = [&](const GemmLargeConfig& config) {
     if (std::find(configs.begin(), configs.end(), config) == configs.end()) configs.push_back(config);
   };
-  for (const auto& text : flags_.own) {
-    const auto config = parse_config(text, gemm_large_default(p, shape, gpu_.limits()));
-    const auto faults = space.explain(config);
-    if (faults.empty())
-      add(config);
-    else
-      say(fmt::format("{}: --config = '{}' is left out: {}", to_string(p), text, faults.front()));
-  }
+  for (const auto& config : own_configs(p)) add(config);
   const Winners& seeds = seeds_;
   GemmProblem overwritten = p;
   overwritten.beta = Scalar::zero;
@@ -191,7 +196,7 @@ void LargeBench::compare_case(const GemmProblem& p, Winners& all_winners, const 
   check(p, trials);
   screen(p, trials);
   if (trials.empty()) {
-    std::printf("%s: nothing ran\n", to_string(p).c_str());
+    nothing_ran(p);
     return;
   }
   for (const LargeTrial& trial : trials)

@@ -16,7 +16,7 @@ constexpr double screening_heat_s = 0.3, first_screening_s = 0.01;
 
 // Of wisdom, as `tilewright wisdom export` writes them.
 bool is_record(const nlohmann::json& line) {
-  return line.value("family", "") == "gemm" && line.contains("verdict");
+  return line.value("family", "") == "gemm" && line.value("verdict", "") == "passed";
 }
 
 // As rows of this bench state it: records name the residency, too.
@@ -40,6 +40,7 @@ LargeBench::LargeBench(const LargeFlags& flags)
   const nlohmann::json now{{"device", gpu_.limits().name},
                            {"device_uuid", gpu_.limits().uuid},
                            {"source_hash", current_source_hash("gemm")}};
+  for (const auto& line : rows_) run_ += line.contains("command") || line.contains("resumed") ? 1 : 0;
   nlohmann::json head{{rows_.empty() ? "command" : "resumed", flags.command}};
   if (!rows_.empty()) log_.refuse_other_run(rows_.front(), now);
   head.update(now);
@@ -93,7 +94,9 @@ int LargeBench::run() {
     if (phase == "energy") run_energy();
   }
   if (wrong_ > 0) std::fprintf(stderr, "bench_gemm_large: %zu results were wrong\n", wrong_);
-  return wrong_ > 0 ? 1 : left_out_ ? 3 : 0;
+  if (without_any_ > 0)
+    std::fprintf(stderr, "bench_gemm_large: no config ran for %zu problems\n", without_any_);
+  return wrong_ + without_any_ > 0 ? 1 : left_out_ ? 3 : 0;
 }
 
 std::vector<GemmProblem> LargeBench::problems(const std::vector<std::int64_t>& sizes,
@@ -117,6 +120,11 @@ bool LargeBench::late(const std::string& left_out) {
   std::printf("LATE after %.0f s: %s left out; go on with --resume\n", elapsed, left_out.c_str());
   left_out_ = true;
   return true;
+}
+
+void LargeBench::nothing_ran(const GemmProblem& p) {
+  ++without_any_;
+  std::printf("%s: nothing ran\n", to_string(p).c_str());
 }
 
 void LargeBench::write(const nlohmann::json& line) {

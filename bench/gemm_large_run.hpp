@@ -58,6 +58,8 @@ class LargeBench {
   // By type and operations: what won for the sizes before.
   using Winners = std::map<std::string, std::vector<GemmLargeConfig>>;
   void compare_case(const GemmProblem& problem, Winners& winners, const GemmProblem* next);
+  // Those of --config that are legal for it; of the others it is said why they are not.
+  std::vector<GemmLargeConfig> own_configs(const GemmProblem& problem);
   std::vector<GemmLargeConfig> candidates(const GemmProblem& problem, const Winners& winners);
   std::vector<std::vector<double>> race(const GemmProblem& problem, std::span<const LargeTrial> trials,
                                         int rounds);
@@ -71,6 +73,7 @@ class LargeBench {
   // GFLOP/s/W, 0 where the meter gave none.
   double measure_energy(const GemmProblem& problem, const char* impl, const LargeTrial* trial,
                         const char* phase, double seconds);
+  std::vector<nlohmann::json> energy_windows(const GemmProblem& problem, const char* impl) const;
   void write_energy_ratio(const GemmProblem& problem, const GemmLargeConfig& config);
 
   // Types by operations by sizes: the flags', or those given where there are none.
@@ -87,6 +90,7 @@ class LargeBench {
   // Once each, for people.
   void say(const std::string& note);
   bool late(const std::string& left_out);
+  void nothing_ran(const GemmProblem& problem);
   // Of this file, earlier runs included, in the order in which they were measured.
   std::vector<nlohmann::json> measured_lines(const GemmProblem& problem, const char* phase,
                                              const char* impl) const;
@@ -101,9 +105,10 @@ class LargeBench {
   const Gpu& gpu_;
   LineLog log_;  // emptied or gone on with last, when all that was given has been read
   std::vector<nlohmann::json> rows_;
-  std::vector<std::string> notes_, said_;  // of who used the card before; what was told
-  std::size_t wrong_ = 0;
+  std::vector<std::string> notes_, said_;    // of who used the card before; what was told
+  std::size_t wrong_ = 0, without_any_ = 0;  // results, problems
   bool left_out_ = false;
+  int run_ = 1;  // of those that the file is of
 };
 
 }  // namespace tilewright::bench

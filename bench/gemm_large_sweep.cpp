@@ -5,21 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "range_flag.hpp"
+
 namespace tilewright::bench {
 namespace {
 
 constexpr double most = 1e9, most_configs = 1e5, most_n = 1 << 20, most_seconds = 86400, most_jobs = 1024;
-
-// CLI::Range lets "nan" pass.
-CLI::Validator from_to(double least, double largest) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        double value = 0;
-        const bool good = CLI::detail::lexical_cast(text, value) && value >= least && value <= largest;
-        return good ? std::string() : fmt::format("{} is no number from {} to {}", text, least, largest);
-      },
-      "");
-}
 
 CLI::App* add_verb(CLI::App& app, SweepFlags& f, const char* name, const char* does) {
   CLI::App* verb = app.add_subcommand(name, does);

@@ -7,19 +7,23 @@
 // OLD holds kernel/*.cuh of then, to be compared with those of this build; RECORDS is a file of wisdom.
 // scripts/gpu_wisdom.py reads the result. No GPU is needed.
 #include <elf.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "core/build_info.hpp"
 #include "core/problem.hpp"
 #include "core/share.hpp"
+#include "kernel/gemm_large.hpp"
 #include "kernel/gemm_small.hpp"
+#include "kernel/gpu_gemm_large.hpp"
 #include "kernel/gpu_gemm_small.hpp"
 #include "tilewright/types.hpp"
+#include "wisdom/families.hpp"
 #include "wisdom/record.hpp"
 
 namespace tilewright::bench {
@@ -28,7 +32,8 @@ namespace {
 constexpr int capability = 90;  // of the devices that wisdom is shipped for
 constexpr int align_bytes = 128;
 
-// The instructions of a cubin with what its sections say of registers; the rest differs from run to run.
+// The instructions of a cubin with what its sections say of registers; the rest differs from run to run, and
+// names tell of configs, which may have more fields than then.
 std::string instructions_of(const std::string& cubin) {
   const auto at = [&]<class T>(std::size_t offset, T) {
     T value;
@@ -42,29 +47,37 @@ std::string instructions_of(const std::string& cubin) {
     return at(header.e_shoff + i * header.e_shentsize, Elf64_Shdr{});
   };
   const auto names = section(header.e_shstrndx);
-  std::string code;
+  std::vector<std::string> kernels;
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     const auto s = section(i);
     const std::string name = cubin.c_str() + names.sh_offset + s.sh_name;
     if (name.starts_with(".text."))
-      code += fmt::format("{} {}\n", name, s.sh_info >> 24) + cubin.substr(s.sh_offset, s.sh_size);
+      kernels.push_back(fmt::format("{}\n", s.sh_info >> 24) + cubin.substr(s.sh_offset, s.sh_size));
   }
-  if (code.empty()) throw Error(ErrorCode::internal, "cubin", "cubin: it holds no instructions");
-  return code;
+  if (kernels.empty()) throw Error(ErrorCode::internal, "cubin", "cubin: it holds no instructions");
+  std::sort(kernels.begin(), kernels.end());
+  return fmt::format("{}", fmt::join(kernels, "\n"));
+}
+
+JitBinary compile(const WisdomRecord& record, const StencilCompiler& compiler) {
+  const GemmProblem p = parse_problem(record.problem);
+  if (record.family == "gemm")
+    return compile_gemm_large(compiler, gemm_large_shape(p, gemm_large_alignment(p, align_bytes)),
+                              from_json<GemmLargeConfig>(record.config), p.dtype, capability);
+  return compile_gemm_small(compiler, gemm_small_shape(p, align_bytes),
+                            from_json<GemmSmallConfig>(record.config), p.dtype, capability);
 }
 
 nlohmann::json compare(const WisdomRecord& record, const StencilCompiler& from, const StencilCompiler& to) {
-  const GemmProblem problem = parse_problem(record.problem);
-  const auto shape = gemm_small_shape(problem, align_bytes);
-  const auto config = from_json<GemmSmallConfig>(record.config);
-  nlohmann::json line = {
-      {"family", record.family},        {"problem", record.problem},          {"config", record.config},
-      {"old_hash", record.source_hash}, {"new_hash", gpu_kernel_source_hash}, {"same_code", false}};
+  nlohmann::json line = {{"family", record.family},
+                         {"problem", record.problem},
+                         {"config", record.config},
+                         {"old_hash", record.source_hash},
+                         {"new_hash", current_source_hash(record.family)},
+                         {"same_code", false}};
   try {
-    const auto code = [&](const StencilCompiler& compiler) {
-      return instructions_of(compile_gemm_small(compiler, shape, config, problem.dtype, capability).code);
-    };
-    line["same_code"] = code(from) == code(to);
+    line["same_code"] =
+        instructions_of(compile(record, from).code) == instructions_of(compile(record, to).code);
   } catch (const Error& error) {
     line["reason"] = error.what();
   }
@@ -75,7 +88,8 @@ int run(const std::string& old_sources, const std::string& path) {
   std::vector<WisdomRecord> records;
   std::ifstream file(path);
   for (std::string text; std::getline(file, text);)
-    if (auto record = parse_record(text); record && record->family == "gemm_small")
+    if (auto record = parse_record(text);
+        record && (record->family == "gemm_small" || record->family == "gemm"))
       records.push_back(std::move(*record));
   const StencilCompiler from(old_sources, ""), to(share_folder(Environment::read(), "kernel"), "");
   std::vector<std::string> lines(records.size());

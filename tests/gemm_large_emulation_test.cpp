@@ -242,6 +242,17 @@ TEST(GemmLargeEmulation, TilesThatBlocksShare) {
                         .stream_k = 2,
                         .persistent = true};
   expect_large<double, Shape{.trans_b = true}, more>({128, 130, 100, 2, 0, 3});
+  constexpr Config tail{.tile_m = 32,
+                        .tile_n = 64,
+                        .tile_k = 16,
+                        .warp_m = 32,
+                        .warp_n = 32,
+                        .stages = 2,
+                        .raster = 4,
+                        .tail_k = 3};
+  expect_large<double, Shape{.reads_c = true}, tail>({128, 130, 100, 2, 0, 5});  // two of twelve tiles
+  expect_large<double, Shape{}, tail>({128, 130, 100, 2, 0, 4});                 // none
+  expect_large<double, Shape{.trans_a = true}, tail>({30, 50, 70, 2, 0, 7});     // the only one
 }
 
 // More parts than one block adds: their sums come together in groups.
@@ -272,6 +283,9 @@ TEST(GemmLargeEmulation, NothingToSum) {
       .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};
   expect_large<double, Shape{.reads_c = true}, mma_small>({40, 40, 40, 0}, 0.0);
   expect_large<double, Shape{}, split>({40, 40, 40, 0}, 0.0);
+  constexpr Config tail{
+      .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .tail_k = 2};
+  expect_large<double, Shape{}, tail>({40, 40, 40, 0, 0, 3}, 0.0);
 }
 
 TEST(GemmLargeEmulation, AsynchronousCopiesFeedTensorCores) {

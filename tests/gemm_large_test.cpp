@@ -145,6 +145,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
   EXPECT_NE(reasons({}, 80).find("9.0"), std::string::npos);
   EXPECT_NE(reasons({.stages = 6, .blocks_per_sm = 2}, 90).find("fit a multiprocessor"), std::string::npos);
   EXPECT_NE(reasons({.warp_m = 64, .warp_n = 64}, 90).find("registers of a thread"), std::string::npos);
+  EXPECT_NE(reasons({.split_k = 2, .tail_k = 2}, 90).find("tail_k = 2"), std::string::npos);
   EXPECT_NE(reasons({.split_k = 2, .stream_k = 1, .persistent = true}, 90).find("not by both"),
             std::string::npos);
   EXPECT_NE(reasons({.load = GemmLargeLoad::async, .read_a = 1, .boundary = GemmLargeBoundary::residue}, 90)
@@ -322,6 +323,16 @@ TEST(GemmLarge, WorkIsDoneOnce) {
           shared.stream_k = stream;
           expect_covered(shared, m, n, k, blocks);
         }
+      for (const int parts : {2, 5, 32})
+        for (const int slots : {1, 7, 132}) {
+          Config tail = c;
+          tail.persistent = false;
+          tail.tail_k = parts;
+          const GemmLargeGrid grid = gemm_large_grid(c, m, n, k, 1);
+          const auto blocks = static_cast<int>(gemm_large_tail_blocks(tail, grid.tiles(), slots));
+          EXPECT_EQ(gemm_large_tail(tail, gemm_large_grid(tail, m, n, k, blocks)), grid.tiles() % slots);
+          expect_covered(tail, m, n, k, blocks);
+        }
     }
   }
 }
@@ -357,6 +368,11 @@ TEST(GemmLarge, LaunchKnowsItsNeeds) {
   const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, fictional_gpu(90), 1);
   EXPECT_EQ(stream.launch.blocks, 132u);
   EXPECT_EQ(stream.workspace_bytes, 2ll * 132 * 128 * 128 * 8);
+  const auto tail =
+      gemm_large_launch(problem(DType::f64, 8192, 8192, 8192), s, {.tail_k = 8}, fictional_gpu(90), 1);
+  EXPECT_EQ(tail.launch.blocks, 31u * 132u + 4u * 8u) << "31 whole waves and four tiles of 4096";
+  EXPECT_EQ(tail.workspace_bytes, 4ll * 8 * 128 * 128 * 8);
+  EXPECT_EQ(tail.counter_count, 4096);
   EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional_gpu(90), 1).launch.threads, 288u);
   const auto pairs = gemm_large_launch(problem(DType::f64, 1000, 1100, 1000), s, {.split_k = 4, .cluster = 2},
                                        fictional_gpu(90), 1);
@@ -377,6 +393,7 @@ TEST(GemmLarge, CostSeesWavesAndConflicts) {
   EXPECT_LT(cycles(small, half), 0.8 * cycles(small, {}));
   const GemmProblem odd = problem(DType::f64, 3000, 3000, 3000);
   EXPECT_LT(cycles(odd, {.stream_k = 2, .persistent = true}), 0.95 * cycles(odd, {}));
+  EXPECT_LT(cycles(odd, {.tail_k = 8}), 0.97 * cycles(odd, {}));
   const GemmLargeShape s = gemm_large_shape(small);
   EXPECT_GT(
       gemm_large_cost(small, s, {.load = GemmLargeLoad::async, .layout = GemmLargeLayout::plain}, limits)

@@ -126,14 +126,18 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
   const GemmLargeConfig clusters = gemm_large_of_clusters(c);
   const int slots = std::max(1, limits.multiprocessors * std::max(1, resident) / c.cluster);
   const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k;
-  if (units > most_blocks / c.cluster || tiles_of(p.k, c.tile_k) > most_blocks)
+  const std::int64_t most_units = most_blocks / c.cluster - std::int64_t(slots) * c.tail_k;
+  if (units > most_units || tiles_of(p.k, c.tile_k) > most_blocks)
     throw Error(ErrorCode::unsupported, "config",
                 fmt::format("m = {}, n = {}, k = {}: {} tiles, or those of k, are more than a grid holds",
                             p.m, p.n, p.k, units));
   const GemmLargeGrid grid = gemm_large_grid(clusters, p.m, p.n, p.k, slots);
   GemmLargeLaunch result;
   const bool walks = gemm_large_walks(c);
-  const std::int64_t used = c.stream_k > 0 ? slots : walks ? std::min<std::int64_t>(units, slots) : units;
+  const std::int64_t used = c.stream_k > 0 ? slots
+                            : walks        ? std::min<std::int64_t>(units, slots)
+                            : c.tail_k > 1 ? gemm_large_tail_blocks(clusters, units, slots)
+                                           : units;
   result.launch.blocks = static_cast<unsigned>(used * c.cluster);
   result.launch.cluster = static_cast<unsigned>(c.cluster);
   result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));

@@ -126,18 +126,19 @@ class LargeShortlist {
              std::size_t>
         taken;
     std::vector<C> configs;
-    std::size_t walking = 0;  // half of them at most: the model does not see what a walk costs in registers
+    // Half of them at most walk or share tails: the model does not see what that costs in registers.
+    std::size_t elaborate = 0;
     const auto take = [&](bool any) {
       for (const auto& [cost, c] : ranked_) {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
-        const int schedule = c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
+        const int schedule = c.tail_k > 1 ? 3 : c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
         const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
                                      c.load, schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0);
-        const bool walks = gemm_large_walks(c);
-        if (!any && (++taken[kind] > per_kind || (walks && 2 * walking >= count + 1))) continue;
+        const bool more = gemm_large_walks(c) || c.tail_k > 1;
+        if (!any && (++taken[kind] > per_kind || (more && 2 * elaborate >= count + 1))) continue;
         configs.push_back(c);
-        walking += walks ? 1 : 0;
+        elaborate += more ? 1 : 0;
       }
     };
     take(false);
@@ -200,7 +201,8 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
 }
 
 // How k is shared where tiles alone do not fill the device.
-void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits) {
+void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
+                        bool only_one) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, 1);
@@ -218,6 +220,15 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
       C shared = c;
       shared.split_k = split;
       list.consider(shared, 1);
+    }
+  // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle; not for the only
+  // choice, as some of them spill and none has been measured yet.
+  const double waves = tiles / limits.multiprocessors;
+  if (!only_one && waves > 1 && std::ceil(waves) > 1.02 * waves)
+    for (const int parts : {2, 3, 4, 6, 8, 16, 32}) {
+      C tail = c;
+      tail.tail_k = parts;
+      if (double(p.k) / (parts * c.tile_k) >= 4) list.consider(tail, 1);
     }
   if (tiles > 1.2 * limits.multiprocessors) {
     C walking = c;
@@ -327,7 +338,8 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       if (count == 1 && mma && twelve_warps) continue;  // the first choice must not spill
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
-      // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000).
+      // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
+      // too.
       const bool shallow = p.dtype == DType::c128 || (p.dtype == DType::f64 && !mma);
       c.tile_k = shallow ? 8 : 16;
       if (!mma && c.layout == GemmLargeLayout::swizzle)
@@ -335,12 +347,12 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
       if (known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
       c.k_unroll = usual_unroll(c, p.dtype);
-      consider_schedules(tiles, c, p, limits);
+      consider_schedules(tiles, c, p, limits, count == 1);
       if (c.prefetch) {  // which takes registers that large thread tiles lack
         C plain = c;
         plain.prefetch = false;
         plain.k_unroll = usual_unroll(plain, p.dtype);
-        consider_schedules(tiles, plain, p, limits);
+        consider_schedules(tiles, plain, p, limits, count == 1);
       }
     }
   }

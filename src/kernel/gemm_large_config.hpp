@@ -72,6 +72,7 @@ struct GemmLargeConfig {
   int raster = 8;    // tiles are walked in panels of this many columns of tiles; 1 = column by column
   int split_k = 1;   // blocks that share each tile
   int stream_k = 0;  // waves of tiles that all blocks share by k ranges; 0 = none
+  int tail_k = 1;    // blocks that share each tile of the last wave, which does not fill the device
   GemmLargeBoundary boundary = GemmLargeBoundary::none;
   GemmLargeContiguous contiguous = GemmLargeContiguous::as_stored;
   bool specialised = false;  // one more warp feeds the copy engine
@@ -430,7 +431,7 @@ struct FieldList<GemmLargeConfig> {
       field("stages", &C::stages), field("slack", &C::slack), field("shared_bytes", &C::shared_bytes),
       field("store_bytes", &C::store_bytes), field("prefetch", &C::prefetch), field("layout", &C::layout),
       field("raster", &C::raster), field("split_k", &C::split_k), field("stream_k", &C::stream_k),
-      field("boundary", &C::boundary), field("contiguous", &C::contiguous),
+      field("tail_k", &C::tail_k), field("boundary", &C::boundary), field("contiguous", &C::contiguous),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
       field("carveout", &C::carveout), field("cluster", &C::cluster));

@@ -107,6 +107,12 @@ double rate(const GemmLargeConfig& c, DType dtype, int capability) {
   return capability == 90 ? 64 : capability == 80 ? 32 : 2;
 }
 
+// Tiles of the last wave, which does not fill the device.
+double tail_tiles(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident) {
+  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  return std::fmod(tiles, double(limits.multiprocessors) * std::max(1, resident));
+}
+
 // Work of one multiprocessor, in tiles: whole units, or an even share where all blocks share the last ones.
 double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits,
                                 int resident) {
@@ -116,7 +122,12 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
   const double even = tiles / limits.multiprocessors;
   if (c.stream_k > 0) return even;
   const double units = tiles * c.split_k;
-  const double whole = std::ceil(units / limits.multiprocessors) / c.split_k;
+  double whole = std::ceil(units / limits.multiprocessors) / c.split_k;
+  if (c.tail_k > 1) {
+    const double tail = tail_tiles(p, c, limits, resident);
+    whole = (tiles - tail) / limits.multiprocessors +
+            std::ceil(tail * c.tail_k / limits.multiprocessors) / c.tail_k;
+  }
   // At the power limit the others run faster while some multiprocessors idle. Seen on an H200, f64 n = 4096:
   // whole tiles in 8 waves, where 7.8 would do, took 3 to 5 % less time than the same kernels with stream_k.
   constexpr double idle_share = 0.6;
@@ -254,7 +265,11 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   cost.l2 = tiles * k * fetched_rows(c) * bytes / l2_rate;
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
-  const double shared_tiles = c.split_k > 1 ? c.split_k * tiles * 2 : c.stream_k > 0 ? 3 : 0;
+  const double tail_parts = tail_tiles(p, c, limits, resident) * c.tail_k;
+  const double shared_tiles = c.split_k > 1    ? c.split_k * tiles * 2
+                              : c.stream_k > 0 ? 3
+                              : c.tail_k > 1   ? 2 * tail_parts / limits.multiprocessors
+                                               : 0;
   // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before.
   const double shown = gemm_large_walks(c) ? 0.2 : c.specialised || resident > 1 ? 0.5 : 1;
   // While a block stores another one multiplies. Screened on an H200, f64 m = n = 8192, k = 64: two blocks of

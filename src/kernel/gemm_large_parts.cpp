@@ -48,6 +48,7 @@ std::vector<GemmLargeInstance> gemm_large_instances(const GemmLargeShape& shape,
   rest.boundary = GemmLargeBoundary::predicate;
   rest.split_k = 1;
   rest.stream_k = 0;
+  rest.tail_k = 1;
   rest.persistent = false;
   instances.push_back({instances.front().shape, rest});
   GemmLargeShape adding = instances.front().shape;

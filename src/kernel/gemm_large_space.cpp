@@ -287,13 +287,19 @@ void add_schedule(Space<C>& space, const Rules& r) {
                 [](const C& c) { return c.cluster <= 2 || !gemm_large_walks(c); });
   space.require("tiles are shared by split_k or by stream_k, not by both",
                 [](const C& c) { return c.split_k == 1 || c.stream_k == 0; });
+  space.axis(&C::tail_k, [](const C& c) {  // of tiles that are whole otherwise, in grids that do not walk
+    const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
+    return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
+  });
   space.require(
       "sums, operands, loads on their way and the walk of stream_k fit the registers of a thread",
       [=](const C& c) {
         return gemm_large_registers(r.s, c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <= 255;
       });
-  space.require("every part of a split tile has k to sum",
-                [=](const C& c) { return c.split_k == 1 || c.split_k <= (r.p.k + c.tile_k - 1) / c.tile_k; });
+  space.require("every part of a split tile has k to sum", [=](const C& c) {
+    const int parts = std::max(c.split_k, c.tail_k);
+    return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;
+  });
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
   });

@@ -1,6 +1,6 @@
 // Which block computes what of a large GEMM: tiles in raster order, k ranges of tiles that several blocks
-// share (split_k and stream-k), and the places of their partial sums. Pure functions of integers for host and
-// device, so that coverage is tested without a GPU.
+// share (split_k, tail_k and stream-k), and the places of their partial sums. Pure functions of integers for
+// host and device, so that coverage is tested without a GPU.
 #pragma once
 
 #include "kernel/gemm_large_config.hpp"
@@ -61,10 +61,21 @@ constexpr int gemm_large_streamed(GemmLargeConfig c, GemmLargeGrid grid) {
   return rest < grid.tiles() ? rest : grid.tiles();
 }
 // Whether several blocks may work on one tile, and whether a block may have several units.
-constexpr bool gemm_large_shares(GemmLargeConfig c) { return c.split_k > 1 || c.stream_k > 0; }
+constexpr bool gemm_large_shares(GemmLargeConfig c) {
+  return c.split_k > 1 || c.stream_k > 0 || c.tail_k > 1;
+}
 constexpr bool gemm_large_walks(GemmLargeConfig c) { return c.persistent || c.stream_k > 0; }
-// Units of work in all, where each is a whole tile or one of its split_k parts.
+// With tail_k: the tiles at the end of the raster order that blocks share, as the blocks of a launch say, and
+// the blocks of a launch where `slots` of them are on the device at once.
+constexpr int gemm_large_tail(GemmLargeConfig c, GemmLargeGrid grid) {
+  return c.tail_k == 1 ? 0 : (grid.blocks - grid.tiles()) / (c.tail_k - 1);
+}
+constexpr long long gemm_large_tail_blocks(GemmLargeConfig c, long long tiles, int slots) {
+  return tiles + tiles % slots * (c.tail_k - 1);
+}
+// Units of work in all, where each is a whole tile or one of its split_k or tail_k parts.
 constexpr long long gemm_large_units(GemmLargeConfig c, GemmLargeGrid grid) {
+  if (c.tail_k > 1) return grid.blocks;
   return static_cast<long long>(grid.tiles() - gemm_large_streamed(c, grid)) * c.split_k;
 }
 
@@ -102,17 +113,21 @@ constexpr int gemm_large_counters(int parts) {
 }
 // The most parts that a tile can have.
 constexpr int gemm_large_most_parts(GemmLargeConfig c, GemmLargeGrid grid) {
-  return c.stream_k == 0 ? c.split_k : grid.blocks < grid.k_tiles ? grid.blocks : grid.k_tiles;
+  if (c.stream_k == 0) return c.split_k > c.tail_k ? c.split_k : c.tail_k;
+  return grid.blocks < grid.k_tiles ? grid.blocks : grid.k_tiles;
 }
 
 // Slots of the workspace, each holding the partial sums of one tile.
 constexpr long long gemm_large_slots(GemmLargeConfig c, GemmLargeGrid grid) {
   if (c.stream_k > 0) return 2ll * gemm_large_stream(c, grid).blocks;
+  if (c.tail_k > 1) return static_cast<long long>(gemm_large_tail(c, grid)) * c.tail_k;
   return c.split_k > 1 ? gemm_large_units(c, grid) : 0;
 }
 // The slot of part `part` of the tile that `work` belongs to. A block's stream range holds at most two parts
 // of tiles: one that began before it and one that it begins.
 constexpr long long gemm_large_slot(GemmLargeConfig c, GemmLargeGrid grid, GemmLargeWork work, int part) {
+  if (c.tail_k > 1)
+    return static_cast<long long>(work.tile - (grid.tiles() - gemm_large_tail(c, grid))) * c.tail_k + part;
   if (c.stream_k == 0) return static_cast<long long>(work.tile) * c.split_k + part;
   const GemmLargeStream stream = gemm_large_stream(c, grid);
   const int block = work.first_block + part;
@@ -136,9 +151,17 @@ constexpr bool gemm_large_unit(GemmLargeConfig c, GemmLargeGrid grid, int block,
   const long long units = gemm_large_units(c, grid);
   const long long unit = block + static_cast<long long>(index) * grid.blocks;
   if (unit < units) {
-    gemm_large_place(c, grid, static_cast<int>(unit / c.split_k), work);
-    work.part = static_cast<int>(unit % c.split_k);
-    work.parts = c.split_k;
+    const int alone = c.tail_k > 1 ? grid.tiles() - gemm_large_tail(c, grid) : 0;
+    if (c.tail_k > 1 && unit < alone) {
+      gemm_large_place(c, grid, static_cast<int>(unit), work);
+      work.part = 0;
+      work.parts = 1;
+    } else {
+      const int parts = c.tail_k > 1 ? c.tail_k : c.split_k;
+      gemm_large_place(c, grid, alone + static_cast<int>((unit - alone) / parts), work);
+      work.part = static_cast<int>((unit - alone) % parts);
+      work.parts = parts;
+    }
     work.k_begin = static_cast<int>(static_cast<long long>(grid.k_tiles) * work.part / work.parts);
     work.k_end = static_cast<int>(static_cast<long long>(grid.k_tiles) * (work.part + 1) / work.parts);
     return true;

@@ -70,12 +70,15 @@ inline const char* device_type(DType dtype) {
   return names[static_cast<int>(dtype)];
 }
 
-// The object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128, ...}".
+// The object as a C++ expression with designated initialisers: "tilewright::Config{.threads=128, ...}". What
+// has its default is left out, so that sources that do not know an axis yet can be compiled for it, too.
 template <class S>
 std::string designated(const std::string& type, const S& object) {
   std::string text;
+  const S usual{};
   for_each_field<S>([&](const auto& f) {
     using M = std::remove_cvref_t<decltype(object.*(f.member))>;
+    if (object.*(f.member) == usual.*(f.member)) return;
     text += fmt::format("{}.{}=", text.empty() ? "" : ", ", f.name);
     if constexpr (std::is_enum_v<M>)
       text += fmt::format("decltype({}::{})({})", type, f.name, static_cast<int>(object.*(f.member)));

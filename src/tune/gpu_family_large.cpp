@@ -89,17 +89,18 @@ class LargeFamily : public GpuConfigs<GemmLargeConfig> {
 }  // namespace
 
 GemmProblem gemm_large_edges(const GemmProblem& like, const GemmLargeShape& shape, const GemmLargeConfig& c) {
+  const int shared = std::max({1, c.split_k / 2, c.tail_k / 2});
   GemmProblem p = like;
   p.layout = Layout::single;
   p.batch_count = 1;
   p.stride_a = p.stride_b = p.stride_c = 0;
   p.m = c.tile_m + c.tile_m / 2 + 3;
   p.n = c.cluster * c.tile_n + c.tile_n / 2 + 5;  // the last cluster has blocks beyond C
-  p.k = (c.stages + 2) * c.tile_k * std::max(1, c.split_k / 2) + c.tile_k / 2 + 1;
+  p.k = (c.stages + 2) * c.tile_k * shared + c.tile_k / 2 + 1;
   if (c.boundary == GemmLargeBoundary::none && c.load != GemmLargeLoad::tensor) {
     p.m = 2 * c.tile_m;
     p.n = 2 * c.tile_n;
-    p.k = (c.stages + 2) * c.tile_k * std::max(1, c.split_k / 2);
+    p.k = (c.stages + 2) * c.tile_k * shared;
   }
   const auto leading = [&](std::int64_t rows, int align) {
     const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));

@@ -88,6 +88,10 @@ class GemmLargeBench(unittest.TestCase):
         for row in self.rows("energy"):
             self.assertIsNone(row["gflops_per_watt"])
             self.assertTrue(row["energy_note"])
+        self.bench(*ENERGY, "--resume")
+        self.assertEqual(len(self.rows("energy_ratio")), 1, "windows without energy are measured again")
+        self.bench(*ENERGY[:-6], "--energy-seconds", 0.2, *ENERGY[-4:], "--resume")
+        self.assertEqual(len(self.rows("energy")), 12, "the ratio stands")
         self.bench(*ENERGY, FAKE_NVML_MOVES_PER_SECOND="1")
         for row in self.rows("energy"):
             self.assertIn("moved", row["energy_note"])
@@ -153,8 +157,11 @@ class GemmLargeBench(unittest.TestCase):
             self.assertIn(says, self.bench(*case, "--seeds", seeds, code=2).stderr)
             self.assertEqual(self.out.read_text(), before)
         illegal = '{"tile_m": 7}'
-        said = self.bench(*case, "--configs", 1, "--config", illegal).stdout
-        self.assertIn(f"--config = '{illegal}' is left out: ", said)
+        for phase in (case, ("--phase", "repeat", *case[2:])):
+            said = self.bench(*phase, "--configs", 1, "--config", illegal).stdout
+            self.assertIn(f"--config = '{illegal}' is left out: ", said)
+        result = self.bench(*case, "--configs", 0, "--config", illegal, code=1)
+        self.assertIn("no config ran for 1 problems", result.stderr)
 
     def test_what_is_wrong_ends_with_1(self):
         self.bench("--phase", "variety", "--problems", 2)
@@ -166,7 +173,8 @@ class GemmLargeBench(unittest.TestCase):
     def test_refusals(self):
         for arguments, says in ((("--sizes", "7x9"), "7x9"), (("--sizes", "-4"), "-4"), (("--op", "n"), "--op"),
                                 (("--phase", "all"), "--phase"), (("--rounds", 0), "--rounds"), (("--dtype", "f16"), "f16"),
-                                (("--configs", -1), "--configs"), (("--edges", 1), "--edges"), (("--config", "{"), "--config = '{'"),
+                                (("--configs", -1), "--configs"), (("--edges", 1), "--edges"),
+                                (("--energy-seconds", "nan"), "nan"), (("--seconds", "nan"), "nan"), (("--config", "{"), "--config = '{'"),
                                 (("--config", "[1]"), "--config = '[1]'"), (("--config", '{"tile_q": 1}'), "tile_q")):
             result = self.bench("--phase", "compare", *arguments, code=2)
             self.assertIn(says, result.stderr)

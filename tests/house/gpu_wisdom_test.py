@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Which rows of benches become records: of a comparison the config that won it, cuBLAS as it ran beside that one, and after
+a change of the sources what compiles to the same machine code."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "gpu_wisdom.py"
+
+
+def row(impl, seconds, **more):
+    return {"phase": "compare", "impl": impl, "impl_version": "13.1.0", "family": "gemm", "layout": "single", "seconds": seconds,
+            "seconds_low": seconds, "seconds_high": seconds, "samples": 7, "problem": "gemm:f64:nn:m=9,n=9,k=9:location=device",
+            "device": "NVIDIA H200", "device_uuid": "GPU-1", "driver": "580", "source_hash": "old", "time": "2026-01-01T00:00:00Z",
+            **more}
+
+
+class GpuWisdom(unittest.TestCase):
+    def records(self, *files):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / f"{i}.jsonl" for i in range(len(files))]
+            for path, lines in zip(paths, files):
+                path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            done = subprocess.run([sys.executable, SCRIPT, *paths], capture_output=True, text=True, check=True)
+        return {line["family"]: line for line in map(json.loads, done.stdout.splitlines())}
+
+    def test_the_winner_and_cublas_beside_it(self):
+        first = [row("cublas", 5.0), row("tilewright", 3.0, best=False, config={"tile_m": 1}),
+                 row("tilewright", 4.0, best=True, config={"tile_m": 2})]
+        other = [row("cublas", 4.5, device_uuid="GPU-2"), row("tilewright", 4.2, best=True, config={"tile_m": 3}, device_uuid="GPU-2")]
+        found = self.records(first, other)
+        self.assertEqual((found["gemm"]["config"], found["gemm"]["seconds"]), ({"tile_m": 2}, 4.0))
+        self.assertEqual(found["cublas"]["seconds"], 5.0, "of the same run")
+        self.assertEqual(found["gemm"]["problem"], "gemm:f64:nn:m=9,n=9,k=9:residency=cold:location=device")
+
+    def test_what_compiles_to_the_same_code_holds(self):
+        rows = [row("cublas", 5.0), row("tilewright", 4.0, best=True, config={"tile_m": 2})]
+        problem = "gemm:f64:nn:m=9,n=9,k=9:residency=cold:location=device"
+        proof = {"family": "gemm", "problem": problem, "config": {"tile_m": 2}, "old_hash": "old", "new_hash": "new"}
+        self.assertEqual(self.records(rows, [proof | {"same_code": True}])["gemm"]["source_hash"], "new")
+        self.assertEqual(self.records(rows, [proof | {"same_code": False}])["gemm"]["source_hash"], "old")
+        small = proof | {"family": "gemm_small", "new_hash": "of another family", "same_code": True}
+        self.assertEqual(self.records(rows, [proof | {"same_code": True}, small])["gemm"]["source_hash"], "new")
+
+
+if __name__ == "__main__":
+    unittest.main()
