@@ -50,6 +50,17 @@ struct GpuLimits {
   std::int64_t memory_bytes = 0;
 };
 
+// Why none of our kernels runs on such a device; "" where they do.
+inline std::string why_too_old(const GpuLimits& limits) {
+  constexpr int least = 75;
+  const auto version = [](int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  };
+  if (limits.compute_capability >= least) return "";
+  return limits.name + " has compute capability " + version(limits.compute_capability) + ", and " +
+         version(least) + " is the least that the kernels run on";
+}
+
 // One device with its primary context, which other libraries in the process share.
 class Gpu {
  public:

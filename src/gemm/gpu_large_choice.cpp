@@ -24,10 +24,14 @@ std::optional<WisdomAnswer> best_record(const PlanRequest& r, const char* family
   return found;
 }
 
+// A record without a time says nothing of who is faster.
+bool is_measured(const WisdomAnswer& answer) { return answer.recorded.seconds > 0; }
+
 std::optional<WisdomAnswer> recorded_ours(const PlanRequest& r) {
   const auto space = gemm_large_space(r.problem, gpu_large_shape(r.problem, r), limits_of(r));
-  return best_record(r, "gemm",
-                     [&](const WisdomAnswer& answer) { return usable_config(answer.config, space); });
+  return best_record(r, "gemm", [&](const WisdomAnswer& answer) {
+    return is_measured(answer) && usable_config(answer.config, space);
+  });
 }
 
 double record_flops(const WisdomAnswer& answer) {
@@ -75,7 +79,7 @@ bool cublas_wins(const PlanRequest& r, const WisdomAnswer& theirs, const WisdomA
 // Why wisdom speaks for cuBLAS; "" where it speaks for ours.
 std::string why_preferred(const PlanRequest& r) {
   const auto ours = recorded_ours(r);
-  if (!ours) return "wisdom has no record of it near this problem, and cuBLAS needs none";
+  if (!ours) return "wisdom has no record of it near this problem that can be used, and cuBLAS needs none";
   const auto theirs = recorded_cublas(r);
   if (!theirs || !cublas_wins(r, *theirs, *ours)) return "";
   return fmt::format("cuBLAS took {} where it took {}", record_text(*theirs), record_text(*ours));
@@ -88,7 +92,7 @@ GemmLargeShape gpu_large_shape(const GemmProblem& problem, const PlanRequest& r)
 }
 
 std::optional<WisdomAnswer> recorded_cublas(const PlanRequest& r) {
-  return best_record(r, "cublas", [](const WisdomAnswer&) { return true; });
+  return best_record(r, "cublas", is_measured);
 }
 
 bool cublas_serves(const PlanRequest& r) {

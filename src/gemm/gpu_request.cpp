@@ -10,8 +10,6 @@
 namespace tilewright {
 namespace {
 
-constexpr int least_compute_capability = 75;
-
 void refuse_values(const char* name, std::int64_t stride) {
   if (stride != 0)
     throw Error(
@@ -40,11 +38,7 @@ std::string why_not_on_gpu(const PlanRequest& r) {
 
 std::string why_no_machine(const PlanRequest& r) {
   try {
-    const GpuLimits& limits = r.context.gpus->open(r.options.device)->gpu().limits();
-    if (limits.compute_capability >= least_compute_capability) return "";
-    return fmt::format("{} has compute capability {}.{}, and {}.{} is the least that the kernels run on",
-                       limits.name, limits.compute_capability / 10, limits.compute_capability % 10,
-                       least_compute_capability / 10, least_compute_capability % 10);
+    return why_too_old(r.context.gpus->open(r.options.device)->gpu().limits());
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_argument) throw;
     return error.what();

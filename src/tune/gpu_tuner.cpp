@@ -42,6 +42,8 @@ GpuTuneResult gpu_tune(const GemmProblem& problem, const StencilCompiler& compil
                        const GpuTuneOptions& options, GpuArena& arena) {
   const double begin_s = wall_seconds();
   const GpuLimits& limits = arena.gpu().limits();
+  if (const std::string reason = why_too_old(limits); !reason.empty())
+    throw Error(ErrorCode::unsupported, "device", reason);
   GpuTuneResult result;
   result.family = gpu_family_of(problem);
   check_search(options, problem, limits.uuid);
