@@ -65,6 +65,7 @@ std::map<std::string, std::vector<GemmLargeConfig>> read_seeds(const std::vector
         seeds[problem_of(line)].push_back(from_json<GemmLargeConfig>(line.at("config")));
         ++found;
       } catch (const std::exception& error) {  // of JSON or of a field
+        if (file.eof()) break;                 // a line without its end: the run was killed
         refuse(fmt::format("line {} cannot be read ({})", number, json_fault(error)));
       }
     }

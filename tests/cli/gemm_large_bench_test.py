@@ -149,6 +149,8 @@ class GemmLargeBench(unittest.TestCase):
         self.assertEqual([row["config"] for row in self.rows("screened")], [best["config"]])
         self.bench(*case[2:], "--phase", "energy", "--configs", 0, "--seeds", seeds, *ENERGY[8:])
         self.assertEqual({json.dumps(row["config"]) for row in self.rows("energy") if "config" in row}, {json.dumps(best["config"])})
+        seeds.write_text(json.dumps(best) + "\n" + json.dumps(best)[:99])
+        self.assertIn("1 configs from", self.bench(*case, "--configs", 0, "--seeds", seeds).stdout)
         self.out = first
         before = self.out.read_text()
         for line, says in ((best | {"config": {"tile_q": 1}}, "tile_q"), (best | {"problem": 3}, "line 1"),
