@@ -189,8 +189,8 @@ class GpuRun {
   }
 
   void turns(int repetition) {
-    for (GpuEntry& entry : entries_)
-      if (repetition < slow_samples || entry.samples.back() < slow_turn_s)
+    for (const std::size_t i : turns_.order(entries_.size()))
+      if (GpuEntry& entry = entries_[i]; repetition < slow_samples || entry.samples.back() < slow_turn_s)
         entry.samples.push_back(turns_.turn(entry));
     streaming_.turn();
     const auto& multiplies = m_.multiplies.loops();
@@ -271,7 +271,7 @@ class GpuRun {
   GpuCase operands_;
   GpuTraffic traffic_ = gpu_traffic(case_.problem);
   std::vector<GpuEntry> entries_;
-  GpuTurns turns_{m_.timer, operands_.batches()};
+  GpuTurns turns_{m_.timer, operands_.batches(), is_large() ? large_gpu_pace : small_gpu_pace};
   GpuCeiling streaming_{m_, traffic_.mix};
   std::vector<std::vector<double>> flops_;
   CaseResult result_;

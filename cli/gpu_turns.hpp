@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <random>
 #include <vector>
 
 #include "measure/gpu_timer.hpp"
@@ -15,26 +16,41 @@ struct GpuContender {
   std::int64_t launches = 1;                    // in one turn
 };
 
+// How long a turn is, and how long the same contender runs untimed before it.
+struct GpuPace {
+  double turn_s = 2e-4, untimed_s = 0;
+  std::int64_t most_launches = 512;
+};
+// Bound by memory: what ran before does not matter.
+constexpr GpuPace small_gpu_pace{};
+// At the card's power limit a short turn says what ran before it: the clock follows within tens of
+// milliseconds.
+constexpr GpuPace large_gpu_pace{.turn_s = 0.05, .untimed_s = 0.05, .most_launches = 8192};
+
 class GpuTurns {
  public:
-  GpuTurns(GpuTimer& timer, std::int64_t batches) : timer_(timer), batches_(batches) {}
+  GpuTurns(GpuTimer& timer, std::int64_t batches, GpuPace pace = small_gpu_pace)
+      : timer_(timer), batches_(batches), pace_(pace) {}
 
   std::int64_t next_batch() { return next_++ % batches_; }
 
   // Seconds of one launch.
-  double turn(const GpuContender& contender) {
-    const double seconds = timer_.seconds([&] {
-      for (std::int64_t i = 0; i < contender.launches; ++i) contender.run(next_batch());
-    });
-    return seconds / double(contender.launches);
-  }
+  double turn(const GpuContender& contender);
 
   // How many launches a turn of it takes, from a first one; its samples are then those of one turn more.
   void screen(GpuContender& contender);
 
+  // An order of `count` contenders, drawn anew for each round: whoever is always the first would always
+  // follow what lies between rounds.
+  std::vector<std::size_t> order(std::size_t count);
+
  private:
+  double launched(const GpuContender& contender, std::int64_t launches);
+
   GpuTimer& timer_;
   std::int64_t batches_, next_ = 0;
+  GpuPace pace_;
+  std::mt19937 random_{5};
 };
 
 }  // namespace tilewright::cli

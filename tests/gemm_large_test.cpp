@@ -53,8 +53,17 @@ TEST(GemmLarge, PromisingConfigsHaveWhatRunsAndModelsSay) {
   }));
   EXPECT_TRUE(first(problem(DType::f32, 1000, 1000, 1000, Op::trans), 4,
                     [](const Config& c) { return c.warps_k == 2; }));
-  EXPECT_TRUE(first(problem(DType::f64, 8192, 8192, 64), 12,
-                    [](const Config& c) { return c.persistent && c.tile_m * c.tile_n == 128 * 64; }));
+  EXPECT_TRUE(first(problem(DType::f32, 4096, 4096, 4096, Op::trans), 4,
+                    [](const Config& c) { return c.contiguous == GemmLargeContiguous::rows; }));
+  EXPECT_TRUE(first(problem(DType::f64, 8192, 8192, 64), 1,
+                    [](const Config& c) { return !c.persistent && c.tile_m * c.tile_n == 128 * 64; }));
+  EXPECT_TRUE(first(problem(DType::f64, 8192, 8192, 8192), 1, [](const Config& c) { return c.tail_k > 1; }));
+  EXPECT_TRUE(first(problem(DType::c128, 4096, 4096, 4096), 4,
+                    [](const Config& c) { return c.tail_k > 1 && c.tile_m == 64 && c.tile_n == 64; }));
+  // What was slow is not among the first: streamed tiles of few parts of k, clusters that share k.
+  EXPECT_FALSE(first(problem(DType::f64, 257, 257, 257, Op::none, Op::none, 1), 12,
+                     [](const Config& c) { return c.stream_k > 0; }));
+  EXPECT_FALSE(first(problem(DType::f64, 64, 64, 65536), 8, [](const Config& c) { return c.cluster > 1; }));
   // The estimate of registers leaves room for two blocks where the compiler takes a few more: one is counted.
   const Config two{
       .tile_m = 64, .tile_n = 128, .warp_m = 32, .warp_n = 32, .product = GemmLargeProduct::mma_16x8x8};
@@ -109,7 +118,11 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
       {"swizzle", {"layout"}},
       {"raster", {"raster"}},
       {"tensor copies", {"load", "boundary", "layout"}},  // the engine checks nothing and knows no padding
-      {"stream-k", {"stream_k", "persistent"}}};
+      {"three stages of k 32", {"stages", "tile_k"}},
+      {"fragments read ahead", {"prefetch"}},
+      {"slack of a turn", {"slack", "prefetch"}},
+      {"tail_k", {"tail_k"}},
+      {"stream-k", {"stream_k", "persistent", "tail_k"}}};
   std::set<std::string> seen;
   for (const int capability : {75, 80, 90})
     for (const DType dtype : all_types) {

@@ -1,6 +1,5 @@
-// Which configs of large GEMM to try first, and the ladder of techniques. Block and warp tiles that make
-// sense for each product are listed here; what else is chosen follows from the device, the problem and the
-// predicted cost.
+// Which configs of large GEMM to try first. Block and warp tiles that make sense for each product are listed
+// here; what else is chosen follows from the device, the problem and the predicted cost.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -63,20 +62,32 @@ double register_factor(const GemmLargeShape& seen, const C& c) {
   return large ? rows ? 1 : k ? 1.04 : 1.13 : rows ? 1.09 : 1.13;
 }
 
+// Copies by threads: of single elements a quarter more (f64 n = 4097), a sixth where warps read ahead (n =
+// 1009: 52 us for 61 to 67); of 16 bytes 12 % beside tensor cores, and with plain multiply-adds 7 % for each
+// operand that is transposed on the way (f32 n = 4096, tn and tt).
+double thread_copies_factor(const C& c, const GemmLargeShape& shape, bool mma) {
+  if (c.load_bytes < gemm_large_chunk) return mma && c.prefetch && c.tile_k <= 16 ? 1.08 : 1.24;
+  if (mma) return 1.12;
+  return 1 + 0.07 * (shape.trans_a ? 1 : 0) + 0.07 * (shape.trans_b ? 0 : 1);
+}
+
 // By what a config was seen to cost more than the model predicts, on H200s: f64 in the sweep of n = 4096
 // (docs/gemm_large_findings.md).
 double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   const bool f64 = dtype == DType::f64, mma = gemm_large_is_mma(c);
   double factor = 1;
   if (c.stream_k > 0)
-    factor *= dtype == DType::c64 ? 1.06 : 1.03;
+    factor *= dtype == DType::f32 ? 1.03 : 1.06;
   else if (c.persistent)
     factor *= f64 ? 1.03 : 1.001;
   // Where registers are full already a walk spills some for most operations.
   if (dtype == DType::c128 && gemm_large_walks(c)) factor *= 1.1;
-  if (c.cluster > 1) factor *= 1.13;
-  // Copies by threads: of single elements a quarter more (n = 4097), of 16 bytes 12 % beside tensor cores.
-  if (c.load != GemmLargeLoad::tensor) factor *= c.load_bytes < gemm_large_chunk ? 1.2 : mma ? 1.12 : 1;
+  // Won nowhere; with parts of k 65 us for 28 (m = n = 64, k = 65536).
+  if (c.cluster > 1) factor *= c.split_k > 1 ? 2 : 1.13;
+  if (c.load != GemmLargeLoad::tensor) factor *= thread_copies_factor(c, shape, mma);
+  // Complex products that have no registers to read ahead lack them for this, too (n = 4096: 2 to 15 % more
+  // than the same without).
+  if (c.tail_k > 1 && is_complex(dtype) && !c.prefetch) factor *= 1.05;
   if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
   if (dtype == DType::f32 && !mma) factor *= swizzle_factor(c);
   if (dtype == DType::c64 && !mma) factor *= register_factor(gemm_large_kernel_shape(shape, c), c);
@@ -225,9 +236,10 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
       list.consider(shared, 1);
     }
   // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle; not for the only
-  // choice, as some of them spill and none has been measured yet.
+  // choice but of f64, as some of them lack registers.
   const double waves = tiles / limits.multiprocessors;
-  if (!only_one && waves > 1 && std::ceil(waves) > 1.02 * waves)
+  const bool only_safe = only_one && !(gemm_large_is_mma(c) && p.dtype == DType::f64);
+  if (!only_safe && waves > 1 && std::ceil(waves) > 1.02 * waves)
     for (const int parts : {2, 3, 4, 6, 8, 16, 32}) {
       C tail = c;
       tail.tail_k = parts;
@@ -383,99 +395,6 @@ std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const Gem
 GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   const auto promising = gemm_large_promising(p, s, limits, 1);
   return promising.empty() ? legal_everywhere(p.dtype) : promising.front();
-}
-
-namespace {
-
-// Takes the steps that the space allows; a change that it refuses is undone, so that the next step differs in
-// what it names alone.
-struct Ladder {
-  Space<C> space;
-  C c;
-  std::vector<GemmLargeStep> steps;
-
-  template <class Change>
-  void step(const std::string& name, Change&& change) {
-    C changed = c;
-    change(changed);
-    if (!space.contains(changed) || (changed == c && !steps.empty())) return;
-    c = changed;
-    steps.push_back({name, c});
-  }
-};
-
-// P2's own techniques, in the order of its chapter.
-void add_classic_steps(Ladder& ladder) {
-  ladder.step("plain", [](C&) {});
-  ladder.step("register prefetch", [](C& c) { c.load = GemmLargeLoad::registers; });
-  ladder.step("unroll", [](C& c) { c.k_unroll = 0; });
-  ladder.step("128-bit shared reads", [](C& c) { c.shared_bytes = 16; });
-  ladder.step("128-bit global reads", [](C& c) { c.load_bytes = 16; });
-  ladder.step("double buffering", [](C& c) { c.stages = 2; });
-  ladder.step("shared prefetch", [](C& c) { c.prefetch = true; });
-  ladder.step("residue path", [](C& c) { c.boundary = GemmLargeBoundary::residue; });
-}
-
-// Tensor cores take sums from warps of another shape, and read no steps ahead as they have few.
-void take_tensor_cores(C& c, DType dtype) {
-  c.product = GemmLargeProduct::mma_8x8x4;
-  std::tie(c.thread_m, c.thread_n, c.prefetch) = std::tuple(0, 0, false);
-  std::tie(c.warp_m, c.warp_n) = dtype == DType::f64 ? std::tuple(32, 64) : std::tuple(32, 16);
-}
-
-// What the devices since then have.
-void add_modern_steps(Ladder& ladder, DType dtype) {
-  ladder.step("async copies", [](C& c) { c.load = GemmLargeLoad::async; });
-  ladder.step("four stages", [](C& c) { c.stages = 4; });
-  if (dtype == DType::f32)
-    ladder.step("thread tile 8x16",
-                [](C& c) { std::tie(c.tile_n, c.warp_n, c.thread_n) = std::tuple(256, 64, 16); });
-  if (dtype == DType::f64 || dtype == DType::c128) {
-    ladder.step("tensor cores 8x8x4", [=](C& c) { take_tensor_cores(c, dtype); });
-    ladder.step("tensor cores 16x8x4", [](C& c) { c.product = GemmLargeProduct::mma_16x8x4; });
-    if (dtype == DType::f64) ladder.step("tile_k 16", [](C& c) { c.tile_k = 16; });
-    ladder.step("swizzle", [](C& c) { c.layout = GemmLargeLayout::swizzle; });
-  }
-  ladder.step("raster", [](C& c) { c.raster = 8; });
-  ladder.step("tensor copies", [](C& c) {
-    c.load = GemmLargeLoad::tensor;
-    c.boundary = GemmLargeBoundary::none;
-    if (!gemm_large_is_mma(c)) c.layout = GemmLargeLayout::plain;
-  });
-  if (dtype == DType::f64)
-    ladder.step("tensor cores 16x8x8", [](C& c) { c.product = GemmLargeProduct::mma_16x8x8; });
-  ladder.step("stream-k", [](C& c) { std::tie(c.stream_k, c.persistent) = std::tuple(2, true); });
-}
-
-}  // namespace
-
-std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& p, const GemmLargeShape& s,
-                                             const GpuLimits& limits) {
-  const int bytes = std::max(4, static_cast<int>(size_bytes(p.dtype)));
-  Ladder ladder{gemm_large_space(p, s, limits), {}, {}};
-  ladder.c = {.tile_m = 128,
-              .tile_n = 128,
-              .tile_k = 8,
-              .warp_m = 64,
-              .warp_n = 32,
-              .thread_m = 8,
-              .thread_n = 8,
-              .product = GemmLargeProduct::fma,
-              .k_unroll = 1,
-              .load = GemmLargeLoad::plain,
-              .load_bytes = bytes,
-              .stages = 1,
-              .shared_bytes = bytes,
-              .layout = GemmLargeLayout::padding,
-              .raster = 1,
-              .boundary = GemmLargeBoundary::predicate};
-  if (is_complex(p.dtype))
-    std::tie(ladder.c.tile_m, ladder.c.tile_n, ladder.c.warp_m, ladder.c.thread_m) =
-        std::tuple(64, 64, 32, 4);
-  if (p.dtype == DType::c128) std::tie(ladder.c.warp_n, ladder.c.thread_n) = std::tuple(16, 4);
-  add_classic_steps(ladder);
-  add_modern_steps(ladder, p.dtype);
-  return std::move(ladder.steps);
 }
 
 }  // namespace tilewright
