@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes records of wisdom from rows that bench_gemm_small and bench_gemm_large wrote: the best of ours for each problem,
-and what the vendor's library took, which plans weigh against it. Rows whose configs were wrong are never written, so
-every record has passed its check; rows without a source hash, or of another one than the newest, are left out. What
-bench_same_code found to compile to the same machine code since (lines with `same_code`) counts as made with the newer
-sources; the last of these files decides for each family which those are. The vendor's library is taken from the run that
-ours is from, since cards differ by some percent; from its fastest run where there is none of ours.
+and what the vendor's library took, which plans weigh against it; of windows of energy the most frugal, for that objective.
+Rows whose configs were wrong are never written, so every record has passed its check; rows without a source hash, or of
+another one than the newest, are left out. What bench_same_code found to compile to the same machine code since (lines with
+`same_code`) counts as made with the newer sources; the last of these files decides for each family which those are. The
+vendor's library is taken from the run that ours is from, since cards differ by some percent; from its fastest run where
+there is none of ours.
 
-    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second}.jsonl > wisdom/h200.jsonl
+    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl > wisdom/h200.jsonl
 """
 import json
 import sys
@@ -38,7 +39,7 @@ def rows(lines):
         # Of sizes that vary the batch of any m, n and k stands for all, not the one of squares.
         special = row.get("layout") == "variable" and row.get("square")
         # What spills is not shipped; where the fastest does, screening knows others.
-        whole = row.get("phase", "compare") in ("compare", "screen") and "seconds_low" in row
+        whole = row.get("phase", "compare") in ("compare", "screen", "energy") and "seconds_low" in row
         # Finalists that lost were timed in the rounds that chose the best, which flatter the luckiest.
         lost = row.get("impl") == "tilewright" and row.get("best") is False
         spills = (row.get("metrics") or {}).get("spill_bytes", 0) > 0
@@ -58,6 +59,8 @@ def record_of(row):
     problems = max(1, row.get("batch_count") or 1)  # rows are of a launch, records of a problem
     if row["impl"] != "tilewright":
         family, config = "cublas", {"version": row["impl_version"]}
+    # A window without energy (its meter gave none) is one of time like any other.
+    energy = row.get("energy_j") if row.get("phase") == "energy" else None
     return {
         "family": family,
         "problem": problem_of(row),
@@ -66,7 +69,8 @@ def record_of(row):
         "driver": row["driver"],
         "source_hash": row["source_hash"] if family != "cublas" else "vendor",
         "compiler": row.get("compiler", ""),
-        "objective": "time",
+        "objective": "time" if energy is None else "energy",
+        **({} if energy is None else {"energy_j": energy / problems}),
         "seconds": row["seconds"] / problems,
         "seconds_low": row["seconds_low"] / problems,
         "seconds_high": row["seconds_high"] / problems,
@@ -74,6 +78,11 @@ def record_of(row):
         "time": row["time"],
         "verdict": "passed",
     }
+
+
+def cost(one):
+    _, record = one
+    return record["energy_j"] if record["objective"] == "energy" else record["seconds"]
 
 
 def main(paths):
@@ -93,14 +102,14 @@ def main(paths):
             record["source_hash"] = target[record["family"]]
         if ours and record["time"] > newest.get(record["family"], ("", ""))[0]:
             newest[record["family"]] = (record["time"], record["source_hash"])
-        key = (record["family"], record["problem"], record["device"], record["source_hash"])
+        key = (record["family"], (record["problem"], record["objective"]), record["device"], record["source_hash"])
         known.setdefault(key, []).append((row["run"], record))
-    fastest = {key: min(all_of, key=lambda one: one[1]["seconds"]) for key, all_of in known.items()}
+    fastest = {key: min(all_of, key=cost) for key, all_of in known.items()}
     run_of = {key[1:3]: run for key, (run, _) in fastest.items() if key[3] == newest.get(key[0], ("", ""))[1]}
     for key in sorted(known):
         if key[0] == "cublas":
             beside = [one for one in known[key] if one[0] == run_of.get(key[1:3])]
-            print(json.dumps(min(beside or known[key], key=lambda one: one[1]["seconds"])[1], sort_keys=True))
+            print(json.dumps(min(beside or known[key], key=cost)[1], sort_keys=True))
         elif key[3] == newest[key[0]][1]:
             print(json.dumps(fastest[key][1], sort_keys=True))
 

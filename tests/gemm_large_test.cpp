@@ -119,7 +119,7 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
       {"raster", {"raster"}},
       {"tensor copies", {"load", "boundary", "layout"}},  // the engine checks nothing and knows no padding
       {"three stages of k 32", {"stages", "tile_k"}},
-      {"fragments read ahead", {"prefetch"}},
+      {"fragments read ahead", {"prefetch", "tail_k", "stream_k", "persistent"}},
       {"slack of a turn", {"slack", "prefetch"}},
       {"tail_k", {"tail_k"}},
       {"stream-k", {"stream_k", "persistent", "tail_k"}}};

@@ -72,6 +72,18 @@ TEST(Sass, WhatSurroundsAPartlyUnrolledLoopCountsOnce) {
   EXPECT_EQ(counts.at(SassKind::control), 16 + 1);
 }
 
+// A wait whose spinning lies behind the loop and branches back into it is no loop of its own, whatever lies
+// between.
+TEST(Sass, WaitsOutOfLineAreNoLoops) {
+  const auto code = parse_sass(
+      sass({"@L_x_0:", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "@P2 BRA `(.L_x_2)",
+            "@L_x_1:", "LDS R4, [R5]", "DFMA R8, R4, R6, R8", "@P0 BRA `(.L_x_0)", "STG.E R1, [R2]", "EXIT",
+            "@L_x_2:", "BRA `(.L_x_1)"}));
+  const SassCounts counts = sass_main_loop(code, 1);
+  EXPECT_EQ(counts.count(SassKind::global_store), 0u);
+  EXPECT_EQ(total_of(counts), 7);
+}
+
 TEST(Sass, OfTwoPathsTheOneWithoutChecksCounts) {
   const auto code = parse_sass(sass(
       {"@L_x_0:", "ISETP.GE.AND P1, PT, R1, R2, PT", "ISETP.GE.AND P2, PT, R1, R3, PT", "FFMA R8, R4, R6, R8",

@@ -69,13 +69,13 @@ void add_modern_steps(Ladder& ladder, DType dtype) {
   if (dtype == DType::f64) {
     ladder.step("tensor cores 16x8x8", [](C& c) { c.product = GemmLargeProduct::mma_16x8x8; });
     ladder.step("three stages of k 32", [](C& c) { std::tie(c.stages, c.tile_k) = std::tuple(3, 32); });
-    ladder.step("fragments read ahead", [](C& c) { c.prefetch = true; });
   }
   if (!gemm_large_is_mma(ladder.c))
     ladder.step("slack of a turn", [](C& c) { std::tie(c.slack, c.prefetch) = std::tuple(1, false); });
 }
 
-// Two ways of filling the last wave; the second instead of the first.
+// Two ways of filling the last wave, the second instead of the first, and neither: they lack the registers to
+// read fragments ahead.
 void add_schedules(Ladder& ladder, const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   const auto cost = [&](const C& c) { return gemm_large_cost(p, s, c, limits).cycles(); };
   ladder.step("tail_k", [&](C& c) {
@@ -88,6 +88,10 @@ void add_schedules(Ladder& ladder, const GemmProblem& p, const GemmLargeShape& s
   });
   ladder.step("stream-k",
               [](C& c) { std::tie(c.tail_k, c.stream_k, c.persistent) = std::tuple(1, 2, true); });
+  if (p.dtype == DType::f64)
+    ladder.step("fragments read ahead", [](C& c) {
+      std::tie(c.tail_k, c.stream_k, c.persistent, c.prefetch) = std::tuple(1, 0, false, true);
+    });
 }
 
 }  // namespace

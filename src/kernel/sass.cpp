@@ -51,6 +51,10 @@ struct Loop {
   bool holds(const Loop& inner) const {
     return first <= inner.first && inner.last <= last && (first != inner.first || last != inner.last);
   }
+  // A branch from behind the other loop into it: back from a wait that the compiler laid out of line.
+  bool returns_into(const Loop& other) const {
+    return other.first < first && first <= other.last && other.last < last;
+  }
 };
 
 SassCounts count(const std::vector<SassInstruction>& code, const Loop& loop) {
@@ -159,8 +163,8 @@ SassCounts sass_main_loop(const std::vector<SassInstruction>& code, double produ
   std::optional<Loop> best;
   double least = 0;
   for (const Loop& loop : loops) {
-    const auto inside = [&](const Loop& other) { return loop.holds(other); };
-    if (std::any_of(loops.begin(), loops.end(), inside)) continue;
+    const auto disturbs = [&](const Loop& other) { return loop.holds(other) || loop.returns_into(other); };
+    if (std::any_of(loops.begin(), loops.end(), disturbs)) continue;
     const double each = total_of(count(code, loop)) / products_in(code, loop);
     if (!best || each < least) best = loop, least = each;
   }

@@ -26,7 +26,8 @@ class GpuWisdom(unittest.TestCase):
             for path, lines in zip(paths, files):
                 path.write_text("".join(json.dumps(line) + "\n" for line in lines))
             done = subprocess.run([sys.executable, SCRIPT, *paths], capture_output=True, text=True, check=True)
-        return {line["family"]: line for line in map(json.loads, done.stdout.splitlines())}
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return {line["family"] + ("" if line["objective"] == "time" else " " + line["objective"]): line for line in lines}
 
     def test_the_winner_and_cublas_beside_it(self):
         first = [row("cublas", 5.0), row("tilewright", 3.0, best=False, config={"tile_m": 1}),
@@ -36,6 +37,16 @@ class GpuWisdom(unittest.TestCase):
         self.assertEqual((found["gemm"]["config"], found["gemm"]["seconds"]), ({"tile_m": 2}, 4.0))
         self.assertEqual(found["cublas"]["seconds"], 5.0, "of the same run")
         self.assertEqual(found["gemm"]["problem"], "gemm:f64:nn:m=9,n=9,k=9:residency=cold:location=device")
+
+    def test_windows_of_energy_are_of_that_objective(self):
+        windows = [row("cublas", 5.0, phase="energy", energy_j=3.0), row("tilewright", 4.0, best=True, config={"tile_m": 2}),
+                   row("tilewright", 4.5, phase="energy", energy_j=2.5, config={"tile_m": 3}),
+                   row("tilewright", 4.4, phase="energy", energy_j=2.6, config={"tile_m": 3}),
+                   row("tilewright", 3.0, phase="energy", energy_j=None, config={"tile_m": 4}),
+                   row("tilewright", 1.0, phase="energy_screen", energy_j=1.0, config={"tile_m": 5})]
+        found = self.records(windows)
+        self.assertEqual({key: (one["config"].get("tile_m"), one.get("energy_j")) for key, one in found.items()},
+                         {"gemm": (4, None), "gemm energy": (3, 2.5), "cublas energy": (None, 3.0)})
 
     def test_what_compiles_to_the_same_code_holds(self):
         rows = [row("cublas", 5.0), row("tilewright", 4.0, best=True, config={"tile_m": 2})]
