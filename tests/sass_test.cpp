@@ -75,10 +75,10 @@ TEST(Sass, WhatSurroundsAPartlyUnrolledLoopCountsOnce) {
 // A wait whose spinning lies behind the loop and branches back into it is no loop of its own, whatever lies
 // between.
 TEST(Sass, WaitsOutOfLineAreNoLoops) {
-  const auto code = parse_sass(
-      sass({"@L_x_0:", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "@P2 BRA `(.L_x_2)",
-            "@L_x_1:", "LDS R4, [R5]", "DFMA R8, R4, R6, R8", "@P0 BRA `(.L_x_0)", "STG.E R1, [R2]", "EXIT",
-            "@L_x_2:", "BRA `(.L_x_1)"}));
+  const auto code =
+      parse_sass(sass({"@L_x_0:", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4", "IMAD R1, R2, R3, R4",
+                       "@P2 BRA `(.L_x_2)", "@L_x_1:", "LDS R4, [R5]", "DFMA R8, R4, R6, R8",
+                       "@P0 BRA `(.L_x_0)", "STG.E R1, [R2]", "EXIT", "@L_x_2:", "BRA `(.L_x_1)"}));
   const SassCounts counts = sass_main_loop(code, 1);
   EXPECT_EQ(counts.count(SassKind::global_store), 0u);
   EXPECT_EQ(total_of(counts), 7);
