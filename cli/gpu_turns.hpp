@@ -40,17 +40,20 @@ class GpuTurns {
   // How many launches a turn of it takes, from a first one; its samples are then those of one turn more.
   void screen(GpuContender& contender);
 
-  // An order of `count` contenders, drawn anew for each round: whoever is always the first would always
-  // follow what lies between rounds.
-  std::vector<std::size_t> order(std::size_t count);
+  // An order of `count` contenders for the next round. In as many rounds each is first once, which follows
+  // what lies between rounds, and who follows whom is drawn anew after these.
+  const std::vector<std::size_t>& order(std::size_t count);
 
  private:
+  // Seconds that so many launches take together.
   double launched(const GpuContender& contender, std::int64_t launches);
 
   GpuTimer& timer_;
   std::int64_t batches_, next_ = 0;
   GpuPace pace_;
-  std::mt19937 random_{5};
+  std::vector<std::size_t> order_;
+  std::size_t round_ = 0;
+  std::mt19937 random_{5};  // any: orders are the same in every run
 };
 
 }  // namespace tilewright::cli

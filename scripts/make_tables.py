@@ -212,7 +212,7 @@ def ladder(words):
         ratio = row["ratio"]["centre"] if "ratio" in row else row["cublas_seconds"] / row["seconds"]
         loop = row.get("main_loop") or {}
         cells = [str(row["n"]), row["step"], f"{row['seconds'] * 1e6:.1f}", f"{row['gflops'] / 1e3:.2f}", f"{ratio:.2f}",
-                 str(row["metrics"]["registers"]), *("" if loop.get(key) is None else f"{loop[key]:.4g}" for key in LOOP)]
+                 str(row["metrics"]["registers"]), *("" if loop.get(key) is None else f"{round(loop[key], 2):g}" for key in LOOP)]
         text.append("| " + " | ".join(cells) + " |")
     path = files[-1].relative_to(ROOT)
     text += ["", f"{steps[0]['device']}, {steps[0]['op']}; [{path}]({{up}}{path}), repeat with `{lines[0]['command']}`."]

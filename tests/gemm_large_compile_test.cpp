@@ -90,6 +90,31 @@ TEST(GemmLarge, CoveringInstancesCompile) {
   }
 }
 
+// The first choice is what calls get that nobody tuned: it may not spill, with parts of the last wave's tiles
+// either.
+TEST(GemmLarge, DefaultsOfALastWaveCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const GpuLimits limits = fictional_gpu(90);
+  int shared = 0;
+  for (const int n : {3000, 4096, 8192})
+    for (const Op op_a : {Op::none, Op::trans})
+      for (const Op op_b : {Op::none, Op::trans}) {
+        const GemmProblem p = problem(DType::f64, n, n, n, op_a, op_b);
+        const GemmLargeShape s = gemm_large_shape(p);
+        const auto config = gemm_large_default(p, s, limits);
+        shared += config.tail_k > 1 ? 1 : 0;
+        EXPECT_EQ(gemm_large_refusal(compile_gemm_large(compiler, s, config, p.dtype, 90), config, limits),
+                  "")
+            << to_string(p) << " " << describe(config);
+      }
+  EXPECT_GT(shared, 6);
+}
+
 // C is read and written 16 bytes a thread at a time: the compiler makes single elements of it where it may,
 // each of which writes a part of a sector.
 TEST(GemmLarge, WideAccessesToCCompile) {

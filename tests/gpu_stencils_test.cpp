@@ -106,7 +106,8 @@ TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
       {"kernel/gpu_stream.cuh", {"tilewright::gpu_stream_plain<true>"}, "", 75},
       {"kernel/gpu_stream.cuh", {"tilewright::gpu_stream_bulk<false, 8192, 3, 128>"}, "", 90},
       {"kernel/gpu_multiply.cuh", {"tilewright::gpu_multiply_plain<float, 64>"}, "", 75},
-      {"kernel/gpu_multiply.cuh", {"tilewright::gpu_multiply_tensor<64>"}, "", 80}};
+      {"kernel/gpu_multiply.cuh", {"tilewright::gpu_multiply_tensor<8, 64>"}, "", 80},
+      {"kernel/gpu_multiply.cuh", {"tilewright::gpu_multiply_tensor<16, 64>"}, "", 90}};
   for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
     for (const bool zero : {false, true})
       requests.push_back(

@@ -62,9 +62,10 @@ double register_factor(const GemmLargeShape& seen, const C& c) {
   return large ? rows ? 1 : k ? 1.04 : 1.13 : rows ? 1.09 : 1.13;
 }
 
-// Copies by threads: of single elements a quarter more (f64 n = 4097), a sixth where warps read ahead (n =
-// 1009: 52 us for 61 to 67); of 16 bytes 12 % beside tensor cores, and with plain multiply-adds 7 % for each
-// operand that is transposed on the way (f32 n = 4096, tn and tt).
+// Copies by threads: of less than 16 bytes a quarter more (f64 n = 4097), less where warps read ahead and the
+// tile leaves them registers (n = 1009: 52 us for 61 to 67, with tile_k = 32 67 as well); of 16 bytes 12 %
+// beside tensor cores, and with plain multiply-adds 7 % for each operand that is transposed on the way (f32 n
+// = 4096, tn and tt).
 double thread_copies_factor(const C& c, const GemmLargeShape& shape, bool mma) {
   if (c.load_bytes < gemm_large_chunk) return mma && c.prefetch && c.tile_k <= 16 ? 1.08 : 1.24;
   if (mma) return 1.12;
@@ -77,7 +78,7 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   const bool f64 = dtype == DType::f64, mma = gemm_large_is_mma(c);
   double factor = 1;
   if (c.stream_k > 0)
-    factor *= dtype == DType::f32 ? 1.03 : 1.06;
+    factor *= dtype == DType::f32 ? 1.03 : 1.06;  // f64 n = 3000 and 4096: 5 to 12 % more than the best
   else if (c.persistent)
     factor *= f64 ? 1.03 : 1.001;
   // Where registers are full already a walk spills some for most operations.
@@ -85,7 +86,7 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
   // Won nowhere; with parts of k 65 us for 28 (m = n = 64, k = 65536).
   if (c.cluster > 1) factor *= c.split_k > 1 ? 2 : 1.13;
   if (c.load != GemmLargeLoad::tensor) factor *= thread_copies_factor(c, shape, mma);
-  // Complex products that have no registers to read ahead lack them for this, too (n = 4096: 2 to 15 % more
+  // Complex products that have no registers to read ahead lack them for this, too (n = 4096: 1 to 15 % more
   // than the same without).
   if (c.tail_k > 1 && is_complex(dtype) && !c.prefetch) factor *= 1.05;
   if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
@@ -235,11 +236,11 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
       shared.split_k = split;
       list.consider(shared, 1);
     }
-  // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle; not for the only
-  // choice but of f64, as some of them lack registers.
+  // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle. The only choice
+  // must not lack registers: f64 has been compiled for all operations and measured.
   const double waves = tiles / limits.multiprocessors;
-  const bool only_safe = only_one && !(gemm_large_is_mma(c) && p.dtype == DType::f64);
-  if (!only_safe && waves > 1 && std::ceil(waves) > 1.02 * waves)
+  const bool proven = gemm_large_is_mma(c) && p.dtype == DType::f64 && limits.compute_capability == 90;
+  if ((proven || !only_one) && waves > 1 && std::ceil(waves) > 1.02 * waves)
     for (const int parts : {2, 3, 4, 6, 8, 16, 32}) {
       C tail = c;
       tail.tail_k = parts;

@@ -234,28 +234,30 @@ double GemmLargeCost::cycles() const {
 namespace {
 
 // What blocks that share tiles spend on it: each writes its part and says so, and in each level of groups the
-// last to come reads the others', alone on its multiprocessor. Screened on an H200, f64: at m = n = 64, k =
-// 65536 it is 25000 cycles for 128 parts of 64x64 in three levels, 8000 for 64 of 64x32 in two; at m = n = k
-// = 257 streamed tiles of 32x32 took 2.5 times as long as whole ones.
+// last to come reads the others', alone on its multiprocessor. Screened on an H200, f64: beside products and
+// loads m = n = 64, k = 65536 took 25000 cycles for 128 parts of 64x64 (24000 by this), 8000 for 64 of 64x32
+// (13000); at m = n = k = 257 streamed tiles of 32x32 took 2.5 times as long as whole ones.
 double sharing_cost(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident,
                     double tiles) {
-  constexpr double told = 4000, level_latency = 1500, gathered = 0.5;  // cycles; of l2_rate's
-  const double tile_s = double(c.tile_m) * c.tile_n * double(size_bytes(p.dtype)) / l2_rate;
+  if (c.split_k == 1 && c.stream_k == 0 && c.tail_k == 1) return 0;
+  constexpr double telling = 4000;        // cycles of a part: written, a fence, a counter
+  constexpr double level_latency = 1500;  // cycles
+  constexpr double reading_alone = 2;  // times l2_rate, while the other multiprocessors have nothing to read
+  const double tile_cycles = double(c.tile_m) * c.tile_n * double(size_bytes(p.dtype)) / l2_rate;
   const double all_tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
   const double blocks = double(limits.multiprocessors) * resident;
-  if (c.split_k == 1 && c.stream_k == 0 && c.tail_k == 1) return 0;
   // Streamed tiles begin and end anywhere, so that a block has parts of two.
   const int parts = c.stream_k > 0 ? static_cast<int>(std::ceil(std::max(1.0, blocks / all_tiles))) + 1
                                    : std::max(c.split_k, c.tail_k);
-  double cycles = c.stream_k > 0 ? 2 * told : told;
+  double cycles = c.stream_k > 0 ? 2 * telling : telling;
   for (int count = parts; count > 1;) {
     const int size = gemm_large_group_size(count);
-    cycles += level_latency + size * gathered * tile_s;
+    cycles += level_latency + size * tile_cycles / reading_alone;
     count = (count + size - 1) / size;
   }
   const double tail_parts = c.tail_k > 1 ? tail_tiles(p, c, limits, resident) * c.tail_k : 0;
   const double units = c.split_k > 1 ? c.split_k * tiles : tail_parts / limits.multiprocessors;
-  return std::max(cycles, 2 * units * tile_s);
+  return std::max(cycles, 2 * units * tile_cycles);
 }
 
 // One launch.
@@ -290,7 +292,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   cost.l2 = tiles * k * fetched_rows(c) * bytes / l2_rate;
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
-  // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before.
+  // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before;
+  // less by that than it should be (f64, k = 16 to 192: walking blocks took 1 to 10 % more than others).
   const double shown = gemm_large_walks(c) ? 0.6 : c.specialised || resident > 1 ? 0.5 : 1;
   // While a block stores another one multiplies. Screened on an H200, f64 m = n = 8192, k = 64: two blocks of
   // 128x64 took 5 % less time than one of 128x128, whose products cost less; a half is assumed. That
@@ -307,11 +310,14 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
 
 constexpr double between_launches = 3000;  // cycles from the end of one to the beginning of the next
 
-double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c) {
+double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                    const GpuLimits& limits) {
   const double bytes = padding_bytes(p, s, c);
-  // L2 keeps what is read and written once more while it has the room.
-  constexpr double kept = 40e6;
-  return bytes == 0 ? 0 : bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches;
+  if (bytes == 0) return 0;
+  // L2 keeps what is copied while it has the room, and is twice as fast at least. The second gap is what was
+  // seen to be missing (f64 1500x1500x37: 5400 cycles beside one gap and the bytes).
+  const double kept = 0.8 * double(limits.l2_bytes);
+  return bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches;
 }
 
 }  // namespace
@@ -320,7 +326,7 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
                               const GpuLimits& limits) {
   if (c.boundary != GemmLargeBoundary::residue_kernel) {
     GemmLargeCost cost = launch_cost(p, s, c, limits);
-    cost.fixed += padding_cost(p, s, c);
+    cost.fixed += padding_cost(p, s, c, limits);
     return cost;
   }
   const std::vector<GemmLargeInstance> instances = gemm_large_instances(s, c);

@@ -24,9 +24,10 @@ GpuMultiplies::GpuMultiplies(const Gpu& gpu, const StencilCompiler& compiler) {
   const double plain = thread_count * 2 * 16 * turns;
   add("fma f32", false, fmt::format("tilewright::gpu_multiply_plain<float, {}>", turns), plain);
   add("fma f64", true, fmt::format("tilewright::gpu_multiply_plain<double, {}>", turns), plain);
+  const int rows = limits.compute_capability >= 90 ? 16 : 8;
   if (limits.compute_capability >= 80)
-    add("mma f64", true, fmt::format("tilewright::gpu_multiply_tensor<{}>", turns),
-        thread_count / 32 * (2.0 * 8 * 8 * 4) * 8 * turns);
+    add("mma f64", true, fmt::format("tilewright::gpu_multiply_tensor<{}, {}>", rows, turns),
+        thread_count / 32 * (2.0 * rows * 8 * 4) * 8 * turns);
 }
 
 void GpuMultiplies::launch(const Loop& loop, void* scratch, CUstream_st* stream) {

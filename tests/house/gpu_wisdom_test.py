@@ -42,11 +42,13 @@ class GpuWisdom(unittest.TestCase):
         windows = [row("cublas", 5.0, phase="energy", energy_j=3.0), row("tilewright", 4.0, best=True, config={"tile_m": 2}),
                    row("tilewright", 4.5, phase="energy", energy_j=2.5, config={"tile_m": 3}),
                    row("tilewright", 4.4, phase="energy", energy_j=2.6, config={"tile_m": 3}),
+                   row("tilewright", 4.4, phase="energy", energy_j=2.7, config={"tile_m": 3}),
                    row("tilewright", 3.0, phase="energy", energy_j=None, config={"tile_m": 4}),
                    row("tilewright", 1.0, phase="energy_screen", energy_j=1.0, config={"tile_m": 5})]
         found = self.records(windows)
         self.assertEqual({key: (one["config"].get("tile_m"), one.get("energy_j")) for key, one in found.items()},
-                         {"gemm": (4, None), "gemm energy": (3, 2.5), "cublas energy": (None, 3.0)})
+                         {"gemm": (4, None), "gemm energy": (3, 2.6), "cublas energy": (None, 3.0)})
+        self.assertEqual(self.records([row("cublas", 5.0, phase="energy", energy_j=3.0)]), {}, "cuBLAS alone")
 
     def test_what_compiles_to_the_same_code_holds(self):
         rows = [row("cublas", 5.0), row("tilewright", 4.0, best=True, config={"tile_m": 2})]
