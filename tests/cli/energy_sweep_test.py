@@ -88,6 +88,7 @@ class EnergySweep(unittest.TestCase):
         self.assertEqual(len(after), 8)
         self.check_rows(rows)
         self.check_long(path)
+        self.check_long_of_earlier_sources(path)
         self.check_sizes(path)
         self.check_sample(path)
         self.check_report(path)
@@ -123,6 +124,22 @@ class EnergySweep(unittest.TestCase):
                 counts[json.dumps(row["config"])] = counts.get(json.dumps(row["config"]), 0) + 1
         self.assertGreaterEqual(len(counts), 3)
         self.assertEqual(sorted(counts.values())[-2:], [3, 3])
+
+    def check_long_of_earlier_sources(self, path):
+        """A screening from before an axis came is chosen from, and gone on with, as if its configs had the axis's default."""
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line.get("config", {}).pop("tail_k", None)
+        earlier = path.with_name("earlier.jsonl")
+        earlier.write_text("".join(json.dumps(line) + "\n" for line in lines if line.get("phase") != "long"))
+        flags = ("--best", 2, "--repeated", 1, "--repeats", 1)
+        result = self.run_sweep("long", "--json", earlier, *QUICK, *flags)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in earlier.read_text().splitlines()]
+        configs = [row["config"] for row in rows if row.get("phase") == "long" and "config" in row]
+        self.assertGreaterEqual(len(configs), 2)
+        self.assertEqual({config["tail_k"] for config in configs}, {1})
+        self.assertIn(" 0 measurements are left", self.run_sweep("long", "--json", earlier, *QUICK, *flags).stdout)
 
     def check_sizes(self, path):
         for _ in range(2):  # the second finds nothing left to do
