@@ -98,7 +98,7 @@ TEST(SweepChoice, CardsAreJoinedBeforeTheyAreCompared) {
                          {"energy_j", 500 * scale}};
       if (tile > first) {
         row["impl"] = "tilewright";
-        row["config"] = {{"tile", tile}};
+        row["config"] = {{"tile_m", tile}};  // as sources wrote it that knew one axis
         row["seconds"] = scale * (10 - tile);
         row["energy_j"] = 500 * scale * (10 - tile);
       }
@@ -108,10 +108,12 @@ TEST(SweepChoice, CardsAreJoinedBeforeTheyAreCompared) {
     return path;
   };
   const std::vector<std::string> cards{write("A", 0, 1e-3), write("B", 3, 0.3e-3)};
-  EXPECT_EQ(choose_long(screened_points(cards, problem), 1, 1).all.front().at("tile"), 5);
-  EXPECT_EQ(screened_points(cards, problem).size(), 4u);
+  EXPECT_EQ(choose_long(screened_points(cards, problem), 1, 1).all.front().at("tile_m"), 5);
+  const auto points = screened_points(cards, problem);
+  EXPECT_EQ(points.size(), 4u);
+  for (const auto& point : points) EXPECT_TRUE(point.config.contains("warps_k")) << point.config;
   const std::vector<std::string> swapped{write("A", 3, 1e-3), write("B", 0, 0.3e-3)};
-  EXPECT_EQ(choose_long(screened_points(swapped, problem), 1, 1).all.front().at("tile"), 5);
+  EXPECT_EQ(choose_long(screened_points(swapped, problem), 1, 1).all.front().at("tile_m"), 5);
   EXPECT_THROW(screened_points(cards, "gemm:f64:nn:m=65,n=65,k=65:location=device"), Error);
 }
 
