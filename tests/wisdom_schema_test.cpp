@@ -110,6 +110,26 @@ TEST_F(WisdomSchemaTest, TheSecondSchemaIsUpgradedWithAllItHeld) {
   }
 }
 
+// The third kept c and t of real types apart: the better measured of the two stays, under the common key.
+TEST_F(WisdomSchemaTest, TheThirdSchemaIsUpgradedToKeysWithoutConjugatesOfRealNumbers) {
+  for (const bool conjugate_is_better : {true, false}) {
+    const std::string name = path(conjugate_is_better ? "conjugate" : "transpose");
+    auto trans = problem(8, 8, 8);
+    trans.op_b = Op::trans;
+    auto conj = trans;
+    conj.op_b = Op::conj_trans;
+    WisdomRecord first = record(trans, 1), second = record(conj, 2);
+    (conjugate_is_better ? first : second).samples = 1;
+    WisdomStore(name, Mode::write).put(first);
+    sql(name, "UPDATE records SET exact_key = 'gemm_small_cpu avx512 f64 nt 8 8 8'");
+    WisdomStore(name, Mode::write).put(second);
+    sql(name, "UPDATE records SET exact_key = exact_key || id; PRAGMA user_version = 3;");
+    ASSERT_EQ(WisdomStore(name, Mode::write).count(), 1);
+    EXPECT_EQ(found(Wisdom({name}, "Abacus 1"), conj), std::vector<int>{conjugate_is_better ? 2 : 1});
+    EXPECT_EQ(found(Wisdom({name}, "Abacus 1"), trans), std::vector<int>{conjugate_is_better ? 2 : 1});
+  }
+}
+
 TEST_F(WisdomSchemaTest, SeveralProcessesUpgradeAtOnce) {
   sql(file(), version_1);
   std::vector<pid_t> children;

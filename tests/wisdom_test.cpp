@@ -104,6 +104,25 @@ TEST_F(WisdomTest, KindMustAgree) {
   EXPECT_FALSE(found(p));
 }
 
+// dgemm('C') is dgemm('T'), zgemm('C') is not zgemm('T').
+TEST_F(WisdomTest, RealNumbersHaveNoConjugate) {
+  auto trans = problem(8, 8, 8);
+  trans.op_a = Op::trans;
+  auto conj = trans;
+  conj.op_a = Op::conj_trans;
+  auto complex = trans;
+  complex.dtype = DType::c128;
+  const auto file = write("a.jsonl", {line(text(trans), 1), line(text(complex), 2)});
+  const Wisdom wisdom({file}, "Abacus 1");
+  ASSERT_EQ(wisdom.lookup(conj, Isa::avx512).size(), 1u);
+  EXPECT_EQ(wisdom.lookup(conj, Isa::avx512)[0].match, WisdomMatch::exact);
+  conj.m = 9;
+  ASSERT_EQ(wisdom.lookup(conj, Isa::avx512).size(), 1u);
+  EXPECT_EQ(wisdom.lookup(conj, Isa::avx512)[0].match, WisdomMatch::near_shape);
+  complex.op_a = Op::conj_trans;
+  EXPECT_TRUE(wisdom.lookup(complex, Isa::avx512).empty());
+}
+
 TEST_F(WisdomTest, NearestShapePrefersTheSameTail) {
   // 22 leaves 6 rows beyond whole vectors of 8 doubles, as 14 does; 16 and 20 leave 0 and 4.
   const auto file = write("a.jsonl", {line(text(problem(16, 8, 8)), 1), line(text(problem(20, 8, 8)), 2),

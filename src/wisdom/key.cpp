@@ -70,25 +70,33 @@ std::int64_t count_class(std::int64_t count) {
   return power;
 }
 
+// Real numbers are their own conjugates: c is another spelling of t.
+GemmProblem spelled_once(GemmProblem p) {
+  if (is_complex(p.dtype)) return p;
+  for (Op* op : {&p.op_a, &p.op_b})
+    if (*op == Op::conj_trans) *op = Op::trans;
+  return p;
+}
+
 }  // namespace
 
 std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
-  std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", family, architecture, to_string(p.dtype), op_pair(p), p.m,
-                  p.n, p.k, to_string(p.layout), to_string(p.beta), to_string(p.residency));
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", family, architecture, to_string(p.dtype),
+                                op_pair(spelled_once(p)), p.m, p.n, p.k, to_string(p.layout),
+                                to_string(p.beta), to_string(p.residency));
   if (p.layout == Layout::block_interleaved) key += fmt::format(" {}", p.block);
   return key;
 }
 
 std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
-  return fmt::format("{} {} {} {} {} {} {}", family, architecture, to_string(p.dtype), op_pair(p),
-                     is_interleaved(p.layout) ? "interleaved" : "apart",
+  return fmt::format("{} {} {} {} {} {} {}", family, architecture, to_string(p.dtype),
+                     op_pair(spelled_once(p)), is_interleaved(p.layout) ? "interleaved" : "apart",
                      p.beta == Scalar::zero ? "writes" : "updates",
                      p.residency == Residency::l1 ? "l2" : to_string(p.residency));
 }
 
 std::string variant_key(const GemmProblem& problem) {
-  GemmProblem one = problem;
+  GemmProblem one = spelled_once(problem);
   one.batch_count = problem.location == Location::device ? count_class(problem.batch_count) : 1;
   if (one.layout == Layout::interleaved) one.block = 1;
   GemmProblem usual = one;

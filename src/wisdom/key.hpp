@@ -22,7 +22,8 @@ struct WisdomQuery {
   std::string device;
 };
 
-// dtype, ops, m, n, k, layout (and block), beta class, residency, family and architecture.
+// dtype, ops (of real types c is t), m, n, k, layout (and block), beta class, residency, family and
+// architecture.
 std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
 
 // What a neighbour must share: a kernel of the same kind, in caches or not, that reads C or does not.

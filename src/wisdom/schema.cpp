@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tilewright/types.hpp"
+#include "wisdom/rows.hpp"
 
 namespace tilewright {
 namespace {
@@ -90,6 +91,25 @@ std::vector<WisdomRecord> records_of_version_2(Connection& connection) {
   return records;
 }
 
+// The columns are today's.
+std::vector<WisdomRecord> records_of_version_3(Connection& connection) {
+  Statement rows(connection.handle(), connection.path(), select_records("ORDER BY id"));
+  std::vector<WisdomRecord> records;
+  while (rows.step()) records.push_back(record_of_row(rows, connection.path()));
+  return records;
+}
+
+std::vector<WisdomRecord> records_of(std::int64_t version, Connection& connection) {
+  switch (version) {
+    case 1:
+      return records_of_version_1(connection);
+    case 2:
+      return records_of_version_2(connection);
+    default:
+      return records_of_version_3(connection);
+  }
+}
+
 void set_version(Connection& connection) {
   connection.execute(fmt::format("PRAGMA application_id = {}", wisdom_application_id));
   connection.execute(fmt::format("PRAGMA user_version = {}", wisdom_schema_version));
@@ -121,9 +141,8 @@ void upgrade_schema(Connection& connection, const std::function<void(const Wisdo
   if (state == SchemaState::current) return;
   std::vector<WisdomRecord> records;
   if (state == SchemaState::older) {
-    const bool first = connection.integer("PRAGMA user_version") == 1;
-    records = first ? records_of_version_1(connection) : records_of_version_2(connection);
-    connection.execute(first ? "DROP TABLE records" : "DROP TABLE records; DROP TABLE kinds");
+    records = records_of(connection.integer("PRAGMA user_version"), connection);
+    connection.execute("DROP TABLE records; DROP TABLE IF EXISTS kinds");
   }
   connection.execute(tables);
   for (const WisdomRecord& record : records) keep(record);

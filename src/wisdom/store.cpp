@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <unordered_map>
 
 #include "wisdom/families.hpp"
 #include "wisdom/rows.hpp"
@@ -139,7 +140,12 @@ struct WisdomStore::Impl {
   void upgrade() const {
     Connection connection(path, Mode::write);
     std::unique_ptr<RowWriter> writer;  // made when its tables are
+    std::unordered_map<std::string, WisdomRecord> kept;
     upgrade_schema(connection, [&](const WisdomRecord& record) {
+      // Of records that were two until keys changed the better one stays.
+      const auto [at, is_new] = kept.try_emplace(identity_of(record), record);
+      if (!is_new && is_better(at->second, record)) return;
+      at->second = record;
       if (!writer) writer = std::make_unique<RowWriter>(connection, path);
       writer->write(record, row_keys(record));
     });
