@@ -141,9 +141,12 @@ double parse_duration(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc() || scale == 0 || !(value > 0) || !std::isfinite(value))
-    throw Error(ErrorCode::invalid_argument, "--budget",
-                fmt::format("--budget = '{}': a time such as 90s, 10min or 1h is wanted", text));
+  constexpr double longest_s = 10000 * 3600.0;
+  if (error != std::errc() || scale == 0 || !(value > 0) || !(value * scale <= longest_s))
+    throw Error(
+        ErrorCode::invalid_argument, "--budget",
+        fmt::format("--budget = '{}': a time such as 90s, 10min or 1h, no longer than {:g}h, is wanted", text,
+                    longest_s / 3600));
   return value * scale;
 }
 

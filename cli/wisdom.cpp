@@ -56,6 +56,13 @@ std::string remark(const WisdomRecord& record) {
   return record.dropped ? "  [stale: measured with other kernel sources, not used]" : "";
 }
 
+// What the record was searched for, where that is not time.
+std::string aim(const WisdomRecord& record) {
+  const std::string energy =
+      record.energy_j ? fmt::format(", {:.4g} J per problem", *record.energy_j) : std::string();
+  return (record.objective == "time" ? "" : "  for " + record.objective) + energy;
+}
+
 std::string config_text(const nlohmann::json& config) {
   std::string text;
   for (const auto& [name, value] : config.items())
@@ -74,8 +81,9 @@ void list(const WisdomFlags& flags) {
     line["source"] = record.source;
     json.write(line);
     if (flags.json == "-") continue;
-    fmt::print("{}  {:.4g} s per problem ({})  {} {}{}\n", record.problem, record.seconds,
-               record.recorded().quality(), record.device, config_text(record.config), remark(record));
+    fmt::print("{}  {:.4g} s per problem ({}){}  {}  {}{}{}\n", record.problem, record.seconds,
+               record.recorded().quality(), aim(record), record.device, record.family,
+               config_text(record.config), remark(record));
   }
   fmt::print(json.people(), "{} record{}\n", records.size(), records.size() == 1 ? "" : "s");
 }

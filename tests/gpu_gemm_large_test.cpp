@@ -417,6 +417,19 @@ TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {
   expect_refused(p, config, "strides of batches at multiples of 16 bytes");
 }
 
+TEST_F(GpuGemmLarge, TheVendorsLibraryTakesNoConfig) {
+  Context context;
+  options_.candidate = "cublas";
+  options_.config = R"({"tile_m": 64})";
+  try {
+    plan(context, square(), options_);
+    FAIL() << "the config was ignored";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.argument(), "candidate");
+    EXPECT_NE(std::string(error.what()).find("a config was given"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(GpuGemmLarge, WhatTheVendorsLibraryCannotSayIsOurs) {
   Context context;
   const GemmPlan made =

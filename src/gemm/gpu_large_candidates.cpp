@@ -218,6 +218,7 @@ std::string cublas_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   if (auto reason = why_no_product(r); !reason.empty()) return reason;
   if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
+  if (!r.options.config.empty()) return "a config was given, and the library chooses its own";
   if (auto reason = why_no_machine(r); !reason.empty()) return reason;
   return why_no_blas(r);
 }

@@ -359,7 +359,10 @@ class OtherVerbs(Case):
         listed = run("wisdom", "list", "f64", "--file", records)
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertIn("1 record\n", listed.stdout)
-        self.assertIn("Abacus", listed.stdout)
+        self.assertIn("Abacus  gemm_small_cpu isa=avx2", listed.stdout)
+        energy = self.folder / "energy.jsonl"
+        energy.write_text(json.dumps({**json.loads(lines[0]), "objective": "energy", "energy_j": 2e-6}))
+        self.assertIn("for energy, 2e-06 J per problem", run("wisdom", "list", "--file", energy).stdout)
         self.assertEqual(run("wisdom", "export", "--file", records).stdout.splitlines(), lines)
         self.assertEqual(run("wisdom", "export", "f32", "-o", self.folder / "o", "--file", records).returncode, 0)
         self.assertEqual((self.folder / "o").read_text(), lines[0] + "\n")

@@ -264,6 +264,7 @@ class Tune(Driver):
             (("--set", "nr"), "'nr'"),
             (("--budget", "soon"), "'soon'"),
             (("--budget", "inf"), "'inf'"),
+            (("--budget", "1e30h"), "'1e30h'"),
             (("--where", "no_such>=1"), "--where"),
             (("--where", "nr>=x"), "--where"),
             (("--set", "no_such=1"), "--set"),
