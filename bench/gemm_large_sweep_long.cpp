@@ -69,10 +69,7 @@ std::vector<SweepPoint> screened_points(const std::vector<std::string>& paths, c
   std::string names;
   for (const std::string& path : paths) {
     for (auto& row : sweep_rows(sweep_lines(path, "sweep"), path)) {
-      if (row.phase != "screen" || row.problem != problem) continue;
-      // A screening of earlier sources lacks the axes that came since.
-      if (!row.config.is_null()) row.config = to_json(from_json<GemmLargeConfig>(row.config));
-      rows.push_back(std::move(row));
+      if (row.phase == "screen" && row.problem == problem) rows.push_back(std::move(row));
     }
     names += (names.empty() ? "'" : ", '") + path + "'";
   }

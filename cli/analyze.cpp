@@ -19,6 +19,7 @@ namespace {
 struct AnalyzeFlags {
   std::vector<std::string> sweeps;
   std::string html, json, counters, order, problem;
+  bool across_sources = false;
 };
 
 constexpr std::int64_t progress_steps = 100;
@@ -54,7 +55,7 @@ std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {
         throw Error(
             ErrorCode::invalid_argument, "SWEEP",
             fmt::format("SWEEP = '{}' is given twice, and its rows would count twice", flags.sweeps[i]));
-  std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps));
+  std::vector<SweepCase> cases = sweep_cases(read_sweeps(flags.sweeps), {flags.across_sources});
   if (cases.empty())
     throw Error(ErrorCode::invalid_argument, "sweep",
                 fmt::format("sweep = '{}' holds no measured config", flags.sweeps.front()));
@@ -164,6 +165,8 @@ void add_analyze(CLI::App& app) {
   verb->add_option("--html", flags->html, "the report: one page with drawings (needs gnuplot)");
   verb->add_option("--json", flags->json, "the same as JSON, one object a line; - is stdout");
   verb->add_option("--problem", flags->problem, "only this one of the sweep's problems");
+  verb->add_flag("--across-sources", flags->across_sources,
+                 "joins what kernels of different sources took, too, and notes which rows are of which");
   verb->add_option("--counters", flags->counters, "counters of Nsight Compute: ncu --csv --page raw");
   verb->add_option("--order", flags->order, "the order in which their kernels were launched");
   verb->footer(

@@ -201,6 +201,42 @@ TEST_F(Sweeps, OthersAreNeverMixed) {
   EXPECT_THROW(read_sweeps({folder_.path().string() + "/none"}), Error);
 }
 
+TEST_F(Sweeps, KernelsOfOtherSourcesStandBesideOnesOnlyWhereThatIsAskedFor) {
+  auto later = row(1, 2.2e-3, 1.1);
+  later["source_hash"] = "g", later["phase"] = "long";
+  const auto rows = read_sweeps({write({sentinel(1e-3, 0.5), row(1, 2e-3, 1), row(2, 3e-3, 1.2), later})});
+  EXPECT_THROW(sweep_cases(rows), Error);
+  const SweepCase one = sweep_cases(rows, {.across_sources = true}).at(0);
+  EXPECT_EQ(one.notes.at("measured with kernels of the sources 'h'"), 2u);
+  EXPECT_EQ(one.notes.at("measured with kernels of the sources 'g'"), 1u);
+  EXPECT_NEAR(*spread_of(one.repeats.at(0)).screen_time, 2 / 2.2 - 1, 1e-12);
+}
+
+TEST_F(Sweeps, ConfigsThatLackLaterAxesAreThoseOfBefore) {
+  auto before = row(1, 2e-3, 1.0), now = before;
+  for (auto* one : {&before, &now}) {
+    (*one)["family"] = "gemm";
+    (*one)["config"] = {{"tile_m", 64}};
+  }
+  now["config"]["warps_k"] = 1;
+  const SweepCase one = cases({sentinel(1e-3, 0.5), before, now}).at(0);
+  ASSERT_EQ(one.points.size(), 1u);
+  EXPECT_EQ(one.points[0].samples, 2u);
+}
+
+// A card that was screened is joined by its short windows: long ones warm it up.
+TEST_F(Sweeps, SentinelsOfLongWindowsJoinOnlyCardsWithoutOthers) {
+  auto warm = sentinel(1.1e-3, 0.55);
+  warm["phase"] = "long";
+  auto warm_there = sentinel(1.25e-3, 0.55, "B");
+  warm_there["phase"] = "long";
+  const SweepCase one = cases({sentinel(1e-3, 0.5), warm, warm, row(1, 2e-3, 1), row(2, 2e-3, 1), warm_there,
+                               row(3, 5e-3, 2, "B")})
+                            .at(0);
+  EXPECT_EQ(one.joins.at(0).sentinels, 1u);
+  EXPECT_NEAR(one.joins.at(1).time_factor, 0.8, 1e-12);
+}
+
 TEST_F(Sweeps, WattsAreThoseOfTheJoinedLoad) {
   const SweepCase one = cases({sentinel(1e-3, 0.5), row(1, 2e-3, 1.0), row(2, 3e-3, 1.2),
                                sentinel(1.25e-3, 0.55, "B"), row(5, 5e-3, 2.2, "B")})

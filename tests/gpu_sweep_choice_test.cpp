@@ -93,9 +93,9 @@ TEST(SweepChoice, CardsAreJoinedBeforeTheyAreCompared) {
     std::ofstream file(path);
     file << "{\"command\":\"screen\"}\n";
     for (int tile = first; tile < first + 3; ++tile) {
-      nlohmann::json row{{"phase", "screen"},      {"problem", problem}, {"device", "card"},
-                         {"device_uuid", card},    {"impl", "cublas"},   {"seconds", scale},
-                         {"energy_j", 500 * scale}};
+      nlohmann::json row{{"family", "gemm"}, {"phase", "screen"},      {"problem", problem},
+                         {"device", "card"}, {"device_uuid", card},    {"impl", "cublas"},
+                         {"seconds", scale}, {"energy_j", 500 * scale}};
       if (tile > first) {
         row["impl"] = "tilewright";
         row["config"] = {{"tile_m", tile}};  // as sources wrote it that knew one axis

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <optional>
 
+#include "wisdom/families.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -153,8 +155,9 @@ std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& pro
                               i, profile[i].blocks, profile[i].threads, order[i].blocks, order[i].threads));
     refuse_strangers(one, order[i], i);
     if (order[i].problem != one.problem) continue;
+    const nlohmann::json config = complete_config(one.family, order[i].config);
     for (SweepPoint& point : one.points) {
-      if (point.config != order[i].config) continue;
+      if (point.config != config) continue;
       for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;
       ++joined;
     }

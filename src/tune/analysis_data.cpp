@@ -26,7 +26,8 @@ double flops_of_one(const std::string& problem) {
 // Rows of one problem, on their way to a case.
 class CaseMaker {
  public:
-  CaseMaker(const std::string& problem, std::vector<SweepRow> rows) : rows_(std::move(rows)) {
+  CaseMaker(const std::string& problem, std::vector<SweepRow> rows, const SweepJoinRules& rules)
+      : rows_(std::move(rows)), rules_(rules) {
     one_.problem = problem;
     one_.flops = flops_of_one(problem);
   }
@@ -51,17 +52,26 @@ class CaseMaker {
       if (!row.config.is_object() && row.seconds) ++peers[row.impl];
     for (const auto& [name, count] : peers)
       if (one_.sentinel.empty() || count > peers[one_.sentinel]) one_.sentinel = name;
+    // Long windows warm the card up, and most configs are joined by short ones.
+    std::set<std::string> screened;
     for (const SweepRow& row : rows_)
-      if (!row.config.is_object() && row.seconds && row.impl == one_.sentinel) {
+      if (is_sentinel(row) && row.phase != long_phase) screened.insert(row.uuid);
+    for (const SweepRow& row : rows_)
+      if (is_sentinel(row)) {
+        if (!row.impl_version.empty()) ++versions_[row.uuid][row.impl_version];
+        if (row.phase == long_phase && screened.count(row.uuid) != 0) continue;
         const bool has_energy = row.joules && *row.joules > 0;
         one_.sentinels[row.uuid].push_back({*row.seconds, has_energy ? row.joules : std::nullopt});
-        if (!row.impl_version.empty()) ++versions_[row.uuid][row.impl_version];
       }
     for (const auto& [uuid, versions] : versions_)
       if (versions.size() > 1)
         for (const auto& [version, count] : versions)
           one_.notes[fmt::format("the sentinel on card '{}' is {} {}, and another version in other rows",
                                  uuid, one_.sentinel, version)] += count;
+  }
+
+  bool is_sentinel(const SweepRow& row) const {
+    return !row.config.is_object() && row.seconds && row.impl == one_.sentinel;
   }
 
   // "13.1.0", or several: "12.1.0, 13.1.0".
@@ -82,13 +92,25 @@ class CaseMaker {
       for (const auto& [key, value] : same) {
         if (value.empty()) continue;
         const auto [known, is_first] = first.emplace(key, value);
-        if (!is_first && known->second != value)
+        if (is_first || known->second == value) continue;
+        if (!rules_.across_sources || std::string_view(key) != "source_hash")
           throw Error(ErrorCode::invalid_argument, "sweep",
                       fmt::format("{} was measured with {} = '{}' and '{}': these are not joined",
                                   one_.problem, key, known->second, value));
       }
       one_.device = row.device;
+      one_.family = row.family;
     }
+    tell_sources();
+  }
+
+  void tell_sources() {
+    std::map<std::string, std::size_t> sources;
+    for (const SweepRow& row : rows_)
+      if (is_ours(row) && row.seconds) ++sources[row.source_hash];
+    if (sources.size() > 1)
+      for (const auto& [hash, count] : sources)
+        one_.notes[fmt::format("measured with kernels of the sources '{}'", hash)] += count;
   }
 
   void join_cards() {
@@ -237,6 +259,7 @@ class CaseMaker {
   }
 
   std::vector<SweepRow> rows_;
+  SweepJoinRules rules_;
   std::map<std::string, std::map<std::string, std::size_t>> versions_;  // of the sentinel by card
   SweepCase one_;
 };
@@ -248,7 +271,7 @@ bool SweepCase::has_energy() const {
                        [](const SweepPoint& p) { return p.efficiency.has_value(); }) >= 3;
 }
 
-std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows) {
+std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows, const SweepJoinRules& rules) {
   std::vector<std::string> problems;
   std::map<std::string, std::vector<SweepRow>> by_problem;
   for (const SweepRow& row : rows) {
@@ -258,7 +281,7 @@ std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows) {
   }
   std::vector<SweepCase> cases;
   for (const std::string& problem : problems) {
-    SweepCase one = CaseMaker(problem, std::move(by_problem[problem])).make();
+    SweepCase one = CaseMaker(problem, std::move(by_problem[problem]), rules).make();
     if (!one.points.empty()) cases.push_back(std::move(one));
   }
   return cases;

@@ -16,7 +16,7 @@ namespace tilewright {
 
 // A row as it was recorded.
 struct SweepRow {
-  std::string problem, phase, impl, impl_version, device, uuid, source_hash, fault, energy_note;
+  std::string problem, family, phase, impl, impl_version, device, uuid, source_hash, fault, energy_note;
   nlohmann::json config;  // null for a peer
   std::optional<double> seconds, joules, watts;
   std::map<std::string, double> metrics;  // "registers", "bytes.l2", ...
@@ -59,7 +59,7 @@ struct SweepRepeat {
 };
 
 struct SweepCase {
-  std::string problem, device;
+  std::string problem, family, device;
   double flops = 0;
   std::vector<SweepPoint> points;  // with energy where it was measured
   std::vector<SweepRepeat> repeats;
@@ -72,10 +72,16 @@ struct SweepCase {
   bool has_energy() const;  // of at least three points
 };
 
+// Which rows stand beside each other.
+struct SweepJoinRules {
+  bool across_sources =
+      false;  // kernels of different sources, too: then the notes say which rows are of which
+};
+
 // One case for each problem, in the order of the rows. Throws Error(invalid_argument) naming the problem and
-// the cards where they differ in kind or source, where one has no sentinel, or where their sentinels are
-// different versions of the library.
-std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows);
+// the cards where they differ in kind or (unless the rules allow it) source, where one has no sentinel, or
+// where their sentinels are different versions of the library.
+std::vector<SweepCase> sweep_cases(const std::vector<SweepRow>& rows, const SweepJoinRules& rules = {});
 
 // Adds bytes and instructions per second to the metrics of each point.
 void add_rates(SweepCase& one);

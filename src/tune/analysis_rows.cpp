@@ -5,6 +5,7 @@
 
 #include "core/fields.hpp"
 #include "tune/analysis_data.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
@@ -58,6 +59,7 @@ class RowReader {
                   fmt::format("says seconds = {}, which is no time", line["seconds"].dump()));
     SweepRow row;
     row.problem = text(line, "problem", problem_);
+    row.family = text(line, "family", family_);
     row.phase = text(line, "phase", text(line, "stage"));
     row.impl = text(line, "impl", "tilewright");
     row.device = text(line, "device", device_);
@@ -75,6 +77,7 @@ class RowReader {
     } else if (line.contains("config")) {
       row.config = base_;
       row.config.update(line["config"]);
+      row.config = complete_config(row.family, row.config);
     }
     if (line.contains("metrics")) {
       flatten(line["metrics"], "", row.metrics);
@@ -91,12 +94,13 @@ class RowReader {
   // A log that does not name its card must not pass for one of another log's card.
   void take_run(const nlohmann::json& run) {
     device_ = text(run, "device");
+    family_ = text(run, "family");
     if (run.contains("gpu")) uuid_ = text(run, "gpu_uuid", fmt::format("unnamed in {}", path_));
   }
 
   const std::string& path_;
   nlohmann::json base_ = nlohmann::json::object();
-  std::string problem_, device_, uuid_, hash_;
+  std::string problem_, family_, device_, uuid_, hash_;
 };
 
 // Adds the row that `line` holds, if any.

@@ -15,31 +15,32 @@ constexpr const char* gpu = "gpu";
 
 struct Family {
   std::string source_hash;
-  void (*check)(const nlohmann::json& config);
+  nlohmann::json (*complete)(const nlohmann::json& config);
   std::string (*isa)(const nlohmann::json& config);  // null: all configs are for GPUs
 };
 
 template <class Config>
-void check_fields(const nlohmann::json& config) {
-  (void)from_json<Config>(config);
+nlohmann::json complete_fields(const nlohmann::json& config) {
+  return to_json(from_json<Config>(config));
 }
 std::string isa_of(const nlohmann::json& config) {
   return to_string(from_json<GemmSmallCpuConfig>(config).isa);
 }
 
 // A vendor's kernels are known by the library's version alone.
-void check_version(const nlohmann::json& config) {
+nlohmann::json check_version(const nlohmann::json& config) {
   if (const auto it = config.find("version"); config.size() != 1 || it == config.end() || !it->is_string())
     throw Error(
         ErrorCode::invalid_argument, "config",
         fmt::format("config = {} holds more or less than the vendor library's version", config.dump()));
+  return config;
 }
 
 const Family* family_named(const std::string& name) {
   static const std::map<std::string, Family> families = {
-      {"gemm_small_cpu", {kernel_source_hash, check_fields<GemmSmallCpuConfig>, isa_of}},
-      {"gemm_small", {gpu_kernel_source_hash, check_fields<GemmSmallConfig>, nullptr}},
-      {"gemm", {gemm_large_source_hash, check_fields<GemmLargeConfig>, nullptr}},
+      {"gemm_small_cpu", {kernel_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
+      {"gemm_small", {gpu_kernel_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
+      {"gemm", {gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
       {"cublas", {"vendor", check_version, nullptr}}};
   const auto it = families.find(name);
   return it == families.end() ? nullptr : &it->second;
@@ -55,7 +56,17 @@ std::string current_source_hash(const std::string& family) {
 }
 
 void check_config(const std::string& family, const nlohmann::json& config) {
-  if (const Family* known = family_named(family)) known->check(config);
+  if (const Family* known = family_named(family)) (void)known->complete(config);
+}
+
+nlohmann::json complete_config(const std::string& family, const nlohmann::json& config) {
+  const Family* known = family_named(family);
+  if (known == nullptr) return config;
+  try {
+    return known->complete(config);
+  } catch (const Error&) {
+    return config;
+  }
 }
 
 std::string architecture_of(const std::string& family, const nlohmann::json& config) {

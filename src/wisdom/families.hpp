@@ -16,6 +16,10 @@ std::string current_source_hash(const std::string& family);
 // Throws Error naming the field that the family's config does not have or that has the wrong type.
 void check_config(const std::string& family, const nlohmann::json& config);
 
+// The config with the fields that its family got since it was written, as kernels were before; as it is where
+// it is no config of this build.
+nlohmann::json complete_config(const std::string& family, const nlohmann::json& config);
+
 // What a config's code runs on besides the device it was measured on: the instruction set on CPUs, "gpu" on
 // GPUs, whose configs are checked against the space of the device at hand. Devices of one architecture are a
 // family of devices: what was learned on one is tried on another.
