@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/objective.hpp"
 #include "core/problem.hpp"
 #include "tune/candidates.hpp"
 

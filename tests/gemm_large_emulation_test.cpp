@@ -278,6 +278,25 @@ TEST(GemmLargeEmulation, TilesOfManyParts) {
   expect_large<double, Shape{}, stream>({30, 30, 500, 2, 0, 19});
 }
 
+// Of every ring: nothing is read before the kernel before has ended, nor is C written.
+TEST(GemmLargeEmulation, LaunchesBeginEarly) {
+  constexpr auto early = [](Config c) {
+    c.dependent_launch = true;
+    return c;
+  };
+  constexpr auto fed = [](Config c) {
+    c.specialised = true;
+    return c;
+  };
+  expect_large<double, Shape{.reads_c = true}, early(mma_small)>({70, 90, 54, 2});
+  expect_large<double, Shape{}, early(fed(mma_small))>({70, 90, 54, 2});
+  expect_large<double, Shape{.reads_c = true}, early(async(mma_small, GemmLargeLayout::swizzle))>(
+      {70, 90, 54, 2});
+  constexpr Config split{
+      .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};
+  expect_large<double, Shape{.reads_c = true}, early(split)>({40, 40, 100, 2});
+}
+
 TEST(GemmLargeEmulation, NothingToSum) {
   constexpr Config split{
       .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};

@@ -120,6 +120,8 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
       {"three stages of k 32", {"stages", "tile_k"}},
       {"fragments read ahead", {"prefetch", "tail_k", "stream_k", "persistent"}},
       {"slack of a turn", {"slack", "prefetch"}},
+      {"multiply-adds in order", {"ptxas_level", "k_unroll"}},
+      {"dependent launch", {"dependent_launch"}},
       {"tail_k", {"tail_k"}},
       {"stream-k", {"stream_k", "persistent", "tail_k"}}};
   std::set<std::string> seen;

@@ -11,25 +11,12 @@
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large.hpp"
 #include "support/failures.hpp"
-#include "support/gpu_fixture.hpp"
+#include "support/gpu_large.hpp"
 
 namespace tilewright::testing {
 namespace {
 
 using GpuGemmLarge = GpuTest;
-
-GemmProblem square(const std::string& rest = "") {
-  return packed(parse_problem("gemm:f64:nn:m=160,n=144,k=400:beta=one:location=device" + rest));
-}
-
-std::string run_once(const Gpu& gpu, const GemmPlan& made, const GpuDraw& draw = {1, 1}) {
-  return dispatch(made.problem().dtype, [&]<class T>() {
-    const GpuBatch<T> batch(gpu, made.problem(), draw);
-    batch.run(made);
-    gpu.synchronize();
-    return batch.check();
-  });
-}
 
 bool whole_grid() {
   const char* part = std::getenv("TILEWRIGHT_GPU_GRID");
@@ -318,82 +305,6 @@ TEST_F(GpuGemmLarge, ClustersShareTilesOfA) {
         }
     }
   EXPECT_GT(failures.case_count(), 40u);
-}
-
-// Blocks that share tiles need scratch memory: streams that use one plan at once must not share it.
-class GpuSharedTiles : public GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    options_.candidate = "gemm";
-    options_.config = R"({"tile_m":64,"tile_n":64,"tile_k":16,"warp_m":32,"warp_n":32,"product":"mma_8x8x4",
-      "load":"async","boundary":"residue","stages":3,"persistent":false,"stream_k":0,"split_k":4})";
-  }
-};
-
-TEST_F(GpuSharedTiles, StreamsOfOnePlan) {
-  Context context;
-  const GemmProblem p = square();
-  const GemmPlan made = plan(context, p, options_);
-  EXPECT_NE(made.explain().find("bytes of workspace"), std::string::npos) << made.explain();
-  std::vector<std::unique_ptr<GpuStream>> streams;
-  std::vector<std::unique_ptr<GpuBatch<double>>> batches;
-  for (std::size_t i = 0; i < 8; ++i) {
-    streams.push_back(std::make_unique<GpuStream>(*gpu_));
-    batches.push_back(std::make_unique<GpuBatch<double>>(*gpu_, p, GpuDraw{1, 1, 0, i + 1}));
-  }
-#pragma omp parallel for
-  for (std::size_t i = 0; i < batches.size(); ++i) batches[i]->run(made, streams[i]->get());
-  gpu_->synchronize();
-  for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(batches[i]->check(), "") << i;
-}
-
-// All plans of a Context share one piece of it.
-TEST_F(GpuSharedTiles, PlansInTurnAndAtOnce) {
-  Context context;
-  std::vector<GemmPlan> plans;
-  for (const char* sizes : {"m=160,n=144,k=400", "m=96,n=130,k=333", "m=300,n=200,k=128"})
-    plans.push_back(plan(context,
-                         packed(parse_problem(fmt::format("gemm:f64:nn:{}:beta=one:location=device", sizes))),
-                         options_));
-  const GpuStream first(*gpu_), second(*gpu_);
-  std::vector<std::unique_ptr<GpuBatch<double>>> batches;
-  for (std::size_t i = 0; i < 12; ++i)
-    batches.push_back(
-        std::make_unique<GpuBatch<double>>(*gpu_, plans[i % 3].problem(), GpuDraw{1, 1, 0, i + 1}));
-  for (std::size_t i = 0; i < batches.size(); ++i)
-    batches[i]->run(plans[i % 3], i % 4 < 2 ? first.get() : second.get());
-  gpu_->synchronize();
-  for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(batches[i]->check(), "") << i;
-}
-
-TEST_F(GpuSharedTiles, SmallerPlansTakeNoMoreMemory) {
-  const auto count = ask_fake<fake_cuda::Count>(fake_cuda::count_name);
-  if (count == nullptr) GTEST_SKIP() << "the driver is no fake one";
-  Context context;
-  plan(context, square(), options_);
-  const long long before = count("allocate");
-  for (const int n : {144, 143, 100, 65})
-    plan(context, packed(parse_problem(fmt::format("gemm:f64:nn:m={0},n={0},k=400:location=device", n))),
-         options_);
-  EXPECT_EQ(count("allocate"), before);
-}
-
-TEST_F(GpuSharedTiles, AGraphHasItsOwnScratchMemory) {
-  Context context;
-  const GemmProblem p = square();
-  const GemmPlan made = plan(context, p, options_);
-  EXPECT_EQ(run_once(*gpu_, made), "");
-  GpuBatch<double> batch(*gpu_, p, {1, 1});
-  const GpuStream stream(*gpu_);
-  const GpuGraph graph(*gpu_, stream.get(), [&] { batch.run(made, stream.get()); });
-  for (int launch = 0; launch < 2; ++launch) {
-    batch.reset();
-    graph.launch(stream.get());
-    stream.synchronize();
-    EXPECT_EQ(batch.check(), "") << "launch " << launch;
-  }
 }
 
 TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {

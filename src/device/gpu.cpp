@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "device/gpu_driver.hpp"
@@ -259,20 +260,32 @@ int GpuFunction::blocks_per_multiprocessor(int threads, int shared_bytes) const 
 
 namespace {
 
-CUresult launch_clusters(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
-                         void** parameters, CUstream_st* stream) {
-  if (driver.launch_ex == nullptr)
+// Clusters need the driver's newer call; a launch that may begin early loses nothing but time without it.
+bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
+  if (launch.cluster > 1 && driver.launch_ex == nullptr)
     throw Error(ErrorCode::unsupported, "driver", "the GPU driver is too old: it launches no clusters");
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {launch.cluster, 1, 1};
+  return launch.cluster > 1 || (launch.dependent && driver.launch_ex != nullptr);
+}
+
+CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
+                                void** parameters, CUstream_st* stream) {
+  std::array<CUlaunchAttribute, 2> attributes{};
+  unsigned count = 0;
+  if (launch.cluster > 1) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.clusterDim = {launch.cluster, 1, 1};
+  }
+  if (launch.dependent) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+  }
   CUlaunchConfig config{};
   config.gridDimX = launch.blocks, config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = launch.threads, config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = launch.shared_bytes;
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes.data();
+  config.numAttrs = count;
   return driver.launch_ex(&config, function, parameters, nullptr);
 }
 
@@ -285,12 +298,12 @@ void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstre
 
 void GpuFunction::launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const GpuDriver& driver = gpu_->driver();
-  const CUresult result = launch.cluster > 1
-                              ? launch_clusters(driver, function_, launch, parameters, stream)
-                              : driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
-                                              launch.shared_bytes, stream, parameters, nullptr);
+  const bool attributes = needs_attributes(driver, launch);
+  const CUresult result = attributes ? launch_with_attributes(driver, function_, launch, parameters, stream)
+                                     : driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
+                                                     launch.shared_bytes, stream, parameters, nullptr);
   if (result != CUDA_SUCCESS)
-    driver.check(result, launch.cluster > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel",
+    driver.check(result, attributes ? "cuLaunchKernelEx" : "cuLaunchKernel",
                  fmt::format("{} blocks of {} threads, {} bytes shared{}", launch.blocks, launch.threads,
                              launch.shared_bytes,
                              launch.cluster > 1 ? fmt::format(", clusters of {}", launch.cluster) : ""));

@@ -140,6 +140,7 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
                                            : units;
   result.launch.blocks = static_cast<unsigned>(used * c.cluster);
   result.launch.cluster = static_cast<unsigned>(c.cluster);
+  result.launch.dependent = c.dependent_launch;
   result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
   result.launch.shared_bytes = static_cast<unsigned>(
       gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);

@@ -122,8 +122,13 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       typename GemmLargeEither<gemm_large_is_mma(C), GemmLargeMma<T, S, C>, GemmLargeFma<T, S, C>>::Type;
   constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
 
-  // Phase 1: the ring.
+  // Phase 1: the ring, and the end of what came before in the stream.
   Ring ring(args, shared);
+  if constexpr (C.dependent_launch) {
+    let_next_launch_begin();
+    ring.prefetch_maps();
+    wait_for_launch_before();
+  }
   GemmLargeGrid grid;
   GemmLargeWork work;
 

@@ -137,7 +137,7 @@ class LargeShortlist {
                      [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
     const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
     std::map<std::tuple<int, int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int,
-                        GemmLargeContiguous, bool, bool>,
+                        GemmLargeContiguous, bool, bool, int>,
              std::size_t>
         taken;
     std::vector<C> configs;
@@ -148,8 +148,9 @@ class LargeShortlist {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.tail_k > 1 ? 3 : c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
-        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
-                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0);
+        const auto kind =
+            std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product, c.load,
+                       schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0, c.ptxas_level);
         const bool more = gemm_large_walks(c) || c.tail_k > 1;
         if (!any && (++taken[kind] > per_kind || (more && 2 * elaborate >= count + 1))) continue;
         configs.push_back(c);
@@ -177,6 +178,7 @@ class LargeShortlist {
 std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
   C c;
   c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
+  c.dependent_launch = limits.compute_capability >= 90;
   std::vector<C> ways;
   const bool aligned = std::min(s.align_a, s.align_b) >= 16;
   if (limits.compute_capability >= 90) {
@@ -272,6 +274,17 @@ int usual_unroll(const C& c, DType dtype) {
   return steps * products <= most_products || steps == 1 ? 0 : 1;
 }
 
+// The same with multiply-adds in the order of the source, which holds in short runs: by the model of banks
+// (docs/gemm_large_findings.md) they then wait less for registers.
+void consider_kept_order(LargeShortlist& list, C c, double penalty) {
+  if (c.prefetch) return;  // which unrolls the whole stage
+  c.ptxas_level = 1;
+  for (const int unroll : {2, 1}) {
+    c.k_unroll = unroll;
+    list.consider(c, penalty * (unroll == 2 ? 0.96 : 0.961));
+  }
+}
+
 // The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
 // the way through registers.
 void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
@@ -299,6 +312,7 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
                 apart.stagger = stagger;
                 list.consider(apart, penalty * (stagger == 8 ? 1 : 1.001));
               }
+            if (!gemm_large_is_mma(c)) consider_kept_order(list, c, penalty);
             for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0}) {
               C rolled = c;
               rolled.k_unroll = unroll;

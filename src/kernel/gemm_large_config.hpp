@@ -81,6 +81,12 @@ struct GemmLargeConfig {
   int stagger = 0;           // thousands (1024) of clocks by which the blocks of a multiprocessor begin apart
   int carveout = -1;         // percent of L1 given to shared memory; -1 = the driver's choice
   int cluster = 1;           // blocks side by side along n that fetch A's tiles together (tensor)
+  // Blocks are there before the kernel before them in the stream has ended (CUDA's programmatic dependent
+  // launch), and wait for its end before they read or write global memory.
+  bool dependent_launch = false;
+  // The assembler's optimisation level: at 3 it moves multiply-adds about, at 1 they keep the order of the
+  // source, which is made for what registers can be read at once.
+  int ptxas_level = 3;
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
@@ -434,7 +440,8 @@ struct FieldList<GemmLargeConfig> {
       field("tail_k", &C::tail_k), field("boundary", &C::boundary), field("contiguous", &C::contiguous),
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
-      field("carveout", &C::carveout), field("cluster", &C::cluster));
+      field("carveout", &C::carveout), field("cluster", &C::cluster),
+      field("dependent_launch", &C::dependent_launch), field("ptxas_level", &C::ptxas_level));
 };
 #endif
 

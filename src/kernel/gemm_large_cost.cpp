@@ -308,7 +308,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   return cost;
 }
 
-constexpr double between_launches = 3000;  // cycles from the end of one to the beginning of the next
+// Cycles from the end of one launch to the beginning of the next.
+double between_launches(const GemmLargeConfig& c) { return c.dependent_launch ? 1500 : 3000; }
 
 double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                     const GpuLimits& limits) {
@@ -317,7 +318,7 @@ double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLar
   // L2 keeps what is copied while it has the room, and is twice as fast at least. The second gap is what was
   // seen to be missing (f64 1500x1500x37: 5400 cycles beside one gap and the bytes).
   const double kept = 0.8 * double(limits.l2_bytes);
-  return bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches;
+  return bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches(c);
 }
 
 }  // namespace
@@ -336,7 +337,7 @@ GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, con
     const GemmLargeCost cost = launch_cost(gemm_large_part_problem(p, part), one.shape, one.config, limits);
     // Only the whole tiles fill the device; the others are taken for what they cost alone.
     if (part.role == GemmLargeRole::rest)
-      all.fixed += cost.cycles() + between_launches;
+      all.fixed += cost.cycles() + between_launches(c);
     else
       all = {cost.multiply, cost.issue, cost.shared, cost.l2, cost.memory, cost.fixed + all.fixed};
   }

@@ -16,6 +16,18 @@ __device__ __forceinline__ int read_thread_again() {
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
+// Lets the next kernel of the stream take what this one leaves idle, if it was launched to do so. It begins
+// when all blocks have come here or ended.
+__device__ __forceinline__ void let_next_launch_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
+// Until the kernels before in the stream have ended and what they wrote can be seen; at once where this one
+// was not launched before that.
+__device__ __forceinline__ void wait_for_launch_before() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+// Has the copy engine fetch what it must know of a tensor, which no kernel writes.
+__device__ __forceinline__ void prefetch_map(const GemmLargeMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 // The value by an instruction that stays where it stands: what is computed from it is not hoisted out of a
 // loop over tiles, where it would hold registers through the main loop.
 __device__ __forceinline__ long long here(long long value) {

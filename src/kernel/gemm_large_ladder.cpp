@@ -71,14 +71,18 @@ void add_modern_steps(Ladder& ladder, DType dtype) {
     ladder.step("three stages of k 32", [](C& c) { std::tie(c.stages, c.tile_k) = std::tuple(3, 32); });
   }
   // Reading ahead takes the registers that a later refill would spare, and gained nothing (shared prefetch).
-  if (!gemm_large_is_mma(ladder.c))
+  if (!gemm_large_is_mma(ladder.c)) {
     ladder.step("slack of a turn", [](C& c) { std::tie(c.slack, c.prefetch) = std::tuple(1, false); });
+    ladder.step("multiply-adds in order",
+                [](C& c) { std::tie(c.ptxas_level, c.k_unroll) = std::tuple(1, c.prefetch ? 0 : 2); });
+  }
 }
 
 // Two ways of filling the last wave, the second instead of the first, and neither: they lack the registers to
 // read fragments ahead, whose gain is one over the last step before them.
 void add_schedules(Ladder& ladder, const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
   const auto cost = [&](const C& c) { return gemm_large_cost(p, s, c, limits).cycles(); };
+  ladder.step("dependent launch", [](C& c) { c.dependent_launch = true; });
   ladder.step("tail_k", [&](C& c) {
     const C whole = c;
     for (const int parts : {2, 3, 4, 6, 8, 16, 32}) {

@@ -3,8 +3,7 @@
 // reads their elements one by one, which may lie at any address; several pieces are on their way at once.
 #pragma once
 
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gpu_element.cuh"
+#include "kernel/gemm_large_device.cuh"
 
 namespace tilewright {
 
@@ -73,8 +72,12 @@ __device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x) {
 }
 
 // Not named after the family: profiles count one kernel of that name for a call.
-template <class T>
+template <class T, bool DependentLaunch>
 __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
+  if constexpr (DependentLaunch) {
+    let_next_launch_begin();
+    wait_for_launch_before();
+  }
   copy_operand(args.a);
   copy_operand(args.b);
 }

@@ -124,6 +124,7 @@ struct GemmLargeThreadRing {
     return done;
   }
   __device__ __forceinline__ void release(int, unsigned) const {}  // by the next acquire
+  __device__ __forceinline__ void prefetch_maps() const {}
   __device__ __forceinline__ const unsigned char* read_a() const { return stage_a(read_stage); }
   __device__ __forceinline__ const unsigned char* read_b() const { return stage_b(read_stage); }
   __device__ __forceinline__ void finish() const {}
@@ -164,6 +165,11 @@ struct GemmLargeTensorRing {
       __syncthreads();
   }
 
+  __device__ __forceinline__ void prefetch_maps() const {
+    if (threadIdx.x != 0 || args.k == 0) return;
+    prefetch_map(&args.map_a);
+    prefetch_map(&args.map_b);
+  }
   __device__ __forceinline__ unsigned long long* full(int stage) const {
     return reinterpret_cast<unsigned long long*>(shared + memory.barrier_offset) + stage;
   }

@@ -318,6 +318,10 @@ void add_schedule(Space<C>& space, const Rules& r) {
                                  r.limits.registers_per_multiprocessor / 128 / per_scheduler;
   });
   space.axis(&C::carveout, {-1, 100, 50});
+  space.axis(&C::dependent_launch, [=](const C&) {
+    return r.limits.compute_capability >= 90 ? std::vector<bool>{true, false} : std::vector<bool>{false};
+  });
+  space.axis(&C::ptxas_level, {3, 1});
 }
 
 // Declared before what depends on the boxes of tensor copies.

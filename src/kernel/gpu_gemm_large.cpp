@@ -90,7 +90,9 @@ void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding,
         padding.transposes_b};
     o.b = to_b;
   }
-  pad_->launch(gemm_large_pad_launch(padding, gpu_->limits()), &args, stream);
+  GpuLaunch launch = gemm_large_pad_launch(padding, gpu_->limits());
+  launch.dependent = config_.dependent_launch;
+  pad_->launch(launch, &args, stream);
   o.workspace = room + padding.bytes();
 }
 
@@ -150,10 +152,11 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
   for (const GemmLargeInstance& one : gemm_large_instances(shape, config))
     expressions.push_back(gemm_large_expression(one.shape, one.config, dtype));
   if (gemm_large_copies(config))
-    expressions.push_back(fmt::format("tilewright::gpu_pad_operands<{}>", device_type(dtype)));
+    expressions.push_back(
+        fmt::format("tilewright::gpu_pad_operands<{}, {}>", device_type(dtype), config.dependent_launch));
   return {"kernel/gemm_large.cuh", std::move(expressions),
           gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype), compute_capability,
-          config.cluster > 1};
+          config.cluster > 1, config.ptxas_level};
 }
 
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,

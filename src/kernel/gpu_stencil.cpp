@@ -56,6 +56,9 @@ NvrtcSource StencilCompiler::source_of(const StencilRequest& request) const {
   source.options = {"--std=c++20", "-default-device",
                     fmt::format("-arch=sm_{}{}", request.compute_capability, request.specific ? "a" : ""),
                     "--ptxas-options=-v"};
+  constexpr int usual_level = 3;
+  if (request.ptxas_level != usual_level)
+    source.options.push_back(fmt::format("--ptxas-options=-O{}", request.ptxas_level));
   source.options.insert(source.options.end(), flags_.begin(), flags_.end());
   return source;
 }

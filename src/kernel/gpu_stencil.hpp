@@ -22,6 +22,7 @@ struct StencilRequest {
   int compute_capability = 0;  // 90 for sm_90
   // It uses what is fast on that architecture only ("sm_90a"): multicast is, as the PTX manual says.
   bool specific = false;
+  int ptxas_level = 3;  // of optimisation, 0 to 3
 };
 
 // What the compiler's report says of a kernel; of several the most.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "emulation/gpu.hpp"
 #include "kernel/gemm_large.cuh"
@@ -103,6 +104,20 @@ struct LargeOperandSet {
   LargeMatrix<T> a, b, c;
 };
 
+// Operands that are NaN until the kernel before in the stream ends, and the marks of C with them.
+template <class T>
+void hide_until_launch_before_ends(LargeOperandSet<T>& o) {
+  std::vector<std::pair<LargeMatrix<T>*, std::vector<T>>> hidden;
+  for (LargeMatrix<T>* const x : {&o.a, &o.b, &o.c}) {
+    hidden.emplace_back(x, x->values());
+    for (T& value : x->values()) value = T(std::numeric_limits<typename DeviceType<T>::real>::quiet_NaN());
+  }
+  large.next_launches = 0;
+  large.launch_before = [hidden] {
+    for (const auto& [matrix, values] : hidden) matrix->values() = values;
+  };
+}
+
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T beta, int multiprocessors,
                       Copies copies) {
@@ -138,6 +153,7 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
   launch.global = {o.a.region(S.trans_a ? p.k : p.m),
                    o.b.region(S.trans_b ? p.n : p.k),
                    {large.filled, sizeof(large.filled)}};
+  if (C.dependent_launch) hide_until_launch_before_ends(o);
   const std::string fault = run(launch, [&] {
     if (threadIdx.x == 0) {
       large.workers = gemm_large_workers(C);
@@ -148,6 +164,10 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
     __syncthreads();
     gemm_large<D, S, C>(args);
   });
+  if (C.dependent_launch && std::exchange(large.launch_before, nullptr))
+    return "the kernel before was not waited for";
+  if (C.dependent_launch && large.next_launches != int(launch.blocks * launch.threads))
+    return "not every thread lets the next kernel begin";
   for (const unsigned counter : counters)
     if (counter != 0 && fault.empty()) return "a counter is left above zero";
   for (std::size_t i = 0; i < 16; ++i)

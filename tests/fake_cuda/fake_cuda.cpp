@@ -399,9 +399,13 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
   unsigned cluster = 1;
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      cluster = config->attrs[i].value.clusterDim.x;
+  bool dependent = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = attribute.value.clusterDim.x;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      dependent = attribute.value.programmaticStreamSerializationAllowed != 0;
+  }
   const auto lock = count("launch");
   const CUstream stream = config->hStream;
   if (current.empty() || current.back()->device != function->device) return CUDA_ERROR_INVALID_CONTEXT;
@@ -412,6 +416,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     return CUDA_ERROR_INVALID_VALUE;
   if (blocks % cluster != 0 || cluster != fake::cluster_of(function->expression))
     return CUDA_ERROR_INVALID_VALUE;
+  // A kernel that does not wait by itself must not begin early.
+  if (dependent && !fake::waits_for_launch_before(function->expression)) return CUDA_ERROR_INVALID_VALUE;
   machine().launches.push_back({stream, blocks, threads, config->sharedMemBytes});
   auto work = fake::make_kernel(function->expression, parameters[0]);
   const auto run = [work, owner = function->device] {

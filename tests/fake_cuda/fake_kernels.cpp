@@ -316,6 +316,12 @@ unsigned cluster_of(const std::string& expression) {
              : static_cast<unsigned>(std::atoi(expression.c_str() + at + std::strlen(name)));
 }
 
+bool waits_for_launch_before(const std::string& expression) {
+  return expression.find(".dependent_launch=true") != std::string::npos ||
+         (expression.find("gpu_pad_operands<") != std::string::npos &&
+          expression.find(", true>") != std::string::npos);
+}
+
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <utility>
 
 #include "emulation/gpu.hpp"
 #include "kernel/gemm_large_config.hpp"
@@ -33,7 +35,9 @@ struct LargeState {
   // threads has been there.
   unsigned long long barriers[2] = {};
   int workers = 0;
-  long long waited_clocks = 0;  // by all threads
+  long long waited_clocks = 0;          // by all threads
+  std::function<void()> launch_before;  // what the kernel before in the stream has yet to do
+  int next_launches = 0;                // times that a thread let the next kernel begin
   unsigned parity[2][4][1056] = {};
 
   unsigned& own_parity(int barrier) { return parity[barrier][cluster_rank()][threadIdx.x]; }
@@ -52,6 +56,11 @@ inline LargeState large;
 
 inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
 inline long long here(long long value) { return value; }
+inline void let_next_launch_begin() { ++emulation::large.next_launches; }
+inline void wait_for_launch_before() {
+  if (const auto rest = std::exchange(emulation::large.launch_before, nullptr)) rest();
+}
+inline void prefetch_map(const GemmLargeMap*) {}
 constexpr int emulated_multiprocessors = 3;
 inline int multiprocessors() { return emulated_multiprocessors; }
 inline void wait_clocks(int clocks) { emulation::large.waited_clocks += clocks; }
