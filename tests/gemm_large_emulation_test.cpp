@@ -198,6 +198,7 @@ TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
   all_operations<float, grouped(fma, 2, 32)>({72, 92, 100, 4});
   all_operations<float, grouped(fma, 4, 32, 3)>({72, 92, 200, 4});
   all_operations<float, ahead(grouped(fma, 2, 64))>({72, 92, 140, 4});
+  all_operations<std::complex<float>, grouped(fma, 2, 32, 3)>({72, 92, 200, 4});
   all_operations<std::complex<float>, grouped(fma, 2, 16)>({70, 90, 50, 2});
   constexpr auto plain = [](Config c, GemmLargeLoad load) {
     c.layout = load == GemmLargeLoad::tensor ? GemmLargeLayout::plain : GemmLargeLayout::padding;
@@ -379,6 +380,7 @@ TEST(GemmLargeEmulation, LoadsThroughRegisters) {
   all_operations<float, fma_with(GemmLargeLoad::read_only, 2, GemmLargeBoundary::residue, 8, false, 2)>(one);
   all_operations<float, fma_with(GemmLargeLoad::registers, 1, GemmLargeBoundary::residue, 8, false)>(one);
   all_operations<float, fma_with(GemmLargeLoad::registers, 2, GemmLargeBoundary::residue, 16, true)>(one);
+  all_operations<float, fma_with(GemmLargeLoad::registers, 2, GemmLargeBoundary::residue, 16, true, 2)>(one);
 }
 
 TEST(GemmLargeEmulation, ArrangementsOfReadingThreads) {

@@ -396,6 +396,34 @@ TEST(GemmLarge, LaunchKnowsItsNeeds) {
   EXPECT_EQ(pairs.counter_count, 80);
 }
 
+// Where there are fewer blocks than places an early launch asks for so much shared memory that
+// multiprocessors that are idle already take no more blocks than others.
+TEST(GemmLarge, EarlyLaunchesSpreadEvenly) {
+  const GpuLimits limits = fictional_gpu(90);
+  const Config early{.tile_m = 64, .tile_n = 64, .warp_m = 32, .warp_n = 32, .dependent_launch = true};
+  const auto fits = [&](const GpuLaunch& launch) {
+    return limits.shared_bytes_per_multiprocessor /
+           (static_cast<int>(launch.shared_bytes) + limits.shared_bytes_reserved);
+  };
+  const auto launch = [&](std::int64_t m, std::int64_t n, std::int64_t k, int resident, Config c) {
+    const GemmProblem p = problem(DType::f64, m, n, k);
+    return gemm_large_launch(p, gemm_large_shape(p), c, limits, resident).launch;
+  };
+  Config late = early;
+  late.dependent_launch = false;
+  const GpuLaunch plain = launch(704, 704, 4096, 3, late);
+  EXPECT_FALSE(plain.dependent);
+  EXPECT_EQ(fits(plain), 3);
+  const GpuLaunch one = launch(704, 704, 4096, 3, early);  // 121 blocks
+  EXPECT_TRUE(one.dependent);
+  EXPECT_EQ(fits(one), 1);
+  EXPECT_LE(int(one.shared_bytes), limits.shared_bytes_per_block);
+  EXPECT_EQ(fits(launch(1024, 1024, 4096, 3, early)), 2);  // 256
+  EXPECT_EQ(launch(2048, 1024, 4096, 3, early).shared_bytes, plain.shared_bytes) << "512 fill every place";
+  EXPECT_EQ(launch(704, 704, 64, 3, early).shared_bytes, plain.shared_bytes) << "it takes no time";
+  EXPECT_EQ(launch(704, 704, 4096, 1, early).shared_bytes, plain.shared_bytes) << "one fits anyway";
+}
+
 TEST(GemmLarge, CostSeesWavesAndConflicts) {
   const GpuLimits limits = fictional_gpu(90);
   const auto cycles = [&](const GemmProblem& p, const Config& c) {

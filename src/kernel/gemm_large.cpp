@@ -120,6 +120,30 @@ int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType
                                limits.threads_per_multiprocessor / threads, 32}));
 }
 
+int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits) {
+  constexpr int granularity = 128;
+  const int too_many = limits.shared_bytes_per_multiprocessor / (blocks + 1) - limits.shared_bytes_reserved;
+  return std::max(shared_bytes, (too_many / granularity + 1) * granularity);
+}
+
+namespace {
+
+// A launch that begins early finds multiprocessors that still compute beside idle ones. If it has fewer
+// blocks than there are places, the idle ones would take several and then be the last to finish (f32 n =
+// 1024: 85 us for 47): so much shared memory is asked for that blocks spread evenly. Tiles that are computed
+// in the time of a few loads may lie anywhere.
+void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int resident, GpuLaunch& launch) {
+  launch.dependent = true;
+  const int wanted = static_cast<int>(tiles_of(launch.blocks, limits.multiprocessors));
+  constexpr double few_cycles = 4000, products_per_cycle = 128;
+  const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
+  if (wanted >= resident || unit / products_per_cycle <= few_cycles) return;
+  launch.shared_bytes =
+      static_cast<unsigned>(gemm_large_apart_bytes(wanted, static_cast<int>(launch.shared_bytes), limits));
+}
+
+}  // namespace
+
 GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
                                   const GpuLimits& limits, int resident) {
   constexpr std::int64_t most_blocks = 2147483647;
@@ -140,10 +164,10 @@ GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s,
                                            : units;
   result.launch.blocks = static_cast<unsigned>(used * c.cluster);
   result.launch.cluster = static_cast<unsigned>(c.cluster);
-  result.launch.dependent = c.dependent_launch;
   result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
   result.launch.shared_bytes = static_cast<unsigned>(
       gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);
+  if (c.dependent_launch) begin_early(p, c, limits, resident, result.launch);
   if (gemm_large_shares(c)) {
     const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, static_cast<int>(used));
     result.workspace_bytes = gemm_large_slots(clusters, launched) * c.cluster * std::int64_t(c.tile_m) *

@@ -107,9 +107,20 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
   product.load(even, a, b, 0);
+  // Of a stage as a whole, or where it is not unrolled of its last two steps.
+  constexpr int first = C.k_unroll == 0 ? 0 : steps - 2;
 #pragma unroll 1
-  for (int turn = 0; turn < turns; ++turn)
-    multiply_pairs<0, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
+  for (int turn = 0; turn < turns; ++turn) {
+    if constexpr (first > 0) ring.refill_begin();
+#pragma unroll 1
+    for (int step = 0; step < first; step += 2) {
+      product.load(odd, a, b, step + 1);
+      product.multiply(even);
+      product.load(even, a, b, step + 2);
+      product.multiply(odd);
+    }
+    multiply_pairs<first, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
+  }
 }
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>

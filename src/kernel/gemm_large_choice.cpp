@@ -54,12 +54,14 @@ double swizzle_factor(const C& c) {
 }
 
 // What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large_findings.md
-// and the machine code: shares of the peak from 0.84 (8x8, rows contiguous) over 0.80 (8x8, k contiguous) and
-// 0.77 to 0.73.
+// and the machine code: shares of the peak from 0.92 (8x8, rows contiguous, multiply-adds in the order of the
+// source; 4 % less time than the next, n = 2048 and 4096) over 0.84 (in the assembler's order) and 0.80 (8x8,
+// k contiguous) to 0.77 and 0.73.
 double register_factor(const GemmLargeShape& seen, const C& c) {
   const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
-  const bool large = c.thread_m * c.thread_n >= 64;
-  return large ? rows ? 1 : k ? 1.04 : 1.13 : rows ? 1.09 : 1.13;
+  const bool large = c.thread_m * c.thread_n >= 64, kept = c.ptxas_level == 1;
+  if (large && rows) return kept ? 0.96 : 1;
+  return large && k ? 1.04 : rows ? 1.09 : 1.13;
 }
 
 // Copies by threads: of less than 16 bytes a quarter more (f64 n = 4097), less where warps read ahead and the
@@ -148,9 +150,9 @@ class LargeShortlist {
         if (configs.size() == count) break;
         if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
         const int schedule = c.tail_k > 1 ? 3 : c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
-        const auto kind =
-            std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product, c.load,
-                       schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0, c.ptxas_level);
+        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
+                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0,
+                                     c.ptxas_level == 1 ? c.k_unroll : 0);
         const bool more = gemm_large_walks(c) || c.tail_k > 1;
         if (!any && (++taken[kind] > per_kind || (more && 2 * elaborate >= count + 1))) continue;
         configs.push_back(c);
@@ -217,6 +219,9 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
 }
 
+// Steps of a stage that are unrolled where multiply-adds keep the order of the source, by the model of banks.
+int kept_unroll(const C& c) { return c.warps_k > 1 ? 8 : 2; }
+
 // How k is shared where tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
                         bool only_one) {
@@ -227,6 +232,7 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= (gemm_large_is_mma(c) ? 4 : 8)) {
     C shared = c;
     shared.warps_k = 2;
+    if (c.ptxas_level == 1) shared.k_unroll = kept_unroll(shared);
     list.consider(shared, 1);
     shared.tile_k *= 2;
     list.consider(shared, 1);
@@ -274,14 +280,14 @@ int usual_unroll(const C& c, DType dtype) {
   return steps * products <= most_products || steps == 1 ? 0 : 1;
 }
 
-// The same with multiply-adds in the order of the source, which holds in short runs: by the model of banks
+// The same with multiply-adds in the order of the source: by the model of banks
 // (docs/gemm_large_findings.md) they then wait less for registers.
 void consider_kept_order(LargeShortlist& list, C c, double penalty) {
   if (c.prefetch) return;  // which unrolls the whole stage
   c.ptxas_level = 1;
-  for (const int unroll : {2, 1}) {
+  for (const int unroll : {2, 4, 8}) {
     c.k_unroll = unroll;
-    list.consider(c, penalty * (unroll == 2 ? 0.96 : 0.961));
+    list.consider(c, penalty * (unroll == kept_unroll(c) ? 0.97 : 0.972));
   }
 }
 
@@ -298,7 +304,7 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
-            c.k_unroll = usual_unroll(c, p.dtype);
+            c.k_unroll = c.ptxas_level == 1 ? kept_unroll(c) : usual_unroll(c, p.dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
             const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
@@ -312,8 +318,8 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
                 apart.stagger = stagger;
                 list.consider(apart, penalty * (stagger == 8 ? 1 : 1.001));
               }
-            if (!gemm_large_is_mma(c)) consider_kept_order(list, c, penalty);
-            for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0}) {
+            if (!gemm_large_is_mma(c) && base.ptxas_level != 1) consider_kept_order(list, c, penalty);
+            for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0, c.prefetch ? 2 : 0}) {
               C rolled = c;
               rolled.k_unroll = unroll;
               if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
@@ -382,6 +388,10 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
         C plain = c;
         plain.prefetch = false;
         plain.k_unroll = usual_unroll(plain, p.dtype);
+        consider_schedules(tiles, plain, p, limits, count == 1);
+        if (p.dtype != DType::c64) continue;
+        plain.ptxas_level = 1;
+        plain.k_unroll = kept_unroll(plain);
         consider_schedules(tiles, plain, p, limits, count == 1);
       }
     }

@@ -176,10 +176,5 @@ template <class R>
 __device__ __forceinline__ R read_foreign(const R* from) {
   return __ldcg(from);
 }
-template <class R>
-__device__ __forceinline__ Complex<R> read_foreign(const Complex<R>* from) {
-  const R* parts = reinterpret_cast<const R*>(from);
-  return {__ldcg(parts), __ldcg(parts + 1)};
-}
 
 }  // namespace tilewright

@@ -7,14 +7,20 @@
 
 namespace tilewright {
 
-// Real multiply-adds of a product.
+// Real multiply-adds of a product, and the real numbers of a value.
 template <class T>
 struct GemmLargeParts {
-  static constexpr int count = 1;
+  static constexpr int count = 1, reals = 1;
+  using Real = T;
+  static __device__ __forceinline__ Real& real(T& value, int) { return value; }
 };
 template <class R>
 struct GemmLargeParts<Complex<R>> {
-  static constexpr int count = 4;
+  static constexpr int count = 4, reals = 2;
+  using Real = R;
+  static __device__ __forceinline__ R& real(Complex<R>& value, int part) {
+    return part == 0 ? value.re : value.im;
+  }
 };
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>
@@ -29,6 +35,9 @@ struct GemmLargeFma {
   static constexpr int store_pack = packs_a.rows;
   static constexpr int value_count = C.thread_m * C.thread_n;
   using Value = T;
+  using Parts = GemmLargeParts<T>;
+  using Real = typename Parts::Real;
+  static constexpr int real_count = value_count * Parts::reals;
 
   struct Fragment {
     T a[depth][C.thread_m];
@@ -51,6 +60,9 @@ struct GemmLargeFma {
       : base_a(tile_a.offset(first_row(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)),
         base_b(tile_b.offset(first_column(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)) {}
   __device__ __forceinline__ Value& value(int i) { return sum[i / C.thread_m][i % C.thread_m]; }
+  __device__ __forceinline__ Real& real(int i) {
+    return Parts::real(value(i / Parts::reals), i % Parts::reals);
+  }
 
   template <GemmLargePacks Packs, int Lanes, bool Conjugate, int Count>
   static __device__ __forceinline__ void read(T (&to)[depth][Count], const unsigned char* stage, int base,
@@ -93,7 +105,7 @@ struct GemmLargeFma {
   // three registers anew, or two of one of four banks, takes two cycles (an H200;
   // docs/gemm_large_findings.md). Complex products go in four such parts.
   __device__ __forceinline__ void multiply(const Fragment& fragment) {
-    constexpr int parts = GemmLargeParts<T>::count;
+    constexpr int parts = Parts::count;
 #pragma unroll
     for (int d = 0; d < depth; ++d)
 #pragma unroll

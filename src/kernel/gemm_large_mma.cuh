@@ -21,6 +21,8 @@ struct GemmLargeMma {
   static constexpr int store_pack = pairs ? 2 : 1;
   static constexpr int value_count = blocks_a * columns * 4;
   using Value = double;
+  using Real = double;
+  static constexpr int real_count = value_count;
 
   // [block][group of 8 k][k = 2 t + s][half: row h, or real and imaginary part]
   struct Fragment {
@@ -53,6 +55,7 @@ struct GemmLargeMma {
       base_b[v] = operand_b.base(v, place.column, place.g, place.t) + operand_b.tile.offset(0, place.k);
   }
   __device__ __forceinline__ Value& value(int i) { return sum[i / 4 / columns][i / 4 % columns][i % 4]; }
+  __device__ __forceinline__ Real& real(int i) { return value(i); }
 
   template <GemmLargeOperand Operand, bool Conjugate, int Blocks>
   static __device__ __forceinline__ void read(double (&to)[Blocks][groups][2][2], const unsigned char* stage,

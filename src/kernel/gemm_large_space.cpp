@@ -265,7 +265,8 @@ void add_reading(Space<C>& space, const Rules& r) {
     return values;
   });
   space.axis(&C::k_unroll, [](const C& c) {  // a stage is few instructions of tensor cores
-    return c.prefetch || gemm_large_is_mma(c) ? std::vector{0} : std::vector{0, 1, 2, 4, 8};
+    if (gemm_large_is_mma(c)) return std::vector{0};
+    return c.prefetch ? std::vector{0, 2} : std::vector{0, 1, 2, 4, 8};
   });
   space.require("a partly unrolled stage has more steps",
                 [=](const C& c) { return c.k_unroll == 0 || c.k_unroll < gemm_large_steps(c, r.bytes); });

@@ -20,8 +20,10 @@ GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const 
                         .total_bytes),
       module_(gpu, binary.code) {
   const std::vector<GemmLargeInstance> instances = gemm_large_instances(shape, config);
+  const int most_shared_bytes =
+      config.dependent_launch ? gemm_large_apart_bytes(1, shared_bytes_, gpu.limits()) : shared_bytes_;
   for (std::size_t i = 0; i < instances.size(); ++i) {
-    Instance one{instances[i], module_.function(binary.functions.at(i), shared_bytes_, config.carveout)};
+    Instance one{instances[i], module_.function(binary.functions.at(i), most_shared_bytes, config.carveout)};
     one.resident = one.function.blocks_per_multiprocessor(gemm_large_threads(config), shared_bytes_);
     if (one.resident == 0)
       throw Error(
