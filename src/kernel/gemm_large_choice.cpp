@@ -219,8 +219,8 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
 }
 
-// Steps of a stage that are unrolled where multiply-adds keep the order of the source, by the model of banks.
-int kept_unroll(const C& c) { return c.warps_k > 1 ? 8 : 2; }
+// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64, n = 1024 to 4096).
+int kept_unroll(const C& c) { return c.warps_k > 1 ? 4 : 2; }
 
 // How k is shared where tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
@@ -287,7 +287,7 @@ void consider_kept_order(LargeShortlist& list, C c, double penalty) {
   c.ptxas_level = 1;
   for (const int unroll : {2, 4, 8}) {
     c.k_unroll = unroll;
-    list.consider(c, penalty * (unroll == kept_unroll(c) ? 0.97 : 0.972));
+    list.consider(c, penalty * (unroll == kept_unroll(c) ? 1 : 1.002));
   }
 }
 

@@ -113,7 +113,7 @@ struct GemmLargeArgs {
 
 // An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond those
 // of `from` become zero. Rows run along the contiguous dimension; transposed: those of `to` are columns of
-// `from`. An operand without columns is left out.
+// `from`.
 template <class T>
 struct GemmLargePadOperand {
   const T* from;
@@ -125,6 +125,7 @@ struct GemmLargePadOperand {
 template <class T>
 struct GemmLargePadArgs {
   GemmLargePadOperand<T> a, b;
+  int blocks_a;  // of the grid: those that copy A
 };
 constexpr int gemm_large_pad_threads = 256;
 

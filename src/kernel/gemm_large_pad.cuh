@@ -7,12 +7,13 @@
 
 namespace tilewright {
 
+// `block` of the `blocks` that copy this operand.
 template <class T>
-__device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x) {
+__device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x, int block, int blocks) {
   constexpr int vector = gemm_large_chunk / int(sizeof(T)), together = 4;
   using P = Pack<T, vector>;
-  const long long step = static_cast<long long>(gridDim.x) * gemm_large_pad_threads;
-  const long long first = static_cast<long long>(blockIdx.x) * gemm_large_pad_threads + threadIdx.x;
+  const long long step = static_cast<long long>(blocks) * gemm_large_pad_threads;
+  const long long first = static_cast<long long>(block) * gemm_large_pad_threads + threadIdx.x;
   const auto per_column = static_cast<unsigned>(x.to_rows / vector);
   const long long pieces = x.to_columns * per_column;
   const auto read = [&](long long piece) {
@@ -41,13 +42,13 @@ __device__ __forceinline__ void pad_operand(const GemmLargePadOperand<T>& x) {
 // In squares through shared memory, so that reads and writes both run along the contiguous dimension. All
 // threads of a block come here.
 template <class T>
-__device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& x) {
+__device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& x, int block, int blocks) {
   constexpr int side = 32, lines = gemm_large_pad_threads / side;
   __shared__ T square[side][side + 1];
   const int lane = int(threadIdx.x) % side, line = int(threadIdx.x) / side;
   const long long along = (x.to_columns + side - 1) / side, across = (x.to_rows + side - 1) / side;
 #pragma unroll 1
-  for (long long s = blockIdx.x; s < along * across; s += gridDim.x) {
+  for (long long s = block; s < along * across; s += blocks) {
     const long long row = s % along * side, column = s / along * side;  // of `from`
     __syncthreads();                                                    // the square before has been written
 #pragma unroll
@@ -64,13 +65,14 @@ __device__ __forceinline__ void transpose_operand(const GemmLargePadOperand<T>& 
 }
 
 template <class T>
-__device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x) {
+__device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x, int block, int blocks) {
   if (x.transposed)
-    transpose_operand(x);
+    transpose_operand(x, block, blocks);
   else
-    pad_operand(x);
+    pad_operand(x, block, blocks);
 }
 
+// The first blocks copy A and the others B, so that neither waits for the other's memory.
 // Not named after the family: profiles count one kernel of that name for a call.
 template <class T, bool DependentLaunch>
 __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
@@ -78,8 +80,11 @@ __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> arg
     let_next_launch_begin();
     wait_for_launch_before();
   }
-  copy_operand(args.a);
-  copy_operand(args.b);
+  const int block = int(blockIdx.x), others = int(gridDim.x) - args.blocks_a;
+  if (block < args.blocks_a)
+    copy_operand(args.a, block, args.blocks_a);
+  else
+    copy_operand(args.b, block - args.blocks_a, others);
 }
 
 }  // namespace tilewright

@@ -118,15 +118,11 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
   return padding;
 }
 
-GpuLaunch gemm_large_pad_launch(const GemmLargePadding& padding, const GpuLimits& limits) {
+int gemm_large_pad_blocks(std::int64_t bytes, const GpuLimits& limits) {
   constexpr std::int64_t pieces_of_thread = 4, blocks_of_multiprocessor = 8;
-  const std::int64_t pieces = std::max(padding.a_bytes, padding.b_bytes) / gemm_large_chunk;
   const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
-  GpuLaunch launch;
-  launch.threads = gemm_large_pad_threads;
-  launch.blocks = static_cast<unsigned>(
-      std::clamp<std::int64_t>(pieces / (pieces_of_thread * gemm_large_pad_threads), 1, most));
-  return launch;
+  const std::int64_t of_block = pieces_of_thread * gemm_large_pad_threads * gemm_large_chunk;
+  return static_cast<int>(std::min((bytes + of_block - 1) / of_block, most));
 }
 
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& c,

@@ -92,7 +92,11 @@ void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding,
         padding.transposes_b};
     o.b = to_b;
   }
-  GpuLaunch launch = gemm_large_pad_launch(padding, gpu_->limits());
+  args.blocks_a = gemm_large_pad_blocks(padding.a_bytes, gpu_->limits());
+  GpuLaunch launch;
+  launch.threads = gemm_large_pad_threads;
+  launch.blocks =
+      static_cast<unsigned>(args.blocks_a + gemm_large_pad_blocks(padding.b_bytes, gpu_->limits()));
   launch.dependent = config_.dependent_launch;
   pad_->launch(launch, &args, stream);
   o.workspace = room + padding.bytes();
@@ -156,9 +160,12 @@ StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeCo
   if (gemm_large_copies(config))
     expressions.push_back(
         fmt::format("tilewright::gpu_pad_operands<{}, {}>", device_type(dtype), config.dependent_launch));
-  return {"kernel/gemm_large.cuh", std::move(expressions),
-          gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype), compute_capability,
-          config.cluster > 1, config.ptxas_level};
+  return {"kernel/gemm_large.cuh",
+          std::move(expressions),
+          gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype),
+          compute_capability,
+          config.cluster > 1,
+          config.ptxas_level};
 }
 
 JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
