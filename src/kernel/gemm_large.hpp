@@ -165,8 +165,8 @@ struct GemmLargePadding {
 // Nothing (0 bytes) for other configs and where k = 0. The shape is the caller's operands', not the kernel's.
 GemmLargePadding gemm_large_padding(const GemmProblem& problem, const GemmLargeShape& shape,
                                     const GemmLargeConfig& config);
-// Blocks that make a copy of so many bytes.
-int gemm_large_pad_blocks(std::int64_t bytes, const GpuLimits& limits);
+// Blocks that make a copy of so many bytes, transposed or not.
+int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& limits);
 // The problem that the kernel solves on them.
 GemmProblem gemm_large_padded(const GemmProblem& problem, const GemmLargeConfig& config,
                               const GemmLargePadding& padding);

@@ -64,12 +64,12 @@ double register_factor(const GemmLargeShape& seen, const C& c) {
   return large && k ? 1.04 : rows ? 1.09 : 1.13;
 }
 
-// Copies by threads: of less than 16 bytes a quarter more (f64 n = 4097), less where warps read ahead and the
-// tile leaves them registers (n = 1009: 52 us for 61 to 67, with tile_k = 32 67 as well); of 16 bytes 12 %
-// beside tensor cores, and with plain multiply-adds 7 % for each operand that is transposed on the way (f32 n
-// = 4096, tn and tt).
+// Copies by threads: of less than 16 bytes a third more (f64 n = 1009, 57 us beside the 41 of tensor copies
+// at n = 1000), more than that where warps do not read ahead or the tile is so deep that they lack registers
+// for it (61 to 67 us); of 16 bytes 12 % beside tensor cores, and with plain multiply-adds 7 % for each
+// operand that is transposed on the way (f32 n = 4096, tn and tt).
 double thread_copies_factor(const C& c, const GemmLargeShape& shape, bool mma) {
-  if (c.load_bytes < gemm_large_chunk) return mma && c.prefetch && c.tile_k <= 16 ? 1.08 : 1.24;
+  if (c.load_bytes < gemm_large_chunk) return mma && c.prefetch && c.tile_k <= 16 ? 1.25 : 1.4;
   if (mma) return 1.12;
   return 1 + 0.07 * (shape.trans_a ? 1 : 0) + 0.07 * (shape.trans_b ? 0 : 1);
 }
@@ -219,7 +219,8 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
 }
 
-// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64, n = 1024 to 4096).
+// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64, n = 1024 to
+// 4096).
 int kept_unroll(const C& c) { return c.warps_k > 1 ? 4 : 2; }
 
 // How k is shared where tiles alone do not fill the device.

@@ -118,8 +118,9 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
   return padding;
 }
 
-int gemm_large_pad_blocks(std::int64_t bytes, const GpuLimits& limits) {
-  constexpr std::int64_t pieces_of_thread = 4, blocks_of_multiprocessor = 8;
+int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& limits) {
+  constexpr std::int64_t blocks_of_multiprocessor = 8;
+  const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // which are on their way at once
   const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
   const std::int64_t of_block = pieces_of_thread * gemm_large_pad_threads * gemm_large_chunk;
   return static_cast<int>(std::min((bytes + of_block - 1) / of_block, most));

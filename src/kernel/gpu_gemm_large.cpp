@@ -92,11 +92,12 @@ void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding,
         padding.transposes_b};
     o.b = to_b;
   }
-  args.blocks_a = gemm_large_pad_blocks(padding.a_bytes, gpu_->limits());
+  const GpuLimits& limits = gpu_->limits();
+  args.blocks_a = gemm_large_pad_blocks(padding.a_bytes, padding.transposes_a, limits);
   GpuLaunch launch;
   launch.threads = gemm_large_pad_threads;
-  launch.blocks =
-      static_cast<unsigned>(args.blocks_a + gemm_large_pad_blocks(padding.b_bytes, gpu_->limits()));
+  launch.blocks = static_cast<unsigned>(args.blocks_a +
+                                        gemm_large_pad_blocks(padding.b_bytes, padding.transposes_b, limits));
   launch.dependent = config_.dependent_launch;
   pad_->launch(launch, &args, stream);
   o.workspace = room + padding.bytes();
