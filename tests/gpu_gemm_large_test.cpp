@@ -156,6 +156,9 @@ class GpuBoundaries : public GpuGemmLarge {
       c.boundary = boundary;
       c.contiguous = contiguous;
       if (space.contains(c)) return to_json(c).dump();
+      // What runs along k is read from swizzled tiles, which others may have kept from the list.
+      std::tie(c.layout, c.prefetch, c.k_unroll) = std::tuple(GemmLargeLayout::swizzle, false, 0);
+      if (contiguous == GemmLargeContiguous::k && space.contains(c)) return to_json(c).dump();
     }
     return "";
   }

@@ -60,7 +60,7 @@ double swizzle_factor(const C& c) {
 double register_factor(const GemmLargeShape& seen, const C& c) {
   const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
   const bool large = c.thread_m * c.thread_n >= 64, kept = c.ptxas_level == 1;
-  if (large && rows) return kept ? 0.96 : 1;
+  if (large && rows) return kept ? (c.tile_k >= 32 ? 0.95 : 0.96) : 1;
   return large && k ? 1.04 : rows ? 1.09 : 1.13;
 }
 
@@ -219,9 +219,9 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
 }
 
-// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64, n = 1024 to
-// 4096).
-int kept_unroll(const C& c) { return c.warps_k > 1 ? 4 : 2; }
+// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64 and f32, n = 1024
+// to 4096).
+int kept_unroll(const C& c, DType dtype) { return c.warps_k > 1 || !is_complex(dtype) ? 4 : 2; }
 
 // How k is shared where tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
@@ -233,7 +233,7 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
   if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= (gemm_large_is_mma(c) ? 4 : 8)) {
     C shared = c;
     shared.warps_k = 2;
-    if (c.ptxas_level == 1) shared.k_unroll = kept_unroll(shared);
+    if (c.ptxas_level == 1) shared.k_unroll = kept_unroll(shared, p.dtype);
     list.consider(shared, 1);
     shared.tile_k *= 2;
     list.consider(shared, 1);
@@ -281,14 +281,27 @@ int usual_unroll(const C& c, DType dtype) {
   return steps * products <= most_products || steps == 1 ? 0 : 1;
 }
 
+// The same with multiply-adds in the order of the source, which is worth most in deep tiles: two blocks of
+// four warps, or one of more, with as many stages as fit.
+C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limits) {
+  c.ptxas_level = 1;
+  c.k_unroll = kept_unroll(c, dtype);
+  c.tile_k = 32;
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int stage = gemm_large_memory(gemm_large_kernel_shape(shape, c), c, bytes).stage_bytes;
+  const int room = limits.shared_bytes_per_multiprocessor / (gemm_large_warps(c) <= 4 ? 2 : 1);
+  std::tie(c.stages, c.slack) = std::tuple(std::clamp(room / stage, 2, 4), 0);
+  return c;
+}
+
 // The same with multiply-adds in the order of the source: by the model of banks
 // (docs/gemm_large_findings.md) they then wait less for registers.
-void consider_kept_order(LargeShortlist& list, C c, double penalty) {
+void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
   if (c.prefetch) return;  // which unrolls the whole stage
   c.ptxas_level = 1;
   for (const int unroll : {2, 4, 8}) {
     c.k_unroll = unroll;
-    list.consider(c, penalty * (unroll == kept_unroll(c) ? 1 : 1.002));
+    list.consider(c, penalty * (unroll == kept_unroll(c, dtype) ? 1 : 1.002));
   }
 }
 
@@ -305,7 +318,7 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
-            c.k_unroll = c.ptxas_level == 1 ? kept_unroll(c) : usual_unroll(c, p.dtype);
+            c.k_unroll = c.ptxas_level == 1 ? kept_unroll(c, p.dtype) : usual_unroll(c, p.dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
             const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
@@ -319,7 +332,8 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
                 apart.stagger = stagger;
                 list.consider(apart, penalty * (stagger == 8 ? 1 : 1.001));
               }
-            if (!gemm_large_is_mma(c) && base.ptxas_level != 1) consider_kept_order(list, c, penalty);
+            if (!gemm_large_is_mma(c) && base.ptxas_level != 1)
+              consider_kept_order(list, c, p.dtype, penalty);
             for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0, c.prefetch ? 2 : 0}) {
               C rolled = c;
               rolled.k_unroll = unroll;
@@ -390,10 +404,8 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
         plain.prefetch = false;
         plain.k_unroll = usual_unroll(plain, p.dtype);
         consider_schedules(tiles, plain, p, limits, count == 1);
-        if (p.dtype != DType::c64) continue;
-        plain.ptxas_level = 1;
-        plain.k_unroll = kept_unroll(plain);
-        consider_schedules(tiles, plain, p, limits, count == 1);
+        if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
+          consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, count == 1);
       }
     }
   }
