@@ -4,8 +4,8 @@ and what the vendor's library took, which plans weigh against it; of windows of 
 Rows whose configs were wrong are never written, so every record has passed its check; rows without a source hash, or of
 another one than the newest, are left out. What bench_same_code found to compile to the same machine code since (lines with
 `same_code`) counts as made with the newer sources; the last of these files decides for each family which those are. The
-vendor's library is taken from the run that ours is from, since cards differ by some percent; from its fastest run where
-there is none of ours.
+vendor's library is taken from the run that ours is from, since cards differ by some percent, and left out where there is
+none of ours.
 
     scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl > wisdom/h200.jsonl
 """
@@ -109,8 +109,8 @@ def main(paths):
     fastest = {key: best_of(all_of) for key, all_of in known.items()}
     run_of = {key[1:3]: run for key, (run, _) in fastest.items() if key[3] == newest.get(key[0], ("", ""))[1]}
     for key in sorted(known):
-        # Its energy says nothing beside a config's time.
-        alone = key[1][1] == "energy" and key[1:3] not in run_of
+        # Without ours there is nothing to weigh, and what is near would lose against an exact record.
+        alone = key[1:3] not in run_of
         if key[0] == "cublas" and not alone:
             beside = [one for one in known[key] if one[0] == run_of.get(key[1:3])]
             print(json.dumps(best_of(beside or known[key])[1], sort_keys=True))

@@ -296,6 +296,16 @@ TEST(GemmLargeEmulation, LaunchesBeginEarly) {
   constexpr Config split{
       .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 2, .split_k = 2};
   expect_large<double, Shape{.reads_c = true}, early(split)>({40, 40, 100, 2});
+  constexpr Config stream{.tile_m = 32,
+                          .tile_n = 64,
+                          .tile_k = 16,
+                          .warp_m = 32,
+                          .warp_n = 32,
+                          .stages = 2,
+                          .raster = 4,
+                          .stream_k = 1,
+                          .persistent = true};
+  expect_large<double, Shape{}, early(stream)>({128, 130, 100, 2, 0, 5});
 }
 
 TEST(GemmLargeEmulation, NothingToSum) {

@@ -159,6 +159,9 @@ TEST(GemmLarge, ConstraintsSayWhy) {
   EXPECT_NE(reasons({}, 80).find("9.0"), std::string::npos);
   EXPECT_NE(reasons({.stages = 6, .blocks_per_sm = 2}, 90).find("fit a multiprocessor"), std::string::npos);
   EXPECT_NE(reasons({.warp_m = 64, .warp_n = 64}, 90).find("registers of a thread"), std::string::npos);
+  EXPECT_NE(reasons({.load = GemmLargeLoad::read_only, .stages = 2, .dependent_launch = true}, 90)
+                .find("read-only path"),
+            std::string::npos);
   EXPECT_NE(reasons({.split_k = 2, .tail_k = 2}, 90).find("tail_k = 2"), std::string::npos);
   EXPECT_NE(reasons({.split_k = 2, .stream_k = 1, .persistent = true}, 90).find("not by both"),
             std::string::npos);

@@ -156,7 +156,7 @@ class GpuBoundaries : public GpuGemmLarge {
       c.boundary = boundary;
       c.contiguous = contiguous;
       if (space.contains(c)) return to_json(c).dump();
-      // What runs along k is read from swizzled tiles, which others may have kept from the list.
+      // Operands that run along k are read from swizzled tiles, which none of the promising may have.
       std::tie(c.layout, c.prefetch, c.k_unroll) = std::tuple(GemmLargeLayout::swizzle, false, 0);
       if (contiguous == GemmLargeContiguous::k && space.contains(c)) return to_json(c).dump();
     }

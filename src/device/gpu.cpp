@@ -298,12 +298,12 @@ void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstre
 
 void GpuFunction::launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const GpuDriver& driver = gpu_->driver();
-  const bool attributes = needs_attributes(driver, launch);
-  const CUresult result = attributes ? launch_with_attributes(driver, function_, launch, parameters, stream)
-                                     : driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
-                                                     launch.shared_bytes, stream, parameters, nullptr);
+  const bool extended = needs_attributes(driver, launch);
+  const CUresult result = extended ? launch_with_attributes(driver, function_, launch, parameters, stream)
+                                   : driver.launch(function_, launch.blocks, 1, 1, launch.threads, 1, 1,
+                                                   launch.shared_bytes, stream, parameters, nullptr);
   if (result != CUDA_SUCCESS)
-    driver.check(result, attributes ? "cuLaunchKernelEx" : "cuLaunchKernel",
+    driver.check(result, extended ? "cuLaunchKernelEx" : "cuLaunchKernel",
                  fmt::format("{} blocks of {} threads, {} bytes shared{}", launch.blocks, launch.threads,
                              launch.shared_bytes,
                              launch.cluster > 1 ? fmt::format(", clusters of {}", launch.cluster) : ""));

@@ -137,7 +137,8 @@ void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int 
   const int wanted = static_cast<int>(tiles_of(launch.blocks, limits.multiprocessors));
   constexpr double few_cycles = 4000, products_per_cycle = 128;
   const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
-  if (wanted >= resident || unit / products_per_cycle <= few_cycles) return;
+  // Fewer blocks of a multiprocessor than the driver would take leave clusters nowhere to be whole.
+  if (c.cluster > 1 || wanted >= resident || unit / products_per_cycle <= few_cycles) return;
   launch.shared_bytes =
       static_cast<unsigned>(gemm_large_apart_bytes(wanted, static_cast<int>(launch.shared_bytes), limits));
 }

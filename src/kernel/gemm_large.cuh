@@ -107,19 +107,19 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
   product.load(even, a, b, 0);
-  // Of a stage as a whole, or where it is not unrolled of its last two steps.
-  constexpr int first = C.k_unroll == 0 ? 0 : steps - 2;
+  // Steps that a loop takes in pairs; the rest of a stage, at least its last two, is unrolled.
+  constexpr int looped = C.k_unroll == 0 ? 0 : steps - 2;
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
-    if constexpr (first > 0) ring.refill_begin();
+    if constexpr (looped > 0) ring.refill_begin();
 #pragma unroll 1
-    for (int step = 0; step < first; step += 2) {
+    for (int step = 0; step < looped; step += 2) {
       product.load(odd, a, b, step + 1);
       product.multiply(even);
       product.load(even, a, b, step + 2);
       product.multiply(odd);
     }
-    multiply_pairs<first, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
+    multiply_pairs<looped, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
   }
 }
 
@@ -136,9 +136,9 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
   // Phase 1: the ring, and the end of what came before in the stream.
   Ring ring(args, shared);
   if constexpr (C.dependent_launch) {
-    let_next_launch_begin();
     ring.prefetch_maps();
     wait_for_launch_before();
+    let_next_launch_begin();
   }
   GemmLargeGrid grid;
   GemmLargeWork work;

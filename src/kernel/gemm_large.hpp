@@ -113,7 +113,8 @@ struct GemmLargeLaunch {
   std::int64_t workspace_bytes = 0;
   std::int64_t counter_count = 0;  // of 4 bytes, zero before the launch
 };
-// Shared memory of a block with which no more than `blocks` fit a multiprocessor, `shared_bytes` or more.
+// Bytes of shared memory, at least `shared_bytes`, with which no more than `blocks` blocks fit a
+// multiprocessor.
 int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits);
 GemmLargeLaunch gemm_large_launch(const GemmProblem& problem, const GemmLargeShape& shape,
                                   const GemmLargeConfig& config, const GpuLimits& limits, int resident);

@@ -297,7 +297,7 @@ C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limit
 // The same with multiply-adds in the order of the source: by the model of banks
 // (docs/gemm_large_findings.md) they then wait less for registers.
 void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
-  if (c.prefetch) return;  // which unrolls the whole stage
+  if (c.prefetch) return;  // whose long stretches the assembler rearranges at any level
   c.ptxas_level = 1;
   for (const int unroll : {2, 4, 8}) {
     c.k_unroll = unroll;
@@ -318,7 +318,7 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
             C c = base;
             std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
             std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
-            c.k_unroll = c.ptxas_level == 1 ? kept_unroll(c, p.dtype) : usual_unroll(c, p.dtype);
+            c.k_unroll = c.ptxas_level == 1 && !prefetch ? kept_unroll(c, p.dtype) : usual_unroll(c, p.dtype);
             if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
               c.load = GemmLargeLoad::registers;
             const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
@@ -404,6 +404,8 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
         plain.prefetch = false;
         plain.k_unroll = usual_unroll(plain, p.dtype);
         consider_schedules(tiles, plain, p, limits, count == 1);
+        // Of other devices nothing is known.
+        if (limits.compute_capability != 90) continue;
         if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
           consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, count == 1);
       }

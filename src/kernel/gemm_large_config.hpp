@@ -57,7 +57,7 @@ struct GemmLargeConfig {
   int thread_m = 0;  // part of it that one thread computes; 0 for mma, whose shape decides
   int thread_n = 0;
   GemmLargeProduct product = GemmLargeProduct::mma_16x8x4;
-  int k_unroll = 0;  // steps of a stage unrolled; 0 = all; with prefetch all but those at the stage's end
+  int k_unroll = 0;  // steps of a stage unrolled, 0 = all; with prefetch 2 = a loop of pairs
   GemmLargeLoad load = GemmLargeLoad::tensor;
   int load_bytes = 16;  // of one access to global memory
   int read_a = 0;  // threads side by side along A's contiguous dimension when reading; 0 = as many as fit

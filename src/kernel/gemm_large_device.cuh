@@ -17,7 +17,8 @@ __device__ __forceinline__ int read_thread_again() {
   return thread;
 }
 // Lets the next kernel of the stream take what this one leaves idle, if it was launched to do so. It begins
-// when all blocks have come here or ended.
+// when all blocks have come here or ended. Said after the wait for the kernel before, so that never more than
+// two kernels run at once: a next one that is not ours may count on it that all but the last have ended.
 __device__ __forceinline__ void let_next_launch_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
 // Until the kernels before in the stream have ended and what they wrote can be seen; at once where this one
 // was not launched before that.

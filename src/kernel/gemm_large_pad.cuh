@@ -77,8 +77,8 @@ __device__ __forceinline__ void copy_operand(const GemmLargePadOperand<T>& x, in
 template <class T, bool DependentLaunch>
 __global__ void gpu_pad_operands(const __grid_constant__ GemmLargePadArgs<T> args) {
   if constexpr (DependentLaunch) {
-    let_next_launch_begin();
     wait_for_launch_before();
+    let_next_launch_begin();
   }
   const int block = int(blockIdx.x), others = int(gridDim.x) - args.blocks_a;
   if (block < args.blocks_a)

@@ -119,8 +119,9 @@ GemmLargePadding gemm_large_padding(const GemmProblem& p, const GemmLargeShape& 
 }
 
 int gemm_large_pad_blocks(std::int64_t bytes, bool transposes, const GpuLimits& limits) {
-  constexpr std::int64_t blocks_of_multiprocessor = 8;
-  const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // which are on their way at once
+  // Four for either operand, so that the device has room for both at once.
+  constexpr std::int64_t blocks_of_multiprocessor = 4;
+  const std::int64_t pieces_of_thread = transposes ? 2 : 4;  // in one go
   const std::int64_t most = limits.multiprocessors * blocks_of_multiprocessor;
   const std::int64_t of_block = pieces_of_thread * gemm_large_pad_threads * gemm_large_chunk;
   return static_cast<int>(std::min((bytes + of_block - 1) / of_block, most));

@@ -322,6 +322,8 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::dependent_launch, [=](const C&) {
     return r.limits.compute_capability >= 90 ? std::vector<bool>{true, false} : std::vector<bool>{false};
   });
+  space.require("the read-only path is for what no kernel writes while this one runs",
+                [](const C& c) { return c.load != GemmLargeLoad::read_only || !c.dependent_launch; });
   space.axis(&C::ptxas_level, {3, 1});
 }
 

@@ -112,7 +112,7 @@ void hide_until_launch_before_ends(LargeOperandSet<T>& o) {
     hidden.emplace_back(x, x->values());
     for (T& value : x->values()) value = T(std::numeric_limits<typename DeviceType<T>::real>::quiet_NaN());
   }
-  large.next_launches = 0;
+  large.waits = large.next_launches = 0;
   large.launch_before = [hidden] {
     for (const auto& [matrix, values] : hidden) matrix->values() = values;
   };
@@ -166,8 +166,9 @@ std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T be
   });
   if (C.dependent_launch && std::exchange(large.launch_before, nullptr))
     return "the kernel before was not waited for";
-  if (C.dependent_launch && large.next_launches != int(launch.blocks * launch.threads))
-    return "not every thread lets the next kernel begin";
+  const int threads = static_cast<int>(launch.blocks * launch.threads);
+  if (C.dependent_launch && (large.waits != threads || large.next_launches != threads))
+    return "not every thread waits for the kernel before and then lets the next one begin";
   for (const unsigned counter : counters)
     if (counter != 0 && fault.empty()) return "a counter is left above zero";
   for (std::size_t i = 0; i < 16; ++i)

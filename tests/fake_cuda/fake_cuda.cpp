@@ -39,6 +39,7 @@ struct CUevent_st {
 struct CUfunc_st {
   std::string expression;
   int device = 0;
+  unsigned most_shared_bytes = 48 << 10;  // of a launch, until the attribute allows more
 };
 struct CUmod_st {
   std::string image;
@@ -389,8 +390,11 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) 
   *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 64 : 0;
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
-  return value <= devices[function->device].shared_per_block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
+  if (value > devices[function->device].shared_per_block) return CUDA_ERROR_INVALID_VALUE;
+  if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    function->most_shared_bytes = std::max(function->most_shared_bytes, static_cast<unsigned>(value));
+  return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
   *blocks = 2048 / threads;
@@ -416,6 +420,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     return CUDA_ERROR_INVALID_VALUE;
   if (blocks % cluster != 0 || cluster != fake::cluster_of(function->expression))
     return CUDA_ERROR_INVALID_VALUE;
+  if (config->sharedMemBytes > function->most_shared_bytes) return CUDA_ERROR_INVALID_VALUE;
   // A kernel that does not wait by itself must not begin early.
   if (dependent && !fake::waits_for_launch_before(function->expression)) return CUDA_ERROR_INVALID_VALUE;
   machine().launches.push_back({stream, blocks, threads, config->sharedMemBytes});

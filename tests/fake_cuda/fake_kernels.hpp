@@ -9,12 +9,12 @@
 
 namespace tilewright::fake_cuda {
 
-// What the fake compiler's output begins with; the expression follows.
 // Blocks of a cluster, as the name of an instance of large GEMM says; 1 for other kernels.
 unsigned cluster_of(const std::string& expression);
 // Whether the instance waits for the kernel before it by itself.
 bool waits_for_launch_before(const std::string& expression);
 
+// What the fake compiler's output begins with; the expression follows.
 inline constexpr const char* image_mark = "fake cubin: ";
 
 double now_s();

@@ -37,7 +37,8 @@ struct LargeState {
   int workers = 0;
   long long waited_clocks = 0;          // by all threads
   std::function<void()> launch_before;  // what the kernel before in the stream has yet to do
-  int next_launches = 0;                // times that a thread let the next kernel begin
+  int waits = 0;                        // of threads, for the kernel before
+  int next_launches = 0;                // times that a thread which had waited let the next kernel begin
   unsigned parity[2][4][1056] = {};
 
   unsigned& own_parity(int barrier) { return parity[barrier][cluster_rank()][threadIdx.x]; }
@@ -56,8 +57,11 @@ inline LargeState large;
 
 inline int read_thread_again() { return static_cast<int>(threadIdx.x); }
 inline long long here(long long value) { return value; }
-inline void let_next_launch_begin() { ++emulation::large.next_launches; }
+inline void let_next_launch_begin() {
+  if (emulation::large.next_launches < emulation::large.waits) ++emulation::large.next_launches;
+}
 inline void wait_for_launch_before() {
+  ++emulation::large.waits;
   if (const auto rest = std::exchange(emulation::large.launch_before, nullptr)) rest();
 }
 inline void prefetch_map(const GemmLargeMap*) {}
