@@ -94,7 +94,7 @@ class LargeRunner : public GpuRunner {
     return fmt::format(
         "{} registers, {} bytes of shared memory, {} blocks of {} threads, {} on a multiprocessor, "
         "{} bytes of workspace",
-        kernel.function().registers(), kernel.shared_bytes(), needs.launch.blocks, needs.launch.threads,
+        kernel.function().registers(), needs.launch.shared_bytes, needs.launch.blocks, needs.launch.threads,
         kernel.blocks_per_multiprocessor(), needs.workspace_bytes);
   }
   nlohmann::json metrics() const override {
@@ -103,7 +103,7 @@ class LargeRunner : public GpuRunner {
     const GemmLargeCost cost = gemm_large_cost(problem_, kernel.shape(), kernel.config(), limits);
     return {{"registers", kernel.function().registers()},
             {"spilled_bytes", kernel.function().local_bytes()},
-            {"shared_bytes", kernel.shared_bytes()},
+            {"shared_bytes", kernel.needs(problem_).launch.shared_bytes},
             {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor()},
             {"occupancy", double(kernel.blocks_per_multiprocessor()) * gemm_large_threads(kernel.config()) /
                               limits.threads_per_multiprocessor},
