@@ -97,6 +97,7 @@ class LargeSweep {
   LargeTrial load_kernel(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;
+  std::map<std::string, std::size_t> long_elsewhere() const;
   std::vector<SweepPoint> screened() const;
   std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
   bool late(std::size_t left) const;

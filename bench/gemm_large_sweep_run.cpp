@@ -271,14 +271,27 @@ void LargeSweep::screen() {
   finish("screen", done, todo.size() - done);
 }
 
+// How often the files of other cards have each config of this problem measured long.
+std::map<std::string, std::size_t> LargeSweep::long_elsewhere() const {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& path : flags_.done)
+    for (const SweepRow& row : sweep_rows(sweep_lines(path, "--done"), path))
+      if (row.phase == "long" && row.impl == "tilewright" && row.seconds &&
+          row.problem == to_string(problem_))
+        ++counts[row.config.dump()];
+  return counts;
+}
+
 // Goes on with the file, --resume or not: beginning it anew would put aside what it chooses from.
 void LargeSweep::measure_long() {
   const LongChoice choice = choose_long(screened(), flags_.best, flags_.repeated);
+  std::map<std::string, std::size_t> elsewhere = long_elsewhere();
   open_log(true);
   std::vector<GemmLargeConfig> todo;
   const auto add = [&](const std::vector<nlohmann::json>& configs, std::size_t round) {
     for (const auto& config : configs)
-      if (count_measured("long", config) < round) todo.push_back(from_json<GemmLargeConfig>(config));
+      if (count_measured("long", config) + elsewhere[config.dump()] < round)
+        todo.push_back(from_json<GemmLargeConfig>(config));
   };
   add(choice.all, 1);
   for (std::size_t round = 2; round <= flags_.repeats; ++round) add(choice.repeated, round);

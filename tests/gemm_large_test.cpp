@@ -210,14 +210,16 @@ TEST(GemmLarge, TilesAreFilledOnce) {
 
 // What an address of the reads must be: base of the variant + constant is where the element lies.
 TEST(GemmLarge, FragmentsFindTheirElements) {
-  for (const int bytes : {8, 16})
+  for (const auto& [bytes, align] : {std::pair(8, 16), std::pair(16, 16), std::pair(8, 8)})
     for (const bool trans_a : {false, true})
       for (const bool trans_b : {false, true})
         for (const auto product : {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x16})
           for (const auto layout :
                {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain}) {
+            if (align < 16 && layout != GemmLargeLayout::swizzle) continue;
             const Config c{.tile_k = 32, .product = product, .layout = layout};
-            const GemmLargeShape s{.trans_a = trans_a, .trans_b = trans_b};
+            const GemmLargeShape s{
+                .trans_a = trans_a, .trans_b = trans_b, .align_a = align, .align_b = align};
             for (const auto& operand :
                  {gemm_large_operand_a(s, c, bytes), gemm_large_operand_b(s, c, bytes)}) {
               std::set<int> rows, ks;
@@ -254,6 +256,15 @@ TEST(GemmLarge, FragmentsAreReadWithoutBankConflicts) {
             const double least = (32.0 + 32.0) * 8 * double(size_bytes(dtype)) / 128;
             EXPECT_EQ(gemm_large_wavefronts(s, c, dtype), least) << describe(s) << " " << describe(c);
           }
+  // Columns that come by turns: rows of B that run along k are read at half the rate where A does so, too.
+  for (const Op op_a : {Op::none, Op::trans})
+    for (const Op op_b : {Op::none, Op::trans}) {
+      const GemmLargeShape s = gemm_large_shape(problem(DType::f64, 512, 512, 512, op_a, op_b, 1));
+      ASSERT_EQ(s.align_a, 8);
+      const Config c{.warp_m = 32, .warp_n = 32};
+      const double both = 32.0 * 8 * 8 / 128, twice = op_a == Op::trans && op_b == Op::trans ? 2 : 1;
+      EXPECT_EQ(gemm_large_wavefronts(s, c, DType::f64), both + twice * both) << describe(s);
+    }
   const GemmLargeShape s = gemm_large_shape(problem(DType::f64, 512, 512, 512));
   EXPECT_GT(gemm_large_wavefronts(s, {.layout = GemmLargeLayout::plain}, DType::f64),
             1.9 * gemm_large_wavefronts(s, {}, DType::f64));

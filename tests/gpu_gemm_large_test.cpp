@@ -118,7 +118,8 @@ struct Way {
   bool transposes() const { return contiguous != GemmLargeContiguous::as_stored; }
   std::string name() const { return fmt::format("{}, {}", to_string(boundary), to_string(contiguous)); }
 };
-constexpr Way ways[] = {{GemmLargeBoundary::residue_kernel},
+constexpr Way ways[] = {{GemmLargeBoundary::none},  // f64 whose columns come by turns
+                        {GemmLargeBoundary::residue_kernel},
                         {GemmLargeBoundary::zero_padding},
                         {GemmLargeBoundary::residue_kernel, GemmLargeContiguous::rows},
                         {GemmLargeBoundary::zero_padding, GemmLargeContiguous::rows},
@@ -133,6 +134,7 @@ class GpuBoundaries : public GpuGemmLarge {
 
   // Whether copies that transpose are of use: where an operand lies otherwise, and never to tensor cores.
   static bool is_for(const Way& way, const GemmProblem& p) {
+    if (way.boundary == GemmLargeBoundary::none) return p.dtype == DType::f64;
     if (!way.transposes()) return true;
     const bool k_a = p.op_a != Op::none, k_b = p.op_b == Op::none;
     const bool wanted = way.contiguous == GemmLargeContiguous::k;
@@ -148,7 +150,7 @@ class GpuBoundaries : public GpuGemmLarge {
     for (GemmLargeConfig c : gemm_large_promising(p, s, limits, 40)) {
       // c128 is always aligned for the copy engine, which then needs no padding.
       const bool pads = boundary == GemmLargeBoundary::zero_padding && p.dtype != DType::c128;
-      if (c.load == GemmLargeLoad::tensor && !pads) {
+      if (c.load == GemmLargeLoad::tensor && !pads && boundary != GemmLargeBoundary::none) {
         c.load = GemmLargeLoad::async;
         c.load_bytes = static_cast<int>(size_bytes(p.dtype));
         c.slack = 0, c.specialised = false, c.cluster = 1;
@@ -212,6 +214,8 @@ class GpuBoundaries : public GpuGemmLarge {
 
 TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
   for (const Way& way : ways) {
+    const bool by_turns = way.boundary == GemmLargeBoundary::none;
+    if (by_turns && gpu_->limits().compute_capability < 90) continue;
     Context context;
     options_.candidate = "gemm";
     Failures failures;
@@ -229,7 +233,9 @@ TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
       if (failures.too_many()) break;
     }
     // Two types that tensor cores do not multiply, and one pair of operations that needs no copies.
-    const std::size_t kinds = way.transposes() ? 2 * (op_count - 1) : type_count * op_count;
+    const std::size_t kinds = by_turns           ? op_count
+                              : way.transposes() ? 2 * (op_count - 1)
+                                                 : type_count * op_count;
     EXPECT_EQ(failures.case_count(), 4 * kinds * (whole_grid() ? 3 : 1)) << way.name();
   }
 }
@@ -325,7 +331,7 @@ TEST_F(GpuGemmLarge, IllegalConfigsAreExplained) {
   };
   expect_refused(square(), R"({"tile_m": 100})", "tile_m");
   if (gpu_->limits().compute_capability < 90) return;  // no tensor copies
-  auto p = packed(parse_problem("gemm_batched:f64:nn:m=128,n=128,k=128:strided:batch=3:location=device"));
+  auto p = packed(parse_problem("gemm_batched:f32:nt:m=128,n=128,k=128:strided:batch=3:location=device"));
   const std::string config = to_json(gemm_large_default(p, gemm_large_shape(p), gpu_->limits())).dump();
   ++p.stride_a;
   expect_refused(p, config, "strides of batches at multiples of 16 bytes");

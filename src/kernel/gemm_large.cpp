@@ -53,27 +53,37 @@ GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignme
   return s;
 }
 
-namespace {
-
-GemmLargeBox whole_box(const GemmLargeTile& tile) {
-  const int words = tile.element_bytes > 8 ? 2 : 1;
-  const bool swizzled = tile.layout == GemmLargeLayout::swizzle;
-  return {words, (swizzled ? gemm_large_row / tile.element_bytes : tile.inner()) * words, tile.outer()};
-}
-
-}  // namespace
-
-GemmLargeBox gemm_large_box_a(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
-  const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);
-  GemmLargeBox box = whole_box(tile);
-  if (gemm_large_splits_rows(tile, c)) box.outer /= c.cluster;
-  return box;
-}
-GemmLargeBox gemm_large_box_b(const GemmLargeShape& s, const GemmLargeConfig& c, int element_bytes) {
-  return whole_box(gemm_large_tile_b(s, c, element_bytes));
+GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const C& c, GemmLargeSide side,
+                            const void* address, int turn) {
+  const int bytes = bytes_of(p.dtype), words = bytes > 8 ? 2 : 1;
+  const bool is_a = side == GemmLargeSide::a;
+  const GemmLargeTile tile = is_a ? gemm_large_tile_a(s, c, bytes) : gemm_large_tile_b(s, c, bytes);
+  const std::int64_t rows = is_a ? p.m : p.n, ld = is_a ? p.lda : p.ldb;
+  const bool shares = is_a && gemm_large_splits_rows(tile, c);
+  GpuTensor tensor;
+  tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
+  tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
+  tensor.address = address;
+  tensor.inner = static_cast<std::uint64_t>((tile.along_k ? p.k : rows) * words);
+  tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
+  tensor.stride_bytes = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes * tile.maps);
+  tensor.box_inner =
+      static_cast<std::uint32_t>((tensor.swizzled ? gemm_large_row / bytes : tile.inner()) * words);
+  tensor.box_outer = static_cast<std::uint32_t>(tile.map_columns() / (shares ? c.cluster : 1));
+  if (tile.maps > 1) {
+    const auto place = reinterpret_cast<std::uintptr_t>(address);
+    const int lead = gemm_large_lead(place, ld, turn, bytes);
+    tensor.address =
+        reinterpret_cast<const void*>(place + static_cast<std::uintptr_t>((turn * ld - lead) * bytes));
+    tensor.inner += static_cast<unsigned>(lead);
+    tensor.outer =
+        (tensor.outer + static_cast<unsigned>(tile.maps - 1 - turn)) / static_cast<unsigned>(tile.maps);
+  }
+  return tensor;
 }
 
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  if (c.load == GemmLargeLoad::tensor) return true;  // which has its own rules
   const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
   const int bytes = bytes_of(dtype);
   const auto access = [&](const GemmLargeTile& tile) {

@@ -9,6 +9,7 @@
 
 #include "core/problem.hpp"
 #include "device/gpu.hpp"
+#include "device/gpu_tensor_map.hpp"
 #include "kernel/gemm_large_work_config.hpp"
 #include "kernel/space.hpp"
 
@@ -32,15 +33,12 @@ GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment a
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
-// The box of a tensor copy, in elements of its map: of c128, whose numbers are two of them each.
-struct GemmLargeBox {
-  int words = 1;  // elements of the map per element
-  int inner = 0;
-  int outer = 0;
-};
-// The boxes of tiles of A and B: of a tile of A that a cluster shares a block fetches its part.
-GemmLargeBox gemm_large_box_a(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
-GemmLargeBox gemm_large_box_b(const GemmLargeShape& shape, const GemmLargeConfig& config, int element_bytes);
+// A or B at `address` as the copy engine reads it, for the shape that the kernel sees: the boxes are those of
+// a tile (of a tile of A that a cluster shares, the part that a block fetches). Where columns go by several
+// maps, those of map `turn`. A complex number of c128 is two of the map's elements.
+enum class GemmLargeSide : unsigned char { a, b };
+GpuTensor gemm_large_tensor(const GemmProblem& problem, const GemmLargeShape& shape,
+                            const GemmLargeConfig& config, GemmLargeSide side, const void* address, int turn);
 
 // Whether accesses of `config` to A and B hold whole elements and are aligned.
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);

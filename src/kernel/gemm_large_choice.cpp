@@ -187,8 +187,15 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
     const bool rows_contiguous = !s.trans_a && s.trans_b, k_contiguous = s.trans_a && !s.trans_b;
     c.load = GemmLargeLoad::tensor;
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
-    c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
+    // What is not aligned is copied, or in f64 its columns come by turns.
+    const bool by_turns = mma && p.dtype == DType::f64;
+    c.boundary = aligned || by_turns ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
+    if (!aligned && by_turns) {
+      C copied = c;
+      copied.boundary = GemmLargeBoundary::zero_padding;
+      ways.push_back(copied);
+    }
     // Copies that make of the operands what multiply-adds read best.
     const auto add_copies = [&](GemmLargeContiguous contiguous, GemmLargeLayout layout) {
       C copied = c;

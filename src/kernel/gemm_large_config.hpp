@@ -96,8 +96,9 @@ struct alignas(64) GemmLargeMap {
   unsigned long long words[16];
 };
 
-// What a launch passes. Leading dimensions count elements. The maps are read by load = tensor only; workspace
-// and counters only where blocks share tiles. Counters are zero before and after a launch.
+// What a launch passes. Leading dimensions count elements. The maps are read by load = tensor only, those of
+// odd columns where the columns of A or B have maps by turns; workspace and counters only where blocks share
+// tiles. Counters are zero before and after a launch.
 template <class T>
 struct GemmLargeArgs {
   GemmLargeMap map_a, map_b;
@@ -109,6 +110,7 @@ struct GemmLargeArgs {
   long long m, n, k;
   void* workspace;
   unsigned* counters;
+  GemmLargeMap odd_a, odd_b;
 };
 
 // An operand that a launch copies to `to`, where `to_rows` is the leading dimension and elements beyond those
@@ -169,8 +171,22 @@ constexpr GemmLargeWarpPlace gemm_large_warp_place(GemmLargeConfig c, int thread
   return {warp % down * c.warp_m, across % side * c.warp_n, across / side * (c.tile_k / c.warps_k)};
 }
 
+// Tensor maps that the columns of a stored operand go by in turn: the copy engine takes what begins at
+// multiples of 16 bytes, and of columns that do not every other one of f64 begins at the same place within
+// them.
+constexpr int gemm_large_maps(GemmLargeConfig c, int align) {
+  return c.load == GemmLargeLoad::tensor && align < gemm_large_chunk ? gemm_large_chunk / align : 1;
+}
+// Elements between a multiple of 16 bytes, where a map begins, and the map's first column, which is the
+// operand's column `turn`.
+constexpr int gemm_large_lead(unsigned long long address, long long ld, int turn, int element_bytes) {
+  const auto elements =
+      address / static_cast<unsigned>(element_bytes) + static_cast<unsigned long long>(turn * ld);
+  return static_cast<int>(elements % static_cast<unsigned>(gemm_large_chunk / element_bytes));
+}
+
 // One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
-// fastest.
+// fastest. Where columns come by several maps those of each lie together.
 struct GemmLargeTile {
   int rows = 0;
   int depth = 0;
@@ -178,6 +194,7 @@ struct GemmLargeTile {
   bool source_along_k = false;  // in global memory; where the two differ the copy transposes
   GemmLargeLayout layout = GemmLargeLayout::plain;
   int element_bytes = 0;
+  int maps = 1;
 
   constexpr int inner() const { return along_k ? depth : rows; }
   constexpr int outer() const { return along_k ? rows : depth; }
@@ -185,9 +202,11 @@ struct GemmLargeTile {
     return inner() * element_bytes + (layout == GemmLargeLayout::padding ? gemm_large_chunk : 0);
   }
   constexpr int bytes() const { return outer() * pitch(); }
+  constexpr int map_columns() const { return outer() / maps; }
   // Where element (x, k) of op(X) lies.
   constexpr int offset(int x, int k) const {
-    const int in = (along_k ? k : x) * element_bytes, out = along_k ? x : k;
+    const int in = (along_k ? k : x) * element_bytes, column = along_k ? x : k;
+    const int out = maps == 1 ? column : column % maps * map_columns() + column / maps;
     if (layout != GemmLargeLayout::swizzle) return out * pitch() + in;
     const int chunk = in % gemm_large_row / gemm_large_chunk;
     return (in / gemm_large_row * outer() + out) * gemm_large_row + ((chunk ^ (out & 7)) * gemm_large_chunk) +
@@ -200,10 +219,12 @@ constexpr bool gemm_large_as_stored(GemmLargeConfig c) {
   return gemm_large_is_mma(c) || c.layout == GemmLargeLayout::swizzle;
 }
 constexpr GemmLargeTile gemm_large_tile_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
-  return {c.tile_m, c.tile_k, gemm_large_as_stored(c) && s.trans_a, s.trans_a, c.layout, element_bytes};
+  return {c.tile_m, c.tile_k,      gemm_large_as_stored(c) && s.trans_a, s.trans_a,
+          c.layout, element_bytes, gemm_large_maps(c, s.align_a)};
 }
 constexpr GemmLargeTile gemm_large_tile_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
-  return {c.tile_n, c.tile_k, gemm_large_as_stored(c) && !s.trans_b, !s.trans_b, c.layout, element_bytes};
+  return {c.tile_n, c.tile_k,      gemm_large_as_stored(c) && !s.trans_b, !s.trans_b,
+          c.layout, element_bytes, gemm_large_maps(c, s.align_b)};
 }
 
 // Panels of 128-byte rows of a tile as the copy engine writes it. The blocks of a cluster fetch as many of
@@ -332,37 +353,42 @@ struct GemmLargeOperand {
   bool late = false;  // k = t + 4 s; else k = 2 t + s
 
   constexpr int block() const { return read == GemmLargeRead::number ? 8 : 16; }  // rows
+  // Columns of two maps lie apart: rows h = 0 and 1 of k_pair and single, or steps s = 0 and 1 of k = 2 t +
+  // s.
+  constexpr bool apart() const { return tile.maps == 2; }
+  // And of k that runs across columns, groups of 8 come as 4 rows of each map, so that those of one 128-byte
+  // pattern are two groups.
+  constexpr bool groups_alternate() const { return tile.along_k ? read != GemmLargeRead::number : apart(); }
   constexpr int k_of(int t, int s) const { return late ? t + 4 * s : 2 * t + s; }
   // The permutations of rows that spread a quarter warp (16-byte reads) or half a warp over all banks.
   constexpr int row_of(int g, int h) const {
     const int far = (g & 1) * 4 + (g >> 1);
     if (read == GemmLargeRead::number) return g;
-    if (read == GemmLargeRead::row_pair) return 2 * (late ? far : g) + h;
-    if (read == GemmLargeRead::k_pair) return 8 * h + far;
-    if (tile.along_k) return 8 * h + 2 * (g & 3) + (g >> 2);
-    return late ? 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1) : 8 * h + g;
+    if (read == GemmLargeRead::row_pair) return 2 * (late || apart() ? far : g) + h;
+    const auto of_halves = [&](int row) { return apart() ? 2 * row + h : 8 * h + row; };
+    if (read == GemmLargeRead::k_pair) return of_halves(far);
+    if (tile.along_k) return of_halves(2 * (g & 3) + (g >> 2));
+    return late || apart() ? 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1) : 8 * h + g;
   }
   // Address of the read for (block i, group q, s, h) = base of its variant for the lane + a constant.
-  constexpr int variants() const { return read == GemmLargeRead::single ? 4 : 2; }
+  constexpr int variants() const { return variants_q() * variants_s() * variants_h(); }
   constexpr int variant(int q, int s, int h) const {
-    if (read == GemmLargeRead::k_pair) return q % 2;
-    if (read != GemmLargeRead::single) return s;
-    return tile.along_k ? q % 2 * 2 + s : s * 2 + h;
+    return (q % variants_q() * variants_s() + s % variants_s()) * variants_h() + h % variants_h();
   }
   constexpr int base(int variant, int first_row, int g, int t) const {
-    int q = 0, s = variant, h = 0;
-    if (read == GemmLargeRead::k_pair) q = variant, s = 0;
-    if (read == GemmLargeRead::single) {
-      q = tile.along_k ? variant / 2 : 0;
-      s = tile.along_k ? variant % 2 : variant / 2;
-      h = tile.along_k ? 0 : variant % 2;
-    }
+    const int h = variant % variants_h(), s = variant / variants_h() % variants_s(),
+              q = variant / variants_h() / variants_s();
     return tile.offset(first_row, 0) + tile.offset(row_of(g, h), 8 * q + k_of(t, s));
   }
   constexpr int constant(int i, int q, int h) const {
-    const bool groups_alternate = tile.along_k && read != GemmLargeRead::number;
-    return groups_alternate ? tile.offset(16 * i + 8 * h, q / 2 * 16) : tile.offset(block() * i, 8 * q);
+    const int half = tile.along_k ? h * (apart() ? 1 : 8) : 0;
+    return groups_alternate() ? tile.offset(block() * i + half, q / 2 * 16) : tile.offset(block() * i, 8 * q);
   }
+
+ private:
+  constexpr int variants_q() const { return groups_alternate() ? 2 : 1; }
+  constexpr int variants_s() const { return read == GemmLargeRead::k_pair ? 1 : 2; }
+  constexpr int variants_h() const { return read == GemmLargeRead::single && !tile.along_k ? 2 : 1; }
 };
 constexpr GemmLargeOperand gemm_large_operand_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
   const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);

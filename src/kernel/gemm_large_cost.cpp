@@ -169,8 +169,13 @@ double fma_busy_share(const GemmLargeConfig& c, double warps, int registers) {
   return starved ? 0.6 : c.prefetch ? 0.84 : 0.88;
 }
 
-// Rows of A and columns of B that each block of a cluster reads from L2 for one k.
-double fetched_rows(const GemmLargeConfig& c) { return double(c.tile_m) / c.cluster + c.tile_n; }
+// Rows of A and columns of B that each block of a cluster reads from L2 for one k. 128 bytes that begin
+// within a sector of 32 touch one more.
+double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
+  const auto sectors = [&](int align) { return gemm_large_maps(c, align) > 1 ? 1.25 : 1; };
+  return sectors(s.align_a) * c.tile_m / c.cluster + sectors(s.align_b) * c.tile_n;
+}
 
 // k of a tile as it is walked, whole tiles of k.
 double walked_k(const GemmProblem& p, const GemmLargeConfig& c) {
@@ -209,7 +214,7 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& 
   const double least = double(p.m + p.n) * double(p.k) * bytes;
   GemmLargeTraffic traffic;
   traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
-  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(c) * bytes + traffic.c_bytes;
+  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(s, c) * bytes + traffic.c_bytes;
   const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
   traffic.memory_bytes = std::max(least, waves * wave_bytes(p, c, limits, resident)) +
                          c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, s, c);
@@ -291,7 +296,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   // A step of a loop also counts and finds addresses anew.
   const double rolled = c.k_unroll > 0 ? 12.0 / c.k_unroll : 0;
   cost.issue = ((of_step + rolled) * fetched * steps + copies * turns * tiles) / 4;
-  cost.l2 = tiles * k * fetched_rows(c) * bytes / l2_rate;
+  cost.l2 = tiles * k * fetched_rows(s, c) * bytes / l2_rate;
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before;

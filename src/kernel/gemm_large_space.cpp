@@ -20,7 +20,6 @@ struct Rules {
   GemmLargeTile tile_a(const C& c) const { return gemm_large_tile_a(seen(c), c, bytes); }
   GemmLargeTile tile_b(const C& c) const { return gemm_large_tile_b(seen(c), c, bytes); }
   int shared(const C& c) const { return gemm_large_memory(seen(c), c, bytes).total_bytes; }
-  int alignment(const C& c) const { return std::min(seen(c).align_a, seen(c).align_b); }
   // Without what axes that are declared later add.
   static C early(C c) {
     c.stream_k = 0;
@@ -73,13 +72,20 @@ void add_load(Space<C>& space, const Rules& r) {
       },
       &C::load);
   space.require(
-      "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes, and "
-      "sizes below 2^30",
+      "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes (of "
+      "8 "
+      "in f64 for tensor cores, where each operand has two columns), and sizes below 2^30",
       [=](const C& c) {
-        return c.load != GemmLargeLoad::tensor ||
-               (r.alignment(c) >= 16 && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30));
+        if (c.load != GemmLargeLoad::tensor) return true;
+        const GemmLargeShape s = r.seen(c);
+        const bool by_turns = gemm_large_is_mma(c) && r.p.dtype == DType::f64;
+        const auto fits = [&](int align, std::int64_t columns) {
+          return align >= gemm_large_chunk || (by_turns && columns > 1);
+        };
+        return fits(s.align_a, r.p.a_cols()) && fits(s.align_b, r.p.b_cols()) &&
+               std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30);
       },
-      &C::boundary, &C::load);
+      &C::boundary, &C::product, &C::load);
   space.require(
       "the copy engine fills with zeros at edges: nothing is checked",
       [](const C& c) {
@@ -211,10 +217,21 @@ void add_memory(Space<C>& space, const Rules& r) {
     return std::int64_t(c.warps_k - 1) * c.tile_m * c.tile_n * r.bytes <= barriers;
   });
   space.require("boxes of tensor copies have at most 256 elements a side", [=](const C& c) {
-    const auto fits = [](const GemmLargeBox& box) { return box.inner <= 256 && box.outer <= 256; };
-    return c.load != GemmLargeLoad::tensor ||
-           (fits(gemm_large_box_a(r.seen(c), c, r.bytes)) && fits(gemm_large_box_b(r.seen(c), c, r.bytes)));
+    const auto fits = [&](GemmLargeSide side) {
+      const GpuTensor tensor = gemm_large_tensor(r.p, r.seen(c), c, side, nullptr, 0);
+      return tensor.box_inner <= 256 && tensor.box_outer <= 256;
+    };
+    return c.load != GemmLargeLoad::tensor || (fits(GemmLargeSide::a) && fits(GemmLargeSide::b));
   });
+  space.require(
+      "every other column of operands that are aligned to 8 bytes makes groups of eight 128-byte rows, which "
+      "no cluster shares",
+      [=](const C& c) {
+        const auto fits = [&](const GemmLargeTile& tile) {
+          return tile.maps == 1 || (c.cluster == 1 && tile.map_columns() % 8 == 0);
+        };
+        return fits(r.tile_a(c)) && fits(r.tile_b(c));
+      });
   // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
   // reads move the limit.
   space.require("at least one multiply-add per byte that is copied into shared memory", [=](const C& c) {

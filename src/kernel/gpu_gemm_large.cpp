@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/dispatch.hpp"
-#include "device/gpu_tensor_map.hpp"
 
 namespace tilewright {
 
@@ -52,26 +51,13 @@ GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
   return all;
 }
 
-void GemmLargeKernel::encode_map(const GemmProblem& p, const void* address, bool is_a,
-                                 GemmLargeMap& map) const {
-  const int bytes = static_cast<int>(size_bytes(dtype_));
+// That of all columns, or those of the even and the odd ones.
+void GemmLargeKernel::encode_maps(const GemmProblem& p, const void* address, GemmLargeSide side,
+                                  GemmLargeMap& map, GemmLargeMap& odd) const {
   const GemmLargeShape& shape = functions_.front().what.shape;
-  const GemmLargeTile tile =
-      is_a ? gemm_large_tile_a(shape, config_, bytes) : gemm_large_tile_b(shape, config_, bytes);
-  const std::int64_t rows = is_a ? p.m : p.n;
-  const GemmLargeBox box =
-      is_a ? gemm_large_box_a(shape, config_, bytes) : gemm_large_box_b(shape, config_, bytes);
-  GpuTensor tensor;
-  tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
-  tensor.address = address;
-  tensor.inner =
-      static_cast<std::uint64_t>(tile.along_k ? p.k : rows) * static_cast<std::uint64_t>(box.words);
-  tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
-  tensor.stride_bytes = static_cast<std::uint64_t>(is_a ? p.lda : p.ldb) * static_cast<std::uint64_t>(bytes);
-  tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
-  tensor.box_inner = static_cast<std::uint32_t>(box.inner);
-  tensor.box_outer = static_cast<std::uint32_t>(box.outer);
-  encode_tensor_map(*gpu_, tensor, &map);
+  encode_tensor_map(*gpu_, gemm_large_tensor(p, shape, config_, side, address, 0), &map);
+  if (gemm_large_maps(config_, side == GemmLargeSide::a ? shape.align_a : shape.align_b) > 1)
+    encode_tensor_map(*gpu_, gemm_large_tensor(p, shape, config_, side, address, 1), &odd);
 }
 
 template <class T>
@@ -117,8 +103,8 @@ void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart&
   args.b = static_cast<const T*>(o.b) + place(!instance.what.shape.trans_b, p.ldb, part.column, part.depth);
   args.c = static_cast<T*>(o.c) + part.row + part.column * p.ldc;
   if (config_.load == GemmLargeLoad::tensor && p.k > 0) {
-    encode_map(p, args.a, true, args.map_a);
-    encode_map(p, args.b, false, args.map_b);
+    encode_maps(p, args.a, GemmLargeSide::a, args.map_a, args.odd_a);
+    encode_maps(p, args.b, GemmLargeSide::b, args.map_b, args.odd_b);
   }
   args.lda = p.lda;
   args.ldb = p.ldb;

@@ -45,7 +45,8 @@ class GemmLargeKernel {
     int resident = 0;  // blocks that fit a multiprocessor
   };
 
-  void encode_map(const GemmProblem& problem, const void* address, bool is_a, GemmLargeMap& map) const;
+  void encode_maps(const GemmProblem& problem, const void* address, GemmLargeSide side, GemmLargeMap& map,
+                   GemmLargeMap& odd) const;
   GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
   template <class T>
   void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,

@@ -81,19 +81,21 @@ T op_element(LargeMatrix<T>& x, Op op, long long i, long long j) {
   return value;
 }
 
-template <class D>
-GemmLargeMap describe_tensor(const GemmLargeTile& tile, const void* address, long long rows, long long k,
-                             long long ld, const GemmLargeBox& box) {
-  constexpr long long words = sizeof(D) > 8 ? 2 : 1;
+// What the device's driver would encode, checked as it does.
+inline GemmLargeMap describe_tensor(const GpuTensor& t) {
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.address) % 16, 0u);
+  EXPECT_EQ(t.stride_bytes % 16, 0u);
+  EXPECT_TRUE(t.inner > 0 && t.outer > 0 && t.box_inner > 0 && t.box_outer > 0);
+  EXPECT_LE(std::max(t.box_inner, t.box_outer), 256u);
   Tensor tensor;
-  tensor.address = static_cast<const unsigned char*>(address);
-  tensor.inner = (tile.along_k ? k : rows) * words;
-  tensor.outer = tile.along_k ? rows : k;
-  tensor.stride_bytes = ld * static_cast<long long>(sizeof(D));
-  tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
-  tensor.element_bytes = static_cast<long long>(sizeof(D)) / words;
-  tensor.box_inner = box.inner;
-  tensor.box_outer = box.outer;
+  tensor.address = static_cast<const unsigned char*>(t.address);
+  tensor.inner = static_cast<long long>(t.inner);
+  tensor.outer = static_cast<long long>(t.outer);
+  tensor.stride_bytes = static_cast<long long>(t.stride_bytes);
+  tensor.swizzled = t.swizzled;
+  tensor.element_bytes = t.type == GpuTensorType::f32 ? 4 : 8;
+  tensor.box_inner = t.box_inner;
+  tensor.box_outer = t.box_outer;
   GemmLargeMap map{};
   std::memcpy(&map, &tensor, sizeof(tensor));
   return map;
@@ -118,16 +120,24 @@ void hide_until_launch_before_ends(LargeOperandSet<T>& o) {
   };
 }
 
+template <class T, GemmLargeShape S, GemmLargeConfig C, class Args>
+void describe_operands(const GemmProblem& p, LargeOperandSet<T>& o, Args& args) {
+  const auto describe = [&](GemmLargeSide side, const void* address, int turn) {
+    return describe_tensor(gemm_large_tensor(p, S, C, side, address, turn));
+  };
+  args.map_a = describe(GemmLargeSide::a, o.a.data(), 0);
+  args.map_b = describe(GemmLargeSide::b, o.b.data(), 0);
+  if (gemm_large_maps(C, S.align_a) > 1) args.odd_a = describe(GemmLargeSide::a, o.a.data(), 1);
+  if (gemm_large_maps(C, S.align_b) > 1) args.odd_b = describe(GemmLargeSide::b, o.b.data(), 1);
+}
+
 template <class T, GemmLargeShape S, GemmLargeConfig C>
 std::string run_large(const GemmProblem& p, LargeOperandSet<T>& o, T alpha, T beta, int multiprocessors,
                       Copies copies) {
   using D = typename DeviceType<T>::type;
   GemmLargeArgs<D> args{};
   const bool reads = p.k > 0 && alpha != T(0);
-  args.map_a = describe_tensor<D>(gemm_large_tile_a(S, C, sizeof(D)), o.a.data(), p.m, p.k, p.lda,
-                                  gemm_large_box_a(S, C, sizeof(D)));
-  args.map_b = describe_tensor<D>(gemm_large_tile_b(S, C, sizeof(D)), o.b.data(), p.n, p.k, p.ldb,
-                                  gemm_large_box_b(S, C, sizeof(D)));
+  if (C.load == GemmLargeLoad::tensor && p.k > 0) describe_operands<T, S, C>(p, o, args);
   args.a = reinterpret_cast<const D*>(o.a.data());
   args.b = reinterpret_cast<const D*>(o.b.data());
   args.c = reinterpret_cast<D*>(o.c.data());
