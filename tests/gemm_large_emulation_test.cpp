@@ -49,22 +49,28 @@ TEST(GemmLargeEmulation, TensorCopiesFeedTensorCores) {
 // Where columns begin at odd multiples of 8 bytes, by leading dimension, address or both, even and odd ones
 // come by maps of their own; the last map has a column less, or ends with the same.
 TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
-  constexpr auto reading_ahead = [](Config c, int tile_k, int warps_k) {
-    c.prefetch = true;
+  constexpr auto by_turns = [](GemmLargeProduct product, int tile_k = 16, int warps_k = 1,
+                               bool prefetch = false) {
+    Config c = with(mma_small, product);
+    c.layout = GemmLargeLayout::padding;
     c.tile_k = tile_k;
     c.warps_k = warps_k;
+    c.prefetch = prefetch;
     return c;
   };
-  constexpr Config wide = with(mma_small, GemmLargeProduct::mma_16x8x8);
-  for (const Case one : {Case{71, 91, 53, 2}, Case{70, 90, 54, 3, 1}, Case{33, 65, 17, 0, 1}}) {
-    all_operations<double, mma_small, 8>(one);
-    all_operations<double, wide, 8>(one);
-    all_operations<double, with(mma_small, GemmLargeProduct::mma_16x8x16), 8>(one);
-    all_operations<double, reading_ahead(wide, 32, 1), 8>(one);
-    all_operations<double, reading_ahead(with(mma_small, GemmLargeProduct::mma_8x8x4), 64, 2), 8>(one);
+  using enum GemmLargeProduct;
+  for (const Case one : {Case{71, 91, 53, 2}, Case{70, 90, 54, 2, 1}, Case{33, 65, 17, 0, 1}}) {
+    all_operations<double, by_turns(mma_16x8x4), 8>(one);
+    all_operations<double, by_turns(mma_16x8x8), 8>(one);
+    all_operations<double, by_turns(mma_16x8x16), 8>(one);
+    all_operations<double, by_turns(mma_16x8x8, 32, 1, true), 8>(one);
+    all_operations<double, by_turns(mma_8x8x4, 64, 2, true), 8>(one);
   }
   // Only one of them.
-  expect_large<double, Shape{.align_a = 8, .align_c = 8}, mma_small>({71, 90, 54, 0});
+  expect_large<double, Shape{.align_a = 8, .align_c = 8}, by_turns(mma_16x8x8)>({71, 90, 54, 0});
+  expect_large<double, Shape{.align_b = 8}, by_turns(mma_16x8x4)>({70, 90, 53, 0});
+  expect_large<double, Shape{.trans_a = true, .trans_b = true, .align_a = 8}, by_turns(mma_16x8x8)>(
+      {70, 90, 53, 0});
 }
 
 TEST(GemmLargeEmulation, DefaultTileOfTheLargestDevice) {

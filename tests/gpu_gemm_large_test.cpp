@@ -157,6 +157,8 @@ class GpuBoundaries : public GpuGemmLarge {
       }
       c.boundary = boundary;
       c.contiguous = contiguous;
+      if (c.load == GemmLargeLoad::tensor && gemm_large_is_mma(c))
+        c.layout = boundary == GemmLargeBoundary::none ? GemmLargeLayout::padding : GemmLargeLayout::swizzle;
       if (space.contains(c)) return to_json(c).dump();
       // Operands that run along k are read from swizzled tiles, which none of the promising may have.
       std::tie(c.layout, c.prefetch, c.k_unroll) = std::tuple(GemmLargeLayout::swizzle, false, 0);

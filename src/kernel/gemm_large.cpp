@@ -68,7 +68,7 @@ GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const
   tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
   tensor.stride_bytes = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes * tile.maps);
   tensor.box_inner =
-      static_cast<std::uint32_t>((tensor.swizzled ? gemm_large_row / bytes : tile.inner()) * words);
+      static_cast<std::uint32_t>((tensor.swizzled ? gemm_large_row : tile.pitch()) / bytes * words);
   tensor.box_outer = static_cast<std::uint32_t>(tile.map_columns() / (shares ? c.cluster : 1));
   if (tile.maps > 1) {
     const auto place = reinterpret_cast<std::uintptr_t>(address);

@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
       wait_clocks(clocks);
   for (int index = 0; found; ++index) {
     const GemmLargeSpan span = gemm_large_span<C>(args, work);
-    Product product;
+    Product product(args);
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
     if constexpr (C.prefetch)

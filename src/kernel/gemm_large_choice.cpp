@@ -188,13 +188,13 @@ std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuL
     c.load = GemmLargeLoad::tensor;
     c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
     // What is not aligned is copied, or in f64 its columns come by turns.
-    const bool by_turns = mma && p.dtype == DType::f64;
-    c.boundary = aligned || by_turns ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
+    c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
     ways.push_back(c);
-    if (!aligned && by_turns) {
-      C copied = c;
-      copied.boundary = GemmLargeBoundary::zero_padding;
-      ways.push_back(copied);
+    if (!aligned && mma && p.dtype == DType::f64) {
+      C by_turns = c;
+      by_turns.boundary = GemmLargeBoundary::none;
+      by_turns.layout = GemmLargeLayout::padding;
+      ways.push_back(by_turns);
     }
     // Copies that make of the operands what multiply-adds read best.
     const auto add_copies = [&](GemmLargeContiguous contiguous, GemmLargeLayout layout) {

@@ -171,14 +171,14 @@ constexpr GemmLargeWarpPlace gemm_large_warp_place(GemmLargeConfig c, int thread
   return {warp % down * c.warp_m, across % side * c.warp_n, across / side * (c.tile_k / c.warps_k)};
 }
 
-// Tensor maps that the columns of a stored operand go by in turn: the copy engine takes what begins at
-// multiples of 16 bytes, and of columns that do not every other one of f64 begins at the same place within
-// them.
+// Tensor maps that the columns of a stored operand go by in turn. The copy engine takes only what begins at a
+// multiple of 16 bytes. Of columns of f64 that do not all begin there every other one begins at the same
+// place within them: it comes with that lead, and in shared memory too its elements lie behind it.
 constexpr int gemm_large_maps(GemmLargeConfig c, int align) {
   return c.load == GemmLargeLoad::tensor && align < gemm_large_chunk ? gemm_large_chunk / align : 1;
 }
-// Elements between a multiple of 16 bytes, where a map begins, and the map's first column, which is the
-// operand's column `turn`.
+// Elements of the lead: between a multiple of 16 bytes, where a map begins, and the map's first column, which
+// is the operand's column `turn`.
 constexpr int gemm_large_lead(unsigned long long address, long long ld, int turn, int element_bytes) {
   const auto elements =
       address / static_cast<unsigned>(element_bytes) + static_cast<unsigned long long>(turn * ld);
@@ -186,7 +186,7 @@ constexpr int gemm_large_lead(unsigned long long address, long long ld, int turn
 }
 
 // One operand's tile in shared memory: `rows` of op(X) along m or n, `depth` along k. along_k: k runs
-// fastest. Where columns come by several maps those of each lie together.
+// fastest. Where columns come by several maps those of each lie together, and there is room for their lead.
 struct GemmLargeTile {
   int rows = 0;
   int depth = 0;
@@ -203,7 +203,7 @@ struct GemmLargeTile {
   }
   constexpr int bytes() const { return outer() * pitch(); }
   constexpr int map_columns() const { return outer() / maps; }
-  // Where element (x, k) of op(X) lies.
+  // Where element (x, k) of op(X) lies, without a lead.
   constexpr int offset(int x, int k) const {
     const int in = (along_k ? k : x) * element_bytes, column = along_k ? x : k;
     const int out = maps == 1 ? column : column % maps * map_columns() + column / maps;
@@ -353,52 +353,64 @@ struct GemmLargeOperand {
   bool late = false;  // k = t + 4 s; else k = 2 t + s
 
   constexpr int block() const { return read == GemmLargeRead::number ? 8 : 16; }  // rows
-  // Columns of two maps lie apart: rows h = 0 and 1 of k_pair and single, or steps s = 0 and 1 of k = 2 t +
-  // s.
-  constexpr bool apart() const { return tile.maps == 2; }
-  // And of k that runs across columns, groups of 8 come as 4 rows of each map, so that those of one 128-byte
-  // pattern are two groups.
-  constexpr bool groups_alternate() const { return tile.along_k ? read != GemmLargeRead::number : apart(); }
+  constexpr bool by_turns() const { return tile.maps > 1; }
   constexpr int k_of(int t, int s) const { return late ? t + 4 * s : 2 * t + s; }
   // The permutations of rows that spread a quarter warp (16-byte reads) or half a warp over all banks.
   constexpr int row_of(int g, int h) const {
-    const int far = (g & 1) * 4 + (g >> 1);
+    const int far = (g & 1) * 4 + (g >> 1), apart = 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1);
     if (read == GemmLargeRead::number) return g;
-    if (read == GemmLargeRead::row_pair) return 2 * (late || apart() ? far : g) + h;
-    const auto of_halves = [&](int row) { return apart() ? 2 * row + h : 8 * h + row; };
-    if (read == GemmLargeRead::k_pair) return of_halves(far);
-    if (tile.along_k) return of_halves(2 * (g & 3) + (g >> 2));
-    return late || apart() ? 2 * ((g >> 1 & 1) * 4 + h * 2 + (g >> 2)) + (g & 1) : 8 * h + g;
+    if (read == GemmLargeRead::row_pair) return 2 * (late ? far : g) + h;
+    if (read == GemmLargeRead::k_pair) return 8 * h + far;
+    if (by_turns() && !late) return apart;
+    if (by_turns()) return tile.along_k ? 4 * (g & 3) + 2 * (g >> 2) + h : 4 * (g & 3) + 2 * h + (g >> 2);
+    if (tile.along_k) return 8 * h + 2 * (g & 3) + (g >> 2);
+    return late ? apart : 8 * h + g;
   }
   // Address of the read for (block i, group q, s, h) = base of its variant for the lane + a constant.
-  constexpr int variants() const { return variants_q() * variants_s() * variants_h(); }
+  constexpr int variants() const { return read == GemmLargeRead::single ? 4 : 2; }
   constexpr int variant(int q, int s, int h) const {
-    return (q % variants_q() * variants_s() + s % variants_s()) * variants_h() + h % variants_h();
+    if (read == GemmLargeRead::k_pair) return q % 2;
+    if (read != GemmLargeRead::single) return s;
+    return groups_alternate() ? q % 2 * 2 + s : s * 2 + h;
   }
   constexpr int base(int variant, int first_row, int g, int t) const {
-    const int h = variant % variants_h(), s = variant / variants_h() % variants_s(),
-              q = variant / variants_h() / variants_s();
+    const auto [q, s, h] = of(variant);
     return tile.offset(first_row, 0) + tile.offset(row_of(g, h), 8 * q + k_of(t, s));
   }
+  // The map by which the column of that read comes.
+  constexpr int turn(int variant, int g, int t) const {
+    const auto [q, s, h] = of(variant);
+    return (tile.along_k ? row_of(g, h) : k_of(t, s)) % tile.maps;
+  }
   constexpr int constant(int i, int q, int h) const {
-    const int half = tile.along_k ? h * (apart() ? 1 : 8) : 0;
-    return groups_alternate() ? tile.offset(block() * i + half, q / 2 * 16) : tile.offset(block() * i, 8 * q);
+    return groups_alternate() ? tile.offset(16 * i + 8 * h, q / 2 * 16) : tile.offset(block() * i, 8 * q);
   }
 
  private:
-  constexpr int variants_q() const { return groups_alternate() ? 2 : 1; }
-  constexpr int variants_s() const { return read == GemmLargeRead::k_pair ? 1 : 2; }
-  constexpr int variants_h() const { return read == GemmLargeRead::single && !tile.along_k ? 2 : 1; }
+  struct Place {
+    int q, s, h;
+  };
+  // Within one 128-byte row two groups of 8 k take turns.
+  constexpr bool groups_alternate() const {
+    return tile.along_k && read != GemmLargeRead::number && !by_turns();
+  }
+  constexpr Place of(int variant) const {
+    if (read == GemmLargeRead::k_pair) return {variant, 0, 0};
+    if (read != GemmLargeRead::single) return {0, variant, 0};
+    return groups_alternate() ? Place{variant / 2, variant % 2, 0} : Place{0, variant / 2, variant % 2};
+  }
 };
 constexpr GemmLargeOperand gemm_large_operand_a(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
   const GemmLargeTile tile = gemm_large_tile_a(s, c, element_bytes);
   if (element_bytes == gemm_large_chunk) return {tile, GemmLargeRead::number, false};
-  return {tile, tile.along_k ? GemmLargeRead::single : GemmLargeRead::row_pair, tile.along_k};
+  return {tile, tile.along_k || tile.maps > 1 ? GemmLargeRead::single : GemmLargeRead::row_pair,
+          tile.along_k};
 }
 constexpr GemmLargeOperand gemm_large_operand_b(GemmLargeShape s, GemmLargeConfig c, int element_bytes) {
   const GemmLargeTile tile = gemm_large_tile_b(s, c, element_bytes);
   if (element_bytes == gemm_large_chunk) return {tile, GemmLargeRead::number, false};
   const bool late = s.trans_a;
+  if (tile.maps > 1) return {tile, GemmLargeRead::single, late};
   if (tile.along_k) return {tile, late ? GemmLargeRead::single : GemmLargeRead::k_pair, late};
   return {tile, gemm_large_mma_k(c) == 4 ? GemmLargeRead::row_pair : GemmLargeRead::single, late};
 }

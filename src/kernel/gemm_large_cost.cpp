@@ -59,9 +59,11 @@ void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& 
       for (int s = 0; s < (k_pair ? 1 : 2); ++s)
         for (int h = 0; h < (k_pair || single ? 2 : 1); ++h) {
           Addresses at{};
-          for (int lane = 0; lane < gemm_large_lanes; ++lane)
-            at[std::size_t(lane)] =
-                operand.base(operand.variant(q, s, h), 0, lane / 4, lane % 4) + operand.constant(i, q, h);
+          for (int lane = 0; lane < gemm_large_lanes; ++lane) {
+            const int v = operand.variant(q, s, h), g = lane / 4, t = lane % 4;
+            const int lead = operand.turn(v, g, t) * operand.tile.element_bytes;  // if A and B are aligned
+            at[std::size_t(lane)] = operand.base(v, 0, g, t) + operand.constant(i, q, h) + lead;
+          }
           reads.wavefronts += read_wavefronts(at, single ? 8 : 16);
           reads.instructions += 1;
         }
@@ -171,10 +173,13 @@ double fma_busy_share(const GemmLargeConfig& c, double warps, int registers) {
 
 // Rows of A and columns of B that each block of a cluster reads from L2 for one k. 128 bytes that begin
 // within a sector of 32 touch one more.
-double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c) {
+double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c, int bytes) {
   const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
-  const auto sectors = [&](int align) { return gemm_large_maps(c, align) > 1 ? 1.25 : 1; };
-  return sectors(s.align_a) * c.tile_m / c.cluster + sectors(s.align_b) * c.tile_n;
+  const auto sectors = [&](const GemmLargeTile& tile) {
+    return tile.maps > 1 ? 1 + double(gpu_sector_bytes) / (tile.inner() * tile.element_bytes) : 1;
+  };
+  return sectors(gemm_large_tile_a(s, c, bytes)) * c.tile_m / c.cluster +
+         sectors(gemm_large_tile_b(s, c, bytes)) * c.tile_n;
 }
 
 // k of a tile as it is walked, whole tiles of k.
@@ -214,7 +219,7 @@ GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& 
   const double least = double(p.m + p.n) * double(p.k) * bytes;
   GemmLargeTraffic traffic;
   traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
-  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(s, c) * bytes + traffic.c_bytes;
+  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(s, c, bytes) * bytes + traffic.c_bytes;
   const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
   traffic.memory_bytes = std::max(least, waves * wave_bytes(p, c, limits, resident)) +
                          c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, s, c);
@@ -296,7 +301,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   // A step of a loop also counts and finds addresses anew.
   const double rolled = c.k_unroll > 0 ? 12.0 / c.k_unroll : 0;
   cost.issue = ((of_step + rolled) * fetched * steps + copies * turns * tiles) / 4;
-  cost.l2 = tiles * k * fetched_rows(s, c) * bytes / l2_rate;
+  cost.l2 = tiles * k * fetched_rows(s, c, bytes) * bytes / l2_rate;
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before;

@@ -56,7 +56,7 @@ struct GemmLargeFma {
     return gemm_large_warp_place(C, thread).column +
            gemm_large_lane_n(C, thread % gemm_large_lanes) * packs_b.rows;
   }
-  __device__ __forceinline__ GemmLargeFma()
+  explicit __device__ __forceinline__ GemmLargeFma(const GemmLargeArgs<T>&)
       : base_a(tile_a.offset(first_row(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)),
         base_b(tile_b.offset(first_column(threadIdx.x), gemm_large_warp_place(C, threadIdx.x).k)) {}
   __device__ __forceinline__ Value& value(int i) { return sum[i / C.thread_m][i % C.thread_m]; }

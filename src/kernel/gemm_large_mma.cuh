@@ -45,14 +45,21 @@ struct GemmLargeMma {
   int base_b[operand_b.variants()];
   double sum[blocks_a][columns][4];
 
-  __device__ __forceinline__ GemmLargeMma() {
+  explicit __device__ __forceinline__ GemmLargeMma(const GemmLargeArgs<T>& args) {
     const Place place(threadIdx.x);
+    find_bases<operand_a>(base_a, place, place.row, args.a, args.lda);
+    find_bases<operand_b>(base_b, place, place.column, args.b, args.ldb);
+  }
+  template <GemmLargeOperand Operand>
+  static __device__ __forceinline__ void find_bases(int (&base)[Operand.variants()], const Place& place,
+                                                    int first, const T* operand, long long ld) {
 #pragma unroll
-    for (int v = 0; v < operand_a.variants(); ++v)
-      base_a[v] = operand_a.base(v, place.row, place.g, place.t) + operand_a.tile.offset(0, place.k);
-#pragma unroll
-    for (int v = 0; v < operand_b.variants(); ++v)
-      base_b[v] = operand_b.base(v, place.column, place.g, place.t) + operand_b.tile.offset(0, place.k);
+    for (int v = 0; v < Operand.variants(); ++v) {
+      base[v] = Operand.base(v, first, place.g, place.t) + Operand.tile.offset(0, place.k);
+      if constexpr (Operand.by_turns())
+        base[v] += int(sizeof(T)) * gemm_large_lead(reinterpret_cast<unsigned long long>(operand), ld,
+                                                    Operand.turn(v, place.g, place.t), sizeof(T));
+    }
   }
   __device__ __forceinline__ Value& value(int i) { return sum[i / 4 / columns][i / 4 % columns][i % 4]; }
   __device__ __forceinline__ Real& real(int i) { return value(i); }

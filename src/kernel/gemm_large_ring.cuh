@@ -208,24 +208,14 @@ struct GemmLargeTensorRing {
         tensor_load(to, &map, inner, outer, full(fill_stage));
     }
   }
-  // Those of an operand whose columns come by two maps: of each panel the even ones, then the odd ones.
+  // Of an operand whose columns come by two maps the even ones, then the odd ones.
   template <GemmLargeTile Tile>
   __device__ __forceinline__ void load_by_turns(unsigned char* stage, const GemmLargeMap& even,
-                                                const GemmLargeMap& odd, const T* operand, long long ld,
-                                                const int (&at)[2]) const {
-    static_assert(Tile.maps == 2 && C.cluster == 1 && sizeof(T) == 8);
-    constexpr int panels = gemm_large_panels(Tile), panel = Tile.inner() / panels;
+                                                const GemmLargeMap& odd, const int (&at)[2]) const {
+    static_assert(Tile.maps == 2 && Tile.layout == GemmLargeLayout::padding && C.cluster == 1);
     const int inner = Tile.along_k ? at[1] : at[0], outer = (Tile.along_k ? at[0] : at[1]) / Tile.maps;
-    const auto address = reinterpret_cast<unsigned long long>(operand);
-    [[maybe_unused]] constexpr int unroll = gemm_large_walks(C) ? 1 : panels;
-#pragma unroll
-    for (int turn = 0; turn < Tile.maps; ++turn) {
-      const int first = inner + gemm_large_lead(address, ld, turn, sizeof(T));
-#pragma unroll unroll
-      for (int p = 0; p < panels; ++p)
-        tensor_load(stage + (p * Tile.outer() + turn * Tile.map_columns()) * panel * Tile.element_bytes,
-                    turn == 0 ? &even : &odd, first + p * panel, outer, full(fill_stage));
-    }
+    tensor_load(stage, &even, inner, outer, full(fill_stage));
+    tensor_load(stage + Tile.map_columns() * Tile.pitch(), &odd, inner, outer, full(fill_stage));
   }
   __device__ __forceinline__ void fill() {
     if (fills_left <= 0) return;
@@ -234,11 +224,11 @@ struct GemmLargeTensorRing {
       if (elect_lane()) {
         barrier_arrive_expect(full(fill_stage), tile_a.bytes() + tile_b.bytes());
         if constexpr (tile_a.maps > 1)
-          load_by_turns<tile_a>(stage_a(fill_stage), args.map_a, args.odd_a, args.a, args.lda, at_a);
+          load_by_turns<tile_a>(stage_a(fill_stage), args.map_a, args.odd_a, at_a);
         else
           load<tile_a, (C.cluster > 1)>(stage_a(fill_stage), args.map_a, at_a);
         if constexpr (tile_b.maps > 1)
-          load_by_turns<tile_b>(stage_b(fill_stage), args.map_b, args.odd_b, args.b, args.ldb, at_b);
+          load_by_turns<tile_b>(stage_b(fill_stage), args.map_b, args.odd_b, at_b);
         else
           load<tile_b, false>(stage_b(fill_stage), args.map_b, at_b);
       }

@@ -19,6 +19,10 @@ struct Rules {
   GemmLargeShape seen(const C& c) const { return gemm_large_kernel_shape(s, c); }  // by the kernel
   GemmLargeTile tile_a(const C& c) const { return gemm_large_tile_a(seen(c), c, bytes); }
   GemmLargeTile tile_b(const C& c) const { return gemm_large_tile_b(seen(c), c, bytes); }
+  bool by_turns(const C& c) const {
+    const GemmLargeShape shape = seen(c);
+    return gemm_large_maps(c, std::min(shape.align_a, shape.align_b)) > 1;
+  }
   int shared(const C& c) const { return gemm_large_memory(seen(c), c, bytes).total_bytes; }
   // Without what axes that are declared later add.
   static C early(C c) {
@@ -77,13 +81,9 @@ void add_load(Space<C>& space, const Rules& r) {
       "in f64 for tensor cores, where each operand has two columns), and sizes below 2^30",
       [=](const C& c) {
         if (c.load != GemmLargeLoad::tensor) return true;
-        const GemmLargeShape s = r.seen(c);
-        const bool by_turns = gemm_large_is_mma(c) && r.p.dtype == DType::f64;
-        const auto fits = [&](int align, std::int64_t columns) {
-          return align >= gemm_large_chunk || (by_turns && columns > 1);
-        };
-        return fits(s.align_a, r.p.a_cols()) && fits(s.align_b, r.p.b_cols()) &&
-               std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30);
+        const bool may =
+            gemm_large_is_mma(c) && r.p.dtype == DType::f64 && r.p.a_cols() > 1 && r.p.b_cols() > 1;
+        return (may || !r.by_turns(c)) && std::max({r.p.m, r.p.n, r.p.k}) < (1 << 30);
       },
       &C::boundary, &C::product, &C::load);
   space.require(
@@ -96,9 +96,17 @@ void add_load(Space<C>& space, const Rules& r) {
   space.axis(&C::layout, [](const C& c) -> std::vector<GemmLargeLayout> {
     if (c.load != GemmLargeLoad::tensor)
       return {GemmLargeLayout::swizzle, GemmLargeLayout::padding, GemmLargeLayout::plain};
-    if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle};
+    if (gemm_large_is_mma(c)) return {GemmLargeLayout::swizzle, GemmLargeLayout::padding};
     return {GemmLargeLayout::swizzle, GemmLargeLayout::plain};
   });
+  // Padding has room for the lead of columns that come by turns, and is for nothing else of the copy
+  // engine's.
+  space.require(
+      "tensor copies swizzle tiles of operands that are aligned to 16 bytes, and pad those of others",
+      [=](const C& c) {
+        return c.load != GemmLargeLoad::tensor || (c.layout == GemmLargeLayout::padding) == r.by_turns(c);
+      },
+      &C::boundary, &C::load, &C::layout);
   space.require(
       "the fma product reads plain tiles with rows side by side, and tensor copies do not transpose",
       [=](const C& c) {
@@ -224,13 +232,11 @@ void add_memory(Space<C>& space, const Rules& r) {
     return c.load != GemmLargeLoad::tensor || (fits(GemmLargeSide::a) && fits(GemmLargeSide::b));
   });
   space.require(
-      "every other column of operands that are aligned to 8 bytes makes groups of eight 128-byte rows, which "
-      "no cluster shares",
+      "columns of operands that are aligned to 8 bytes come by turns of at least eight, which no cluster "
+      "shares",
       [=](const C& c) {
-        const auto fits = [&](const GemmLargeTile& tile) {
-          return tile.maps == 1 || (c.cluster == 1 && tile.map_columns() % 8 == 0);
-        };
-        return fits(r.tile_a(c)) && fits(r.tile_b(c));
+        const auto fits = [&](const GemmLargeTile& tile) { return tile.map_columns() % 8 == 0; };
+        return !r.by_turns(c) || (c.cluster == 1 && fits(r.tile_a(c)) && fits(r.tile_b(c)));
       });
   // Anzt 2015 asks for four multiply-adds per byte of shared memory on a Kepler; tensor copies and 16-byte
   // reads move the limit.

@@ -150,10 +150,10 @@ class EnergySweep(unittest.TestCase):
         sizes = [row for row in rows if row.get("phase") == "sizes"]
         self.assertEqual({row["problem"].split(":")[3] for row in sizes}, {"m=32,n=32,k=32", "m=96,n=96,k=96"})
         self.assertEqual(len([row for row in sizes if "config" in row]), 4)
-        # Columns of 1 number are aligned to 8 bytes, and one alone has no neighbour to take turns with: said and not launched.
-        result = self.run_sweep("sizes", "--json", path, *QUICK, "--sizes", "1", "--count", 8)
+        # Columns of 65 numbers are aligned to 8 bytes: what needs 16 is said and not launched.
+        result = self.run_sweep("sizes", "--json", path, *QUICK, "--sizes", "65", "--count", 8)
         self.assertEqual(result.returncode, 0, result.stderr)
-        odd = [row for row in map(json.loads, path.read_text().splitlines()) if "m=1," in row.get("problem", "")]
+        odd = [row for row in map(json.loads, path.read_text().splitlines()) if "m=65" in row.get("problem", "")]
         faults = [row["fault"] for row in odd if "fault" in row]
         self.assertEqual(len([row for row in odd if "config" in row]), 8)
         self.assertTrue(faults)

@@ -118,6 +118,8 @@ inline void tensor_load_to(unsigned rank, void* shared_place, const GemmLargeMap
   std::memcpy(&tensor, map, sizeof(tensor));
   const long long size = tensor.element_bytes, row_bytes = tensor.box_inner * size;
   const auto begin = static_cast<unsigned char*>(shared_place) - shared;
+  // The copy engine calls it an illegal instruction.
+  EXPECT_TRUE(inner * size % 16 == 0 && begin % 128 == 0) << "a box begins at " << inner << ", to " << begin;
   for (long long r = 0; r < tensor.box_outer; ++r)
     for (long long at = 0; at < row_bytes; at += 16) {
       const long long column = inner + at / size, row = outer + r, left = tensor.inner - column;
