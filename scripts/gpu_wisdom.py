@@ -7,7 +7,7 @@ another one than the newest, are left out. What bench_same_code found to compile
 vendor's library is taken from the run that ours is from, since cards differ by some percent, and left out where there is
 none of ours.
 
-    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl > wisdom/h200.jsonl
+    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl > wisdom/h200.jsonl
 """
 import json
 import sys

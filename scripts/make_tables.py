@@ -201,10 +201,13 @@ def ladder(words):
     """The techniques of large GEMM switched on one after the other, with the instructions of each step's main loop."""
     wanted = dict(word.split("=", 1) for word in words.split())
     machine = wanted.pop("machine")
-    files = sorted((ROOT / "results" / machine).glob("gemm_large-*-ladder.jsonl"))
-    lines = [json.loads(line) for line in files[-1].read_text().splitlines()] if files else []
-    steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
-    if not steps:
+    steps = []
+    for path in sorted((ROOT / "results" / machine).glob("gemm_large-*-ladder.jsonl"), reverse=True):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
+        if {1024, 2048, 4096} <= {row["n"] for row in steps}:  # else the run was ended before them
+            break
+    else:
         return "No run of `bench_gemm_large --phase ladder` is recorded in results/.\n"
     text = ["| n | step | time, us | TFLOP/s | of cuBLAS | registers | products | shared loads | moves | all instructions "
             "| products : shared loads |", "|--:|---|" + "--:|" * 9]
@@ -214,7 +217,7 @@ def ladder(words):
         cells = [str(row["n"]), row["step"], f"{row['seconds'] * 1e6:.1f}", f"{row['gflops'] / 1e3:.2f}", f"{ratio:.2f}",
                  str(row["metrics"]["registers"]), *("" if loop.get(key) is None else f"{round(loop[key], 2):g}" for key in LOOP)]
         text.append("| " + " | ".join(cells) + " |")
-    path = files[-1].relative_to(ROOT)
+    path = path.relative_to(ROOT)
     text += ["", f"{steps[0]['device']}, {steps[0]['op']}; [{path}]({{up}}{path}), repeat with `{lines[0]['command']}`."]
     return "\n".join(text) + "\n"
 

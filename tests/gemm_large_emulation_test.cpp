@@ -73,6 +73,42 @@ TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
       {70, 90, 53, 0});
 }
 
+// Ones that a sum of 2^24 swallows are kept by those that begin anew.
+TEST(GemmLargeEmulation, SumsAreSetAside) {
+  constexpr auto aside = [](Config c, int turns, bool prefetch = false) {
+    c.sum_turns = turns;
+    c.prefetch = prefetch;
+    return c;
+  };
+  constexpr Config fma{.tile_m = 64,
+                       .tile_n = 64,
+                       .tile_k = 32,
+                       .warp_m = 32,
+                       .warp_n = 32,
+                       .thread_m = 8,
+                       .thread_n = 4,
+                       .product = GemmLargeProduct::fma,
+                       .stages = 3};
+  constexpr Config numbers{.tile_m = 32, .tile_n = 32, .tile_k = 8, .warp_m = 16, .warp_n = 16};
+  all_operations<float, aside(fma, 2)>({72, 92, 200, 4});
+  all_operations<std::complex<float>, aside(fma, 1)>({72, 92, 100, 4});
+  all_operations<float, aside(fma, 1, true)>({72, 92, 100, 4});
+  all_operations<std::complex<double>, aside(numbers, 4)>({50, 40, 100, 1});
+  constexpr int k = 160;
+  GemmProblem p = packed(parse_problem("gemm:f32:nn:m=64,n=64,k=160:location=device"));
+  const Case one{64, 64, k};
+  std::mt19937 random(3);
+  emulation::LargeOperandSet<float> o{{64, k, one, random}, {k, 64, one, random}, {64, 64, one, random}};
+  for (int l = 0; l < k; ++l)
+    for (int i = 0; i < 64; ++i) o.a.at(i, l) = l == 0 ? 0x1p24f : 1, o.b.at(l, i) = 1;
+  const auto sum = [&]<Config C> {
+    EXPECT_EQ((emulation::run_large<float, Shape{}, C>(p, o, 1, 0, 3, emulation::Copies::at_once)), "");
+    return o.c.at(5, 7);
+  };
+  EXPECT_EQ((sum.template operator()<aside(fma, 0)>()), 0x1p24f);
+  EXPECT_EQ((sum.template operator()<aside(fma, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
+}
+
 TEST(GemmLargeEmulation, DefaultTileOfTheLargestDevice) {
   expect_large<double, Shape{.reads_c = true}, Config{}>({130, 136, 40, 2});
 }

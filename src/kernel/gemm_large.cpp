@@ -94,18 +94,18 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
 }
 
 int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
-  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
+  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1, sums_held = c.sum_turns > 0 ? 2 : 1;
   // What the compiler was seen to need besides sums and operands.
   int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {
     others += c.load == GemmLargeLoad::async ? 56 : 36;
     if (c.prefetch && words > 1) others += 28;
     const int operands = (c.thread_m + c.thread_n) * gemm_large_step(c, bytes_of(dtype));
-    return (c.thread_m * c.thread_n + fragments * operands) * words + others;
+    return (sums_held * c.thread_m * c.thread_n + fragments * operands) * words + others;
   }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
   const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c, bytes_of(dtype)) / gemm_large_lanes * words;
-  return sums + fragments * operands + 28;
+  return sums_held * sums + fragments * operands + 28;
 }
 
 int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {

@@ -48,9 +48,38 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
   return span;
 }
 
+// Sums that are set aside every `Turns` tiles of k, as those of a tile that many blocks share are: the
+// rounding of a sum grows with its terms. It costs as many registers as the sums have.
+template <class Product, int Turns>
+class GemmLargeAside {
+ public:
+  __device__ __forceinline__ GemmLargeAside() {
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) aside_[i] = 0;
+  }
+  __device__ __forceinline__ void after(int turn, Product& product) {
+    if ((turn + 1) % Turns != 0) return;
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) {
+      aside_[i] += product.real(i);
+      product.real(i) = 0;
+    }
+  }
+  __device__ __forceinline__ void give_back(Product& product) const {
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) product.real(i) += aside_[i];
+  }
+
+ private:
+  typename Product::Real aside_[Product::real_count];
+};
+template <class Product>
+class GemmLargeAside<Product, 0> {};
+
 // Step after step of each stage: read the operands, multiply.
 template <class T, GemmLargeConfig C, class Product, class Ring>
 __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns) {
+  [[maybe_unused]] GemmLargeAside<Product, C.sum_turns> aside;
   constexpr int steps = gemm_large_steps(C, sizeof(T));
   [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
 #pragma unroll 1
@@ -66,7 +95,9 @@ __device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int
     }
     ring.release(ring.advance(), product.witness(fragment));
     ring.refill_end();
+    if constexpr (C.sum_turns > 0) aside.after(turn, product);
   }
+  if constexpr (C.sum_turns > 0) aside.give_back(product);
 }
 
 // Two steps of a stage from `Step` on, and those behind them: while one fragment is multiplied the operands
@@ -103,6 +134,7 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
   constexpr int steps = gemm_large_steps(C, sizeof(T));
   static_assert(!C.prefetch || steps % 2 == 0, "two fragments take turns within a stage");
   if (turns == 0) return;
+  [[maybe_unused]] GemmLargeAside<Product, C.sum_turns> aside;
   typename Product::Fragment even, odd;
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
@@ -120,7 +152,9 @@ __device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& rin
       product.multiply(odd);
     }
     multiply_pairs<looped, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
+    if constexpr (C.sum_turns > 0) aside.after(turn, product);
   }
+  if constexpr (C.sum_turns > 0) aside.give_back(product);
 }
 
 template <class T, GemmLargeShape S, GemmLargeConfig C>

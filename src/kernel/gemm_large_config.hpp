@@ -87,6 +87,7 @@ struct GemmLargeConfig {
   // The assembler's optimisation level: at 3 it moves multiply-adds about, at 1 they keep the order of the
   // source, which is made for what registers can be read at once.
   int ptxas_level = 3;
+  int sum_turns = 0;  // tiles of k after which sums are set aside and begin anew; 0 = never
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
@@ -480,7 +481,8 @@ struct FieldList<GemmLargeConfig> {
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
       field("carveout", &C::carveout), field("cluster", &C::cluster),
-      field("dependent_launch", &C::dependent_launch), field("ptxas_level", &C::ptxas_level));
+      field("dependent_launch", &C::dependent_launch), field("ptxas_level", &C::ptxas_level),
+      field("sum_turns", &C::sum_turns));
 };
 #endif
 

@@ -27,6 +27,7 @@ struct Rules {
   // Without what axes that are declared later add.
   static C early(C c) {
     c.stream_k = 0;
+    c.sum_turns = 0;
     c.specialised = false;
     return c;
   }
@@ -315,8 +316,10 @@ void add_schedule(Space<C>& space, const Rules& r) {
     const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
     return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
   });
+  space.axis(&C::sum_turns, {0, 1, 2, 4, 8, 16});
   space.require(
-      "sums, operands, loads on their way and the walk of stream_k fit the registers of a thread",
+      "sums, those set aside, operands, loads on their way and the walk of stream_k fit the registers of a "
+      "thread",
       [=](const C& c) {
         return gemm_large_registers(r.s, c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <= 255;
       });
