@@ -1,42 +1,12 @@
 // The stencil of large GEMM, run on the host: every product, load path, layout and schedule, boundaries of
 // one launch, on problems with edges in all directions, under copies that come at once and as late as the
 // waits allow.
-#include "emulation/gemm_large.hpp"
+#include "emulation/gemm_large_configs.hpp"
 
 namespace tilewright {
 namespace {
 
-using emulation::expect_large;
-using Case = emulation::LargeCase;
-using Config = GemmLargeConfig;
-using Shape = GemmLargeShape;
-
-constexpr Config mma_small{
-    .tile_m = 32, .tile_n = 64, .tile_k = 16, .warp_m = 32, .warp_n = 32, .stages = 3, .raster = 2};
-constexpr Config with(Config c, GemmLargeProduct product) {
-  c.product = product;
-  return c;
-}
-constexpr Config async(Config c, GemmLargeLayout layout, int load_bytes = 16,
-                       GemmLargeBoundary boundary = GemmLargeBoundary::residue) {
-  c.load = GemmLargeLoad::async;
-  c.layout = layout;
-  c.load_bytes = load_bytes;
-  c.boundary = boundary;
-  return c;
-}
-
-template <class T, Config C, int Align = 16>
-void all_operations(const Case& one) {
-  constexpr auto aligned = [](Shape s) {
-    s.align_a = s.align_b = s.align_c = Align;
-    return s;
-  };
-  expect_large<T, aligned({}), C>(one);
-  expect_large<T, aligned({.trans_b = true, .reads_c = true}), C>(one);
-  expect_large<T, aligned({.trans_a = true, .reads_c = true}), C>(one);
-  expect_large<T, aligned({.trans_a = true, .trans_b = true}), C>(one);
-}
+using namespace emulation;
 
 TEST(GemmLargeEmulation, TensorCopiesFeedTensorCores) {
   const Case one{70, 90, 54, 2};
@@ -44,69 +14,6 @@ TEST(GemmLargeEmulation, TensorCopiesFeedTensorCores) {
   all_operations<double, with(mma_small, GemmLargeProduct::mma_16x8x8)>(one);
   all_operations<double, with(mma_small, GemmLargeProduct::mma_16x8x16)>(one);
   all_operations<double, with(mma_small, GemmLargeProduct::mma_8x8x4)>(one);
-}
-
-// Where columns begin at odd multiples of 8 bytes, by leading dimension, address or both, even and odd ones
-// come by maps of their own; the last map has a column less, or ends with the same.
-TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
-  constexpr auto by_turns = [](GemmLargeProduct product, int tile_k = 16, int warps_k = 1,
-                               bool prefetch = false) {
-    Config c = with(mma_small, product);
-    c.layout = GemmLargeLayout::padding;
-    c.tile_k = tile_k;
-    c.warps_k = warps_k;
-    c.prefetch = prefetch;
-    return c;
-  };
-  using enum GemmLargeProduct;
-  for (const Case one : {Case{71, 91, 53, 2}, Case{70, 90, 54, 2, 1}, Case{33, 65, 17, 0, 1}}) {
-    all_operations<double, by_turns(mma_16x8x4), 8>(one);
-    all_operations<double, by_turns(mma_16x8x8), 8>(one);
-    all_operations<double, by_turns(mma_16x8x16), 8>(one);
-    all_operations<double, by_turns(mma_16x8x8, 32, 1, true), 8>(one);
-    all_operations<double, by_turns(mma_8x8x4, 64, 2, true), 8>(one);
-  }
-  // Only one of them.
-  expect_large<double, Shape{.align_a = 8, .align_c = 8}, by_turns(mma_16x8x8)>({71, 90, 54, 0});
-  expect_large<double, Shape{.align_b = 8}, by_turns(mma_16x8x4)>({70, 90, 53, 0});
-  expect_large<double, Shape{.trans_a = true, .trans_b = true, .align_a = 8}, by_turns(mma_16x8x8)>(
-      {70, 90, 53, 0});
-}
-
-// Ones that a sum of 2^24 swallows are kept by those that begin anew.
-TEST(GemmLargeEmulation, SumsAreSetAside) {
-  constexpr auto aside = [](Config c, int turns, bool prefetch = false) {
-    c.sum_turns = turns;
-    c.prefetch = prefetch;
-    return c;
-  };
-  constexpr Config fma{.tile_m = 64,
-                       .tile_n = 64,
-                       .tile_k = 32,
-                       .warp_m = 32,
-                       .warp_n = 32,
-                       .thread_m = 8,
-                       .thread_n = 4,
-                       .product = GemmLargeProduct::fma,
-                       .stages = 3};
-  constexpr Config numbers{.tile_m = 32, .tile_n = 32, .tile_k = 8, .warp_m = 16, .warp_n = 16};
-  all_operations<float, aside(fma, 2)>({72, 92, 200, 4});
-  all_operations<std::complex<float>, aside(fma, 1)>({72, 92, 100, 4});
-  all_operations<float, aside(fma, 1, true)>({72, 92, 100, 4});
-  all_operations<std::complex<double>, aside(numbers, 4)>({50, 40, 100, 1});
-  constexpr int k = 160;
-  GemmProblem p = packed(parse_problem("gemm:f32:nn:m=64,n=64,k=160:location=device"));
-  const Case one{64, 64, k};
-  std::mt19937 random(3);
-  emulation::LargeOperandSet<float> o{{64, k, one, random}, {k, 64, one, random}, {64, 64, one, random}};
-  for (int l = 0; l < k; ++l)
-    for (int i = 0; i < 64; ++i) o.a.at(i, l) = l == 0 ? 0x1p24f : 1, o.b.at(l, i) = 1;
-  const auto sum = [&]<Config C> {
-    EXPECT_EQ((emulation::run_large<float, Shape{}, C>(p, o, 1, 0, 3, emulation::Copies::at_once)), "");
-    return o.c.at(5, 7);
-  };
-  EXPECT_EQ((sum.template operator()<aside(fma, 0)>()), 0x1p24f);
-  EXPECT_EQ((sum.template operator()<aside(fma, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
 }
 
 TEST(GemmLargeEmulation, DefaultTileOfTheLargestDevice) {
