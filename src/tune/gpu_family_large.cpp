@@ -104,7 +104,9 @@ GemmProblem gemm_large_edges(const GemmProblem& like, const GemmLargeShape& shap
   }
   const auto leading = [&](std::int64_t rows, int align) {
     const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));
-    return (rows + step - 1) / step * step + step;
+    const std::int64_t ld = (rows + step - 1) / step * step + step;
+    // No better aligned than the shape says, or columns that come by turns would all begin alike.
+    return align < gemm_large_chunk && ld / step % 2 == 0 ? ld + step : ld;
   };
   p.lda = leading(p.a_rows(), shape.align_a);
   p.ldb = leading(p.b_rows(), shape.align_b);
