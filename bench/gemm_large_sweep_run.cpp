@@ -271,14 +271,19 @@ void LargeSweep::screen() {
   finish("screen", done, todo.size() - done);
 }
 
-// How often the files of other cards have each config of this problem measured long.
+// How often other files have each config of this problem measured long, whatever the card or the sources: the
+// analysis joins cards, and says of which sources rows are.
 std::map<std::string, std::size_t> LargeSweep::long_elsewhere() const {
   std::map<std::string, std::size_t> counts;
-  for (const std::string& path : flags_.done)
+  for (const std::string& path : flags_.done) {
+    if (std::error_code none; std::filesystem::equivalent(path, flags_.json, none))
+      throw Error(ErrorCode::invalid_argument, "--done",
+                  fmt::format("--done = '{}' is the file of --json, whose rows count already", path));
     for (const SweepRow& row : sweep_rows(sweep_lines(path, "--done"), path))
       if (row.phase == "long" && row.impl == "tilewright" && row.seconds &&
           row.problem == to_string(problem_))
         ++counts[row.config.dump()];
+  }
   return counts;
 }
 

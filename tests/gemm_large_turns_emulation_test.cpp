@@ -20,7 +20,8 @@ TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
     return c;
   };
   using enum GemmLargeProduct;
-  for (const Case one : {Case{71, 91, 53, 2}, Case{70, 90, 54, 2, 1}, Case{33, 65, 17, 0, 1}}) {
+  for (const Case one :
+       {Case{71, 91, 53, 2}, Case{70, 90, 54, 2, 1}, Case{33, 65, 17, 0, 1}, Case{33, 3, 3, 2}}) {
     all_operations<double, by_turns(mma_16x8x4), 8>(one);
     all_operations<double, by_turns(mma_16x8x8), 8>(one);
     all_operations<double, by_turns(mma_16x8x16), 8>(one);
@@ -68,6 +69,7 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
   };
   EXPECT_EQ((sum.template operator()<aside(fma, 0)>()), 0x1p24f);
   EXPECT_EQ((sum.template operator()<aside(fma, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
+  EXPECT_EQ((sum.template operator()<aside(fma, 1, true)>()), 0x1p24f + 128);
 }
 
 }  // namespace

@@ -233,8 +233,9 @@ void add_memory(Space<C>& space, const Rules& r) {
     return c.load != GemmLargeLoad::tensor || (fits(GemmLargeSide::a) && fits(GemmLargeSide::b));
   });
   space.require(
-      "columns of operands that are aligned to 8 bytes come by turns of at least eight, which no cluster "
-      "shares",
+      "columns that come by turns, in no cluster, are whole eights of a tile for each map, so that the "
+      "second "
+      "begins at 128 bytes",
       [=](const C& c) {
         const auto fits = [&](const GemmLargeTile& tile) { return tile.map_columns() % 8 == 0; };
         return !r.by_turns(c) || (c.cluster == 1 && fits(r.tile_a(c)) && fits(r.tile_b(c)));
@@ -323,6 +324,10 @@ void add_schedule(Space<C>& space, const Rules& r) {
       [=](const C& c) {
         return gemm_large_registers(r.s, c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <= 255;
       });
+  space.require("the registers of a block exist with sums that are set aside", [=](const C& c) {
+    const int registers = gemm_large_registers(r.s, c, r.p.dtype) * gemm_large_workers(c) * c.blocks_per_sm;
+    return c.sum_turns == 0 || registers <= r.limits.registers_per_multiprocessor;
+  });
   space.require("every part of a split tile has k to sum", [=](const C& c) {
     const int parts = std::max(c.split_k, c.tail_k);
     return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;

@@ -140,6 +140,9 @@ class EnergySweep(unittest.TestCase):
         self.assertGreaterEqual(len(configs), 2)
         self.assertEqual({config["tail_k"] for config in configs}, {1})
         self.assertIn(" 0 measurements are left", self.run_sweep("long", "--json", earlier, *QUICK, *flags).stdout)
+        other = path.with_name("other.jsonl")
+        self.assertIn(" 0 measurements are left", self.run_sweep("long", "--json", other, "--done", earlier, *QUICK, *flags).stdout)
+        self.assertIn("is the file of --json", self.run_sweep("long", "--json", earlier, "--done", earlier, *QUICK, *flags).stderr)
 
     def check_sizes(self, path):
         for _ in range(2):  # the second finds nothing left to do
