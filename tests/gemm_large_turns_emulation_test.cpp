@@ -28,6 +28,16 @@ TEST(GemmLargeEmulation, ColumnsOfEitherAlignmentComeByTurns) {
     all_operations<double, by_turns(mma_16x8x8, 32, 1, true), 8>(one);
     all_operations<double, by_turns(mma_8x8x4, 64, 2, true), 8>(one);
   }
+  // Parts of k, a warp that feeds, blocks that walk.
+  constexpr auto scheduled = [](Config c, int split_k, int stream_k, bool specialised) {
+    c.split_k = split_k;
+    c.stream_k = stream_k;
+    c.persistent = stream_k > 0;
+    c.specialised = specialised;
+    return c;
+  };
+  all_operations<double, scheduled(by_turns(mma_16x8x8), 3, 0, true), 8>({71, 91, 153, 2});
+  all_operations<double, scheduled(by_turns(mma_16x8x4), 1, 1, false), 8>({71, 91, 153, 2});
   // Only one of them.
   expect_large<double, Shape{.align_a = 8, .align_c = 8}, by_turns(mma_16x8x8)>({71, 90, 54, 0});
   expect_large<double, Shape{.align_b = 8}, by_turns(mma_16x8x4)>({70, 90, 53, 0});
@@ -56,6 +66,12 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
   all_operations<std::complex<float>, aside(fma, 1)>({72, 92, 100, 4});
   all_operations<float, aside(fma, 1, true)>({72, 92, 100, 4});
   all_operations<std::complex<double>, aside(numbers, 4)>({50, 40, 100, 1});
+  constexpr auto shared = [](Config c, int warps_k, int split_k) {
+    c.warps_k = warps_k;
+    c.split_k = split_k;
+    return c;
+  };
+  all_operations<float, shared(aside(fma, 1), 2, 3)>({72, 92, 300, 4});
   constexpr int k = 160;
   GemmProblem p = packed(parse_problem("gemm:f32:nn:m=64,n=64,k=160:location=device"));
   const Case one{64, 64, k};
