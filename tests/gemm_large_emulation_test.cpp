@@ -151,25 +151,16 @@ TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
   constexpr Config numbers{
       .tile_m = 32, .tile_n = 32, .tile_k = 16, .warp_m = 16, .warp_n = 16, .warps_k = 2};
   all_operations<std::complex<double>, numbers>({50, 40, 40, 1});
-  constexpr Config fma{.tile_m = 64,
-                       .tile_n = 64,
-                       .tile_k = 32,
-                       .warp_m = 32,
-                       .warp_n = 32,
-                       .thread_m = 8,
-                       .thread_n = 4,
-                       .product = GemmLargeProduct::fma,
-                       .stages = 3};
   constexpr auto ahead = [](Config c) {
     c.prefetch = true;
     c.specialised = true;
     return c;
   };
-  all_operations<float, grouped(fma, 2, 32)>({72, 92, 100, 4});
-  all_operations<float, grouped(fma, 4, 32, 3)>({72, 92, 200, 4});
-  all_operations<float, ahead(grouped(fma, 2, 64))>({72, 92, 140, 4});
-  all_operations<std::complex<float>, grouped(fma, 2, 32, 3)>({72, 92, 200, 4});
-  all_operations<std::complex<float>, grouped(fma, 2, 16)>({70, 90, 50, 2});
+  all_operations<float, grouped(fma_small, 2, 32)>({72, 92, 100, 4});
+  all_operations<float, grouped(fma_small, 4, 32, 3)>({72, 92, 200, 4});
+  all_operations<float, ahead(grouped(fma_small, 2, 64))>({72, 92, 140, 4});
+  all_operations<std::complex<float>, grouped(fma_small, 2, 32, 3)>({72, 92, 200, 4});
+  all_operations<std::complex<float>, grouped(fma_small, 2, 16)>({70, 90, 50, 2});
   constexpr auto plain = [](Config c, GemmLargeLoad load) {
     c.layout = load == GemmLargeLoad::tensor ? GemmLargeLayout::plain : GemmLargeLayout::padding;
     c.load = load;
@@ -177,8 +168,8 @@ TEST(GemmLargeEmulation, GroupsOfWarpsShareATile) {
     c.stages = load == GemmLargeLoad::tensor ? 3 : 2;
     return c;
   };
-  all_operations<float, plain(grouped(fma, 2, 16, 2), GemmLargeLoad::registers)>({72, 92, 72, 4});
-  expect_large<float, Shape{.trans_b = true}, plain(grouped(fma, 2, 16), GemmLargeLoad::tensor)>(
+  all_operations<float, plain(grouped(fma_small, 2, 16, 2), GemmLargeLoad::registers)>({72, 92, 72, 4});
+  expect_large<float, Shape{.trans_b = true}, plain(grouped(fma_small, 2, 16), GemmLargeLoad::tensor)>(
       {72, 92, 50, 4});
 }
 

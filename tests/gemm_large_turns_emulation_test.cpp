@@ -52,26 +52,17 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
     c.prefetch = prefetch;
     return c;
   };
-  constexpr Config fma{.tile_m = 64,
-                       .tile_n = 64,
-                       .tile_k = 32,
-                       .warp_m = 32,
-                       .warp_n = 32,
-                       .thread_m = 8,
-                       .thread_n = 4,
-                       .product = GemmLargeProduct::fma,
-                       .stages = 3};
   constexpr Config numbers{.tile_m = 32, .tile_n = 32, .tile_k = 8, .warp_m = 16, .warp_n = 16};
-  all_operations<float, aside(fma, 2)>({72, 92, 200, 4});
-  all_operations<std::complex<float>, aside(fma, 1)>({72, 92, 100, 4});
-  all_operations<float, aside(fma, 1, true)>({72, 92, 100, 4});
+  all_operations<float, aside(fma_small, 2)>({72, 92, 200, 4});
+  all_operations<std::complex<float>, aside(fma_small, 1)>({72, 92, 100, 4});
+  all_operations<float, aside(fma_small, 1, true)>({72, 92, 100, 4});
   all_operations<std::complex<double>, aside(numbers, 4)>({50, 40, 100, 1});
   constexpr auto shared = [](Config c, int warps_k, int split_k) {
     c.warps_k = warps_k;
     c.split_k = split_k;
     return c;
   };
-  all_operations<float, shared(aside(fma, 1), 2, 3)>({72, 92, 300, 4});
+  all_operations<float, shared(aside(fma_small, 1), 2, 3)>({72, 92, 300, 4});
   constexpr int k = 160;
   GemmProblem p = packed(parse_problem("gemm:f32:nn:m=64,n=64,k=160:location=device"));
   const Case one{64, 64, k};
@@ -83,9 +74,9 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
     EXPECT_EQ((run_large<float, Shape{}, C>(p, o, 1, 0, 3, Copies::at_once)), "");
     return o.c.at(5, 7);
   };
-  EXPECT_EQ((sum.template operator()<aside(fma, 0)>()), 0x1p24f);
-  EXPECT_EQ((sum.template operator()<aside(fma, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
-  EXPECT_EQ((sum.template operator()<aside(fma, 1, true)>()), 0x1p24f + 128);
+  EXPECT_EQ((sum.template operator()<aside(fma_small, 0)>()), 0x1p24f);
+  EXPECT_EQ((sum.template operator()<aside(fma_small, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
+  EXPECT_EQ((sum.template operator()<aside(fma_small, 1, true)>()), 0x1p24f + 128);
 }
 
 }  // namespace

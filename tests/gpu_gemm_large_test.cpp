@@ -214,7 +214,7 @@ class GpuBoundaries : public GpuGemmLarge {
   }
 };
 
-TEST_F(GpuBoundaries, AreRightInSeveralLaunches) {
+TEST_F(GpuBoundaries, AreRightEachWay) {
   for (const Way& way : ways) {
     const bool by_turns = way.boundary == GemmLargeBoundary::none;
     if (by_turns && gpu_->limits().compute_capability < 90) continue;

@@ -61,7 +61,8 @@ void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& 
           Addresses at{};
           for (int lane = 0; lane < gemm_large_lanes; ++lane) {
             const int v = operand.variant(q, s, h), g = lane / 4, t = lane % 4;
-            const int lead = operand.turn(v, g, t) * operand.tile.element_bytes;  // if A and B are aligned
+            const int lead =
+                operand.turn(v, g, t) * operand.tile.element_bytes;  // of aligned addresses, ld odd
             at[std::size_t(lane)] = operand.base(v, 0, g, t) + operand.constant(i, q, h) + lead;
           }
           reads.wavefronts += read_wavefronts(at, single ? 8 : 16);

@@ -77,9 +77,8 @@ void add_load(Space<C>& space, const Rules& r) {
       },
       &C::load);
   space.require(
-      "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes (of "
-      "8 "
-      "in f64 for tensor cores, where each operand has two columns), and sizes below 2^30",
+      "tensor copies need addresses, leading dimensions and strides of batches at multiples of 16 bytes (in "
+      "f64 for tensor cores 8, where A and B have two columns), and sizes below 2^30",
       [=](const C& c) {
         if (c.load != GemmLargeLoad::tensor) return true;
         const bool may =
@@ -233,9 +232,8 @@ void add_memory(Space<C>& space, const Rules& r) {
     return c.load != GemmLargeLoad::tensor || (fits(GemmLargeSide::a) && fits(GemmLargeSide::b));
   });
   space.require(
-      "columns that come by turns, in no cluster, are whole eights of a tile for each map, so that the "
-      "second "
-      "begins at 128 bytes",
+      "columns that come by turns are in no cluster, and whole eights of a tile for each map: the second "
+      "half begins at 128 bytes",
       [=](const C& c) {
         const auto fits = [&](const GemmLargeTile& tile) { return tile.map_columns() % 8 == 0; };
         return !r.by_turns(c) || (c.cluster == 1 && fits(r.tile_a(c)) && fits(r.tile_b(c)));
