@@ -162,7 +162,7 @@ std::vector<GemmLargeConfig> LargeBench::own_configs(const GemmProblem& p) {
 // The first of the list, what was asked for, and what won here before or for sizes before this one.
 std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) {
   const GemmLargeShape shape = gemm_large_shape(p);
-  const auto space = gemm_large_space(p, shape, gpu_.limits());
+  const auto space = gemm_large_accurate_space(p, shape, gpu_.limits());
   // The longer the runs the fewer are tried.
   constexpr double long_flops = 4e11, longest_flops = 4e12;
   const bool longest = flops(p) > longest_flops;

@@ -94,6 +94,7 @@ class LargeSweep {
   void sentinel(const char* phase);
   void measure(const GemmLargeConfig& config, const char* phase);
   void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
+  void compile_all(const std::vector<GemmLargeConfig>& configs);
   LargeTrial load_kernel(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;

@@ -22,6 +22,12 @@ nlohmann::json or_null(const std::optional<V>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+std::vector<GemmLargeConfig> configs_from(const std::vector<nlohmann::json>& rows) {
+  std::vector<GemmLargeConfig> configs;
+  for (const auto& row : rows) configs.push_back(from_json<GemmLargeConfig>(row));
+  return configs;
+}
+
 }  // namespace
 
 LargeSweep::LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window)
@@ -141,6 +147,12 @@ void LargeSweep::sentinel(const char* phase) {
   if (!card_notes_.empty()) row["notes"] = card_notes_;
   for (const std::string& note : card_notes_) std::printf("NOTE %s\n", note.c_str());
   log_->write(row);
+}
+
+// On all cores into the cache: a device that waits for a compiler costs as much as one that measures. What
+// cannot be compiled says so when its turn comes.
+void LargeSweep::compile_all(const std::vector<GemmLargeConfig>& configs) {
+  device_.compile(shape_, problem_.dtype, configs);
 }
 
 LargeTrial LargeSweep::load_kernel(const GemmLargeConfig& config) const {
@@ -302,6 +314,7 @@ void LargeSweep::measure_long() {
   for (std::size_t round = 2; round <= flags_.repeats; ++round) add(choice.repeated, round);
   std::printf("long: %zu configs, %zu of them %zu times; %zu measurements are left\n", choice.all.size(),
               choice.repeated.size(), flags_.repeats, todo.size());
+  compile_all(todo);
   std::size_t done = 0;
   for (; done < todo.size() && !late(todo.size() - done); ++done) measure(todo[done], "long");
   if (done > 0) sentinel("long");
@@ -320,6 +333,9 @@ void LargeSweep::measure_sizes() {
     take_sentinels();
     since_sentinel_ = 0;
     const auto space = gemm_large_space(problem_, shape_, device_.gpu().limits());
+    auto legal = configs_from(configs);
+    std::erase_if(legal, [&](const auto& config) { return !space.contains(config); });
+    compile_all(legal);
     for (const auto& json : configs) {
       --left;
       if (count_measured("sizes", json) > 0) continue;
@@ -342,6 +358,7 @@ void LargeSweep::finish(const char* phase, std::size_t measured, std::size_t lef
 // One launch each and nothing else of ours, so that a profiler's list of kernels is the order file's.
 void LargeSweep::sample() {
   const auto configs = choose_sample(screened_points(flags_.done, to_string(problem_)), flags_.sample_count);
+  compile_all(configs_from(configs));
   LineLog order(flags_.json, LineLogRules{"json", "command", false, "device_uuid"});
   order.write({{"command", flags_.command}, {"device_uuid", device_.gpu().limits().uuid}});
   std::size_t launched = 0;

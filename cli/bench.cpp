@@ -125,7 +125,10 @@ void print_check(JsonLines& json, const CaseResult& result) {
              ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : "");
   nlohmann::json line{{"phase", "check"},
                       {"problem", problem_text(result.bench_case)},
+                      {"data", to_string(result.bench_case.data)},
+                      {"config", config_of(result.ours())},
                       {"right", result.impls.size()},
+                      {"error_rms", result.ours().accuracy.rms},
                       {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
   add_provenance(line);
   line.update(result.provenance);

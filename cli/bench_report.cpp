@@ -106,11 +106,8 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
   json object = case_keys(result.bench_case);
   object["impl"] = impl.impl;
   object["impl_version"] = impl.version;
-  const GemmPlan::Impl* plan = impl.plan ? &impl.plan->impl() : nullptr;
-  object["config"] = plan && plan->kernel ? to_json(plan->kernel->config())
-                     : plan && plan->gpu  ? plan->gpu->config()
-                                          : json();
-  object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(plan->match));
+  object["config"] = config_of(impl);
+  object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(impl.plan->impl().match));
   object.update(seconds_keys(impl.seconds));
   object["gflops"] = result.work_flops / impl.seconds.centre * 1e-9;
   object["bound_gflops"] = result.work_flops / result.bound_s * 1e-9;
@@ -132,6 +129,13 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
 }
 
 }  // namespace
+
+json config_of(const ImplResult& impl) {
+  const GemmPlan::Impl* plan = impl.plan ? &impl.plan->impl() : nullptr;
+  return plan && plan->kernel ? to_json(plan->kernel->config())
+         : plan && plan->gpu  ? plan->gpu->config()
+                              : json();
+}
 
 json case_keys(const BenchCase& c) {
   const GemmProblem& p = c.problem;

@@ -13,6 +13,8 @@ namespace tilewright::cli {
 // Keys of the case itself, the same for every implementation; and those of what was measured of one.
 nlohmann::json case_keys(const BenchCase& bench_case);
 nlohmann::json seconds_keys(const Estimate& seconds);
+// What one of ours ran with; null for peers.
+nlohmann::json config_of(const ImplResult& impl);
 
 std::string table_head();
 std::string table_line(const CaseResult& result);

@@ -245,25 +245,6 @@ TEST(GemmLarge, FragmentsFindTheirElements) {
           }
 }
 
-// Where cuBLAS shares k among blocks, no more terms go into one sum than its errors allow.
-TEST(GemmLarge, DefaultsSetSumsAside) {
-  const GpuLimits limits = fictional_gpu(90);
-  const auto terms = [&](const GemmProblem& p) {
-    const GemmLargeConfig c = gemm_large_default(p, gemm_large_shape(p), limits);
-    return c.sum_turns * c.tile_k / c.warps_k;
-  };
-  for (const DType dtype : {DType::f32, DType::c64, DType::c128})
-    for (const Op op : {Op::none, Op::trans}) {
-      for (const auto& [mn, k] : {std::pair(257, 257), std::pair(64, 20000), std::pair(512, 512)}) {
-        const GemmProblem p = problem(dtype, mn, mn, k, op, Op::none);
-        EXPECT_GT(terms(p), 0) << to_string(p);
-        EXPECT_LE(terms(p), 64) << to_string(p);
-      }
-      EXPECT_EQ(terms(problem(dtype, 2048, 2048, 2048, op, Op::none)), 0);
-    }
-  EXPECT_EQ(terms(problem(DType::f64, 257, 257, 257)), 0);
-}
-
 TEST(GemmLarge, FragmentsAreReadWithoutBankConflicts) {
   for (const DType dtype : {DType::f64, DType::c128})
     for (const Op op_a : {Op::none, Op::trans})

@@ -63,6 +63,22 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
     return c;
   };
   all_operations<float, shared(aside(fma_small, 1), 2, 3)>({72, 92, 300, 4});
+  constexpr auto in_shared = [](Config c) {
+    c.sums_in_shared = true;
+    return c;
+  };
+  all_operations<float, in_shared(aside(fma_small, 2))>({72, 92, 200, 4});
+  all_operations<std::complex<float>, in_shared(shared(aside(fma_small, 1), 2, 3))>({72, 92, 300, 4});
+  all_operations<std::complex<double>, in_shared(aside(numbers, 4))>({50, 40, 100, 1});
+  all_operations<double, in_shared(aside(with(mma_small, GemmLargeProduct::mma_16x8x8), 1, true))>(
+      {72, 92, 152, 2});
+  constexpr auto walking = [](Config c) {
+    c.stream_k = 1;
+    c.persistent = true;
+    return c;
+  };
+  all_operations<double, walking(in_shared(aside(with(mma_small, GemmLargeProduct::mma_16x8x4), 2)))>(
+      {72, 92, 152, 2});
   constexpr int k = 160;
   GemmProblem p = packed(parse_problem("gemm:f32:nn:m=64,n=64,k=160:location=device"));
   const Case one{64, 64, k};
@@ -77,6 +93,7 @@ TEST(GemmLargeEmulation, SumsAreSetAside) {
   EXPECT_EQ((sum.template operator()<aside(fma_small, 0)>()), 0x1p24f);
   EXPECT_EQ((sum.template operator()<aside(fma_small, 2)>()), 0x1p24f + 96);  // the terms behind the first 64
   EXPECT_EQ((sum.template operator()<aside(fma_small, 1, true)>()), 0x1p24f + 128);
+  EXPECT_EQ((sum.template operator()<in_shared(aside(fma_small, 2))>()), 0x1p24f + 96);
 }
 
 }  // namespace

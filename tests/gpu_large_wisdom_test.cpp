@@ -109,6 +109,26 @@ TEST_F(GpuLargeWisdom, DecidesBetweenOursAndTheVendors) {
   EXPECT_EQ(chosen(p), "gemm") << "asked for";
 }
 
+// Wisdom of time says nothing of errors: a config with larger ones than cuBLAS's serves only who names it.
+TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
+  const GemmProblem p = parse_problem("gemm:f32:nn:m=257,n=257,k=257:residency=cold:location=device");
+  auto exact = record("gemm", 2e-5, p);
+  ASSERT_GT(exact["config"]["sum_turns"], 0);
+  write({exact});
+  options_.candidate = "gemm";
+  const auto source = [&] {
+    Context context({.wisdom = path_});
+    return plan(context, p, options_).impl().match;
+  };
+  EXPECT_EQ(source(), WisdomMatch::exact);
+  exact["config"]["sum_turns"] = 0;
+  write({exact});
+  EXPECT_EQ(source(), WisdomMatch::none);
+  options_.config = exact["config"].dump();
+  Context context({.wisdom = path_});
+  EXPECT_EQ(plan(context, p, options_).impl().gpu->config()["sum_turns"], 0);
+}
+
 TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {
   const GemmProblem p = middling();
   add("time", {2e-5, 3}, {3e-5, 2}, p);

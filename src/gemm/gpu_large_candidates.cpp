@@ -208,7 +208,11 @@ void prepare_gpu_large(const PlanRequest& r, GemmPlan::Impl& plan) {
     if (!asked_for && cublas_serves(r)) return {};
     return gemm_large_defaults(r.problem, shape, limits);
   };
-  const GpuFamily family{"gemm", [&] { return gemm_large_space(r.problem, shape, limits); }, rules_of_thumb};
+  const auto space = [&] {
+    return r.options.config.empty() ? gemm_large_accurate_space(r.problem, shape, limits)
+                                    : gemm_large_space(r.problem, shape, limits);
+  };
+  const GpuFamily family{"gemm", space, rules_of_thumb};
   plan_with_first<GemmLargeConfig>(r, family, limits, plan, [&](const GemmLargeConfig& config) {
     return std::make_shared<const LargeRunner>(r, machine, config);
   });

@@ -28,7 +28,7 @@ std::optional<WisdomAnswer> best_record(const PlanRequest& r, const char* family
 bool is_measured(const WisdomAnswer& answer) { return answer.recorded.seconds > 0; }
 
 std::optional<WisdomAnswer> recorded_ours(const PlanRequest& r) {
-  const auto space = gemm_large_space(r.problem, gpu_large_shape(r.problem, r), limits_of(r));
+  const auto space = gemm_large_accurate_space(r.problem, gpu_large_shape(r.problem, r), limits_of(r));
   return best_record(r, "gemm", [&](const WisdomAnswer& answer) {
     return is_measured(answer) && usable_config(answer.config, space);
   });

@@ -94,7 +94,8 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
 }
 
 int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
-  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1, sums_held = c.sum_turns > 0 ? 2 : 1;
+  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
+  const int sums_held = c.sum_turns > 0 && !c.sums_in_shared ? 2 : 1;
   // What the compiler was seen to need besides sums and operands.
   int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {

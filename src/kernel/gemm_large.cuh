@@ -48,38 +48,78 @@ __device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const
   return span;
 }
 
-// Sums that are set aside every `Turns` tiles of k, as those of a tile that many blocks share are: the
-// rounding of a sum grows with its terms. It costs as many registers as the sums have.
-template <class Product, int Turns>
+// Sums that are set aside every so many tiles of k, as those of a tile that many blocks share are: the
+// rounding of a sum grows with its terms. They take as many registers again as the sums, or a place in shared
+// memory for each thread and sum.
+template <class Product>
+class GemmLargeRegisters {
+ public:
+  using Real = typename Product::Real;
+  static constexpr int stride = 1;
+  __device__ __forceinline__ explicit GemmLargeRegisters(unsigned char*) {}
+  __device__ __forceinline__ Real* own() { return sums_; }
+
+ private:
+  Real sums_[Product::real_count];
+};
+template <class Product, int Threads>
+class GemmLargePlaces {
+ public:
+  using Real = typename Product::Real;
+  static constexpr int stride = Threads;
+  __device__ __forceinline__ explicit GemmLargePlaces(unsigned char* memory) : memory_(memory) {}
+  // Found anew each time, so that no register holds it meanwhile.
+  __device__ __forceinline__ Real* own() { return reinterpret_cast<Real*>(memory_) + read_thread_again(); }
+
+ private:
+  unsigned char* memory_;
+};
+
+template <class Product, GemmLargeConfig C, bool = (C.sum_turns > 0)>
 class GemmLargeAside {
  public:
-  __device__ __forceinline__ GemmLargeAside() {
+  __device__ __forceinline__ explicit GemmLargeAside(unsigned char* memory) : sums_(memory) {
+    auto* own = sums_.own();
 #pragma unroll
-    for (int i = 0; i < Product::real_count; ++i) aside_[i] = 0;
+    for (int i = 0; i < Product::real_count; ++i) own[i * Sums::stride] = 0;
   }
   __device__ __forceinline__ void after(int turn, Product& product) {
-    if ((turn + 1) % Turns != 0) return;
+    if ((turn + 1) % C.sum_turns != 0) return;
+    auto* own = sums_.own();
 #pragma unroll
     for (int i = 0; i < Product::real_count; ++i) {
-      aside_[i] += product.real(i);
+      own[i * Sums::stride] += product.real(i);
       product.real(i) = 0;
+      // Else all of them would be read first, into registers that large tiles do not leave.
+      if constexpr (C.sums_in_shared)
+        if (i % 4 == 3) __syncwarp();
     }
   }
-  __device__ __forceinline__ void give_back(Product& product) const {
+  __device__ __forceinline__ void give_back(Product& product) {
+    auto* own = sums_.own();
 #pragma unroll
-    for (int i = 0; i < Product::real_count; ++i) product.real(i) += aside_[i];
+    for (int i = 0; i < Product::real_count; ++i) {
+      product.real(i) += own[i * Sums::stride];
+      if constexpr (C.sums_in_shared)
+        if (i % 4 == 3) __syncwarp();
+    }
   }
 
  private:
-  typename Product::Real aside_[Product::real_count];
+  using Sums = typename GemmLargeEither<C.sums_in_shared, GemmLargePlaces<Product, gemm_large_workers(C)>,
+                                        GemmLargeRegisters<Product>>::Type;
+  Sums sums_;
 };
-template <class Product>
-class GemmLargeAside<Product, 0> {};
+template <class Product, GemmLargeConfig C>
+class GemmLargeAside<Product, C, false> {
+ public:
+  __device__ __forceinline__ explicit GemmLargeAside(unsigned char*) {}
+};
 
 // Step after step of each stage: read the operands, multiply.
 template <class T, GemmLargeConfig C, class Product, class Ring>
-__device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns) {
-  [[maybe_unused]] GemmLargeAside<Product, C.sum_turns> aside;
+__device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns, unsigned char* sums) {
+  [[maybe_unused]] GemmLargeAside<Product, C> aside(sums);
   constexpr int steps = gemm_large_steps(C, sizeof(T));
   [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
 #pragma unroll 1
@@ -130,11 +170,12 @@ __device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fra
 
 // The same as multiply_turns(), reading ahead.
 template <class T, GemmLargeConfig C, class Product, class Ring>
-__device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns) {
+__device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns,
+                                                     unsigned char* sums) {
   constexpr int steps = gemm_large_steps(C, sizeof(T));
   static_assert(!C.prefetch || steps % 2 == 0, "two fragments take turns within a stage");
   if (turns == 0) return;
-  [[maybe_unused]] GemmLargeAside<Product, C.sum_turns> aside;
+  [[maybe_unused]] GemmLargeAside<Product, C> aside(sums);
   typename Product::Fragment even, odd;
   ring.acquire();
   const unsigned char *a = ring.read_a(), *b = ring.read_b();
@@ -200,9 +241,9 @@ __global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
 #pragma unroll
     for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
     if constexpr (C.prefetch)
-      multiply_turns_ahead<T, C>(product, ring, span.turns);
+      multiply_turns_ahead<T, C>(product, ring, span.turns, shared + memory.sums_offset);
     else
-      multiply_turns<T, C>(product, ring, span.turns);
+      multiply_turns<T, C>(product, ring, span.turns, shared + memory.sums_offset);
     if constexpr (C.warps_k > 1)
       if (!add_groups<C>(product, shared)) return;
     // Where the block walks on, what is known of the unit is found again and not held through its product.

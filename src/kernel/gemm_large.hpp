@@ -29,9 +29,20 @@ GemmLargeAlignment gemm_large_alignment(const GemmProblem& problem, int address_
 GemmLargeShape gemm_large_shape(const GemmProblem& problem, GemmLargeAlignment alignment = {},
                                 MathMode mode = MathMode::full);
 
+// Into how many parts split_k may share a tile's k.
+inline constexpr int gemm_large_splits[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,  11, 12,
+                                            13, 14, 16, 20, 22, 26, 32, 44, 64, 128, 256};
+
 // The legal configs for `problem` on a device with `limits`.
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
+
+// Tiles of k after which `config` has to set its sums aside at the latest so that its rounding errors are no
+// larger than cuBLAS's; 0 where it need not (docs/gemm_large.md, "Rounding").
+int gemm_large_sum_turns(const GemmProblem& problem, const GemmLargeConfig& config, const GpuLimits& limits);
+// The legal configs that do: searches and wisdom choose among these, while who names a config may have any.
+Space<GemmLargeConfig> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
+                                                 const GpuLimits& limits);
 
 // A or B at `address` as the copy engine reads it, for the shape that the kernel sees: the boxes are those of
 // a tile (of a tile of A that a cluster shares, the part that a block fetches). Where columns go by several

@@ -1,6 +1,7 @@
 // Which configs of large GEMM to try first. Block and warp tiles that make sense for each product are listed
 // here; what else is chosen follows from the device, the problem and the predicted cost.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -105,6 +106,10 @@ double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
 // two turns are kept; f64 where two blocks leave 128 registers, and where threads copy deep tiles and read
 // ahead.
 bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype, const GpuLimits& limits) {
+  // A walk holds its place, and what it reads of C, beside sums that are set aside.
+  if (c.sum_turns > 0 && gemm_large_walks(c) && shape.reads_c &&
+      gemm_large_registers(shape, c, dtype) >= (c.sums_in_shared ? 150 : 180))
+    return true;
   if (!gemm_large_is_mma(c)) return false;
   const bool rows = !shape.trans_a && shape.trans_b;
   // The shape of sm_80 needs fewer registers: of 23 such configs one spilled there.
@@ -122,19 +127,6 @@ bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype, const 
   return c.load == GemmLargeLoad::async && c.prefetch && c.tile_k >= 32;
 }
 
-// Tiles of k after which sums are set aside. Where squares of 64 do not fill the device cuBLAS shares k among
-// blocks, and errors shall be no larger than its own: f32 and c64 of n = 257 in two parts, as groups of warps
-// make them, had 1.06 to 1.38 times its error on an H200, c128 of m = n = 64 in parts of 625 terms up to 1.56
-// times with graded magnitudes; f64 had at most 1.012.
-int wanted_sum_turns(const GemmProblem& p, const C& c, const GpuLimits& limits) {
-  constexpr double square = 64, terms = 32;
-  const double squares = std::ceil(double(p.m) / square) * std::ceil(double(p.n) / square);
-  if (p.dtype == DType::f64 || squares >= limits.multiprocessors) return 0;
-  const double parts = double(c.split_k) * c.warps_k;  // tail_k leaves whole tiles as they are
-  if (double(p.k) / parts < 2 * terms) return 0;
-  return std::max(1, int(terms) * c.warps_k / c.tile_k);
-}
-
 // Configs ordered by predicted cost, few of each kind before more of any.
 class LargeShortlist {
  public:
@@ -142,8 +134,16 @@ class LargeShortlist {
       : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
 
   void consider(C c, double penalty) {
-    c.sum_turns = wanted_sum_turns(p_, c, limits_);
-    if (known_to_spill(c, s_, p_.dtype, limits_) || !space_.contains(c)) return;
+    c.sum_turns = gemm_large_sum_turns(p_, c, limits_);
+    const auto usable = [&] { return !known_to_spill(c, s_, p_.dtype, limits_) && space_.contains(c); };
+    if (c.sum_turns > 0 && !usable()) {  // what registers lack room for has some beside fewer stages
+      c.sums_in_shared = true;
+      while (c.stages > 2 && !usable()) {
+        --c.stages;
+        c.slack = std::min(c.slack, c.stages - 2);
+      }
+    }
+    if (!usable()) return;
     const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
     ranked_.push_back({cycles * seen_factor(c, s_, p_.dtype) * penalty, c});
   }
@@ -244,6 +244,21 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
 // to 4096).
 int kept_unroll(const C& c, DType dtype) { return c.warps_k > 1 || !is_complex(dtype) ? 4 : 2; }
 
+// Parts of k worth trying, ascending: doublings, and as many as fill the device once or twice.
+std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
+  std::vector<int> splits;
+  for (std::size_t i = 1; i < std::size(gemm_large_splits); ++i) {
+    const int split = gemm_large_splits[i];
+    const double next = i + 1 < std::size(gemm_large_splits) ? gemm_large_splits[i + 1] : 2 * split;
+    const auto fills = [&](double waves) {
+      const double wanted = waves * limits.multiprocessors / tiles;
+      return split <= wanted && wanted < next;
+    };
+    if (split == 3 || std::has_single_bit(unsigned(split)) || fills(1) || fills(2)) splits.push_back(split);
+  }
+  return splits;
+}
+
 // How k is shared where tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
                         bool only_one) {
@@ -260,7 +275,7 @@ void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const G
     list.consider(shared, 1);
   }
   if (tiles < 2.0 * limits.multiprocessors)
-    for (const int split : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
+    for (const int split : splits_of(tiles, limits)) {
       if (double(p.k) / (split * c.tile_k) < 4) break;
       C shared = c;
       shared.split_k = split;

@@ -87,7 +87,8 @@ struct GemmLargeConfig {
   // The assembler's optimisation level: at 3 it moves multiply-adds about, at 1 they keep the order of the
   // source, which is made for what registers can be read at once.
   int ptxas_level = 3;
-  int sum_turns = 0;  // tiles of k after which sums are set aside and begin anew; 0 = never
+  int sum_turns = 0;            // tiles of k after which sums are set aside and begin anew; 0 = never
+  bool sums_in_shared = false;  // they lie in shared memory and not in registers
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };
@@ -237,12 +238,13 @@ constexpr bool gemm_large_splits_rows(GemmLargeTile tile, GemmLargeConfig c) {
   return gemm_large_panels(tile) % c.cluster != 0;
 }
 
-// Byte offsets in a block's shared memory: stages of A and B in turn, then barriers and one word for all
-// threads.
+// Byte offsets in a block's shared memory: stages of A and B in turn, then barriers, one word for all
+// threads, and sums that are set aside there.
 struct GemmLargeMemory {
   int a_bytes = 0;  // of one stage; B follows A
   int stage_bytes = 0;
   int barrier_offset = 0;
+  int sums_offset = 0;
   int total_bytes = 0;
 };
 constexpr int gemm_large_aligned(int bytes) { return (bytes + 1023) / 1024 * 1024; }
@@ -255,7 +257,9 @@ constexpr GemmLargeMemory gemm_large_memory(GemmLargeShape s, GemmLargeConfig c,
   memory.a_bytes = swizzled ? gemm_large_aligned(a) : (a + 127) / 128 * 128;
   memory.stage_bytes = memory.a_bytes + (swizzled ? gemm_large_aligned(b) : (b + 127) / 128 * 128);
   memory.barrier_offset = memory.stage_bytes * c.stages;
-  memory.total_bytes = memory.barrier_offset + 16 * c.stages + 16;
+  memory.sums_offset = memory.barrier_offset + 16 * c.stages + 16;
+  memory.total_bytes = memory.sums_offset;
+  if (c.sums_in_shared) memory.total_bytes += c.tile_m * c.tile_n * c.warps_k * element_bytes;
   return memory;
 }
 
@@ -482,7 +486,7 @@ struct FieldList<GemmLargeConfig> {
       field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
       field("carveout", &C::carveout), field("cluster", &C::cluster),
       field("dependent_launch", &C::dependent_launch), field("ptxas_level", &C::ptxas_level),
-      field("sum_turns", &C::sum_turns));
+      field("sum_turns", &C::sum_turns), field("sums_in_shared", &C::sums_in_shared));
 };
 #endif
 

@@ -297,9 +297,11 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   const double of_step = products / gemm_large_products_at_once(c) + reads.instructions;
   const double fetched = fetch_factor(of_step * (c.k_unroll > 0 ? c.k_unroll : gemm_large_steps(c, bytes)));
   cost.multiply *= fetched;
-  // Sums that are set aside: an addition and a zero for each, where a complex term is two of a real sum.
+  // Sums that are set aside: an addition and a zero for each, where a complex term is two of a real sum; in
+  // shared memory they are read and written, too, which other warps' products hide by half.
   const double terms = double(c.sum_turns) * c.tile_k / c.warps_k * (is_complex(p.dtype) ? 2 : 1);
-  if (terms > 0) cost.multiply *= 1 + 2 / terms;
+  const int moved = c.sums_in_shared ? (is_complex(p.dtype) ? bytes / 2 : bytes) : 0;
+  if (terms > 0) cost.multiply *= 1 + (2 + moved) / terms;
   const double copied = double(c.tile_m + c.tile_n) * c.tile_k * bytes;
   const double copies = c.load == GemmLargeLoad::tensor ? 100 : copied / c.load_bytes / 32 * 4 + 40 * warps;
   // A step of a loop also counts and finds addresses anew.

@@ -28,6 +28,7 @@ struct Rules {
   static C early(C c) {
     c.stream_k = 0;
     c.sum_turns = 0;
+    c.sums_in_shared = false;
     c.specialised = false;
     return c;
   }
@@ -219,7 +220,7 @@ void add_memory(Space<C>& space, const Rules& r) {
                          (fits(c.warp_m) && fits(c.warp_n));
                 });
   space.require("stages fit the shared memory of a block",
-                [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
+                [=](const C& c) { return r.shared(r.early(c)) <= r.limits.shared_bytes_per_block; });
   space.require("the sums of the other groups of warps fit the memory of the stages", [=](const C& c) {
     const int barriers = gemm_large_memory(r.seen(c), c, r.bytes).barrier_offset;
     return std::int64_t(c.warps_k - 1) * c.tile_m * c.tile_n * r.bytes <= barriers;
@@ -299,7 +300,7 @@ void add_schedule(Space<C>& space, const Rules& r) {
   space.axis(&C::raster, {8, 4, 16, 1, 2});
   space.require("a panel of tiles is walked by whole clusters",
                 [](const C& c) { return c.raster % c.cluster == 0; });
-  space.axis(&C::split_k, {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256});
+  space.axis(&C::split_k, std::vector(std::begin(gemm_large_splits), std::end(gemm_large_splits)));
   space.axis(&C::stream_k, {0, 1, 2});
   space.axis(&C::persistent, [](const C& c) {  // stream_k has a persistent grid
     return c.stream_k > 0 ? std::vector<bool>{true} : std::vector<bool>{false, true};
@@ -315,7 +316,25 @@ void add_schedule(Space<C>& space, const Rules& r) {
     const bool alone = c.split_k == 1 && !gemm_large_walks(c) && c.cluster == 1;
     return alone ? std::vector{1, 2, 3, 4, 6, 8, 16, 32} : std::vector{1};
   });
-  space.axis(&C::sum_turns, {0, 1, 2, 4, 8, 16});
+  space.require("every part of a split tile has k to sum", [=](const C& c) {
+    const int parts = std::max(c.split_k, c.tail_k);
+    return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;
+  });
+}
+
+// Sums that are set aside, and what room they leave.
+void add_sums(Space<C>& space, const Rules& r) {
+  space.axis(&C::sum_turns, {0, 1, 2, 4, 8, 16, 32});
+  space.axis(&C::sums_in_shared, [](const C& c) {
+    return c.sum_turns > 0 ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  });
+  space.require("stages and sums that are set aside fit the shared memory of a block",
+                [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
+  space.require("the blocks that registers are limited for fit a multiprocessor with sums set aside",
+                [=](const C& c) {
+                  return !c.sums_in_shared || c.blocks_per_sm == 1 ||
+                         gemm_large_resident(r.s, c, r.p.dtype, r.limits) >= c.blocks_per_sm;
+                });
   space.require(
       "sums, those set aside, operands, loads on their way and the walk of stream_k fit the registers of a "
       "thread",
@@ -326,10 +345,10 @@ void add_schedule(Space<C>& space, const Rules& r) {
     const int registers = gemm_large_registers(r.s, c, r.p.dtype) * gemm_large_workers(c) * c.blocks_per_sm;
     return c.sum_turns == 0 || registers <= r.limits.registers_per_multiprocessor;
   });
-  space.require("every part of a split tile has k to sum", [=](const C& c) {
-    const int parts = std::max(c.split_k, c.tail_k);
-    return parts == 1 || parts <= (r.p.k + c.tile_k - 1) / c.tile_k;
-  });
+}
+
+// How a block is made up and launched.
+void add_launch(Space<C>& space, const Rules& r) {
   space.axis(&C::specialised, [](const C& c) {
     return c.load == GemmLargeLoad::tensor ? std::vector<bool>{false, true} : std::vector<bool>{false};
   });
@@ -389,6 +408,8 @@ Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLa
   add_memory(space, rules);
   add_reading(space, rules);
   add_schedule(space, rules);
+  add_sums(space, rules);
+  add_launch(space, rules);
   return space;
 }
 

@@ -119,7 +119,7 @@ std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const St
   check_axes<GemmLargeConfig>(rules);
   const GpuLimits& limits = arena.gpu().limits();
   const GemmLargeShape shape = shape_of(problem);
-  const auto space = gemm_large_space(problem, shape, limits);
+  const auto space = gemm_large_accurate_space(problem, shape, limits);
   auto configs = gpu_configs(
       problem, rules, gemm_large_default(problem, shape, limits),
       [&](std::size_t count) { return gemm_large_promising(problem, shape, limits, count); }, space);
