@@ -84,11 +84,13 @@ struct GemmLargeConfig {
   // Blocks are there before the kernel before them in the stream has ended (CUDA's programmatic dependent
   // launch), and wait for its end before they read or write global memory.
   bool dependent_launch = false;
+  // Sums that are set aside lie in shared memory and not in registers. Declared here, in what alignment
+  // leaves over: a longer struct is other machine code, for which no record would hold.
+  bool sums_in_shared = false;
   // The assembler's optimisation level: at 3 it moves multiply-adds about, at 1 they keep the order of the
   // source, which is made for what registers can be read at once.
   int ptxas_level = 3;
-  int sum_turns = 0;            // tiles of k after which sums are set aside and begin anew; 0 = never
-  bool sums_in_shared = false;  // they lie in shared memory and not in registers
+  int sum_turns = 0;  // tiles of k after which sums are set aside and begin anew; 0 = never
 
   friend constexpr bool operator==(const GemmLargeConfig&, const GemmLargeConfig&) = default;
 };

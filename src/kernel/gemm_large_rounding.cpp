@@ -42,7 +42,7 @@ double vendor_terms(const GemmProblem& p) {
   const Classes of_type = p.dtype == DType::f64    ? Classes{{32, 80}, {8, 320}, {17, 350}}
                           : p.dtype == DType::c128 ? Classes{{66, 32}, {20, 32}, {14, 200}}
                           : p.dtype == DType::c64  ? Classes{{64, 16}, {16, 64}, {31, 190}}
-                                                   : Classes{{66, 32}, {51, 64}, {12, 128}};
+                                                   : Classes{{66, 32}, {51, 64}, {12, 100}};
   const auto side = std::min(p.m, p.n);
   const Class& seen = side <= 128 ? of_type.small : side <= 512 ? of_type.middle : of_type.large;
   return std::max(seen.least, double(p.k) / seen.parts);
