@@ -112,6 +112,10 @@ bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype, const 
   if (c.sum_turns > 0 && gemm_large_walks(c) && shape.reads_c &&
       gemm_large_registers(shape, c, dtype) >= (c.sums_in_shared ? 150 : 180))
     return true;
+  // The assembler moves reads of sums in shared memory ahead, which A along k leaves no registers for.
+  if (dtype == DType::c64 && c.sums_in_shared && c.ptxas_level == 3 && c.thread_m * c.thread_n >= 64 &&
+      gemm_large_kernel_shape(shape, c).trans_a)
+    return true;
   if (!gemm_large_is_mma(c)) return false;
   const bool rows = !shape.trans_a && shape.trans_b;
   // The shape of sm_80 needs fewer registers: of 23 such configs one spilled there.

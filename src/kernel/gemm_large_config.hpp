@@ -487,8 +487,8 @@ struct FieldList<GemmLargeConfig> {
       field("specialised", &C::specialised), field("persistent", &C::persistent),
       field("blocks_per_sm", &C::blocks_per_sm), field("stagger", &C::stagger),
       field("carveout", &C::carveout), field("cluster", &C::cluster),
-      field("dependent_launch", &C::dependent_launch), field("ptxas_level", &C::ptxas_level),
-      field("sum_turns", &C::sum_turns), field("sums_in_shared", &C::sums_in_shared));
+      field("dependent_launch", &C::dependent_launch), field("sums_in_shared", &C::sums_in_shared),
+      field("ptxas_level", &C::ptxas_level), field("sum_turns", &C::sum_turns));
 };
 #endif
 
