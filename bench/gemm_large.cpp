@@ -4,6 +4,7 @@
 // sweep of Anzt 2015 is a program of its own (gemm_large_sweep.cpp). This file is the command line.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 
 #include "gemm_large_run.hpp"
 #include "range_flag.hpp"
@@ -41,16 +42,22 @@ GemmProblem parse_shape(const std::string& text) {
   return p;
 }
 
-// 44 shapes: LU updates, long and flat products, odd sizes and primes.
-const char* const skinny =
-    "8192x8192x64,8192x8192x128,8192x8192x256,8192x8192x512,4096x4096x64,4096x4096x128,"
-    "4096x4096x256,4096x4096x512,16384x16384x64,16384x16384x128,2048x2048x64,2048x2048x128,"
-    "12000x12000x96,6000x6000x192,10007x10007x61,64x64x65536,128x128x65536,256x256x65536,"
-    "512x512x65536,64x64x1048576,100x100x100000,128x128x1000000,37x41x500009,1048576x16x16,"
-    "1048576x32x32,1048576x64x64,1048576x16x64,1048576x64x16,1000003x17x23,262144x32x256,"
-    "262144x64x512,16x1048576x16,32x1048576x32,64x1048576x64,1009x1013x1019,2003x2011x2017,"
-    "4001x4003x4007,997x8191x127,3001x3001x3001,509x521x4093,1500x1500x37,7x8000x8000,"
-    "8000x7x8000,257x257x257";
+// Shapes by name: LU updates, long and flat products, odd sizes and primes; and sizes between, which fill the
+// device by halves.
+const std::map<std::string, const char*> named_shapes = {
+    {"skinny",
+     "8192x8192x64,8192x8192x128,8192x8192x256,8192x8192x512,4096x4096x64,4096x4096x128,"
+     "4096x4096x256,4096x4096x512,16384x16384x64,16384x16384x128,2048x2048x64,2048x2048x128,"
+     "12000x12000x96,6000x6000x192,10007x10007x61,64x64x65536,128x128x65536,256x256x65536,"
+     "512x512x65536,64x64x1048576,100x100x100000,128x128x1000000,37x41x500009,1048576x16x16,"
+     "1048576x32x32,1048576x64x64,1048576x16x64,1048576x64x16,1000003x17x23,262144x32x256,"
+     "262144x64x512,16x1048576x16,32x1048576x32,64x1048576x64,1009x1013x1019,2003x2011x2017,"
+     "4001x4003x4007,997x8191x127,3001x3001x3001,509x521x4093,1500x1500x37,7x8000x8000,"
+     "8000x7x8000,257x257x257"},
+    {"middling",
+     "400x400x3000,512x512x512,512x512x8192,640x640x640,640x640x5000,700x900x1100,768x768x768,"
+     "768x768x4096,900x700x2000,1024x1024x8192,1152x1152x1152,1280x1280x1280,1280x1280x512,"
+     "1500x500x3000,2000x200x500,3000x300x3000,256x256x16384"}};
 
 void add_flags(CLI::App& app, LargeFlags& f) {
   app.add_option("--phase", f.phases, "variety, repeat, compare, ladder, energy")
@@ -70,10 +77,11 @@ void add_flags(CLI::App& app, LargeFlags& f) {
       "--sizes",
       [&f](const std::string& text) {
         f.shapes.clear();
-        for (const auto& one : split(text == "skinny" ? skinny : text, ','))
+        const auto named = named_shapes.find(text);
+        for (const auto& one : split(named == named_shapes.end() ? text : named->second, ','))
           f.shapes.push_back(parse_shape(one));
       },
-      "n, MxNxK or skinny (default: those of the phase's bar)");
+      "n, MxNxK, skinny or middling (default: those of the phase's bar)");
   app.add_option("--op", f.ops, "pairs (default: of compare and repeat nn,nt,tn,tt; ladder nt; energy nn)")
       ->delimiter(',')
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt", "nc", "cn", "cc", "tc", "ct"}));

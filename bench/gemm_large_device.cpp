@@ -2,11 +2,9 @@
 #include "gemm_large_device.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <thread>
 
 #include "core/build_info.hpp"
 #include "core/dispatch.hpp"
@@ -14,6 +12,7 @@
 #include "measure/gpu_observer.hpp"
 #include "tune/gpu_family_large.hpp"
 #include "wisdom/families.hpp"
+#include "work_sharing.hpp"
 
 namespace tilewright::bench {
 
@@ -73,26 +72,21 @@ void LargeDevice::compile_missing(const GemmLargeShape& shape, DType dtype,
     if (compiled_.count(key) != 0 || binaries_.count(key) != 0) continue;
     missing.emplace_back(config, &binaries_[key]);
   }
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < missing.size(); i = next++) {
-      const auto& [config, to] = missing[i];
-      try {
-        to->binary = compile_gemm_large(compiler_, shape, config, dtype, gpu_.limits().compute_capability);
-      } catch (const std::exception& error) {
-        to->fault = error.what();
-      }
+  share_work(missing.size(), threads, [&](std::size_t i) {
+    const auto& [config, to] = missing[i];
+    try {
+      to->binary = compile_gemm_large(compiler_, shape, config, dtype, gpu_.limits().compute_capability);
+    } catch (const std::exception& error) {
+      to->fault = error.what();
     }
-  };
-  std::vector<std::jthread> workers;
-  for (unsigned t = 0; t < std::max(1u, threads); ++t) workers.emplace_back(work);
+  });
 }
 
 void LargeDevice::compile_ahead(const GemmLargeShape& shape, DType dtype,
                                 const std::vector<GemmLargeConfig>& configs) {
   if (ahead_.valid()) ahead_.get();
   // Two cores are left to whoever launches and measures meanwhile.
-  const unsigned cores = std::thread::hardware_concurrency(), threads = cores > 2 ? cores - 2 : 1;
+  const unsigned cores = all_cores(), threads = cores > 2 ? cores - 2 : 1;
   ahead_ = std::async(std::launch::async, [this, shape, dtype, configs, threads] {
     compile_missing(shape, dtype, configs, threads);
   });
@@ -101,7 +95,7 @@ void LargeDevice::compile_ahead(const GemmLargeShape& shape, DType dtype,
 std::vector<LargeTrial> LargeDevice::compile(const GemmLargeShape& shape, DType dtype,
                                              const std::vector<GemmLargeConfig>& configs) {
   if (ahead_.valid()) ahead_.get();
-  compile_missing(shape, dtype, configs, std::thread::hardware_concurrency());
+  compile_missing(shape, dtype, configs, all_cores());
   std::vector<LargeTrial> trials;
   for (const GemmLargeConfig& config : configs) {
     const std::string key = gemm_large_expression(shape, config, dtype);

@@ -94,7 +94,8 @@ class LargeSweep {
   void sentinel(const char* phase);
   void measure(const GemmLargeConfig& config, const char* phase);
   void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
-  void compile_all(const std::vector<GemmLargeConfig>& configs);
+  JitBinary binary_of(const GemmLargeConfig& config) const;  // throws as StencilCompiler::compile()
+  void compile_all(const std::vector<GemmLargeConfig>& configs) const;
   LargeTrial load_kernel(const GemmLargeConfig& config) const;
   void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
   std::set<std::string> left_to_others() const;

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <mutex>
 #include <random>
-#include <thread>
 
 #include "core/env.hpp"
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
 #include "kernel/sass.hpp"
 #include "wisdom/families.hpp"
+#include "work_sharing.hpp"
 
 namespace tilewright {
 
@@ -52,18 +52,11 @@ class ListCompiler {
   // A line for each of `configs`: the config with the compiler's report, or why it is refused.
   std::vector<nlohmann::json> compile(const std::vector<GemmLargeConfig>& configs) {
     std::vector<nlohmann::json> lines(configs.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < configs.size(); i = next++) {
-        lines[i] = one(configs[i]);
-        const std::size_t done = ++compiled_;
-        if (done % 50 == 0) std::printf("compile: %zu compiled\n", done);
-      }
-    };
-    const unsigned jobs = flags_.jobs > 0 ? flags_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < jobs && t < configs.size(); ++t) threads.emplace_back(work);
-    for (auto& thread : threads) thread.join();
+    share_work(configs.size(), flags_.jobs > 0 ? flags_.jobs : all_cores(), [&](std::size_t i) {
+      lines[i] = one(configs[i]);
+      const std::size_t done = ++compiled_;
+      if (done % 50 == 0) std::printf("compile: %zu compiled\n", done);
+    });
     std::fflush(stdout);
     return lines;
   }

@@ -7,6 +7,7 @@
 #include "gemm_large_sweep.hpp"
 #include "measure/clock.hpp"
 #include "wisdom/families.hpp"
+#include "work_sharing.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -149,25 +150,31 @@ void LargeSweep::sentinel(const char* phase) {
   log_->write(row);
 }
 
-// On all cores into the cache: a device that waits for a compiler costs as much as one that measures. What
-// cannot be compiled says so when its turn comes.
-void LargeSweep::compile_all(const std::vector<GemmLargeConfig>& configs) {
-  device_.compile(shape_, problem_.dtype, configs);
+JitBinary LargeSweep::binary_of(const GemmLargeConfig& config) const {
+  const StencilRequest request =
+      gemm_large_request(shape_, config, problem_.dtype, device_.gpu().limits().compute_capability);
+  try {
+    return device_.compiler().cached(request);  // whichever compiler made it
+  } catch (const Error&) {
+    return device_.compiler().compile(request);
+  }
+}
+
+// On all cores into the cache: a device that waits for a compiler costs as much as one that measures.
+void LargeSweep::compile_all(const std::vector<GemmLargeConfig>& configs) const {
+  share_work(configs.size(), all_cores(), [&](std::size_t i) {
+    try {
+      binary_of(configs[i]);
+    } catch (const Error&) {  // load_kernel() meets it again, and says so
+    }
+  });
 }
 
 LargeTrial LargeSweep::load_kernel(const GemmLargeConfig& config) const {
   LargeTrial trial;
   trial.config = config;
   try {
-    const StencilRequest request =
-        gemm_large_request(shape_, config, problem_.dtype, device_.gpu().limits().compute_capability);
-    JitBinary binary;
-    try {
-      binary = device_.compiler().cached(request);  // whichever compiler made it
-    } catch (const Error&) {
-      binary = device_.compiler().compile(request);
-    }
-    return device_.load(shape_, problem_.dtype, config, binary);
+    return device_.load(shape_, problem_.dtype, config, binary_of(config));
   } catch (const Error& error) {
     trial.fault = error.what();
   }
@@ -333,9 +340,12 @@ void LargeSweep::measure_sizes() {
     take_sentinels();
     since_sentinel_ = 0;
     const auto space = gemm_large_space(problem_, shape_, device_.gpu().limits());
-    auto legal = configs_from(configs);
-    std::erase_if(legal, [&](const auto& config) { return !space.contains(config); });
-    compile_all(legal);
+    std::vector<GemmLargeConfig> missing;
+    for (const auto& json : configs)
+      if (const auto config = from_json<GemmLargeConfig>(json);
+          space.contains(config) && count_measured("sizes", json) == 0)
+        missing.push_back(config);
+    compile_all(missing);
     for (const auto& json : configs) {
       --left;
       if (count_measured("sizes", json) > 0) continue;

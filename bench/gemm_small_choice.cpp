@@ -2,11 +2,11 @@
 #include "gemm_small_choice.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "gemm_small_axis.hpp"
 #include "gemm_small_check.hpp"
 #include "gemm_small_rows.hpp"
+#include "work_sharing.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -80,13 +80,7 @@ void choose(Job& job, const Flags& flags, const Seeds& seeds, const GpuLimits& l
 // The forecasts of hundreds of cases take seconds on one core.
 void choose_all(std::deque<Job>& jobs, const Flags& flags, const GpuLimits& limits) {
   const Seeds seeds(flags.seeds);
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back([&] {
-      for (std::size_t i = next++; i < jobs.size(); i = next++) choose(jobs[i], flags, seeds, limits);
-    });
-  for (std::thread& thread : threads) thread.join();
+  share_work(jobs.size(), all_cores(), [&](std::size_t i) { choose(jobs[i], flags, seeds, limits); });
 }
 
 Job job_of(NamedCase named) {

@@ -124,8 +124,11 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   exact["config"]["sum_turns"] = 0;
   write({exact});
   EXPECT_EQ(source(), WisdomMatch::none);
-  options_.config = exact["config"].dump();
   Context context({.wisdom = path_});
+  options_.candidate = "";
+  const std::string why = plan(context, p, options_).explain();
+  EXPECT_NE(why.find("errors would be larger than cuBLAS's"), std::string::npos) << why;
+  options_.config = exact["config"].dump();
   EXPECT_EQ(plan(context, p, options_).impl().gpu->config()["sum_turns"], 0);
 }
 

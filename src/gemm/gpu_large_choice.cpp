@@ -27,11 +27,31 @@ std::optional<WisdomAnswer> best_record(const PlanRequest& r, const char* family
 // A record without a time says nothing of who is faster.
 bool is_measured(const WisdomAnswer& answer) { return answer.recorded.seconds > 0; }
 
-std::optional<WisdomAnswer> recorded_ours(const PlanRequest& r) {
+// Why the space has no place for a record's config.
+std::string why_unusable(const WisdomAnswer& answer, const Space<GemmLargeConfig>& space) {
+  try {
+    const auto reasons = space.explain(from_json<GemmLargeConfig>(answer.config));
+    return reasons.empty() ? "it has no time" : reasons.front();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+struct OurRecord {
+  std::optional<WisdomAnswer> answer;
+  std::string refused;  // what the nearest record lacks that is not used; "" where it is
+};
+
+OurRecord recorded_ours(const PlanRequest& r) {
   const auto space = gemm_large_accurate_space(r.problem, gpu_large_shape(r.problem, r), limits_of(r));
-  return best_record(r, "gemm", [&](const WisdomAnswer& answer) {
-    return is_measured(answer) && usable_config(answer.config, space);
+  OurRecord found;
+  found.answer = best_record(r, "gemm", [&](const WisdomAnswer& answer) {
+    if (is_measured(answer) && usable_config(answer.config, space)) return true;
+    if (found.refused.empty())
+      found.refused = fmt::format("that of {}: {}", answer.problem, why_unusable(answer, space));
+    return false;
   });
+  return found;
 }
 
 double record_flops(const WisdomAnswer& answer) {
@@ -78,8 +98,11 @@ bool cublas_wins(const PlanRequest& r, const WisdomAnswer& theirs, const WisdomA
 
 // Why wisdom speaks for cuBLAS; "" where it speaks for ours.
 std::string why_preferred(const PlanRequest& r) {
-  const auto ours = recorded_ours(r);
-  if (!ours) return "wisdom has no record of it near this problem that can be used, and cuBLAS needs none";
+  const auto [ours, refused] = recorded_ours(r);
+  if (!ours)
+    return fmt::format(
+        "wisdom has no record of it near this problem that can be used{}, and cuBLAS needs none",
+        refused.empty() ? "" : " (" + refused + ")");
   const auto theirs = recorded_cublas(r);
   if (!theirs || !cublas_wins(r, *theirs, *ours)) return "";
   return fmt::format("cuBLAS took {} where it took {}", record_text(*theirs), record_text(*ours));

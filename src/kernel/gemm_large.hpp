@@ -37,10 +37,15 @@ inline constexpr int gemm_large_splits[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
+// Terms of one long sum whose rounding error is as large as that of an element of `config`'s C, which adds up
+// k in parts (docs/gemm_large.md, "Rounding").
+double gemm_large_terms(const GemmProblem& problem, const GemmLargeConfig& config);
 // Tiles of k after which `config` has to set its sums aside at the latest so that its rounding errors are no
-// larger than cuBLAS's; 0 where it need not (docs/gemm_large.md, "Rounding").
+// larger than cuBLAS's; 0 where it need not. Where no number of tiles will do, the one with the smallest
+// errors.
 int gemm_large_sum_turns(const GemmProblem& problem, const GemmLargeConfig& config, const GpuLimits& limits);
-// The legal configs that do: searches and wisdom choose among these, while who names a config may have any.
+// The legal configs whose errors are no larger: rules of thumb, searches and wisdom choose among these. Who
+// names a config may have any, and so has what must run anywhere (the last of gemm_large_defaults).
 Space<GemmLargeConfig> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                                  const GpuLimits& limits);
 

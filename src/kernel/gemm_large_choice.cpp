@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "kernel/gemm_large.hpp"
+#include "kernel/gemm_large_seen.hpp"
 
 namespace tilewright {
 namespace {
@@ -46,103 +47,25 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
   return dtype == DType::f32 ? plain_f32 : plain_wide;
 }
 
-// What waiting for registers costs multiply-adds of f32 where a read holds four k of a row, whose registers
-// then lie in the same banks: at n = 3000 to 16384 192x128 of 12x8 took 4 to 12 % more than predicted against
-// rows that lie together, tiles of 8x8 up to 4.
-double swizzle_factor(const C& c) {
-  if (c.layout != GemmLargeLayout::swizzle) return 1;
-  return c.thread_m * c.thread_n > 64 ? 1.07 : 1.02;
-}
-
-// What waiting for registers costs multiply-adds of c64, by the model of banks in docs/gemm_large_findings.md
-// and the machine code: shares of the peak from 0.92 (8x8, rows contiguous, multiply-adds in the order of the
-// source; 4 % less time than the next, n = 2048 and 4096) over 0.84 (in the assembler's order) and 0.80 (8x8,
-// k contiguous) to 0.77 and 0.73.
-double register_factor(const GemmLargeShape& seen, const C& c) {
-  const bool rows = !seen.trans_a && seen.trans_b, k = seen.trans_a && !seen.trans_b;
-  const bool large = c.thread_m * c.thread_n >= 64, kept = c.ptxas_level == 1;
-  if (large && rows) return kept ? (c.tile_k >= 32 ? 0.95 : 0.96) : 1;
-  return large && k ? 1.04 : rows ? 1.09 : 1.13;
-}
-
-// Copies by threads: of less than 16 bytes a third more (f64 n = 1009, 57 us beside the 41 of tensor copies
-// at n = 1000), more than that where warps do not read ahead or the tile is so deep that they lack registers
-// for it (61 to 67 us); of 16 bytes 12 % beside tensor cores, and with plain multiply-adds 7 % for each
-// operand that is transposed on the way (f32 n = 4096, tn and tt).
-double thread_copies_factor(const C& c, const GemmLargeShape& shape, bool mma) {
-  if (c.load_bytes < gemm_large_chunk) return mma && c.prefetch && c.tile_k <= 16 ? 1.25 : 1.4;
-  if (mma) return 1.12;
-  return 1 + 0.07 * (shape.trans_a ? 1 : 0) + 0.07 * (shape.trans_b ? 0 : 1);
-}
-
-// By what a config was seen to cost more than the model predicts, on H200s: f64 in the sweep of n = 4096
-// (docs/gemm_large_findings.md).
-double seen_factor(const C& c, const GemmLargeShape& shape, DType dtype) {
-  const bool f64 = dtype == DType::f64, mma = gemm_large_is_mma(c);
-  double factor = 1;
-  if (c.stream_k > 0)
-    factor *= dtype == DType::f32 ? 1.03 : 1.06;  // f64 n = 3000 and 4096: 5 to 12 % more than the best
-  else if (c.persistent)
-    factor *= f64 ? 1.03 : 1.001;
-  // Where registers are full already a walk spills some for most operations.
-  if (dtype == DType::c128 && gemm_large_walks(c)) factor *= 1.1;
-  // Won nowhere; with parts of k 65 us for 28 (m = n = 64, k = 65536).
-  if (c.cluster > 1) factor *= c.split_k > 1 ? 2 : 1.13;
-  if (c.load != GemmLargeLoad::tensor) factor *= thread_copies_factor(c, shape, mma);
-  // Complex products that have no registers to read ahead lack them for this, too (n = 4096: 1 to 15 % more
-  // than the same without).
-  if (c.tail_k > 1 && is_complex(dtype) && !c.prefetch) factor *= 1.05;
-  if (f64 && c.product == GemmLargeProduct::mma_16x8x4) factor *= 1.03;
-  // Seen at 900x700x2000 (280 us for 226 of smaller tiles that were predicted to take the same) and n = 768.
-  if (dtype == DType::c64 && c.sums_in_shared && (c.ptxas_level == 1 || gemm_large_walks(c))) factor *= 1.2;
-  if (dtype == DType::f32 && !mma) factor *= swizzle_factor(c);
-  if (dtype == DType::c64 && !mma) factor *= register_factor(gemm_large_kernel_shape(shape, c), c);
-  // Twelve warps leave so few registers that some operations spill.
-  if (mma && gemm_large_warps(c) == 12) factor *= 1.045;
-  return factor;
-}
-
-// Tensor products whose sums and fragments nearly fill the registers that a thread may have, as the compiler
-// was seen to spill them (NVRTC 13.0, sm_90): c128 where four warps share a tile's copies, where more than
-// the least is held of k, and where rows of both operands run fastest unless stages are refilled so late that
-// two turns are kept; f64 where two blocks leave 128 registers, and where threads copy deep tiles and read
-// ahead.
-bool known_to_spill(const C& c, const GemmLargeShape& shape, DType dtype, const GpuLimits& limits) {
-  // A walk holds its place, and what it reads of C, beside sums that are set aside.
-  if (c.sum_turns > 0 && gemm_large_walks(c) && shape.reads_c &&
-      gemm_large_registers(shape, c, dtype) >= (c.sums_in_shared ? 150 : 180))
-    return true;
-  // The assembler moves reads of sums in shared memory ahead, which A along k leaves no registers for.
-  if (dtype == DType::c64 && c.sums_in_shared && c.ptxas_level == 3 && c.thread_m * c.thread_n >= 64 &&
-      gemm_large_kernel_shape(shape, c).trans_a)
-    return true;
-  if (!gemm_large_is_mma(c)) return false;
-  const bool rows = !shape.trans_a && shape.trans_b;
-  // The shape of sm_80 needs fewer registers: of 23 such configs one spilled there.
-  if (c.product == GemmLargeProduct::mma_8x8x4)
-    return dtype == DType::c128 && c.warp_m * c.warp_n >= 1024 && (gemm_large_warps(c) <= 4 || rows);
-  const int registers = gemm_large_registers(shape, c, dtype);
-  if (dtype == DType::c128) {
-    if (registers < 220) return false;
-    if (gemm_large_warps(c) <= 4 || c.product != GemmLargeProduct::mma_16x8x4 || c.tile_k > 8) return true;
-    return rows && c.stages - c.slack != 2;
-  }
-  const int threads = gemm_large_threads(c) * std::max(1, c.blocks_per_sm);
-  const int budget = limits.registers_per_multiprocessor / threads;
-  if (budget <= 128 && registers > budget - 12) return true;
-  return c.load == GemmLargeLoad::async && c.prefetch && c.tile_k >= 32;
-}
-
 // Configs ordered by predicted cost, few of each kind before more of any.
 class LargeShortlist {
  public:
   LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
-      : p_(problem), s_(shape), limits_(limits), space_(gemm_large_space(problem, shape, limits)) {}
+      : p_(problem),
+        s_(shape),
+        limits_(limits),
+        space_(gemm_large_accurate_space(problem, shape, limits)),
+        legal_(gemm_large_space(problem, shape, limits)) {}
 
   void consider(C c, double penalty) {
+    c.sum_turns = 0;
+    c.sums_in_shared = false;
     c.sum_turns = gemm_large_sum_turns(p_, c, limits_);
-    const auto usable = [&] { return !known_to_spill(c, s_, p_.dtype, limits_) && space_.contains(c); };
-    if (c.sum_turns > 0 && !usable()) {  // what registers lack room for has some beside fewer stages
+    const auto usable = [&] {
+      return !gemm_large_known_to_spill(c, s_, p_.dtype, limits_) && space_.contains(c);
+    };
+    // What registers lack room for has some in shared memory, perhaps beside fewer stages.
+    if (c.sum_turns > 0 && !usable() && legal_without_sums(c)) {
       c.sums_in_shared = true;
       while (c.stages > 2 && !usable()) {
         --c.stages;
@@ -151,7 +74,7 @@ class LargeShortlist {
     }
     if (!usable()) return;
     const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
-    ranked_.push_back({cycles * seen_factor(c, s_, p_.dtype) * penalty, c});
+    ranked_.push_back({cycles * gemm_large_seen_factor(c, s_, p_.dtype) * penalty, c});
   }
 
   std::vector<C> best(std::size_t count) {
@@ -189,10 +112,15 @@ class LargeShortlist {
     double cost;
     C config;
   };
+  bool legal_without_sums(C c) const {
+    c.sum_turns = 0;
+    return legal_.contains(c);
+  }
+
   const GemmProblem& p_;
   const GemmLargeShape& s_;
   const GpuLimits& limits_;
-  Space<C> space_;
+  Space<C> space_, legal_;
   std::vector<Ranked> ranked_;
 };
 
@@ -438,7 +366,7 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       if (!mma && c.layout == GemmLargeLayout::swizzle)
         c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
       std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
-      if (known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
+      if (gemm_large_known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
       c.k_unroll = usual_unroll(c, p.dtype);
       consider_schedules(tiles, c, p, limits, count == 1);
       if (c.prefetch) {  // which takes registers that large thread tiles lack

@@ -330,11 +330,14 @@ void add_sums(Space<C>& space, const Rules& r) {
   });
   space.require("stages and sums that are set aside fit the shared memory of a block",
                 [=](const C& c) { return r.shared(c) <= r.limits.shared_bytes_per_block; });
-  space.require("the blocks that registers are limited for fit a multiprocessor with sums set aside",
-                [=](const C& c) {
-                  return !c.sums_in_shared || c.blocks_per_sm == 1 ||
-                         gemm_large_resident(r.s, c, r.p.dtype, r.limits) >= c.blocks_per_sm;
-                });
+  space.require(
+      "the blocks that registers are limited for, and four warps, fit a multiprocessor with sums set aside",
+      [=](C c) {
+        c.specialised = false;  // is declared later
+        const int resident = gemm_large_resident(r.s, c, r.p.dtype, r.limits);
+        return c.sum_turns == 0 ||
+               (resident >= (c.sums_in_shared ? c.blocks_per_sm : 1) && resident * gemm_large_warps(c) >= 4);
+      });
   space.require(
       "sums, those set aside, operands, loads on their way and the walk of stream_k fit the registers of a "
       "thread",
