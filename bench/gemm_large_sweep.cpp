@@ -78,15 +78,15 @@ CLI::App* add_measuring(CLI::App& app, SweepFlags& f, GpuLoadWindow& window, con
   return verb;
 }
 
-void add_screen(CLI::App& app, SweepFlags& f) {
+void add_screen(CLI::App& app, SweepFlags& f, bool& complete) {
   CLI::App* verb = add_measuring(app, f, f.window, "screen", "checks and measures every config once", false);
   verb->add_option("--anchors", f.anchors, "configs of --done that are measured again, to check the join")
       ->capture_default_str()
       ->check(from_to(0, most));
-  verb->callback([&f] { LargeSweep(f, f.window).screen(); });
+  verb->callback([&] { complete = LargeSweep(f, f.window).screen(); });
 }
 
-void add_long(CLI::App& app, SweepFlags& f) {
+void add_long(CLI::App& app, SweepFlags& f, bool& complete) {
   CLI::App* verb = add_measuring(app, f, f.long_window, "long",
                                  "measures the hull and the best of a screening long", true);
   verb->add_option("--best", f.best, "of the fastest and the most efficient in turn")
@@ -98,10 +98,10 @@ void add_long(CLI::App& app, SweepFlags& f) {
   verb->add_option("--repeats", f.repeats, "measurements of each of those")
       ->capture_default_str()
       ->check(from_to(1, most));
-  verb->callback([&f] { LargeSweep(f, f.long_window).measure_long(); });
+  verb->callback([&] { complete = LargeSweep(f, f.long_window).measure_long(); });
 }
 
-void add_sizes(CLI::App& app, SweepFlags& f) {
+void add_sizes(CLI::App& app, SweepFlags& f, bool& complete) {
   CLI::App* verb =
       add_measuring(app, f, f.window, "sizes", "measures some configs of a screening at other sizes", true);
   verb->add_option("--sizes", f.sizes, "of the square matrices")
@@ -111,7 +111,7 @@ void add_sizes(CLI::App& app, SweepFlags& f) {
   verb->add_option("--count", f.size_count, "configs, the hull's best arc among them")
       ->capture_default_str()
       ->check(from_to(1, most));
-  verb->callback([&f] { LargeSweep(f, f.window).measure_sizes(); });
+  verb->callback([&] { complete = LargeSweep(f, f.window).measure_sizes(); });
 }
 
 void add_sample(CLI::App& app, SweepFlags& f) {
@@ -128,6 +128,7 @@ void add_sample(CLI::App& app, SweepFlags& f) {
 
 int run(int argc, char** argv) {
   SweepFlags flags;
+  bool complete = true;
   flags.command = "bench_gemm_large_sweep";
   for (int i = 1; i < argc; ++i) flags.command += std::string(" ") + argv[i];
   CLI::App app("Time and energy of many configs of large GEMM on one GPU (docs/analyze.md).",
@@ -140,16 +141,17 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_limits(app, flags);
   add_compile(app, flags);
-  add_screen(app, flags);
-  add_long(app, flags);
-  add_sizes(app, flags);
+  add_screen(app, flags, complete);
+  add_long(app, flags, complete);
+  add_sizes(app, flags, complete);
   add_sample(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  return 0;
+  constexpr int left_for_another_run = 3;
+  return complete ? 0 : left_for_another_run;
 }
 
 }  // namespace

@@ -81,10 +81,11 @@ class LargeSweep {
  public:
   // Loads run as `window` says.
   LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window);
-  void screen();
-  void measure_long();
+  // Each returns whether nothing is left for another run.
+  bool screen();
+  bool measure_long();
   // Some configs at other sizes.
-  void measure_sizes();
+  bool measure_sizes();
   void sample();
 
  private:
@@ -103,7 +104,7 @@ class LargeSweep {
   std::vector<SweepPoint> screened() const;
   std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
   bool late(std::size_t left) const;
-  void finish(const char* phase, std::size_t measured, std::size_t left) const;
+  bool finish(const char* phase, std::size_t measured, std::size_t left) const;
 
   SweepFlags flags_;
   GpuLoadWindow window_;

@@ -272,7 +272,7 @@ std::set<std::string> LargeSweep::left_to_others() const {
   return theirs;
 }
 
-void LargeSweep::screen() {
+bool LargeSweep::screen() {
   const auto others = left_to_others();
   open_log(flags_.resume);
   std::vector<const SweepEntry*> todo;
@@ -287,7 +287,7 @@ void LargeSweep::screen() {
     if ((done + 1) % 20 == 0) std::printf("screen: %zu of %zu\n", done + 1, todo.size()), std::fflush(stdout);
   }
   if (done > 0) sentinel("screen");
-  finish("screen", done, todo.size() - done);
+  return finish("screen", done, todo.size() - done);
 }
 
 // How often other files have each config of this problem measured long, whatever the card or the sources: the
@@ -307,7 +307,7 @@ std::map<std::string, std::size_t> LargeSweep::long_elsewhere() const {
 }
 
 // Goes on with the file, --resume or not: beginning it anew would put aside what it chooses from.
-void LargeSweep::measure_long() {
+bool LargeSweep::measure_long() {
   const LongChoice choice = choose_long(screened(), flags_.best, flags_.repeated);
   std::map<std::string, std::size_t> elsewhere = long_elsewhere();
   open_log(true);
@@ -325,11 +325,11 @@ void LargeSweep::measure_long() {
   std::size_t done = 0;
   for (; done < todo.size() && !late(todo.size() - done); ++done) measure(todo[done], "long");
   if (done > 0) sentinel("long");
-  finish("long", done, todo.size() - done);
+  return finish("long", done, todo.size() - done);
 }
 
 // Goes on with the file as measure_long() does.
-void LargeSweep::measure_sizes() {
+bool LargeSweep::measure_sizes() {
   const auto configs = choose_sizes(screened(), flags_.size_count);
   open_log(true);
   std::size_t done = 0, left = flags_.sizes.size() * configs.size();
@@ -349,7 +349,7 @@ void LargeSweep::measure_sizes() {
     for (const auto& json : configs) {
       --left;
       if (count_measured("sizes", json) > 0) continue;
-      if (late(left + 1)) return;
+      if (late(left + 1)) return finish("sizes", done, left + 1);
       const auto config = from_json<GemmLargeConfig>(json);
       if (const auto reasons = space.explain(config); !reasons.empty())
         refuse(config, "sizes", reasons.front());
@@ -357,12 +357,13 @@ void LargeSweep::measure_sizes() {
         measure(config, "sizes"), ++done;
     }
   }
-  finish("sizes", done, 0);
+  return finish("sizes", done, 0);
 }
 
-void LargeSweep::finish(const char* phase, std::size_t measured, std::size_t left) const {
+bool LargeSweep::finish(const char* phase, std::size_t measured, std::size_t left) const {
   std::printf("%s: %zu measured in %.0f s, %zu left\n", phase, measured,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(), left);
+  return left == 0;
 }
 
 // One launch each and nothing else of ours, so that a profiler's list of kernels is the order file's.

@@ -186,6 +186,25 @@ TEST(GemmLargeRounding, AccurateSpacesHoldOnlyConfigsThatSetSumsAside) {
   EXPECT_EQ(gemm_large_sum_turns(large, c, limits), 0);
 }
 
+// The rule must not ask for more than the choice has configs for.
+TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
+  for (const int capability : {75, 80, 90})
+    for (const int multiprocessors : {46, 132})
+      for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+        for (const auto& [m, n] :
+             {std::pair(7, 64), std::pair(7, 1500), std::pair(64, 64), std::pair(100, 600),
+              std::pair(100, 4300), std::pair(5000, 128), std::pair(500, 300)})
+          for (const int k : {33, 80, 100, 300, 1000, 20000}) {
+            const GpuLimits limits = fictional_gpu(capability, multiprocessors);
+            const GemmProblem p = testing::problem(dtype, m, n, k);
+            const GemmLargeShape s = gemm_large_shape(p);
+            const auto first = gemm_large_promising(p, s, limits, 1);
+            ASSERT_EQ(first.size(), 1u) << to_string(p) << " on " << capability;
+            EXPECT_TRUE(gemm_large_accurate_space(p, s, limits).contains(first.front()))
+                << to_string(p) << " on " << capability << ": " << describe(first.front());
+          }
+}
+
 // Sums for which registers have no room lie in shared memory, so that tiles need not be small.
 TEST(GemmLargeRounding, LargeTilesKeepSumsInSharedMemory) {
   const GpuLimits limits = fictional_gpu(90, 132);

@@ -24,8 +24,7 @@ bool vendor_shares_k(const GemmProblem& p, const GpuLimits& limits) {
   if (k > (p.dtype == DType::c128 ? 1.25 : 2) * size) return true;
   if (p.dtype == DType::c128) return size <= 256;
   if (p.dtype == DType::f64 && (k < size || size <= 1152)) return false;
-  const auto side = std::min(p.m, p.n);
-  if (p.dtype != DType::f64 && side > 128 && k <= 0.4 * double(side)) return false;
+  if (p.dtype != DType::f64 && k <= 0.4 * size) return false;
   double filled = 0;
   for (const auto& [rows, columns] :
        {std::pair(64.0, 128.0), std::pair(128.0, 64.0), std::pair(128.0, 128.0)}) {
@@ -74,14 +73,21 @@ C with_allowed_sums(const GemmProblem& p, C c) {
   return best;
 }
 
-// What every problem has a config for, in shallow tiles.
-double fewest_terms(const GemmProblem& p) {
+// What every problem has a fast config for: in tiles of k = 16, shared by two groups of warps or split where
+// that is worth it.
+double fewest_terms(const GemmProblem& p, const GpuLimits& limits) {
+  const auto tiles_of = [&](double side) {
+    return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
+  };
+  const double tiles = tiles_of(64), small_tiles = tiles_of(32);
   C c;
-  c.tile_k = 8;
+  c.tile_k = 16;
   double fewest = double(p.k);
   for (const int split : gemm_large_splits) {
+    if (split > 1 && (tiles >= 2.0 * limits.multiprocessors || double(p.k) / (split * c.tile_k) < 4)) break;
     c.split_k = split;
-    if (split * c.tile_k <= p.k) fewest = std::min(fewest, gemm_large_terms(p, with_allowed_sums(p, c)));
+    for (c.warps_k = 1; c.warps_k <= (small_tiles <= limits.multiprocessors ? 2 : 1); ++c.warps_k)
+      fewest = std::min(fewest, gemm_large_terms(p, with_allowed_sums(p, c)));
   }
   return fewest;
 }
@@ -114,7 +120,7 @@ Space<C> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeSh
                                    const GpuLimits& limits) {
   Space<C> space = gemm_large_space(problem, shape, limits);
   if (!vendor_shares_k(problem, limits)) return space;
-  const double most = std::max(allowed_terms(problem), fewest_terms(problem));
+  const double most = std::max(allowed_terms(problem), fewest_terms(problem, limits));
   space.require("sums of few tiles are set aside, or errors would be larger than cuBLAS's",
                 [=](const C& c) { return gemm_large_terms(problem, c) <= most; });
   return space;

@@ -119,8 +119,7 @@ std::unique_ptr<GpuFamily> gpu_large_family(const GemmProblem& problem, const St
   check_axes<GemmLargeConfig>(rules);
   const GpuLimits& limits = arena.gpu().limits();
   const GemmLargeShape shape = shape_of(problem);
-  // Who speaks of sums wants to know what they cost.
-  const bool any_sums = rules.speak_of("sum_turns") || rules.speak_of("sums_in_shared");
+  const bool any_sums = rules.speak_of("sum_turns");  // by who wants to know what they cost
   const auto space =
       any_sums ? gemm_large_space(problem, shape, limits) : gemm_large_accurate_space(problem, shape, limits);
   auto configs = gpu_configs(

@@ -70,6 +70,7 @@ class EnergySweep(unittest.TestCase):
     def test_2_screen_kill_resume_long_sample_analyze(self):
         result, rows, path = self.screen("sweep.jsonl", "--budget", 0)
         self.assertIn("8 measurements left; go on with --resume", result.stdout)
+        self.assertEqual(result.returncode, 3)
         process = subprocess.Popen(self.command("screen", "--json", path, *QUICK, "--resume"), env=self.environment(),
                                    stdout=subprocess.DEVNULL)
         while len(self.measured([json.loads(line) for line in path.read_text().splitlines()])) < 2:
