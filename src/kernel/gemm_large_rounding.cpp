@@ -74,7 +74,7 @@ C with_allowed_sums(const GemmProblem& p, C c) {
 }
 
 // What every problem has a fast config for: in tiles of k = 16, shared by two groups of warps or split where
-// that is worth it.
+// the choice tries that (consider_schedules() in gemm_large_choice.cpp).
 double fewest_terms(const GemmProblem& p, const GpuLimits& limits) {
   const auto tiles_of = [&](double side) {
     return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
