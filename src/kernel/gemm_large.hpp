@@ -37,6 +37,8 @@ inline constexpr int gemm_large_splits[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  
 Space<GemmLargeConfig> gemm_large_space(const GemmProblem& problem, const GemmLargeShape& shape,
                                         const GpuLimits& limits);
 
+// The most tiles of k after which sums may be set aside; fewer are its halves.
+inline constexpr int gemm_large_most_sum_turns = 128;
 // Terms of one long sum whose rounding error is as large as that of an element of `config`'s C, which adds up
 // k in parts (docs/gemm_large.md, "Rounding").
 double gemm_large_terms(const GemmProblem& problem, const GemmLargeConfig& config);

@@ -324,7 +324,9 @@ void add_schedule(Space<C>& space, const Rules& r) {
 
 // Sums that are set aside, and what room they leave.
 void add_sums(Space<C>& space, const Rules& r) {
-  space.axis(&C::sum_turns, {0, 1, 2, 4, 8, 16, 32});
+  std::vector<int> turns = {0};
+  for (int count = 1; count <= gemm_large_most_sum_turns; count *= 2) turns.push_back(count);
+  space.axis(&C::sum_turns, turns);
   space.axis(&C::sums_in_shared, [](const C& c) {
     return c.sum_turns > 0 ? std::vector<bool>{false, true} : std::vector<bool>{false};
   });
