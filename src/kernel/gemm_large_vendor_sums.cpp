@@ -77,7 +77,8 @@ bool f32_is_shared(const Seen& s) {
   if (s.relative_k <= 0.4) return false;
   const bool long_k = s.relative_k >= (s.size <= one_wave ? 1.3 : 2);
   if (long_k && s.size < (s.nn ? 1900 : 2048)) return true;
-  if (s.size <= one_wave) return s.filled(small_tiles) < 0.9;
+  // nt of 1024 is shared although it fills a wave; what lies between it and 1000 was not seen.
+  if (s.size <= one_wave) return (s.nt && s.size > 1000) || s.filled(small_tiles) < 0.9;
   if (f32_is_halved(s) || (s.tn && s.relative_k >= 4)) return true;
   if (s.p.op_a != Op::none && s.size > 2700 && s.relative_k < 1.5) return false;
   return s.filled(large_tiles) < 0.92;
