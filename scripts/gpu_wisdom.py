@@ -5,9 +5,10 @@ Rows whose configs were wrong are never written, so every record has passed its 
 another one than the newest, are left out. What bench_same_code found to compile to the same machine code since (lines with
 `same_code`) counts as made with the newer sources; the last of these files decides for each family which those are. The
 vendor's library is taken from the run that ours is from, since cards differ by some percent, and left out where there is
-none of ours.
+none of ours. Of the problems that files after --anew have nothing before it counts: the rule for rounding errors refuses what
+was faster then.
 
-    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl > wisdom/h200.jsonl
+    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl > wisdom/h200.jsonl
 """
 import json
 import sys
@@ -16,10 +17,14 @@ LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_int
 
 
 def lines_of(paths):
+    anew = False
     for path in paths:
+        if path == "--anew":
+            anew = True
+            continue
         with open(path, encoding="utf-8") as lines:
             for line in map(json.loads, lines):
-                yield {**line, "run": f"{path} on {line.get('device_uuid')}"}
+                yield {**line, "run": f"{path} on {line.get('device_uuid')}", "anew": anew}
 
 
 def code_of(record, source_hash):
@@ -80,6 +85,12 @@ def record_of(row):
     }
 
 
+def without_the_old(lines):
+    """Rows, but those of problems that files after --anew have, too."""
+    anew = {row["problem"] for row in lines if row["anew"] and "problem" in row}
+    return [line for line in lines if "same_code" in line or line["anew"] or line.get("problem") not in anew]
+
+
 def best_of(all_of):
     """The fastest; of windows of energy, which are all of the config that was chosen in others, the middle one."""
     if all_of[0][1]["objective"] == "energy":
@@ -89,7 +100,7 @@ def best_of(all_of):
 
 def main(paths):
     known, newest = {}, {}
-    lines = list(lines_of(paths))
+    lines = without_the_old(list(lines_of(paths)))
     proofs = [line for line in lines if line.get("same_code")]
     same = {code_of(line, line["old_hash"]): line["new_hash"] for line in proofs}
     target = {line["family"]: line["new_hash"] for line in proofs}
