@@ -121,7 +121,8 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
        {"h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T04-accuracy.jsonl",
         "h200/gemm_large-20261125T06-accuracy.jsonl", "h100/gemm_large-20261125T13-accuracy.jsonl",
         "h100/gemm_large-20261125T14-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T16-accuracy.jsonl",
-        "h200/gemm_large-20261125T01-accuracy-uniform.jsonl", "h200/gemm_large-20261125T01-accuracy-graded.jsonl",
+        "h200/gemm_large-20261125T01-accuracy-uniform.jsonl",
+        "h200/gemm_large-20261125T01-accuracy-graded.jsonl",
         "h200/gemm_large-20261125T01-accuracy-ill-scaled.jsonl"})
     for (const auto& [p, terms] : recorded_errors(file, GetParam())) {
       const auto [known, first] = defaults.try_emplace(to_string(p));
