@@ -106,13 +106,28 @@ class ListCompiler {
   std::atomic<std::size_t> compiled_ = 0;
 };
 
+[[noreturn]] void refuse_limits(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::io, "--limits", fmt::format("--limits = '{}' {}", path, why));
+}
+
 GpuLimits limits_for(const SweepFlags& flags) {
   if (flags.limits.empty()) return Gpu::limits_of(flags.device);
   std::ifstream file(flags.limits);
   const auto json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object())
-    throw Error(ErrorCode::io, "--limits", fmt::format("--limits = '{}' cannot be read", flags.limits));
-  return from_json<GpuLimits>(json);
+  if (!json.is_object()) refuse_limits(flags.limits, "cannot be read");
+  GpuLimits limits;
+  try {
+    limits = from_json<GpuLimits>(json);
+  } catch (const Error& error) {
+    refuse_limits(flags.limits, fmt::format("is no device's: {}", error.what()));
+  }
+  const auto all = to_json(limits);
+  for (const auto& item : all.items())
+    if (item.value().is_number() && item.value() < (item.key() == "shared_bytes_reserved" ? 0 : 1))
+      refuse_limits(flags.limits, fmt::format("is no device's: {} = {}", item.key(), item.value().dump()));
+  if (const std::string why = why_too_old(limits); !why.empty())
+    refuse_limits(flags.limits, "will not do: " + why);
+  return limits;
 }
 
 // Whatever else is at the path stays: a sweep, somebody's notes.
@@ -134,12 +149,12 @@ void write_list(const std::string& path, const LineLogRules& rules,
 }
 
 // Else everything would be compiled for nothing.
-void refuse_unwritable_cache(const std::string& folder) {
-  std::error_code fault;
-  std::filesystem::create_directories(folder, fault);
-  if (fault || !std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error(ErrorCode::io, "--cache",
-                fmt::format("--cache = '{}' is no folder that can be written to", folder));
+void refuse_unwritable_folder(const char* argument, const std::string& given,
+                              const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(
+        ErrorCode::io, argument,
+        fmt::format("{} = '{}': '{}' is no folder that can be written to", argument, given, folder.string()));
 }
 
 }  // namespace
@@ -154,7 +169,11 @@ void write_limits(const SweepFlags& flags) {
 
 void compile_sweep(const SweepFlags& flags) {
   refuse_foreign_file(flags.configs, list_rules);
-  refuse_unwritable_cache(flags.cache);
+  refuse_unwritable_folder("--configs", flags.configs,
+                           std::filesystem::absolute(flags.configs).parent_path());
+  std::error_code fault;
+  std::filesystem::create_directories(flags.cache, fault);  // if not, the next line says so
+  refuse_unwritable_folder("--cache", flags.cache, flags.cache);
   const GpuLimits limits = limits_for(flags);
   const GemmProblem problem = sweep_problem(flags);
   const auto wanted = static_cast<std::size_t>(double(flags.count) * reserve);

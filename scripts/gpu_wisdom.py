@@ -5,11 +5,12 @@ Rows whose configs were wrong are never written, so every record has passed its 
 another one than the newest, are left out. What bench_same_code found to compile to the same machine code since (lines with
 `same_code`) counts as made with the newer sources; the last of these files decides for each family which those are. The
 vendor's library is taken from the run that ours is from, since cards differ by some percent, and left out where there is
-none of ours. Of the problems that files after --anew have nothing before it counts: the rule for rounding errors refuses what
-was faster then.
+none of ours. What files after --anew have won or lost takes the place of what those before it have of the same problem: the
+rule for rounding errors refuses what was faster then.
 
     scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl > wisdom/h200.jsonl
 """
+import argparse
 import json
 import sys
 
@@ -17,14 +18,14 @@ LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_int
 
 
 def lines_of(paths):
-    anew = False
     for path in paths:
-        if path == "--anew":
-            anew = True
-            continue
         with open(path, encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                yield {**line, "run": f"{path} on {line.get('device_uuid')}", "anew": anew}
+            for number, text in enumerate(lines, 1):
+                try:
+                    line = json.loads(text)
+                except ValueError as error:
+                    raise SystemExit(f"gpu_wisdom.py: {path}: line {number} cannot be read ({error})") from None
+                yield {**line, "run": f"{path} on {line.get('device_uuid')}"}
 
 
 def code_of(record, source_hash):
@@ -59,13 +60,17 @@ def problem_of(row):
     return text if ":residency=" in text else text.replace(":location=", ":residency=cold:location=")
 
 
+def energy_of(row):
+    """None for times: a window without energy (its meter gave none) is one of time like any other."""
+    return row.get("energy_j") if row.get("phase") == "energy" else None
+
+
 def record_of(row):
     family, config = row["family"], row.get("config")
     problems = max(1, row.get("batch_count") or 1)  # rows are of a launch, records of a problem
     if row["impl"] != "tilewright":
         family, config = "cublas", {"version": row["impl_version"]}
-    # A window without energy (its meter gave none) is one of time like any other.
-    energy = row.get("energy_j") if row.get("phase") == "energy" else None
+    energy = energy_of(row)
     return {
         "family": family,
         "problem": problem_of(row),
@@ -85,10 +90,12 @@ def record_of(row):
     }
 
 
-def without_the_old(lines):
-    """Rows, but those of problems that files after --anew have, too."""
-    anew = {row["problem"] for row in lines if row["anew"] and "problem" in row}
-    return [line for line in lines if "same_code" in line or line["anew"] or line.get("problem") not in anew]
+def with_those_measured_anew(lines, anew):
+    """`lines` without the rows of `anew`'s problems and objectives, and `anew`."""
+    taken = {(problem_of(row), energy_of(row) is None) for row in rows(anew)}
+    dropped = {id(row) for row in rows(line for line in lines if "same_code" not in line)
+               if (problem_of(row), energy_of(row) is None) in taken}
+    return [line for line in lines if id(line) not in dropped] + anew
 
 
 def best_of(all_of):
@@ -98,9 +105,8 @@ def best_of(all_of):
     return min(all_of, key=lambda one: one[1]["seconds"])
 
 
-def main(paths):
+def records_of(lines):
     known, newest = {}, {}
-    lines = without_the_old(list(lines_of(paths)))
     proofs = [line for line in lines if line.get("same_code")]
     same = {code_of(line, line["old_hash"]): line["new_hash"] for line in proofs}
     target = {line["family"]: line["new_hash"] for line in proofs}
@@ -124,10 +130,23 @@ def main(paths):
         alone = key[1:3] not in run_of
         if key[0] == "cublas" and not alone:
             beside = [one for one in known[key] if one[0] == run_of.get(key[1:3])]
-            print(json.dumps(best_of(beside or known[key])[1], sort_keys=True))
+            yield best_of(beside or known[key])[1]
         elif key[0] != "cublas" and key[3] == newest[key[0]][1]:
-            print(json.dumps(fastest[key][1], sort_keys=True))
+            yield fastest[key][1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--anew", nargs="+", default=[], metavar="FILE")
+    given = parser.parse_args()
+    try:
+        lines = with_those_measured_anew(list(lines_of(given.files)), list(lines_of(given.anew)))
+    except OSError as error:
+        raise SystemExit(f"gpu_wisdom.py: {error}") from None
+    for record in records_of(lines):
+        print(json.dumps(record, sort_keys=True))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -260,6 +260,23 @@ TEST_F(Sweeps, TimesThatAreNoneAreRefusedWithTheirLine) {
   for (const double seconds : {0.0, -1e-3})
     EXPECT_NE(refusal({row(1, 1e-3, 1), row(2, seconds, 1)}).find(": line 3 says seconds = "),
               std::string::npos);
+  for (const nlohmann::json mean : {nlohmann::json(0.0), nlohmann::json(-1e-3), nlohmann::json("long")}) {
+    auto line = row(2, 1e-3, 1);
+    line["metrics"]["mean_seconds"] = mean;
+    EXPECT_NE(refusal({row(1, 1e-3, 1), line}).find(": line 3 says mean_seconds = "), std::string::npos);
+  }
+}
+
+TEST_F(Sweeps, ConfigsThatAreNoneAreRefusedWithTheirLine) {
+  for (const auto& [axis, value] :
+       {std::pair("extra", nlohmann::json(3)), std::pair("tile_m", nlohmann::json("big"))}) {
+    auto line = row(2, 1e-3, 1);
+    line["family"] = "gemm";
+    line["config"] = {{axis, value}};
+    const std::string text = refusal({row(1, 1e-3, 1), line});
+    EXPECT_NE(text.find(": line 3 has no config of gemm: "), std::string::npos) << text;
+    EXPECT_NE(text.find(axis), std::string::npos) << text;
+  }
 }
 
 TEST_F(Sweeps, LogsOfTheTunerNameTheirCardAndTheLibrary) {

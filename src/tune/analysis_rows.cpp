@@ -54,9 +54,7 @@ class RowReader {
     for (const char* key : {"seconds", "energy_j", "joules", "watts"})
       if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] >= 0))
         refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
-    if (measured && !(line["seconds"] > 0))
-      refuse_line(path_, line_number,
-                  fmt::format("says seconds = {}, which is no time", line["seconds"].dump()));
+    if (measured) refuse_no_time(line, "seconds", line_number);
     SweepRow row;
     row.problem = text(line, "problem", problem_);
     row.family = text(line, "family", family_);
@@ -77,9 +75,11 @@ class RowReader {
     } else if (line.contains("config")) {
       row.config = base_;
       row.config.update(line["config"]);
-      row.config = complete_config(row.family, row.config);
+      complete(row, line_number);
     }
     if (line.contains("metrics")) {
+      if (line["metrics"].contains("mean_seconds"))
+        refuse_no_time(line["metrics"], "mean_seconds", line_number);
       flatten(line["metrics"], "", row.metrics);
       // A card at its power limit keeps changing its clock: all of a window says more than its median launch.
       if (const auto mean = number(line["metrics"], "mean_seconds"); mean && row.seconds) row.seconds = mean;
@@ -91,6 +91,20 @@ class RowReader {
   }
 
  private:
+  void refuse_no_time(const nlohmann::json& of, const char* key, std::size_t line_number) const {
+    constexpr double least = 1e-12;  // what is shorter makes rates that are no numbers
+    if (!(of[key].is_number() && of[key] >= least))
+      refuse_line(path_, line_number, fmt::format("says {} = {}, which is no time", key, of[key].dump()));
+  }
+  // With the axes that came since at their old values, which all that follows counts on.
+  void complete(SweepRow& row, std::size_t line_number) const {
+    try {
+      check_config(row.family, row.config);
+      row.config = complete_config(row.family, row.config);
+    } catch (const Error& error) {
+      refuse_line(path_, line_number, fmt::format("has no config of {}: {}", row.family, error.what()));
+    }
+  }
   // A log that does not name its card must not pass for one of another log's card.
   void take_run(const nlohmann::json& run) {
     device_ = text(run, "device");

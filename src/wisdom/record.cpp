@@ -78,7 +78,7 @@ std::optional<WisdomRecord> parse_record(const std::string& line) {
   try {
     object = json::parse(line);
   } catch (const json::exception& error) {
-    throw Error(ErrorCode::invalid_argument, "record", error.what());
+    throw Error(ErrorCode::invalid_argument, "record", json_fault(error));
   }
   if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
   if (object.contains("command") || object.contains("summary")) return std::nullopt;
@@ -99,6 +99,9 @@ std::optional<WisdomRecord> parse_record(const std::string& line) {
   take(object, "compiler", record.compiler);
   take(object, "objective", record.objective);
   take(object, "seconds", record.seconds);
+  if (!(record.seconds >= 0))
+    throw Error(ErrorCode::invalid_argument, "seconds",
+                fmt::format("seconds = {} is no time", record.seconds));
   take(object, "seconds_low", record.seconds_low);
   take(object, "seconds_high", record.seconds_high);
   take(object, "samples", record.samples);

@@ -260,6 +260,15 @@ class EnergySweep(unittest.TestCase):
             self.assertIn(result.returncode, (1, 2), arguments)
             self.assertIn(words, result.stderr)
             self.assertFalse((self.folder / "not.jsonl").exists(), arguments)
+        limits = self.folder / "limits.json"
+        for text, words in (("[]", "cannot be read"), ('{"name": "x"}', "compute_capability = 0"), ('{"nume": 1}', "'nume'"),
+                            ('{"multiprocessors": "many"}', "multiprocessors = \"many\"")):
+            limits.write_text(text)
+            result = self.run_sweep("compile", "--limits", limits, "--configs", self.folder / "not.jsonl")
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, f"--limits = '{limits}'.*{words}")
+        result = self.run_sweep("compile", "--configs", self.folder / "none" / "list.jsonl")
+        self.assertIn(f"'{self.folder / 'none'}' is no folder", result.stderr)
 
     def test_8_what_has_no_screening_is_refused_and_not_begun(self):
         result, _, path = self.screen("empty.jsonl", "--budget", 0)

@@ -20,11 +20,13 @@ def row(impl, seconds, **more):
 
 
 class GpuWisdom(unittest.TestCase):
-    def records(self, *files):
+    def records(self, *files, anew=()):
         with tempfile.TemporaryDirectory() as folder:
-            paths = [pathlib.Path(folder) / f"{i}.jsonl" for i in range(len(files))]
-            for path, lines in zip(paths, files):
+            paths = [pathlib.Path(folder) / f"{i}.jsonl" for i in range(len(files) + len(anew))]
+            for path, lines in zip(paths, [*files, *anew]):
                 path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            if anew:
+                paths.insert(len(files), "--anew")
             done = subprocess.run([sys.executable, SCRIPT, *paths], capture_output=True, text=True, check=True)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         return {line["family"] + ("" if line["objective"] == "time" else " " + line["objective"]): line for line in lines}
@@ -58,6 +60,23 @@ class GpuWisdom(unittest.TestCase):
         self.assertEqual(self.records(rows, [proof | {"same_code": False}])["gemm"]["source_hash"], "old")
         small = proof | {"family": "gemm_small", "new_hash": "of another family", "same_code": True}
         self.assertEqual(self.records(rows, [proof | {"same_code": True}, small])["gemm"]["source_hash"], "new")
+
+    def test_what_is_measured_anew_counts_though_it_is_slower(self):
+        old = [row("cublas", 5.0), row("tilewright", 3.0, best=True, config={"tile_m": 1}),
+               row("tilewright", 4.0, phase="energy", energy_j=2.5, config={"tile_m": 3})]
+        new = [row("cublas", 5.2), row("tilewright", 4.5, best=True, config={"tile_m": 2})]
+        found = self.records(old, anew=[new])
+        self.assertEqual((found["gemm"]["config"], found["cublas"]["seconds"]), ({"tile_m": 2}, 5.2))
+        self.assertEqual(found["gemm energy"]["config"], {"tile_m": 3}, "another objective")
+        screened = [{"phase": "screened", "problem": new[0]["problem"], "config": {"tile_m": 9}, "seconds": 1.0}]
+        self.assertEqual(self.records(old, anew=[screened])["gemm"]["config"], {"tile_m": 1}, "nothing won there")
+
+    def test_what_cannot_be_read_is_named(self):
+        for arguments, words in (([], "FILE"), (["none.jsonl"], "none.jsonl"), (["--anwe", "x"], "--anwe")):
+            done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":
