@@ -95,8 +95,9 @@ class CaseMaker {
         if (is_first || known->second == value) continue;
         if (!rules_.across_sources || std::string_view(key) != "source_hash")
           throw Error(ErrorCode::invalid_argument, "sweep",
-                      fmt::format("{} was measured with {} = '{}' and '{}': these are not joined",
-                                  one_.problem, key, known->second, value));
+                      fmt::format("{} was measured with {} = '{}' and '{}': these are not joined{}",
+                                  one_.problem, key, known->second, value,
+                                  std::string_view(key) == "source_hash" ? " without --across-sources" : ""));
       }
       one_.device = row.device;
       one_.family = row.family;
