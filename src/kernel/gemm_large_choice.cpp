@@ -193,27 +193,32 @@ std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
   return splits;
 }
 
+// Two groups of warps where each multiprocessor has one tile, or one part of it, of few warps; sixteen of
+// tensor cores would lack registers.
+void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double tiles) {
+  const int most_warps = gemm_large_is_mma(c) ? 4 : 8;
+  if (tiles * c.split_k > limits.multiprocessors || gemm_large_warps(c) > most_warps) return;
+  c.warps_k = 2;
+  if (c.ptxas_level == 1) c.k_unroll = kept_unroll(c, p.dtype);
+  list.consider(c, 1);
+  c.tile_k *= 2;
+  list.consider(c, 1);
+}
+
 // How k is shared where tiles alone do not fill the device.
 void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
                         bool only_one) {
   const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
   c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
   list.consider(c, 1);
-  // Few warps where each multiprocessor has one tile; sixteen of tensor cores would lack registers.
-  if (tiles <= limits.multiprocessors && gemm_large_warps(c) <= (gemm_large_is_mma(c) ? 4 : 8)) {
-    C shared = c;
-    shared.warps_k = 2;
-    if (c.ptxas_level == 1) shared.k_unroll = kept_unroll(shared, p.dtype);
-    list.consider(shared, 1);
-    shared.tile_k *= 2;
-    list.consider(shared, 1);
-  }
+  consider_groups(list, c, p, limits, tiles);
   if (tiles < 2.0 * limits.multiprocessors)
     for (const int split : splits_of(tiles, limits)) {
       if (double(p.k) / (split * c.tile_k) < 4) break;
       C shared = c;
       shared.split_k = split;
       list.consider(shared, 1);
+      consider_groups(list, shared, p, limits, tiles);
     }
   // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle. The only choice
   // must not lack registers: f64 has been compiled for all operations and measured.
