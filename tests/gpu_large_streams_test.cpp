@@ -75,7 +75,7 @@ class GpuSharedTiles : public GpuTest {
     const bool early = gpu_->limits().compute_capability >= 90;
     options_.config = std::string(early ? R"({"dependent_launch":true,)" : "{") +
                       R"("tile_m":64,"tile_n":64,"tile_k":16,"warp_m":32,"warp_n":32,"product":"mma_8x8x4",
-      "load":"async","boundary":"residue","load_bytes":8,"stages":3,"persistent":false,"stream_k":0,"split_k":4})";
+      "load":"async","boundary":"residue","load_bytes":8,"stages":3,"persistent":false,"stream_k":0,"split_k":4,"warps_k":1})";
   }
 };
 

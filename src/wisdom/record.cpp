@@ -99,9 +99,6 @@ std::optional<WisdomRecord> parse_record(const std::string& line) {
   take(object, "compiler", record.compiler);
   take(object, "objective", record.objective);
   take(object, "seconds", record.seconds);
-  if (!(record.seconds >= 0))
-    throw Error(ErrorCode::invalid_argument, "seconds",
-                fmt::format("seconds = {} is no time", record.seconds));
   take(object, "seconds_low", record.seconds_low);
   take(object, "seconds_high", record.seconds_high);
   take(object, "samples", record.samples);
