@@ -256,27 +256,32 @@ TEST_F(Sweeps, SentinelsOfDifferentVersionsJoinNothing) {
   EXPECT_EQ(one.notes.size(), 2u);
 }
 
-TEST_F(Sweeps, TimesThatAreNoneAreRefusedWithTheirLine) {
-  for (const double seconds : {0.0, -1e-3})
-    EXPECT_NE(refusal({row(1, 1e-3, 1), row(2, seconds, 1)}).find(": line 3 says seconds = "),
-              std::string::npos);
-  for (const nlohmann::json mean : {nlohmann::json(0.0), nlohmann::json(-1e-3), nlohmann::json("long")}) {
+TEST_F(Sweeps, WhatIsNoTimeOrProblemIsRefusedWithItsLine) {
+  const auto refused = [&](const std::string& path, const nlohmann::json& value, const std::string& words) {
     auto line = row(2, 1e-3, 1);
-    line["metrics"]["mean_seconds"] = mean;
-    EXPECT_NE(refusal({row(1, 1e-3, 1), line}).find(": line 3 says mean_seconds = "), std::string::npos);
-  }
+    line[nlohmann::json::json_pointer(path)] = value;
+    EXPECT_NE(refusal({row(1, 1e-3, 1), line}).find(": line 3 " + words), std::string::npos) << words;
+  };
+  refused("/seconds", 0.0, "says seconds = ");
+  refused("/seconds", -1e-3, "says seconds = ");
+  refused("/metrics/mean_seconds", 0.0, "says mean_seconds = ");
+  refused("/problem", "gemm:f64:nn", "has no problem: ");
+  EXPECT_THROW(read_sweeps({folder_.path().string()}), Error) << "a folder";
 }
 
-TEST_F(Sweeps, ConfigsThatAreNoneAreRefusedWithTheirLine) {
-  for (const auto& [axis, value] :
-       {std::pair("extra", nlohmann::json(3)), std::pair("tile_m", nlohmann::json("big"))}) {
-    auto line = row(2, 1e-3, 1);
-    line["family"] = "gemm";
-    line["config"] = {{axis, value}};
-    const std::string text = refusal({row(1, 1e-3, 1), line});
-    EXPECT_NE(text.find(": line 3 has no config of gemm: "), std::string::npos) << text;
-    EXPECT_NE(text.find(axis), std::string::npos) << text;
+// A plan that the vendor's library served has a config, too, and axes go as well as come.
+TEST_F(Sweeps, ConfigsThatAreNoneOfTheFamilyAreLeftOutAndCounted) {
+  std::vector<nlohmann::json> lines;
+  for (const nlohmann::json& config :
+       {nlohmann::json{{"tile_m", 64}}, nlohmann::json{{"extra", 3}}, nlohmann::json{{"tile_m", "big"}}}) {
+    lines.push_back(row(1, 1e-3, 1));
+    lines.back()["family"] = "gemm";
+    lines.back()["config"] = config;
   }
+  const auto all = cases(lines);
+  EXPECT_EQ(all.at(0).points.size(), 1u);
+  EXPECT_EQ(all[0].excluded.size(), 2u);
+  EXPECT_EQ(all[0].excluded.count("not measured: no config of gemm: 'extra' is not a field"), 1u);
 }
 
 TEST_F(Sweeps, LogsOfTheTunerNameTheirCardAndTheLibrary) {

@@ -1,9 +1,11 @@
 // Reading the rows of recorded sweeps.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "core/fields.hpp"
+#include "core/problem.hpp"
 #include "tune/analysis_data.hpp"
 #include "wisdom/families.hpp"
 
@@ -57,6 +59,8 @@ class RowReader {
     if (measured) refuse_no_time(line, "seconds", line_number);
     SweepRow row;
     row.problem = text(line, "problem", problem_);
+    if (row.problem.empty()) return std::nullopt;  // what was measured is no product
+    refuse_no_problem(row.problem, line_number);
     row.family = text(line, "family", family_);
     row.phase = text(line, "phase", text(line, "stage"));
     row.impl = text(line, "impl", "tilewright");
@@ -75,7 +79,7 @@ class RowReader {
     } else if (line.contains("config")) {
       row.config = base_;
       row.config.update(line["config"]);
-      complete(row, line_number);
+      complete(row);
     }
     if (line.contains("metrics")) {
       if (line["metrics"].contains("mean_seconds"))
@@ -91,18 +95,27 @@ class RowReader {
   }
 
  private:
+  void refuse_no_problem(const std::string& problem, std::size_t line_number) const {
+    try {
+      (void)parse_problem(problem);
+    } catch (const Error& error) {
+      refuse_line(path_, line_number, fmt::format("has no problem: {}", error.what()));
+    }
+  }
   void refuse_no_time(const nlohmann::json& of, const char* key, std::size_t line_number) const {
     constexpr double least = 1e-12;  // what is shorter makes rates that are no numbers
     if (!(of[key].is_number() && of[key] >= least))
       refuse_line(path_, line_number, fmt::format("says {} = {}, which is no time", key, of[key].dump()));
   }
-  // With the axes that came since at their old values, which all that follows counts on.
-  void complete(SweepRow& row, std::size_t line_number) const {
+  // With the axes that came since at their old values, which all that follows counts on; those of axes that
+  // went since, or of what served instead, are left out and counted.
+  static void complete(SweepRow& row) {
     try {
       check_config(row.family, row.config);
       row.config = complete_config(row.family, row.config);
     } catch (const Error& error) {
-      refuse_line(path_, line_number, fmt::format("has no config of {}: {}", row.family, error.what()));
+      row.fault = fmt::format("no config of {}: {}", row.family, error.what());
+      row.seconds.reset();
     }
   }
   // A log that does not name its card must not pass for one of another log's card.
@@ -133,7 +146,7 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
   std::vector<SweepRow> rows;
   for (const std::string& path : paths) {
     std::ifstream file(path);
-    if (!file)
+    if (!file || std::filesystem::is_directory(path))
       throw Error(ErrorCode::invalid_argument, "SWEEP", fmt::format("SWEEP = '{}' cannot be read", path));
     RowReader reader(path);
     std::size_t number = 0;
