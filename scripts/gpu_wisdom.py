@@ -5,8 +5,8 @@ Rows whose configs were wrong are never written, so every record has passed its 
 another one than the newest, are left out. What bench_same_code found to compile to the same machine code since (lines with
 `same_code`) counts as made with the newer sources; the last of these files decides for each family which those are. The
 vendor's library is taken from the run that ours is from, since cards differ by some percent, and left out where there is
-none of ours. What files after --anew have won or lost takes the place of what those before it have of the same problem: the
-rule for rounding errors refuses what was faster then.
+none of ours. Times (or windows of energy) in files after --anew replace those that the others have of the same problem, though
+these be faster: the rule for rounding errors refuses their configs.
 
     scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl > wisdom/h200.jsonl
 """

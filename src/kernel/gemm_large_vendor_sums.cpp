@@ -1,6 +1,6 @@
 // What was read from errors of cuBLAS 13.1 on sm_90 (docs/gemm_large.md, "Rounding"): conditions that miss
-// none of the recorded problems whose k it shares, and a table. Of those where it shares nothing they say the
-// opposite of one in seven, which costs speed there and no accuracy.
+// none of the recorded problems whose k it shares, and a table. Of those where it shares nothing they say so
+// of a quarter, which costs speed there and no accuracy.
 #include "kernel/gemm_large_vendor_sums.hpp"
 
 #include <algorithm>
