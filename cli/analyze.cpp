@@ -85,9 +85,7 @@ void add_counters(const AnalyzeFlags& flags, std::vector<SweepCase>& cases) {
   if (flags.counters.empty()) return;
   const auto profile = read_profile(flags.counters);
   const auto order = read_launch_order(flags.order);
-  std::size_t joined = 0;
-  for (SweepCase& one : cases) joined += join_counters(one, profile, order);
-  if (joined == 0)
+  if (join_counters(cases, profile, order) == 0)
     throw Error(ErrorCode::invalid_argument, "--order",
                 fmt::format("--order = '{}': none of its configs is in the sweep", flags.order));
 }

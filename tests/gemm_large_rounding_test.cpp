@@ -104,6 +104,9 @@ std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype)
     const GemmProblem p = packed(parse_problem(text));
     GemmLargeConfig& c = configs[text.substr(0, text.find("m="))];
     if (row.contains("config")) c = from_json<GemmLargeConfig>(row.at("config"));
+    // Where graded sums are added to C one rounding, of the result, outweighs those of many sums, both ours
+    // and cuBLAS's (0.94 of its error for 0.74 without C: f64 nt, n = 768, two parts).
+    if (p.beta != Scalar::zero && row.value("data", "") == "graded") continue;
     // Streamed tiles have no one number of parts.
     if (p.dtype == dtype && c.stream_k == 0)
       errors.push_back({p, gemm_large_terms(p, c) / std::pow(row.at("error_ratio").get<double>(), 2)});
@@ -121,7 +124,7 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
        {"h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T04-accuracy.jsonl",
         "h200/gemm_large-20261125T06-accuracy.jsonl", "h100/gemm_large-20261125T13-accuracy.jsonl",
         "h100/gemm_large-20261125T14-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T16-accuracy.jsonl",
-        "h200/gemm_large-20261125T01-accuracy-uniform.jsonl",
+        "h200/gemm_large-20261125T19-accuracy.jsonl", "h200/gemm_large-20261125T01-accuracy-uniform.jsonl",
         "h200/gemm_large-20261125T01-accuracy-graded.jsonl",
         "h200/gemm_large-20261125T01-accuracy-ill-scaled.jsonl"})
     for (const auto& [p, terms] : recorded_errors(file, GetParam())) {

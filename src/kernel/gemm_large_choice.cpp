@@ -25,7 +25,7 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
       {64, 128, 32, 64, 0, 0},  {64, 64, 32, 16, 0, 0},   {256, 32, 64, 32, 0, 0}, {32, 256, 32, 64, 0, 0},
       {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
       {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0},
-      {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}};
+      {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}, {48, 64, 48, 16, 0, 0},  {64, 48, 16, 48, 0, 0}};
   static const std::vector<Tiling> tensor_complex = {
       {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
       {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
@@ -329,6 +329,35 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
           }
 }
 
+// Turns of k to begin with. f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of
+// c64 those of 16 won, too. Of c128 large tiles have room for 8 only.
+std::vector<int> depths(const C& c, DType dtype) {
+  const bool mma = gemm_large_is_mma(c);
+  if (!mma && c.layout == GemmLargeLayout::swizzle)
+    return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
+  if (mma && dtype == DType::c128) return {8, 16};
+  return {dtype == DType::c128 || (dtype == DType::f64 && !mma) ? 8 : 16};
+}
+
+// Tiles and a way in, with the stages and the unrolling that suit them.
+void consider_tiling(LargeShortlist& tiles, C c, const GemmProblem& p, const GemmLargeShape& s,
+                     const GpuLimits& limits, bool only_one) {
+  std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
+  if (gemm_large_known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
+  c.k_unroll = usual_unroll(c, p.dtype);
+  consider_schedules(tiles, c, p, limits, only_one);
+  if (!c.prefetch) return;
+  // Reading ahead takes registers that large thread tiles lack.
+  C plain = c;
+  plain.prefetch = false;
+  plain.k_unroll = usual_unroll(plain, p.dtype);
+  consider_schedules(tiles, plain, p, limits, only_one);
+  // Of other devices nothing is known.
+  if (limits.compute_capability != 90) return;
+  if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
+    consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, only_one);
+}
+
 // Plain loads of single elements.
 C legal_everywhere(DType dtype) {
   C c;
@@ -355,39 +384,23 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
   // First the tilings with one kind of ring each, then variations of the best of them.
   LargeShortlist tiles(p, s, limits);
   const std::vector<GemmLargeProduct> all = products(p, limits);
-  const bool mma = all.front() != GemmLargeProduct::fma;
+  const bool mma = all.front() != GemmLargeProduct::fma, only_one = count == 1;
   for (C c : ways_in(p, s, limits, mma)) {
     c.product = all.front();
     c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
     for (const Tiling& t : tilings(p.dtype, mma)) {
       const bool twelve_warps = t.tile_m * t.tile_n == 12 * t.warp_m * t.warp_n;
-      if (count == 1 && mma && twelve_warps) continue;  // the first choice must not spill
+      if (only_one && mma && twelve_warps) continue;  // the first choice must not spill
       std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
-      // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
-      // too.
-      const bool shallow = p.dtype == DType::c128 || (p.dtype == DType::f64 && !mma);
-      c.tile_k = shallow ? 8 : 16;
-      if (!mma && c.layout == GemmLargeLayout::swizzle)
-        c.tile_k = gemm_large_row / static_cast<int>(size_bytes(p.dtype));
-      std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
-      if (gemm_large_known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
-      c.k_unroll = usual_unroll(c, p.dtype);
-      consider_schedules(tiles, c, p, limits, count == 1);
-      if (c.prefetch) {  // which takes registers that large thread tiles lack
-        C plain = c;
-        plain.prefetch = false;
-        plain.k_unroll = usual_unroll(plain, p.dtype);
-        consider_schedules(tiles, plain, p, limits, count == 1);
-        // Of other devices nothing is known.
-        if (limits.compute_capability != 90) continue;
-        if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
-          consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, count == 1);
+      for (const int tile_k : depths(c, p.dtype)) {
+        c.tile_k = tile_k;
+        consider_tiling(tiles, c, p, s, limits, only_one);
       }
     }
   }
-  std::vector<C> best = tiles.best(std::max<std::size_t>(count == 1 ? 1 : 12, count / 3));
-  if (best.empty() || count == 1) return best;
+  std::vector<C> best = tiles.best(std::max<std::size_t>(only_one ? 1 : 12, count / 3));
+  if (best.empty() || only_one) return best;
   LargeShortlist list(p, s, limits);
   for (const C& base : best) vary(list, base, p, all);
   return list.best(count);

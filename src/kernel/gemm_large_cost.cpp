@@ -139,7 +139,12 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
 }
 
 // Bytes per clock; of the first device this was tuned on, for the ratios among levels.
-constexpr double l2_rate = 24;               // per multiprocessor
+constexpr double l2_rate = 24;  // per multiprocessor
+// Of tiles of A and B, which several multiprocessors read at about the same time, from operands that L2 holds
+// and others: f64 48x64, m = n = 400, k = 3000 had 30 at least; of 10,000 configs screened at 215 problems
+// the first was best chosen by these.
+constexpr double held_load_rate = 40, load_rate = 28;
+constexpr double l2_share = 0.8;             // of L2 that operands have room in
 constexpr double memory_rate = 2400;         // of the device
 constexpr double first_load_latency = 1200;  // cycles from the first load of a block to its first product
 
@@ -158,7 +163,8 @@ double fetch_factor(double instructions) {
 // 4096: 0.915 of the cycles, 0.945 where operands are read ahead, of which little is left at the power limit,
 // where the clock follows.
 double busy_share(const GemmLargeConfig& c, double warps) {
-  return 1 - std::pow(c.prefetch ? 0.18 : 0.2, warps);
+  constexpr double most = 2;  // of more warps no gain was seen
+  return 1 - std::pow(c.prefetch ? 0.18 : 0.2, std::min(warps, most));
 }
 
 // The same of plain multiply-adds. Seen on an H200, f32 n = 1000 and 1024, where a multiprocessor has one
@@ -183,16 +189,29 @@ double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c, int b
          sectors(gemm_large_tile_b(s, c, bytes)) * c.tile_n;
 }
 
-// k of a tile as it is walked, whole tiles of k.
-double walked_k(const GemmProblem& p, const GemmLargeConfig& c) {
-  return std::max(1.0, std::ceil(double(p.k) / c.tile_k)) * c.tile_k;
+// Turns of k that a tile is walked in.
+double turns_of(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::max(1.0, std::ceil(double(p.k) / c.tile_k));
 }
+
+// The same, counted as if each of its parts had as many as the longest.
+double walked_turns(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::ceil(turns_of(p, c) / c.split_k) * c.split_k;
+}
+
+// k of a tile as it is walked, whole tiles of k.
+double walked_k(const GemmProblem& p, const GemmLargeConfig& c) { return turns_of(p, c) * c.tile_k; }
 
 // Bytes of A and B that the tiles which run at the same time read from device memory, each once.
 double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident) {
   const double panel = std::min<double>(c.raster, std::ceil(double(p.n) / c.tile_n));
   const double rows = std::max(1.0, double(limits.multiprocessors) * resident / panel);
   return (panel * c.tile_n + rows * c.tile_m) * walked_k(p, c) * double(size_bytes(p.dtype));
+}
+
+bool l2_holds(const GemmProblem& p, const GpuLimits& limits) {
+  const double operands = double(p.m + p.n) * double(p.k) * double(size_bytes(p.dtype));
+  return operands < l2_share * double(limits.l2_bytes);
 }
 
 // Bytes of the copies: what is read comes in whole sectors from every column.
@@ -254,6 +273,11 @@ double sharing_cost(const GemmProblem& p, const GemmLargeConfig& c, const GpuLim
   constexpr double telling = 4000;        // cycles of a part: written, a fence, a counter
   constexpr double level_latency = 1500;  // cycles
   constexpr double reading_alone = 2;  // times l2_rate, while the other multiprocessors have nothing to read
+  // Multiply-adds in the order of the source keep the order of these reads, too, each before its addition: of
+  // 59 pairs of f32 and c64 configs 56 took 4 to 65 us more for it, mostly 50 to 150 cycles of each number.
+  constexpr double read_in_order = 80;
+  const double reals = double(c.tile_m) * c.tile_n * (is_complex(p.dtype) ? 2 : 1) / gemm_large_writers(c);
+  const double in_order = c.ptxas_level == 1 ? read_in_order * reals : 0;
   const double tile_cycles = double(c.tile_m) * c.tile_n * double(size_bytes(p.dtype)) / l2_rate;
   const double all_tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
   const double blocks = double(limits.multiprocessors) * resident;
@@ -263,7 +287,7 @@ double sharing_cost(const GemmProblem& p, const GemmLargeConfig& c, const GpuLim
   double cycles = c.stream_k > 0 ? 2 * telling : telling;
   for (int count = parts; count > 1;) {
     const int size = gemm_large_group_size(count);
-    cycles += level_latency + size * tile_cycles / reading_alone;
+    cycles += level_latency + size * std::max(tile_cycles / reading_alone, in_order);
     count = (count + size - 1) / size;
   }
   const double tail_parts = c.tail_k > 1 ? tail_tiles(p, c, limits, resident) * c.tail_k : 0;
@@ -282,7 +306,7 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;
   const int resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits, generous));
   const double tiles = tiles_per_multiprocessor(p, c, limits, resident);
-  const double turns = std::max(1.0, std::ceil(double(p.k) / c.tile_k)), k = turns * c.tile_k;
+  const double turns = walked_turns(p, c), k = turns * c.tile_k;
   const double warps = gemm_large_warps(c), real = is_complex(p.dtype) ? 4 : 1;
   const double tile_products = double(c.tile_m) * c.tile_n * k * real;
   const Reads reads = step_reads(s, c, bytes);
@@ -307,7 +331,8 @@ GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const G
   // A step of a loop also counts and finds addresses anew.
   const double rolled = c.k_unroll > 0 ? 12.0 / c.k_unroll : 0;
   cost.issue = ((of_step + rolled) * fetched * steps + copies * turns * tiles) / 4;
-  cost.l2 = tiles * k * fetched_rows(s, c, bytes) * bytes / l2_rate;
+  cost.l2 =
+      tiles * k * fetched_rows(s, c, bytes) * bytes / (l2_holds(p, limits) ? held_load_rate : load_rate);
   cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
   const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
   // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before;
@@ -335,7 +360,7 @@ double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLar
   if (bytes == 0) return 0;
   // L2 keeps what is copied while it has the room, and is twice as fast at least. The second gap is what was
   // seen to be missing (f64 1500x1500x37: 5400 cycles beside one gap and the bytes).
-  const double kept = 0.8 * double(limits.l2_bytes);
+  const double kept = l2_share * double(limits.l2_bytes);
   return bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches(c);
 }
 

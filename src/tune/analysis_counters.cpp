@@ -86,15 +86,42 @@ std::vector<nlohmann::json> order_lines(const std::string& path) {
   throw Error(ErrorCode::invalid_argument, "--order", "--order: " + why);
 }
 
-// Counters of another card or of who knows which problem explain nothing here.
-void refuse_strangers(const SweepCase& one, const OrderedLaunch& launch, std::size_t number) {
+using Cards = std::map<std::string, std::string>;  // what measured a sweep: identifier -> kind
+
+Cards cards_of(const std::vector<SweepCase>& cases) {
+  Cards cards;
+  for (const SweepCase& one : cases)
+    for (const SweepJoin& join : one.joins) cards.emplace(join.uuid, one.device);
+  return cards;
+}
+
+// Counters of another card or of who knows which problem explain nothing here. A card of the same kind that
+// measured the sweep's other problems may have counted, which is said.
+void refuse_strangers(SweepCase& one, const OrderedLaunch& launch, std::size_t number, const Cards& cards) {
   if (launch.problem.empty())
     refuse_order(fmt::format("launch {} names no problem; launch the sample again", number));
   if (launch.problem != one.problem || launch.uuid.empty()) return;
   for (const SweepJoin& join : one.joins)
     if (join.uuid == launch.uuid) return;
-  refuse_order(fmt::format("launch {} ran on the card '{}', where nothing of {} was measured", number,
-                           launch.uuid, one.problem));
+  if (const auto card = cards.find(launch.uuid); card == cards.end() || card->second != one.device)
+    refuse_order(fmt::format("launch {} ran on the card '{}', where nothing of the sweep was measured",
+                             number, launch.uuid));
+  ++one.notes[fmt::format("counters are of the card '{}', which measured other problems alone", launch.uuid)];
+}
+
+std::size_t join_one(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
+                     const std::vector<OrderedLaunch>& order) {
+  std::size_t joined = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i].problem != one.problem) continue;
+    const nlohmann::json config = complete_config(one.family, order[i].config);
+    for (SweepPoint& point : one.points) {
+      if (point.config != config) continue;
+      for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;
+      ++joined;
+    }
+  }
+  return joined;
 }
 
 }  // namespace
@@ -140,28 +167,23 @@ nlohmann::json read_order_head(const std::string& path) {
   return lines.empty() ? nlohmann::json::object() : lines.front();
 }
 
-std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
+std::size_t join_counters(std::vector<SweepCase>& cases, const std::vector<ProfiledLaunch>& profile,
                           const std::vector<OrderedLaunch>& order) {
   if (profile.size() != order.size())
     throw Error(ErrorCode::invalid_argument, "--counters",
                 fmt::format("--counters lists {} kernels and --order {} launches: they are not of one run "
                             "(was ncu told to take the kernels of the sample only?)",
                             profile.size(), order.size()));
-  std::size_t joined = 0;
+  const Cards cards = cards_of(cases);
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (profile[i].blocks != order[i].blocks || profile[i].threads != order[i].threads)
       throw Error(ErrorCode::invalid_argument, "--counters",
                   fmt::format("--counters: kernel {} has {} blocks of {} threads, and --order says {} of {}",
                               i, profile[i].blocks, profile[i].threads, order[i].blocks, order[i].threads));
-    refuse_strangers(one, order[i], i);
-    if (order[i].problem != one.problem) continue;
-    const nlohmann::json config = complete_config(one.family, order[i].config);
-    for (SweepPoint& point : one.points) {
-      if (point.config != config) continue;
-      for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;
-      ++joined;
-    }
+    for (SweepCase& one : cases) refuse_strangers(one, order[i], i, cards);
   }
+  std::size_t joined = 0;
+  for (SweepCase& one : cases) joined += join_one(one, profile, order);
   return joined;
 }
 

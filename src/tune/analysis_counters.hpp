@@ -34,9 +34,10 @@ std::vector<OrderedLaunch> read_launch_order(const std::string& path);
 nlohmann::json read_order_head(const std::string& path);
 
 // Adds "counters.<name>" to the metrics of the points that were launched, which are those of the launches'
-// problem; how many those are. Throws Error(invalid_argument) where the two lists cannot be of the same run,
-// and for launches that name no problem or a card that the case's points were not measured on.
-std::size_t join_counters(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
+// problem; how many those are. Counters of a card that measured only other problems of the sweep are noted in
+// the case. Throws Error(invalid_argument) where the two lists cannot be of the same run, for launches that
+// name no problem, and for those of a card that measured nothing of the sweep or is of another kind.
+std::size_t join_counters(std::vector<SweepCase>& cases, const std::vector<ProfiledLaunch>& profile,
                           const std::vector<OrderedLaunch>& order);
 
 }  // namespace tilewright

@@ -99,7 +99,7 @@ class CaseMaker {
                                   one_.problem, key, known->second, value,
                                   std::string_view(key) == "source_hash" ? " without --across-sources" : ""));
       }
-      one_.device = row.device;
+      if (!row.device.empty()) one_.device = row.device;  // rows of faults name none
       one_.family = row.family;
     }
     tell_sources();
