@@ -2,6 +2,8 @@
 // it. Only the flags are here.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/fields.hpp"
 #include "lists.hpp"
 #include "tilewright/gemm.hpp"
@@ -17,11 +19,19 @@ struct ExplainFlags {
   int threads = 0;
 };
 
+// What is no JSON is wrong for every candidate, also where none can be asked.
+void check_json(const std::string& config) {
+  if (!config.empty() && !nlohmann::json::parse(config, nullptr, false).is_object())
+    throw Error(ErrorCode::invalid_argument, "--config",
+                fmt::format("--config = '{}' is no JSON object", config));
+}
+
 GemmOptions options_from(const ExplainFlags& flags) {
   GemmOptions options;
   options.target = enum_from_string<Target>(flags.target, "target");
   set_objective("--objective", flags.objective, options);
   options.candidate = candidate_named(flags.candidate);
+  check_json(flags.config);
   options.config = flags.config;
   options.threads = flags.threads;
   return options;

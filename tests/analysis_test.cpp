@@ -16,6 +16,8 @@
 namespace tilewright {
 namespace {
 
+using namespace recorded;
+
 // A corner has a line through it with all other points strictly on one side or on it.
 std::set<std::size_t> corners_by_force(const std::vector<PlanePoint>& p) {
   std::set<std::size_t> corners;

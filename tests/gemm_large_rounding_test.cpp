@@ -92,6 +92,10 @@ TEST(GemmLargeRounding, ErrorsGrowAsTheTermsSay) {
 struct ErrorOfVendor {
   GemmProblem problem;
   double terms;
+  // Graded sums were added to C: there one rounding, of the result, can outweigh those of many sums, ours and
+  // cuBLAS's, and tell of fewer terms than there were (f64 nt, n = 768 in two parts: 0.94 of its error, on an
+  // H100, where it was 0.74 without C on an H200, as of a sum of twice the terms).
+  bool blurred;
 };
 std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype) {
   std::ifstream lines(TILEWRIGHT_SOURCE_DIR "/results/" + file);
@@ -104,12 +108,10 @@ std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype)
     const GemmProblem p = packed(parse_problem(text));
     GemmLargeConfig& c = configs[text.substr(0, text.find("m="))];
     if (row.contains("config")) c = from_json<GemmLargeConfig>(row.at("config"));
-    // Where graded sums are added to C one rounding, of the result, outweighs those of many sums, both ours
-    // and cuBLAS's (0.94 of its error for 0.74 without C: f64 nt, n = 768, two parts).
-    if (p.beta != Scalar::zero && row.value("data", "") == "graded") continue;
     // Streamed tiles have no one number of parts.
     if (p.dtype == dtype && c.stream_k == 0)
-      errors.push_back({p, gemm_large_terms(p, c) / std::pow(row.at("error_ratio").get<double>(), 2)});
+      errors.push_back({p, gemm_large_terms(p, c) / std::pow(row.at("error_ratio").get<double>(), 2),
+                        p.beta != Scalar::zero && row.value("data", "") == "graded"});
   }
   return errors;
 }
@@ -119,7 +121,7 @@ class RecordedErrors : public ::testing::TestWithParam<DType> {};
 TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
   const GpuLimits limits = fictional_gpu(90, 132);
   std::map<std::string, GemmLargeConfig> defaults;
-  int cases = 0, shared = 0;
+  int cases = 0, shared = 0, blurred = 0;
   for (const char* file :
        {"h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T04-accuracy.jsonl",
         "h200/gemm_large-20261125T06-accuracy.jsonl", "h100/gemm_large-20261125T13-accuracy.jsonl",
@@ -127,23 +129,27 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
         "h200/gemm_large-20261125T19-accuracy.jsonl", "h200/gemm_large-20261125T01-accuracy-uniform.jsonl",
         "h200/gemm_large-20261125T01-accuracy-graded.jsonl",
         "h200/gemm_large-20261125T01-accuracy-ill-scaled.jsonl"})
-    for (const auto& [p, terms] : recorded_errors(file, GetParam())) {
+    for (const auto& [p, terms, is_blurred] : recorded_errors(file, GetParam())) {
       const auto [known, first] = defaults.try_emplace(to_string(p));
       if (first) known->second = gemm_large_default(p, gemm_large_shape(p), limits);
-      EXPECT_LE(std::sqrt(gemm_large_terms(p, known->second) / terms), 1.1)
-          << file << ": " << to_string(p) << ' ' << describe(known->second);
+      const double ratio = std::sqrt(gemm_large_terms(p, known->second) / terms);
+      if (is_blurred && ratio > 1.1)
+        ++blurred;
+      else
+        EXPECT_LE(ratio, 1.1) << file << ": " << to_string(p) << ' ' << describe(known->second);
       ++cases;
       shared += terms < 0.67 * double(p.k);
     }
   EXPECT_GE(cases, 1400);
   EXPECT_GT(shared, 500) << "cases that cuBLAS shares";
+  EXPECT_LE(blurred, 2) << "cases where C blurs what cuBLAS does";
 }
 
 // Where cuBLAS adds up in one sum ours may, too, and shall, but where the rule is coarser than the library.
 TEST_P(RecordedErrors, AreNotPaidForWhereCublasSharesNothing) {
   const GpuLimits limits = fictional_gpu(90, 132);
   std::map<std::string, bool> shared;
-  for (const auto& [p, terms] :
+  for (const auto& [p, terms, is_blurred] :
        recorded_errors("h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", GetParam()))
     shared[to_string(p)] |= terms < 0.9 * double(p.k);
   int alone = 0, paid = 0;

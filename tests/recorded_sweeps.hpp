@@ -12,7 +12,7 @@
 #include "tune/analysis_data.hpp"
 #include "tune/sweep_log.hpp"
 
-namespace tilewright {
+namespace tilewright::recorded {
 
 inline constexpr const char* problem = "gemm:f64:nn:m=4096,n=4096,k=4096:location=device";
 
@@ -61,4 +61,4 @@ class Sweeps : public ::testing::Test {
   int files_ = 0;
 };
 
-}  // namespace tilewright
+}  // namespace tilewright::recorded

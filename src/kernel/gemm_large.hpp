@@ -79,6 +79,7 @@ struct GemmLargeCost {
   double fixed = 0;     // filling and draining the ring, writing C, adding shared tiles
   double cycles() const;
 };
+// Of a config that gemm_large_space holds.
 GemmLargeCost gemm_large_cost(const GemmProblem& problem, const GemmLargeShape& shape,
                               const GemmLargeConfig& config, const GpuLimits& limits);
 

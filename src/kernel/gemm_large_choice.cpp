@@ -329,14 +329,17 @@ void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
           }
 }
 
-// Turns of k to begin with. f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of
-// c64 those of 16 won, too. Of c128 large tiles have room for 8 only.
+// Depths of a turn to begin with.
 std::vector<int> depths(const C& c, DType dtype) {
-  const bool mma = gemm_large_is_mma(c);
+  const bool mma = gemm_large_is_mma(c), wide = dtype == DType::f64 || dtype == DType::c128;
+  // Swizzled rows of multiply-adds are whole ones of banks.
   if (!mma && c.layout == GemmLargeLayout::swizzle)
     return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
+  // The deeper are faster (gemm_large_seen.cpp), but large tiles have room for the others alone.
   if (mma && dtype == DType::c128) return {8, 16};
-  return {dtype == DType::c128 || (dtype == DType::f64 && !mma) ? 8 : 16};
+  // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
+  // too. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
+  return {wide && !mma ? 8 : 16};
 }
 
 // Tiles and a way in, with the stages and the unrolling that suit them.

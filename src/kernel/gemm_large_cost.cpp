@@ -116,6 +116,11 @@ double tail_tiles(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimit
   return std::fmod(tiles, double(limits.multiprocessors) * std::max(1, resident));
 }
 
+// Turns of k that a tile is walked in.
+double turns_of(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::max(1.0, std::ceil(double(p.k) / c.tile_k));
+}
+
 // Work of one multiprocessor, in tiles: whole units, or an even share where all blocks share the last ones.
 double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits,
                                 int resident) {
@@ -128,8 +133,10 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
   double whole = std::ceil(units / limits.multiprocessors) / c.split_k;
   if (c.tail_k > 1) {
     const double tail = tail_tiles(p, c, limits, resident);
-    whole = (tiles - tail) / limits.multiprocessors +
-            std::ceil(tail * c.tail_k / limits.multiprocessors) / c.tail_k;
+    const double turns = turns_of(p, c),
+                 part = std::ceil(turns / c.tail_k) / turns;  // the longest, of a tile
+    whole =
+        (tiles - tail) / limits.multiprocessors + std::ceil(tail * c.tail_k / limits.multiprocessors) * part;
   }
   // At the power limit the others run faster while some multiprocessors idle. Seen on an H200, f64 n = 4096:
   // whole tiles in 8 waves, where 7.8 would do, took 3 to 5 % less time than the same kernels with stream_k.
@@ -141,8 +148,8 @@ double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, 
 // Bytes per clock; of the first device this was tuned on, for the ratios among levels.
 constexpr double l2_rate = 24;  // per multiprocessor
 // Of tiles of A and B, which several multiprocessors read at about the same time, from operands that L2 holds
-// and others: f64 48x64, m = n = 400, k = 3000 had 30 at least; of 10,000 configs screened at 215 problems
-// the first was best chosen by these.
+// and others: f64 48x64, m = n = 400, k = 3000 had 30 at least; of 11,000 configs screened at 215 problems
+// (bench_gemm_large_regret) the first was best chosen by these.
 constexpr double held_load_rate = 40, load_rate = 28;
 constexpr double l2_share = 0.8;             // of L2 that operands have room in
 constexpr double memory_rate = 2400;         // of the device
@@ -189,12 +196,7 @@ double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c, int b
          sectors(gemm_large_tile_b(s, c, bytes)) * c.tile_n;
 }
 
-// Turns of k that a tile is walked in.
-double turns_of(const GemmProblem& p, const GemmLargeConfig& c) {
-  return std::max(1.0, std::ceil(double(p.k) / c.tile_k));
-}
-
-// The same, counted as if each of its parts had as many as the longest.
+// The same, counted as if each of a tile's parts had as many as the longest.
 double walked_turns(const GemmProblem& p, const GemmLargeConfig& c) {
   return std::ceil(turns_of(p, c) / c.split_k) * c.split_k;
 }
@@ -274,7 +276,8 @@ double sharing_cost(const GemmProblem& p, const GemmLargeConfig& c, const GpuLim
   constexpr double level_latency = 1500;  // cycles
   constexpr double reading_alone = 2;  // times l2_rate, while the other multiprocessors have nothing to read
   // Multiply-adds in the order of the source keep the order of these reads, too, each before its addition: of
-  // 59 pairs of f32 and c64 configs 56 took 4 to 65 us more for it, mostly 50 to 150 cycles of each number.
+  // 29 pairs of f32 and c64 configs that differ in nothing else 28 took 5 to 65 us more for it, mostly 50 to
+  // 150 cycles of each number.
   constexpr double read_in_order = 80;
   const double reals = double(c.tile_m) * c.tile_n * (is_complex(p.dtype) ? 2 : 1) / gemm_large_writers(c);
   const double in_order = c.ptxas_level == 1 ? read_in_order * reals : 0;

@@ -95,18 +95,25 @@ Cards cards_of(const std::vector<SweepCase>& cases) {
   return cards;
 }
 
+bool is_measured_on(const SweepCase& one, const std::string& uuid) {
+  return std::any_of(one.joins.begin(), one.joins.end(),
+                     [&](const SweepJoin& join) { return join.uuid == uuid; });
+}
+
 // Counters of another card or of who knows which problem explain nothing here. A card of the same kind that
 // measured the sweep's other problems may have counted, which is said.
-void refuse_strangers(SweepCase& one, const OrderedLaunch& launch, std::size_t number, const Cards& cards) {
+void refuse_strangers(const SweepCase& one, const OrderedLaunch& launch, std::size_t number,
+                      const Cards& cards) {
   if (launch.problem.empty())
     refuse_order(fmt::format("launch {} names no problem; launch the sample again", number));
-  if (launch.problem != one.problem || launch.uuid.empty()) return;
-  for (const SweepJoin& join : one.joins)
-    if (join.uuid == launch.uuid) return;
-  if (const auto card = cards.find(launch.uuid); card == cards.end() || card->second != one.device)
+  if (launch.problem != one.problem || launch.uuid.empty() || is_measured_on(one, launch.uuid)) return;
+  const auto card = cards.find(launch.uuid);
+  if (card == cards.end())
     refuse_order(fmt::format("launch {} ran on the card '{}', where nothing of the sweep was measured",
                              number, launch.uuid));
-  ++one.notes[fmt::format("counters are of the card '{}', which measured other problems alone", launch.uuid)];
+  if (card->second != one.device)
+    refuse_order(fmt::format("launch {} ran on the card '{}', a {}, and {} was measured on a {}", number,
+                             launch.uuid, card->second, one.problem, one.device));
 }
 
 std::size_t join_one(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
@@ -118,6 +125,8 @@ std::size_t join_one(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
     for (SweepPoint& point : one.points) {
       if (point.config != config) continue;
       for (const auto& [name, value] : profile[i].counters) point.metrics["counters." + name] = value;
+      if (const std::string& uuid = order[i].uuid; !uuid.empty() && !is_measured_on(one, uuid))
+        ++one.notes[fmt::format("counters are of the card '{}', which measured other problems alone", uuid)];
       ++joined;
     }
   }

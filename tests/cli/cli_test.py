@@ -244,6 +244,9 @@ class WrongUse(Case):
         for config, part in (({"mr": 0}, "mr"), ({"vector_bits": -1}, "vector_bits"), ({"nr": 4294967304}, "nr"),
                              ({"mr": 1.5}, "mr"), ({"mr": True}, "mr"), ({"k_sets": 0}, "k_sets")):
             self.refused("explain", problem, "--config", json.dumps(config), says=(part,))
+        for config in ("{nonsense", "8"):  # also where there is no device whose candidate could say so
+            self.refused("explain", "gemm:f64:nn:m=8,n=8,k=8:location=device", "--config", config,
+                         says=("config = ", config))
 
     def test_files_are_not_written_over(self):
         before = self.a.read_bytes()

@@ -1,0 +1,132 @@
+// How well the model of costs of large GEMM orders what has been measured: files of bench_gemm_large keep the
+// time of each config that a contest screened. For each problem and card with enough of them the config that
+// the model would take first is compared with the fastest, and the best of its first six. No GPU is needed.
+//
+//     bench_gemm_large_regret results/h200/gemm_large-*.jsonl > regret.jsonl
+//
+// Left out are rows of configs that the space of today does not hold, and problems of a card with fewer than
+// eight others. The card is taken for an H200.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "kernel/gemm_large.hpp"
+#include "kernel/gemm_large_seen.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+constexpr std::size_t least_configs = 8, first_ones = 6;
+
+struct Screened {
+  double cycles, seconds;
+};
+// By type, then by problem and card.
+using Contests = std::map<std::string, std::map<std::string, std::vector<Screened>>>;
+
+// As the driver gives them for an H200.
+GpuLimits h200() {
+  GpuLimits limits;
+  limits.compute_capability = 90;
+  limits.multiprocessors = 132;
+  limits.shared_bytes_per_block = 232448;
+  limits.shared_bytes_reserved = 1024;
+  limits.shared_bytes_per_multiprocessor = limits.shared_bytes_per_block + limits.shared_bytes_reserved;
+  limits.threads_per_block = 1024;
+  limits.threads_per_multiprocessor = 2048;
+  limits.registers_per_multiprocessor = 65536;
+  limits.l2_bytes = std::int64_t{60} << 20;
+  return limits;
+}
+
+// Nothing where it has an axis that went since.
+std::optional<GemmLargeConfig> config_of(const nlohmann::json& row) {
+  try {
+    return from_json<GemmLargeConfig>(row.at("config"));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void add_rows(const std::string& path, const GpuLimits& limits, Contests& contests) {
+  std::ifstream file(path);
+  if (!file) throw Error(ErrorCode::io, "FILE", fmt::format("FILE = '{}' cannot be read", path));
+  for (std::string line; std::getline(file, line);) {
+    const auto row = nlohmann::json::parse(line, nullptr, false);
+    if (!row.is_object() || row.value("phase", "") != "screened" || !(row.value("seconds", 0.0) > 0))
+      continue;
+    const GemmProblem p = packed(parse_problem(row.at("problem").get<std::string>()));
+    const GemmLargeShape shape = gemm_large_shape(p);
+    const auto c = config_of(row);
+    if (!c || !gemm_large_space(p, shape, limits).contains(*c)) continue;
+    const double cycles =
+        gemm_large_cost(p, shape, *c, limits).cycles() * gemm_large_seen_factor(*c, shape, p.dtype);
+    contests[std::string(to_string(p.dtype))][to_string(p) + row.value("device_uuid", "")].push_back(
+        {cycles, row.at("seconds").get<double>()});
+  }
+}
+
+// Logarithms of times over the fastest's.
+struct Regret {
+  double first = 0, six = 0;
+};
+
+Regret regret_of(std::vector<Screened> contest) {
+  std::stable_sort(contest.begin(), contest.end(),
+                   [](const Screened& x, const Screened& y) { return x.cycles < y.cycles; });
+  const auto fastest = [&](std::size_t count) {
+    return std::min_element(contest.begin(), contest.begin() + std::ptrdiff_t(count),
+                            [](const Screened& x, const Screened& y) { return x.seconds < y.seconds; })
+        ->seconds;
+  };
+  const double best = fastest(contest.size());
+  return {std::log(contest.front().seconds / best), std::log(fastest(first_ones) / best)};
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "bench_gemm_large_regret FILE... : files that bench_gemm_large --json wrote\n");
+    return 2;
+  }
+  const GpuLimits limits = h200();
+  Contests contests;
+  for (int i = 1; i < argc; ++i) add_rows(argv[i], limits, contests);
+  for (const auto& [dtype, of_type] : contests) {
+    Regret sum;
+    std::size_t configs = 0, count = 0;
+    for (const auto& [problem, contest] : of_type) {
+      if (contest.size() < least_configs) continue;
+      const Regret one = regret_of(contest);
+      sum.first += one.first, sum.six += one.six;
+      configs += contest.size(), ++count;
+    }
+    if (count == 0) continue;
+    const nlohmann::json line = {{"dtype", dtype},
+                                 {"problems", count},
+                                 {"configs", configs},
+                                 {"first_over_fastest", std::exp(sum.first / double(count))},
+                                 {"best_of_six_over_fastest", std::exp(sum.six / double(count))}};
+    fmt::print("{}\n", line.dump());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tilewright::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_gemm_large_regret: {}\n", error.what());
+    return 1;
+  }
+}
