@@ -8,9 +8,10 @@ vendor's library is taken from the run that ours is from, since cards differ by 
 none of ours. Times (or windows of energy) in files after --anew replace those that the others have of the same problem, though
 these be faster: the rule for rounding errors refuses their configs.
 
-    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl results/h200/gemm_large-20261125T19-{middling-{f64,f32,c64,c128},skinny-f32,probe}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl results/h200/gemm_large-20261125T19-{f32,shapes}.jsonl > wisdom/h200.jsonl
+    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl* results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl results/h200/gemm_large-20261125T19-{middling-{f64,f32,c64,c128},skinny-f32,probe}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl results/h200/gemm_large-20261125T19-{f32,shapes}.jsonl > wisdom/h200.jsonl
 """
 import argparse
+import gzip
 import json
 import sys
 
@@ -19,7 +20,7 @@ LAYOUTS = {"single", "strided", "pointer", "variable", "interleaved", "block_int
 
 def lines_of(paths):
     for path in paths:
-        with open(path, encoding="utf-8") as lines:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as lines:
             for number, text in enumerate(lines, 1):
                 try:
                     line = json.loads(text)

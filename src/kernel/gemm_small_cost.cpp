@@ -326,9 +326,10 @@ double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DT
                             ? turn_cycles
                             : std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
   const double waiting = period / blocks;
-  // Fitted with few_warps_lose and cycles_per_instruction to results/h200/gemm_small-20261122-screen.jsonl:
-  // of the configs tried for a case the one that the forecast puts first reaches 0.96 of the best in the
-  // mean; the forecast's error is 0.11 (root mean square).
+  // Fitted with few_warps_lose and cycles_per_instruction to
+  // results/h200/gemm_small-20261122-screen.jsonl.gz: of the configs tried for a case the one that the
+  // forecast puts first reaches 0.96 of the best in the mean; the forecast's error is 0.11 (root mean
+  // square).
   constexpr double sharpness = 5;
   const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
                                   std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
