@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "gemm/context_impl.hpp"
-#include "kernel/layout_check.hpp"
+#include "kernel/layout/check.hpp"
 
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/gpu_machine.hpp"
+#include "gemm/device_machine.hpp"
 #endif
 
 namespace tilewright {

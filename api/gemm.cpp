@@ -5,8 +5,8 @@
 #include <complex>
 
 #include "gemm/device_batches.hpp"
+#include "gemm/device_operands.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/gpu_operands.hpp"
 #include "gemm/groups.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"

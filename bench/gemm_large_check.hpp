@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "kernel/gpu_gemm_large.hpp"
+#include "kernel/gemm_large/loader.hpp"
 
 namespace tilewright::bench {
 

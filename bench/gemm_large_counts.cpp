@@ -1,8 +1,8 @@
 // Disassembles and counts.
 #include "gemm_large_counts.hpp"
 
-#include "kernel/gemm_large.hpp"
-#include "kernel/sass.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
+#include "kernel/jit/sass.hpp"
 
 namespace tilewright::bench {
 

@@ -9,8 +9,8 @@
 #include "core/build_info.hpp"
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
-#include "measure/gpu_observer.hpp"
-#include "tune/gpu_family_large.hpp"
+#include "measure/gpu/observer.hpp"
+#include "tune/gpu/family_large.hpp"
 #include "wisdom/families.hpp"
 #include "work_sharing.hpp"
 

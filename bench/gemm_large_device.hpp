@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "device/gpu_blas.hpp"
-#include "device/nvml.hpp"
+#include "device/gpu/blas.hpp"
+#include "device/gpu/nvml.hpp"
 #include "gemm_large_check.hpp"
 #include "measure/estimate.hpp"
-#include "measure/gpu_energy.hpp"
-#include "measure/gpu_ring.hpp"
-#include "measure/gpu_sample.hpp"
-#include "tune/gpu_check.hpp"
+#include "measure/gpu/energy.hpp"
+#include "measure/gpu/ring.hpp"
+#include "measure/gpu/sample.hpp"
+#include "tune/gpu/check.hpp"
 
 namespace tilewright::bench {
 

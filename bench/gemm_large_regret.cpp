@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_large.hpp"
-#include "kernel/gemm_large_seen.hpp"
+#include "kernel/gemm_large/corrections.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -68,7 +68,7 @@ void add_rows(const std::string& path, const GpuLimits& limits, Contests& contes
     const auto c = config_of(row);
     if (!c || !gemm_large_space(p, shape, limits).contains(*c)) continue;
     const double cycles =
-        gemm_large_cost(p, shape, *c, limits).cycles() * gemm_large_seen_factor(*c, shape, p.dtype);
+        gemm_large_cost(p, shape, *c, limits).cycles() * gemm_large_correction(*c, shape, p.dtype);
     contests[std::string(to_string(p.dtype))][to_string(p) + row.value("device_uuid", "")].push_back(
         {cycles, row.at("seconds").get<double>()});
   }

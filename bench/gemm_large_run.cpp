@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "measure/gpu_use.hpp"
+#include "measure/gpu/other_users.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright::bench {

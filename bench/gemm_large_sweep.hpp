@@ -6,10 +6,10 @@
 #include <chrono>
 #include <set>
 
+#include "analyze/data.hpp"
+#include "analyze/sentinel.hpp"
 #include "gemm_large_device.hpp"
-#include "tune/analysis_data.hpp"
 #include "tune/line_log.hpp"
-#include "tune/sentinel.hpp"
 
 namespace tilewright::bench {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gemm_large.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
 
 namespace tilewright::bench {
 

@@ -13,7 +13,7 @@
 #include "core/env.hpp"
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
-#include "kernel/sass.hpp"
+#include "kernel/jit/sass.hpp"
 #include "wisdom/families.hpp"
 #include "work_sharing.hpp"
 

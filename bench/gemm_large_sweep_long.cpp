@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "analyze/hull.hpp"
 #include "gemm_large_sweep.hpp"
-#include "tune/analysis_hull.hpp"
 
 namespace tilewright::bench {
 namespace {

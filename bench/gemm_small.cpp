@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/env.hpp"
-#include "device/nvml.hpp"
+#include "device/gpu/nvml.hpp"
 #include "gemm_small_axis.hpp"
 #include "gemm_small_check.hpp"
 #include "gemm_small_choice.hpp"
@@ -17,8 +17,8 @@
 #include "gemm_small_peers.hpp"
 #include "gemm_small_rows.hpp"
 #include "gemm_small_watchdog.hpp"
-#include "kernel/gpu_gather.hpp"
-#include "kernel/gpu_stream.hpp"
+#include "kernel/probe/gather.hpp"
+#include "kernel/probe/stream.hpp"
 #include "tune/line_log.hpp"
 #include "wisdom/families.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gemm_small.hpp"
+#include "kernel/gemm_small/gemm_small.hpp"
 
 namespace tilewright::bench {
 

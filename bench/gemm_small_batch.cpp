@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 
 namespace tilewright::bench {
 namespace {

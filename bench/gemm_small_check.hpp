@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gemm_small_data.hpp"
-#include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gemm_small/loader.hpp"
 
 namespace tilewright::bench {
 

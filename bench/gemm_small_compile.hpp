@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gemm_small_cases.hpp"
-#include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gemm_small/loader.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright::bench {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "gemm_small_batch.hpp"
-#include "kernel/gpu_gemm_small.hpp"
+#include "kernel/gemm_small/loader.hpp"
 
 namespace tilewright::bench {
 

@@ -3,7 +3,7 @@
 
 #include <complex>
 
-#include "device/gpu_blas.hpp"
+#include "device/gpu/blas.hpp"
 #include "gemm_small_load.hpp"
 
 namespace tilewright::bench {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "device/gpu_blas.hpp"
-#include "device/nvml.hpp"
+#include "device/gpu/blas.hpp"
+#include "device/gpu/nvml.hpp"
 #include "gemm_small_compile.hpp"
 #include "measure/estimate.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_small_config.hpp"
+#include "kernel/gemm_small/config.hpp"
 
 namespace tilewright::bench {
 

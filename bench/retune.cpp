@@ -9,10 +9,10 @@
 
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
-#include "kernel/jit_x86.hpp"
+#include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 
 namespace tilewright {
@@ -43,7 +43,7 @@ bool agree(const GemmProblem& problem, const GemmSmallCpuConfig& x, const GemmSm
            Arena& arena) {
   if (x == y) return true;
   const GemmProblem timed = timed_problem(problem);
-  CandidateTimer timer(timed, arena);
+  KernelTimer timer(timed, arena);
   const std::array kernels{make_gemm_small_cpu(timed, x), make_gemm_small_cpu(timed, y)};
   ContestRules rules;
   rules.most_rounds = contest_rounds;

@@ -11,11 +11,11 @@
 
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
-#include "kernel/jit_x86.hpp"
+#include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/estimate.hpp"
-#include "tune/candidate_check.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_check.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune/points.hpp"
 
 namespace tilewright {
@@ -29,7 +29,7 @@ constexpr double turn_s = 4e-4;
 
 struct Point {
   Config config;
-  std::shared_ptr<const SmallKernel> kernel;
+  std::shared_ptr<const GemmSmallCpuKernel> kernel;
   std::vector<double> samples;
 };
 
@@ -75,7 +75,7 @@ class Sweep {
     });
     fmt::print("{}: {} points", to_string(problem_), configs.size());
     configs = thinned(std::move(configs), standard_, most);
-    const CandidateCheck check(problem_);
+    const KernelCheck check(problem_);
     for (const Config& config : configs) {
       auto kernel = make_gemm_small_cpu(problem_, config);
       if (check.run(*kernel).empty()) points_.push_back({config, std::move(kernel), {}});
@@ -103,7 +103,7 @@ class Sweep {
                            {"problem", to_string(problem_)},
                            {"device", cpu_info().model},
                            {"commit", build_commit},
-                           {"source_hash", kernel_source_hash},
+                           {"source_hash", gemm_small_cpu_source_hash},
                            {"time", time_now()}}
                 .dump()
          << '\n';
@@ -132,7 +132,7 @@ class Sweep {
 
   GemmProblem problem_;
   Arena arena_;
-  CandidateTimer timer_;
+  KernelTimer timer_;
   Config standard_;
   std::vector<Point> points_;
 };

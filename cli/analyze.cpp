@@ -7,10 +7,10 @@
 #include <fstream>
 #include <memory>
 
+#include "analyze/launch_counters.hpp"
 #include "analyze_report.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
-#include "tune/launch_counters.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tune/analysis_case.hpp"
+#include "analyze/case.hpp"
 
 namespace tilewright::cli {
 

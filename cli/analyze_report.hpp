@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/analysis_case.hpp"
+#include "analyze/case.hpp"
 
 namespace tilewright::cli {
 

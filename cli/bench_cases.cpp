@@ -9,7 +9,7 @@
 
 #include "bench_gpu.hpp"
 #include "core/problem.hpp"
-#include "kernel/layout.hpp"
+#include "kernel/layout/layout.hpp"
 #include "lists.hpp"
 #include "peer.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "bench_cases.hpp"
 #include "json_lines.hpp"
-#include "kernel/layout.hpp"
+#include "kernel/layout/layout.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright::cli {

@@ -11,7 +11,7 @@
 #include "gemm/plan.hpp"
 #include "gpu_overhead.hpp"
 #include "json_lines.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/clock.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"

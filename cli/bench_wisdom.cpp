@@ -38,7 +38,7 @@ WisdomRecord record_of(const GemmProblem& problem, int nr) {
   record.problem = to_string(problem);
   record.config = to_json(config);
   record.device = cpu_info().device;
-  record.source_hash = kernel_source_hash;
+  record.source_hash = gemm_small_cpu_source_hash;
   record.compiler = build_compiler;
   record.seconds = 1e-6, record.seconds_low = 0.9e-6, record.seconds_high = 1.1e-6;
   record.samples = 11;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/dispatch.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright::cli {
 

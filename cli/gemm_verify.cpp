@@ -13,7 +13,7 @@
 #include <random>
 
 #include "core/dispatch.hpp"
-#include "gemm/reference.hpp"
+#include "gemm/run/reference.hpp"
 
 namespace tilewright::cli {
 

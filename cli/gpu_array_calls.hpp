@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "bench_cases.hpp"
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 
 namespace tilewright::cli {
 

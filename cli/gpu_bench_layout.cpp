@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "bench_layout.hpp"
-#include "gemm/gpu_conversion.hpp"
+#include "gemm/device_conversion.hpp"
 #include "gpu_bench_peers.hpp"
 #include "gpu_case.hpp"
 #include "gpu_ceiling.hpp"
 #include "gpu_turns.hpp"
-#include "kernel/gemm_small.hpp"
+#include "kernel/gemm_small/gemm_small.hpp"
 #include "measure/conversion.hpp"
 #include "tilewright/layout.hpp"
 #include "verbs.hpp"

@@ -10,14 +10,14 @@
 
 #include "bench_gpu.hpp"
 #include "core/dispatch.hpp"
-#include "device/gpu_blas.hpp"
-#include "gemm/gpu_machine.hpp"
+#include "device/gpu/blas.hpp"
+#include "gemm/device_machine.hpp"
 #include "gemm/plan.hpp"
-#include "kernel/gpu_multiply.hpp"
-#include "kernel/gpu_stream.hpp"
-#include "measure/gpu_arena.hpp"
-#include "measure/gpu_timer.hpp"
-#include "measure/gpu_use.hpp"
+#include "kernel/probe/multiply.hpp"
+#include "kernel/probe/stream.hpp"
+#include "measure/gpu/arena.hpp"
+#include "measure/gpu/other_users.hpp"
+#include "measure/gpu/timer.hpp"
 #include "measure/typed_values.hpp"
 
 namespace tilewright::cli {
@@ -83,7 +83,7 @@ struct GpuBenchMachine::Impl {
   GpuArena arena;
   std::optional<GpuBlas> blas;
   std::string no_blas;
-  GpuUseNotes use;
+  OtherUsersNotes use;
 };
 
 // How our plans are asked for.

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bench_cases.hpp"
-#include "device/gpu_blas.hpp"
+#include "device/gpu/blas.hpp"
 #include "gpu_case.hpp"
 
 namespace tilewright::cli {

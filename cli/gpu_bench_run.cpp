@@ -10,9 +10,9 @@
 #include "gpu_case.hpp"
 #include "gpu_ceiling.hpp"
 #include "gpu_turns.hpp"
-#include "kernel/gemm_large.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
 #include "measure/contest.hpp"
-#include "measure/gpu_energy.hpp"
+#include "measure/gpu/energy.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {

@@ -11,9 +11,9 @@
 #include "core/problem.hpp"
 #include "gemm/device_traffic.hpp"
 #include "measure/accuracy.hpp"
-#include "measure/gpu_pointers.hpp"
-#include "measure/gpu_ring.hpp"
-#include "measure/gpu_sample.hpp"
+#include "measure/gpu/pointers.hpp"
+#include "measure/gpu/ring.hpp"
+#include "measure/gpu/sample.hpp"
 
 namespace tilewright::cli {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "device/gpu_blas.hpp"
-#include "device/gpu_graph.hpp"
-#include "gemm/gpu_machine.hpp"
+#include "device/gpu/blas.hpp"
+#include "device/gpu/graph.hpp"
+#include "gemm/device_machine.hpp"
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
 

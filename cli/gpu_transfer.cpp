@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "device/gpu_copies.hpp"
+#include "device/gpu/copies.hpp"
 #include "measure/clock.hpp"
 #include "verbs.hpp"
 

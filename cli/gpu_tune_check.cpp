@@ -1,9 +1,9 @@
 // Records of GPU kernels, set up and timed as tuning does.
-#include "device/gpu.hpp"
-#include "gemm/gpu_machine.hpp"
+#include "device/gpu/gpu.hpp"
+#include "gemm/device_machine.hpp"
 #include "lists.hpp"
-#include "tune/gpu_pool.hpp"
-#include "tune/gpu_tuner.hpp"
+#include "tune/gpu/pool.hpp"
+#include "tune/gpu/tuner.hpp"
 #include "tune_rematch.hpp"
 
 namespace tilewright::cli {
@@ -30,7 +30,7 @@ class GpuRecords : public RecordChecker {
     rules.incumbent_only = true;
     GpuPool pool(record.what, machine_->compiler(), rules, arena_);
     if (!pool.incumbent()) return {.verdict = "regression: the config is no longer legal"};
-    CandidatePool& candidates = pool.candidates();
+    ConfigPool& candidates = pool.candidates();
     const std::size_t places[] = {*pool.incumbent(), 0};
     if (!candidates.is_right(places[0]))
       return {.verdict = "regression: it is wrong: " + candidates.failure(places[0])};

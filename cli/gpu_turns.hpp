@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "measure/gpu_timer.hpp"
+#include "measure/gpu/timer.hpp"
 
 namespace tilewright::cli {
 

@@ -23,9 +23,9 @@
 #include "measure/estimate.hpp"
 #include "own_wisdom.hpp"
 #include "progress.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune/layout_tuner.hpp"
-#include "tune/strategy.hpp"
+#include "tune/strategy/strategy.hpp"
 #include "tune/tuner.hpp"
 #include "tune_check.hpp"
 #include "tune_flags.hpp"
@@ -35,10 +35,10 @@
 #include "wisdom/families.hpp"
 
 #if TILEWRIGHT_HAS_GPU
-#include "device/nvml.hpp"
-#include "gemm/gpu_machine.hpp"
-#include "measure/gpu_use.hpp"
-#include "tune/gpu_tuner.hpp"
+#include "device/gpu/nvml.hpp"
+#include "gemm/device_machine.hpp"
+#include "measure/gpu/other_users.hpp"
+#include "tune/gpu/tuner.hpp"
 #endif
 
 namespace tilewright::cli {
@@ -65,10 +65,15 @@ int device_number(const TuneFlags& flags) {
 // What has to be the same for an earlier run's measurements to count.
 nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& objective,
                       const std::vector<GemmProblem>& problems) {
-  nlohmann::json run = {
-      {"family", flags.family},        {"isa", to_string(isa)},       {"strategy", flags.strategy},
-      {"objective", objective.text()}, {"space", flags.space},        {"set", flags.set},
-      {"where", flags.where},          {"device", cpu_info().device}, {"source_hash", kernel_source_hash}};
+  nlohmann::json run = {{"family", flags.family},
+                        {"isa", to_string(isa)},
+                        {"strategy", flags.strategy},
+                        {"objective", objective.text()},
+                        {"space", flags.space},
+                        {"set", flags.set},
+                        {"where", flags.where},
+                        {"device", cpu_info().device},
+                        {"source_hash", gemm_small_cpu_source_hash}};
   const auto on_gpu = [](const GemmProblem& p) { return p.location == Location::device; };
   if (std::any_of(problems.begin(), problems.end(), on_gpu)) {
     run["gpu"] = flags.device;
@@ -77,7 +82,7 @@ nlohmann::json run_of(const TuneFlags& flags, Isa isa, const TuneObjective& obje
     run["gpu_name"] = limits.name;
     run["gpu_uuid"] = limits.uuid;
 #endif
-    run["gpu_source_hash"] = gpu_kernel_source_hash;
+    run["gpu_source_hash"] = gemm_small_source_hash;
     run["gemm_large_source_hash"] = gemm_large_source_hash;
   }
   return run;
@@ -114,7 +119,7 @@ class Run {
                                        : parse_duration(flags.budget)),
         json_(flags.json),
         progress_("tune, seconds of the budget", std::llround(budget_s_)) {
-    static_cast<CandidateRules&>(options_) = rules_of(flags, context_.impl().isa);
+    static_cast<ConfigRules&>(options_) = rules_of(flags, context_.impl().isa);
     strategy_named(flags.strategy);
     options_.strategy = flags.strategy;
     options_.objective = TuneObjective::parse(flags.objective);
@@ -395,7 +400,7 @@ class Run {
 #if TILEWRIGHT_HAS_GPU
   std::shared_ptr<const GpuMachine> gpu_;
   std::optional<GpuArena> gpu_arena_;
-  std::optional<GpuUseNotes> gpu_use_;
+  std::optional<OtherUsersNotes> gpu_use_;
 #endif
   std::int64_t done_ = 0, left_out_ = 0;
   double told_ring_bytes_ = 0;

@@ -11,8 +11,8 @@
 #include "json_lines.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
-#include "tune/candidate_timer.hpp"
 #include "tune/gate.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune_rematch.hpp"
 #include "verbs.hpp"
 #include "wisdom/store.hpp"
@@ -61,7 +61,7 @@ class HostRecords : public RecordChecker {
     if (const auto wrong = Gate(problem, config.isa).run(*own); !wrong.empty())
       return {.verdict = "regression: it is wrong: " + wrong};
     constexpr double turn_s = 1e-3;
-    CandidateTimer timer(problem, arena_);
+    KernelTimer timer(problem, arena_);
     const auto time_turn = [&](std::size_t i) {
       return timer.time(i == 0 ? *own : *standard, turn_s).seconds;
     };

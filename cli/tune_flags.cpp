@@ -10,10 +10,10 @@
 #include <fstream>
 #include <tuple>
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/tune_on_miss.hpp"
-#include "kernel/gemm_small.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small/gemm_small.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "lists.hpp"
 
 namespace tilewright::cli {
@@ -205,8 +205,8 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   return problems;
 }
 
-CandidateRules rules_of(const TuneFlags& flags, Isa isa) {
-  CandidateRules rules;
+ConfigRules rules_of(const TuneFlags& flags, Isa isa) {
+  ConfigRules rules;
   rules.isa = isa;
   if (flags.space != "usual" && flags.space != "whole")
     throw Error(ErrorCode::invalid_argument, "--space",

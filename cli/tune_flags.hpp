@@ -7,7 +7,7 @@
 
 #include "core/objective.hpp"
 #include "core/problem.hpp"
-#include "tune/candidates.hpp"
+#include "tune/config_kernels.hpp"
 
 namespace tilewright::cli {
 
@@ -45,6 +45,6 @@ double usual_budget_s(const GemmProblem& problem, const TuneObjective& objective
 std::vector<GemmProblem> problems_of(const TuneFlags& flags);
 
 // --set, --where and --space.
-CandidateRules rules_of(const TuneFlags& flags, Isa isa);
+ConfigRules rules_of(const TuneFlags& flags, Isa isa);
 
 }  // namespace tilewright::cli

@@ -6,7 +6,7 @@
 #include "bound.hpp"
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
-#include "kernel/layout.hpp"
+#include "kernel/layout/layout.hpp"
 #include "measure/contest.hpp"
 #include "tune/kernel_call.hpp"
 #include "wisdom/ceilings.hpp"

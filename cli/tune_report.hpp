@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "tune/layout_tuner.hpp"
 #include "tune/search_loop.hpp"
 

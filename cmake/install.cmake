@@ -24,7 +24,7 @@ endif()
 
 if(HAS_GPU)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kernel DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
-          FILES_MATCHING PATTERN *.cuh PATTERN *_config.hpp)
+          FILES_MATCHING PATTERN *.cuh PATTERN *config.hpp)
 endif()
 
 install(EXPORT tilewright-targets NAMESPACE tilewright:: DESTINATION ${PACKAGE_DIR})

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks the house rules that can be read from the source: who may include whom, where vendor headers may appear,
-how long files and functions are, and that each file opens by saying what it is. It parses no C++: include lines are
-matched, and functions are found by their braces in code that clang-format has laid out. Prints each violation as
-file:line: reason and exits 1 when there is one."""
+circles of includes, how many files a folder holds, how long files and functions are, and that each file opens by saying
+what it is. It parses no C++: include lines are matched, and functions are found by their braces in code that clang-format
+has laid out. Prints each violation as file:line: reason and exits 1 when there is one."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -12,6 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE_LINES = 500
 FUNCTION_LINES = 60
 KERNEL_LINES = 150  # a GPU stencil, with named phases
+FOLDER_FILES = 40
+# What the rebuild has not reached yet: folders, and stems of a circle. Nothing may be added here.
+NOT_YET = {"bench", "cli", "src/gemm/candidates", "cli/bench_cases"}
 
 # For each folder: the prefixes of quoted includes it may use. A folder may always include itself.
 WORDS = ("tilewright/types.hpp", "tilewright/problem.hpp")  # the public headers that the lower half is written in
@@ -19,9 +23,11 @@ ALLOWED = {
     "src/core": WORDS,
     "src/device": WORDS + ("tilewright/allocate.hpp", "core/"),  # device places the memory that header hands out
     "src/kernel": WORDS + ("tilewright/layout.hpp", "core/", "device/"),  # kernel implements the conversions
-    "src/wisdom": WORDS + ("core/", "kernel/*_config.hpp"),
+    "src/wisdom": WORDS + ("core/", "kernel/*/config.hpp"),
     "src/measure": ("tilewright/", "core/", "device/"),
     "src/tune": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/"),
+    "src/analyze": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/"),
+    "src/bench": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/", "gemm/"),
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
     "src/lu": ("tilewright/", "core/", "kernel/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
@@ -123,18 +129,77 @@ def check_opening(path, lines):
         yield 1, "the file does not open with a comment that says what it is"
 
 
+def stem_of(path):
+    """A file and its header are one: src/gemm/plan.cpp and plan.hpp, tools too."""
+    return str(path.with_suffix(""))
+
+
+def includes_of(path, lines, known):
+    """The stems of ours that a file includes by quotes: from src, from the file's own folder, or from include/."""
+    for line in lines:
+        found = INCLUDE.match(line)
+        if not found or found[1] != '"':
+            continue
+        for base in (pathlib.PurePath("src"), pathlib.PurePath("include"), path.parent):
+            target = base / found[2]
+            if str(target) in known:
+                yield stem_of(target)
+                break
+
+
+def circles(graph):
+    """Sets of stems that reach each other (Tarjan 1972, without recursion on our side of the limit)."""
+    sys.setrecursionlimit(10000)
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for to in graph.get(node, ()):
+            if to not in index:
+                visit(to)
+                low[node] = min(low[node], low[to])
+            elif to in stack:
+                low[node] = min(low[node], index[to])
+        if low[node] != index[node]:
+            return
+        members = set()
+        while node not in members:
+            members.add(stack.pop())
+        if len(members) > 1:
+            found.append(sorted(members))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def check_circles(texts):
+    known = {str(path) for path in texts}
+    graph = {}
+    for path, lines in texts.items():
+        graph.setdefault(stem_of(path), set()).update(set(includes_of(path, lines, known)) - {stem_of(path)})
+    for members in circles(graph):
+        yield members[0], 1, f"a circle of includes: {', '.join(members)}"
+
+
+def check_folders(texts):
+    for folder, count in sorted(collections.Counter(path.parent for path in texts).items()):
+        if count > FOLDER_FILES:
+            yield folder, 0, f"{count} files; a folder holds at most {FOLDER_FILES}"
+
+
 def main():
     suffixes = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh"}
     files = sorted(p for top in {k.split("/")[0] for k in ALLOWED} for p in (ROOT / top).rglob("*") if p.suffix in suffixes)
-    violations = 0
-    for file in files:
-        path = file.relative_to(ROOT)
-        lines = file.read_text().splitlines()
-        for check in (check_includes, check_lengths, check_opening):
-            for number, reason in check(path, lines):
-                print(f"{path}:{number}: {reason}")
-                violations += 1
-    print(f"{len(files)} files, {violations} violations")
+    texts = {file.relative_to(ROOT): file.read_text().splitlines() for file in files}
+    violations = [(path, number, reason) for path, lines in texts.items() for check in (check_includes, check_lengths, check_opening)
+                  for number, reason in check(path, lines)]
+    violations += [v for v in (*check_folders(texts), *check_circles(texts)) if str(v[0]) not in NOT_YET]
+    for path, number, reason in violations:
+        print(f"{path}:{number}: {reason}")
+    print(f"{len(files)} files, {len(violations)} violations")
     return 1 if violations else 0
 
 

@@ -10,7 +10,7 @@ import re
 import sys
 
 
-HASHES = {"gemm_small_cpu": "kernel_source_hash", "gemm_small": "gpu_kernel_source_hash",
+HASHES = {"gemm_small_cpu": "gemm_small_cpu_source_hash", "gemm_small": "gemm_small_source_hash",
           "gemm": "gemm_large_source_hash"}
 
 

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "gemm/execute.hpp"
-#include "gemm/gpu_candidates.hpp"
 #include "gemm/operand.hpp"
-#include "gemm/reference.hpp"
-#include "gemm/scale.hpp"
+#include "gemm/run/reference.hpp"
+#include "gemm/run/scale.hpp"
+#include "gemm/run/small.hpp"
 #include "gemm/tune_on_miss.hpp"
-#include "kernel/jit_x86.hpp"
+#include "kernel/jit/x86.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {

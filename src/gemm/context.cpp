@@ -12,9 +12,9 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/plan.hpp"
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/gpu_machine.hpp"
+#include "gemm/device_machine.hpp"
 #endif
-#include "kernel/jit_x86.hpp"
+#include "kernel/jit/x86.hpp"
 
 namespace tilewright {
 namespace {

@@ -11,15 +11,15 @@
 
 #include "core/bounded_map.hpp"
 #include "core/env.hpp"
-#include "gemm/cblas.hpp"
 #include "gemm/kernel_cache.hpp"
+#include "gemm/run/cblas.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/gemm.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
-class GpuMachines;  // gpu_machine.hpp
+class GpuMachines;  // device_machine.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.
 bool operator==(const GemmOptions& x, const GemmOptions& y);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/problem.hpp"
-#include "kernel/gpu_stream.hpp"
+#include "kernel/probe/stream.hpp"
 
 namespace tilewright {
 

@@ -8,8 +8,8 @@
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/placement.hpp"
-#include "gemm/reference.hpp"
-#include "gemm/scale.hpp"
+#include "gemm/run/reference.hpp"
+#include "gemm/run/scale.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,10 +26,10 @@ std::int64_t run_border(const GemmProblem& p, int threads) {
 
 const void* advance(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
 
-void call_range(const GemmPlan::Impl& plan, const SmallKernel& kernel, const Operands& o, std::int64_t first,
-                std::int64_t count) {
+void call_range(const GemmPlan::Impl& plan, const GemmSmallCpuKernel& kernel, const Operands& o,
+                std::int64_t first, std::int64_t count) {
   const GemmProblem& p = plan.problem;
-  SmallKernelArgs arguments = plan.arguments;
+  GemmSmallCpuArguments arguments = plan.arguments;
   const std::int64_t step = first / problems_per_step(p);
   const std::int64_t size = size_bytes(p.dtype);
   const std::int64_t lane_bytes = first % problems_per_step(p) * size;
@@ -70,7 +70,7 @@ bool beta_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, 
 }
 
 // The kernel of the same problem that does not read C. The plan's config may not be legal for it.
-std::shared_ptr<const SmallKernel> beta_zero_kernel(const GemmPlan::Impl& plan) {
+std::shared_ptr<const GemmSmallCpuKernel> beta_zero_kernel(const GemmPlan::Impl& plan) {
   GemmProblem p = plan.problem;
   p.beta = Scalar::zero;
   GemmSmallCpuConfig config = plan.kernel->config();

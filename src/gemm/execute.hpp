@@ -36,7 +36,7 @@ bool is_one_kernel_call(const GemmPlan::Impl& plan, const T& alpha, const T& bet
 // The call itself; the operands hold one alpha and one beta.
 inline void call_kernel(const GemmPlan::Impl& plan, const void* a, const void* b, void* c, const void* alpha,
                         const void* beta) {
-  SmallKernelArgs arguments = plan.arguments;
+  GemmSmallCpuArguments arguments = plan.arguments;
   arguments.a = a;
   arguments.b = b;
   arguments.c = c;

@@ -29,8 +29,8 @@ GemmProblem code_relevant(GemmProblem problem) {
   return problem;
 }
 
-std::shared_ptr<const SmallKernel> KernelCache::get(const GemmProblem& problem,
-                                                    const GemmSmallCpuConfig& config) {
+std::shared_ptr<const GemmSmallCpuKernel> KernelCache::get(const GemmProblem& problem,
+                                                           const GemmSmallCpuConfig& config) {
   const Key key{code_relevant(problem), config};
   {
     std::shared_lock lock(mutex_);

@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright {
 
@@ -15,7 +15,7 @@ class KernelCache {
  public:
   // The kernel for the problem and config, generated at the first request. Throws what make_gemm_small_cpu
   // throws.
-  std::shared_ptr<const SmallKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+  std::shared_ptr<const GemmSmallCpuKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
 
   std::size_t size() const;
 
@@ -35,7 +35,7 @@ class KernelCache {
   };
 
   mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<const SmallKernel>, KeyHash> kernels_;
+  std::unordered_map<Key, std::shared_ptr<const GemmSmallCpuKernel>, KeyHash> kernels_;
 };
 
 // The problem whose kernel also serves `problem`: residency and batch_count do not enter the code, strides

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/env.hpp"
-#include "kernel/layout.hpp"
+#include "kernel/layout/layout.hpp"
 
 namespace tilewright {
 

@@ -8,7 +8,7 @@
 
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
-#include "gemm/gpu_operands.hpp"
+#include "gemm/device_operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "gemm/validate.hpp"

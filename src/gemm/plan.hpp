@@ -9,7 +9,7 @@
 
 #include "core/problem.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/gpu_runner.hpp"
+#include "gemm/run/runner.hpp"
 
 namespace tilewright {
 
@@ -43,9 +43,9 @@ struct GemmPlan::Impl {
   RecordedTime recorded;  // of the record that the config came from
 
   // gemm_small_cpu only.
-  std::shared_ptr<const SmallKernel> kernel;
-  SmallKernelFunction function = nullptr;  // of the kernel, one load closer
-  SmallKernelArgs arguments;               // strides and self; addresses are filled per call
+  std::shared_ptr<const GemmSmallCpuKernel> kernel;
+  GemmSmallCpuFunction function = nullptr;  // of the kernel, one load closer
+  GemmSmallCpuArguments arguments;          // strides and self; addresses are filled per call
   std::shared_ptr<KernelCache> kernels;
 
   // Operands on a GPU: everything that a run needs, else null.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/gpu_machine.hpp"
+#include "gemm/device_machine.hpp"
 #endif
 
 namespace tilewright {

@@ -31,7 +31,7 @@ std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
 
 Gate::Gate(const GemmProblem& problem, Isa isa) : problem_(problem), own_(problem) {
   for (const GemmProblem& shape : shapes_around(problem))
-    neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<CandidateCheck>(shape)});
+    neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<KernelCheck>(shape)});
 }
 
 std::vector<GemmProblem> Gate::shapes() const {
@@ -40,7 +40,7 @@ std::vector<GemmProblem> Gate::shapes() const {
   return all;
 }
 
-std::string Gate::run(const SmallKernel& kernel, Accuracy* worst) const {
+std::string Gate::run(const GemmSmallCpuKernel& kernel, Accuracy* worst) const {
   if (auto wrong = own_.run(kernel, worst); !wrong.empty()) return wrong;
   for (const Neighbour& neighbour : neighbours_) {
     if (!neighbour.space.contains(kernel.config())) continue;

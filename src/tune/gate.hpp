@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tune/candidate_check.hpp"
+#include "tune/kernel_check.hpp"
 
 namespace tilewright {
 
@@ -17,8 +17,8 @@ class Gate {
   Gate(const GemmProblem& problem, Isa isa);
 
   // "" when the config is right everywhere it is legal, else where and what is wrong. `kernel` is its kernel
-  // for the problem itself; `worst` as in CandidateCheck::run.
-  std::string run(const SmallKernel& kernel, Accuracy* worst = nullptr) const;
+  // for the problem itself; `worst` as in KernelCheck::run.
+  std::string run(const GemmSmallCpuKernel& kernel, Accuracy* worst = nullptr) const;
 
   // The problem itself and the neighbours.
   std::vector<GemmProblem> shapes() const;
@@ -27,10 +27,10 @@ class Gate {
   struct Neighbour {
     GemmProblem problem;
     Space<GemmSmallCpuConfig> space;
-    std::unique_ptr<CandidateCheck> check;
+    std::unique_ptr<KernelCheck> check;
   };
   GemmProblem problem_;
-  CandidateCheck own_;
+  KernelCheck own_;
   std::vector<Neighbour> neighbours_;
 };
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright {
 
@@ -19,8 +19,8 @@ class KernelCall {
   explicit KernelCall(const GemmProblem& problem);
 
   // Runs the first `count` problems of the batch on the calling thread.
-  void run(const SmallKernel& kernel, const Operands& operands, std::int64_t count) const {
-    SmallKernelArgs args = args_;
+  void run(const GemmSmallCpuKernel& kernel, const Operands& operands, std::int64_t count) const {
+    GemmSmallCpuArguments args = args_;
     args.a = operands.a;
     args.b = operands.b;
     args.c = operands.c;
@@ -32,7 +32,7 @@ class KernelCall {
   }
 
  private:
-  SmallKernelArgs args_;
+  GemmSmallCpuArguments args_;
   alignas(16) std::array<std::byte, 16> alpha_{};
   alignas(16) std::array<std::byte, 16> beta_{};
 };

@@ -12,7 +12,7 @@
 #include "measure/contest.hpp"
 #include "measure/conversion.hpp"
 #include "measure/operands.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 
 namespace tilewright {
@@ -105,7 +105,7 @@ class Block {
 
  private:
   GemmProblem from_, to_;
-  std::shared_ptr<const SmallKernel> kernel_;
+  std::shared_ptr<const GemmSmallCpuKernel> kernel_;
   KernelCall call_;
   BatchConversion conversion_;
   const std::vector<Operands>& from_batches_;
@@ -248,8 +248,8 @@ class LayoutTuner {
   const LayoutTuneOptions& options_;
   std::string name_;
   LayoutTuneResult result_;
-  CandidateTimer direct_;
-  std::shared_ptr<const SmallKernel> direct_kernel_;
+  KernelTimer direct_;
+  std::shared_ptr<const GemmSmallCpuKernel> direct_kernel_;
   OperandSet set_;
   std::vector<Operands> batches_;
   std::vector<LayoutConfig> configs_;
@@ -265,7 +265,7 @@ void check_convertible(const GemmProblem& problem, Isa isa) {
                 fmt::format("location = device in {}: 'tilewright bench layout --location device' measures "
                             "what converting there costs",
                             to_string(problem)));
-  CandidateRules rules;
+  ConfigRules rules;
   rules.isa = isa;
   check_tunable(problem, rules);
   if (problem.layout != Layout::strided && problem.layout != Layout::pointer)

@@ -3,7 +3,7 @@
 // their gate are those of any other config; keeping the costs is another's work.
 #pragma once
 
-#include "kernel/layout.hpp"
+#include "kernel/layout/layout.hpp"
 #include "measure/buffers.hpp"
 #include "measure/estimate.hpp"
 #include "tune/sweep_log.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/objective.hpp"
-#include "tune/strategy.hpp"
+#include "tune/strategy/strategy.hpp"
 
 namespace tilewright {
 

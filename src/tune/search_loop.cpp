@@ -12,7 +12,7 @@
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
 #include "measure/contest.hpp"
-#include "tune/strategy.hpp"
+#include "tune/strategy/strategy.hpp"
 
 namespace tilewright {
 namespace {
@@ -30,7 +30,7 @@ struct Stopped {};
 
 class SearchLoop : public Evaluator {
  public:
-  SearchLoop(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+  SearchLoop(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
              const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s)
       : Evaluator(pool.size()),
         pool_(pool),
@@ -347,7 +347,7 @@ class SearchLoop : public Evaluator {
     outcome_.discarded_rounds = verdict.discarded;
   }
 
-  CandidatePool& pool_;
+  ConfigPool& pool_;
   const SearchOptions& options_;
   const SearchPace& pace_;
   std::optional<std::size_t> incumbent_;
@@ -371,7 +371,7 @@ class SearchLoop : public Evaluator {
 
 // The power of a steady load times the time of a problem: the turn may have begun with launches that it does
 // not count.
-Metrics CandidatePool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
+Metrics ConfigPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
   constexpr int tries = 3;
   (void)time(i, turn_s / 16);  // made, and warm
   for (int attempt = 1;; ++attempt, turn_s *= 2) {
@@ -398,7 +398,7 @@ void check_search(const SearchOptions& options, const GemmProblem& problem, cons
                        on_gpu ? "GPU " : to_string(problem.location), uuid, covers.text()));
 }
 
-SearchOutcome search(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+SearchOutcome search(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s) {
   return SearchLoop(problem, pool, options, pace, incumbent, begin_s).run();
 }

@@ -49,9 +49,9 @@ struct SearchPace {
 constexpr std::size_t made_together = 64;
 
 // The candidates of one problem; the first is the default.
-class CandidatePool {
+class ConfigPool {
  public:
-  virtual ~CandidatePool() = default;
+  virtual ~ConfigPool() = default;
   virtual std::size_t size() const = 0;
   virtual nlohmann::json fields(std::size_t i) const = 0;  // of its config, by name
   // For the log: device, device_uuid and source_hash of what is measured.
@@ -133,7 +133,7 @@ struct SearchOutcome {
 void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid = "");
 
 // `begin_s` is when the budget began; `incumbent` the place of what was known as best before.
-SearchOutcome search(const GemmProblem& problem, CandidatePool& pool, const SearchOptions& options,
+SearchOutcome search(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s);
 
 // The place of what was known as best before; it is added where the search would leave it out and it is

@@ -6,7 +6,7 @@
 
 #include "device/cpu.hpp"
 #include "device/energy_meter.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 #include "wisdom/store.hpp"
 #include "wisdom/wisdom.hpp"

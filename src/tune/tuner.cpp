@@ -8,7 +8,7 @@
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
 #include "measure/clock.hpp"
-#include "tune/candidate_timer.hpp"
+#include "tune/kernel_timer.hpp"
 
 namespace tilewright {
 namespace {
@@ -21,7 +21,7 @@ constexpr SearchPace pace{.shortest_turn_s = 5e-5,
                           .halving_share = 0.7,
                           .incumbent_tie = 0.03};
 
-class CpuPool : public CandidatePool {
+class CpuPool : public ConfigPool {
  public:
   CpuPool(const GemmProblem& problem, const TuneOptions& options, std::vector<GemmSmallCpuConfig> configs,
           Arena& arena)
@@ -30,7 +30,7 @@ class CpuPool : public CandidatePool {
   std::size_t size() const override { return kernels_.size(); }
   nlohmann::json fields(std::size_t i) const override { return to_json(kernels_.config(i)); }
   nlohmann::json origin() const override {
-    return {{"device", cpu_info().device}, {"device_uuid", ""}, {"source_hash", kernel_source_hash}};
+    return {{"device", cpu_info().device}, {"device_uuid", ""}, {"source_hash", gemm_small_cpu_source_hash}};
   }
   const GemmSmallCpuConfig& config(std::size_t i) const { return kernels_.config(i); }
   void announce(std::span<const std::size_t> wanted) override { kernels_.announce(wanted); }
@@ -41,7 +41,7 @@ class CpuPool : public CandidatePool {
   void set_passed(std::size_t i, const Accuracy& accuracy) override { kernels_.set_passed(i, accuracy); }
 
   TurnTimer::Turn time(std::size_t i, double turn_s) override {
-    const SmallKernel* kernel = kernels_.kernel(i);
+    const GemmSmallCpuKernel* kernel = kernels_.kernel(i);
     if (kernel == nullptr)
       throw Error(ErrorCode::internal, "config",
                   fmt::format("{} passed the gate before and cannot be made now: {}",
@@ -56,15 +56,17 @@ class CpuPool : public CandidatePool {
   }
 
  private:
-  CandidateTimer timer_;
-  CandidateKernels kernels_;
+  KernelTimer timer_;
+  ConfigKernels kernels_;
 };
 
-Origin origin() { return {"gemm_small_cpu", cpu_info().device, "", "", kernel_source_hash, build_compiler}; }
+Origin origin() {
+  return {"gemm_small_cpu", cpu_info().device, "", "", gemm_small_cpu_source_hash, build_compiler};
+}
 
 }  // namespace
 
-void check_tunable(const GemmProblem& problem, const CandidateRules& rules) {
+void check_tunable(const GemmProblem& problem, const ConfigRules& rules) {
   check_axes<GemmSmallCpuConfig>(rules);
   if (problem.location != Location::host)
     throw Error(ErrorCode::unsupported, "location",

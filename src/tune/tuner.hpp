@@ -7,17 +7,17 @@
 #include <string>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/buffers.hpp"
 #include "measure/contest.hpp"
 #include "measure/operands.hpp"
-#include "tune/candidates.hpp"
+#include "tune/config_kernels.hpp"
 #include "tune/search_loop.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
-struct TuneOptions : CandidateRules, SearchOptions {
+struct TuneOptions : ConfigRules, SearchOptions {
   // Known as best before: it stays unless it is beaten by more than the spread and 3 %. Else the default is
   // the incumbent, and half a percent will do.
   std::optional<GemmSmallCpuConfig> incumbent;
@@ -34,7 +34,7 @@ struct TuneResult : SearchOutcome {
 };
 
 // What tune() refuses of a problem and of rules, without any work. Throws as tune() does.
-void check_tunable(const GemmProblem& problem, const CandidateRules& rules);
+void check_tunable(const GemmProblem& problem, const ConfigRules& rules);
 
 // The problem must have a residency other than automatic and a layout with fixed sizes. Throws
 // Error(invalid_argument) naming an axis or value that does not exist, or when no config remains, and

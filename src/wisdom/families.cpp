@@ -4,9 +4,9 @@
 #include <map>
 
 #include "core/build_info.hpp"
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gemm_small_config.hpp"
-#include "kernel/gemm_small_cpu_config.hpp"
+#include "kernel/gemm_large/config.hpp"
+#include "kernel/gemm_small/config.hpp"
+#include "kernel/gemm_small_cpu/config.hpp"
 
 namespace tilewright {
 namespace {
@@ -38,8 +38,8 @@ nlohmann::json check_version(const nlohmann::json& config) {
 
 const Family* family_named(const std::string& name) {
   static const std::map<std::string, Family> families = {
-      {"gemm_small_cpu", {kernel_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
-      {"gemm_small", {gpu_kernel_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
+      {"gemm_small_cpu", {gemm_small_cpu_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
+      {"gemm_small", {gemm_small_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
       {"gemm", {gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
       {"cublas", {"vendor", check_version, nullptr}}};
   const auto it = families.find(name);

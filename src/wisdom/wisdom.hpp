@@ -10,7 +10,7 @@
 
 #include "core/env.hpp"
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu_config.hpp"
+#include "kernel/gemm_small_cpu/config.hpp"
 #include "wisdom/source.hpp"
 
 namespace tilewright {

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "emulation/gpu.hpp"
-#include "kernel/gemm_large.cuh"
-#include "kernel/gemm_large.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
+#include "kernel/gemm_large/stencil.cuh"
 #include "support/gpu_limits.hpp"
 
 namespace tilewright::emulation {

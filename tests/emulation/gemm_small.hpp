@@ -12,8 +12,8 @@
 
 #include "emulation/gpu.hpp"
 #include "gemm_small_data.hpp"
-#include "kernel/gemm_small.cuh"
-#include "kernel/gemm_small.hpp"
+#include "kernel/gemm_small/gemm_small.hpp"
+#include "kernel/gemm_small/stencil.cuh"
 #include "support/gpu_limits.hpp"
 
 namespace tilewright::emulation {

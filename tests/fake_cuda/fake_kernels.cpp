@@ -11,10 +11,10 @@
 #include <new>
 #include <regex>
 
-#include "kernel/gemm_large_config.hpp"
-#include "kernel/gemm_small_config.hpp"
-#include "kernel/gpu_layout.hpp"
-#include "kernel/gpu_scale_config.hpp"
+#include "kernel/gemm_large/config.hpp"
+#include "kernel/gemm_small/config.hpp"
+#include "kernel/layout/loader.hpp"
+#include "kernel/scale/config.hpp"
 
 namespace tilewright::fake_cuda {
 namespace {

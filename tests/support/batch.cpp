@@ -186,10 +186,10 @@ void Batch<T>::expect() {
 }
 
 template <class T>
-SmallKernelArgs Batch<T>::kernel_args(const SmallKernel& kernel) const {
+GemmSmallCpuArguments Batch<T>::kernel_args(const GemmSmallCpuKernel& kernel) const {
   const GemmProblem& q = case_.problem;
   const Operands from = operands();
-  SmallKernelArgs args;
+  GemmSmallCpuArguments args;
   args.a = from.a;
   args.b = from.b;
   args.c = from.c;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "support/oracle.hpp"
 #include "support/pages.hpp"
 
@@ -84,7 +84,7 @@ class Batch {
   const T* alphas() const { return case_.alpha == ScalarSource::uniform ? nullptr : alpha_; }
   const T* betas() const { return case_.beta == ScalarSource::uniform ? nullptr : beta_; }
 
-  SmallKernelArgs kernel_args(const SmallKernel& kernel) const;
+  GemmSmallCpuArguments kernel_args(const GemmSmallCpuKernel& kernel) const;
   Operands operands() const;
 
   // C as it was before the first run.

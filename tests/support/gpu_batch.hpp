@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 #include "gemm/operand.hpp"
-#include "gemm/reference.hpp"
+#include "gemm/run/reference.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright::testing {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 #include "support/gpu_batch.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/gemm.hpp"

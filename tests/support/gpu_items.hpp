@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "device/gpu.hpp"
-#include "gemm/reference.hpp"
+#include "device/gpu/gpu.hpp"
+#include "gemm/run/reference.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright::testing {

@@ -1,7 +1,7 @@
 // GPUs that are not there, for what the host decides from a device's limits.
 #pragma once
 
-#include "device/gpu.hpp"
+#include "device/gpu/gpu.hpp"
 
 namespace tilewright {
 

@@ -1,7 +1,7 @@
 // Asks the generator's own test of CPU and operating system; the portable kernels run anywhere.
 #include "support/isas.hpp"
 
-#include "kernel/jit_x86.hpp"
+#include "kernel/jit/x86.hpp"
 
 namespace tilewright::testing {
 

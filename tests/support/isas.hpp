@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gemm_small_cpu_config.hpp"
+#include "kernel/gemm_small_cpu/config.hpp"
 
 namespace tilewright::testing {
 

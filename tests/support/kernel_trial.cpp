@@ -48,9 +48,9 @@ class TypedTrial : public KernelTrial {
   }
 
  private:
-  static std::string run_on(Batch<T>& batch, const SmallKernel& kernel, const std::string& text) {
+  static std::string run_on(Batch<T>& batch, const GemmSmallCpuKernel& kernel, const std::string& text) {
     std::string spoiled;
-    const SmallKernelArgs args = batch.kernel_args(kernel);
+    const GemmSmallCpuArguments args = batch.kernel_args(kernel);
     const auto trap = run_trapped(text, [&] { spoiled = call_checked(kernel.function(), args); });
     std::string wrong;
     if (trap) {

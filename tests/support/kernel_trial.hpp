@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 #include "support/make_case.hpp"
 
 namespace tilewright::testing {

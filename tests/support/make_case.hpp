@@ -3,8 +3,8 @@
 // their cases here.
 #pragma once
 
-#include "cases.hpp"
 #include "support/batch.hpp"
+#include "support/cases.hpp"
 
 namespace tilewright::testing {
 

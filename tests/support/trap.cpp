@@ -166,9 +166,9 @@ tilewright_call_checked:
   .cfi_endproc
   .size tilewright_call_checked, .-tilewright_call_checked
 )");
-extern "C" int tilewright_call_checked(SmallKernelFunction function, const SmallKernelArgs* args);
+extern "C" int tilewright_call_checked(GemmSmallCpuFunction function, const GemmSmallCpuArguments* args);
 
-std::string call_checked(SmallKernelFunction function, const SmallKernelArgs& args) {
+std::string call_checked(GemmSmallCpuFunction function, const GemmSmallCpuArguments& args) {
   const int changed = tilewright_call_checked(function, &args);
   std::string text;
   constexpr std::array names{"rbx", "rbp", "r12", "r13", "r14", "r15", "direction flag", "MXCSR"};
@@ -179,7 +179,7 @@ std::string call_checked(SmallKernelFunction function, const SmallKernelArgs& ar
 
 #else
 
-std::string call_checked(SmallKernelFunction function, const SmallKernelArgs& args) {
+std::string call_checked(GemmSmallCpuFunction function, const GemmSmallCpuArguments& args) {
   function(&args);
   return {};
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kernel/gemm_small_cpu.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright::testing {
 
@@ -25,6 +25,6 @@ std::optional<Trap> run_trapped(const std::string& text, const std::function<voi
 // Calls the kernel and returns the names of what it should have preserved and did not: callee-saved
 // registers, the direction flag, the control bits of MXCSR. Empty when all is well (and always on other CPUs
 // than x86-64).
-std::string call_checked(SmallKernelFunction function, const SmallKernelArgs& args);
+std::string call_checked(GemmSmallCpuFunction function, const GemmSmallCpuArguments& args);
 
 }  // namespace tilewright::testing

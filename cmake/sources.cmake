@@ -1,0 +1,47 @@
+# Which files make up which library: room by room, a family at a time. What needs the toolkit's headers (driver and
+# run-time compiler are opened at run time) is named as such, and left out where there are none.
+
+# sources_of(VARIABLE ROOM...): the .cpp files that lie directly in these folders of src.
+function(sources_of variable)
+  set(all)
+  foreach(room ${ARGN})
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
+    list(APPEND all ${found})
+  endforeach()
+  set(${variable} ${all} PARENT_SCOPE)
+endfunction()
+
+# without(VARIABLE FILE...): takes these files of src out of the list.
+function(without variable)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  set(left ${${variable}})
+  list(REMOVE_ITEM left ${ARGN})
+  set(${variable} ${left} PARENT_SCOPE)
+endfunction()
+
+# The library that programs call.
+sources_of(TILEWRIGHT_SOURCES core device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
+           wisdom gemm gemm/run)
+file(GLOB API_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/api/*.cpp)
+list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})
+sources_of(GPU_SOURCES device/gpu kernel/scale)
+# Of rooms that every build has: loading and launching.
+set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
+    gemm/device_conversion.cpp gemm/device_machine.cpp gemm/device_operands.cpp gemm/run/device_request.cpp gemm/run/large.cpp
+    gemm/run/large_choice.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
+# Of the same rooms, but for benches and tests alone.
+set(DEVELOPERS_FILES kernel/jit/sass.cpp kernel/gemm_large/ladder.cpp)
+without(TILEWRIGHT_SOURCES ${DEVELOPERS_FILES})
+
+# The learning half: measuring, tuning, analysing.
+sources_of(MEASURE_SOURCES measure tune tune/strategy analyze)
+sources_of(GPU_MEASURE_SOURCES measure/gpu tune/gpu kernel/probe)
+list(TRANSFORM DEVELOPERS_FILES PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE DEVELOPERS_SOURCES)
+list(APPEND MEASURE_SOURCES ${DEVELOPERS_SOURCES})
+
+if(HAS_GPU)
+  list(APPEND TILEWRIGHT_SOURCES ${GPU_SOURCES})
+  list(APPEND MEASURE_SOURCES ${GPU_MEASURE_SOURCES})
+else()
+  without(TILEWRIGHT_SOURCES ${GPU_FILES})
+endif()

@@ -1,0 +1,277 @@
+// Puts the parts of the analysis together.
+#include "analyze/case.hpp"
+
+#include <algorithm>
+
+#include "core/problem.hpp"
+
+namespace tilewright {
+namespace {
+
+// What Fig. 9 classifies by, best source first: a counter, else what the sweep counted itself.
+struct Wanted {
+  const char* title;
+  std::vector<std::string> names;
+};
+const std::vector<Wanted>& wanted_classes() {
+  static const std::vector<Wanted> list = {
+      {"occupancy", {"counters.sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy"}},
+      {"instruction rate",
+       {"counters.sm__inst_executed.avg.per_cycle_active", "counters.sm__inst_issued.avg.per_cycle_active",
+        "instructions.all_per_s"}},
+      {"device memory throughput",
+       {"counters.dram__bytes.sum.per_second", "counters.dram__bytes_read.sum.per_second",
+        "bytes.memory_per_s"}},
+      {"L2 throughput", {"counters.lts__t_bytes.sum.per_second", "bytes.l2_per_s"}},
+      {"texture and L1 throughput", {"counters.l1tex__t_bytes.sum.per_second"}},
+      {"shared memory throughput", {"bytes.shared_per_s"}}};
+  return list;
+}
+
+void classify_all(CaseAnalysis& a) {
+  for (const Wanted& wanted : wanted_classes()) {
+    ClassOf one{wanted.title, wanted.names.front(), std::nullopt};
+    // A profiler's sample is smaller than the sweep, and still the better source.
+    for (const std::string& name : wanted.names) {
+      const auto known = std::count_if(a.points.begin(), a.points.end(),
+                                       [&](const SweepPoint& p) { return p.metrics.count(name) != 0; });
+      if (known < 20 && std::size_t(known) * 2 < a.points.size()) continue;
+      one.found = classify(a.points, name);
+      if (one.found) break;
+    }
+    a.classes.push_back(std::move(one));
+  }
+}
+
+void predict(CaseAnalysis& a, const std::function<void(std::size_t, std::size_t)>& progress) {
+  std::vector<nlohmann::json> configs;
+  std::vector<double> seconds, joules;
+  for (const SweepPoint& p : a.points) {
+    configs.push_back(p.config);
+    seconds.push_back(p.cost.seconds);
+    joules.push_back(*p.cost.joules);
+  }
+  if (configs.size() < 20) return;
+  const auto part = [&](std::size_t before) {
+    PredictionFlags flags;
+    if (progress)
+      flags.progress = [&progress, before](std::size_t done, std::size_t of) {
+        progress(before * of + done, 2 * of);
+      };
+    return flags;
+  };
+  a.energy_predictions = predict_unseen(configs, joules, part(0));
+  a.time_predictions = predict_unseen(configs, seconds, part(1));
+}
+
+nlohmann::json point_json(const SweepPoint& p) {
+  nlohmann::json json{{"config", p.config}, {"seconds", p.cost.seconds}, {"gflops", p.gflops}};
+  if (p.cost.joules) json["energy_j"] = *p.cost.joules;
+  if (p.efficiency) json["gflops_per_watt"] = *p.efficiency;
+  return json;
+}
+
+nlohmann::json spread_json(const CaseAnalysis& a, const Spread& spread) {
+  return {{"ratio", spread.ratio},
+          {"at", spread.at},
+          {"points", spread.count},
+          {"tolerance", a.tolerance},
+          {"least", point_json(a.points[spread.least])},
+          {"most", point_json(a.points[spread.most])}};
+}
+
+nlohmann::json summary_json(const CaseAnalysis& a) {
+  nlohmann::json json{{"section", "sweep"},
+                      {"device", a.sweep.device},
+                      {"configs", a.sweep.points.size()},
+                      {"with_energy", a.points.size()},
+                      {"profiled", a.profiled},
+                      {"excluded", a.sweep.excluded},
+                      {"notes", a.sweep.notes},
+                      {"sentinel", a.sweep.sentinel}};
+  for (const SweepJoin& join : a.sweep.joins)
+    json["joins"].push_back({{"device_uuid", join.uuid},
+                             {"rows", join.points},
+                             {"sentinels", join.sentinels},
+                             {"sentinel_version", join.sentinel_version},
+                             {"time_factor", join.time_factor},
+                             {"energy_factor", join.energy_factor},
+                             {"anchors", join.anchors},
+                             {"time_residual", join.time_residual},
+                             {"energy_residual", join.energy_residual}});
+  return json;
+}
+
+void add_predictions(std::vector<nlohmann::json>& lines, const std::vector<Prediction>& list,
+                     const char* what) {
+  for (const Prediction& p : list)
+    lines.push_back({{"section", "prediction"},
+                     {"of", what},
+                     {"trained", p.trained},
+                     {"asked", p.asked},
+                     {"median_error", p.median_error},
+                     {"p90_error", p.high_error},
+                     {"median_error_of_mean", p.mean_error},
+                     {"rank_correlation", p.rank},
+                     {"regret", p.regret}});
+}
+
+void add_metrics(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
+  for (const Correlation& c : a.correlations)
+    lines.push_back({{"section", "correlation"},
+                     {"metric", c.metric},
+                     {"points", c.points},
+                     {"performance", c.performance},
+                     {"efficiency", c.efficiency},
+                     {"product", c.product},
+                     {"performance_rank", c.performance_rank},
+                     {"efficiency_rank", c.efficiency_rank}});
+  for (const ClassOf& c : a.classes) {
+    nlohmann::json line{{"section", "class"}, {"title", c.title}};
+    if (c.found)
+      line.update({{"metric", c.found->metric},
+                   {"mean", c.found->mean},
+                   {"above", c.found->above.size()},
+                   {"below", c.found->below.size()},
+                   {"above_gflops", c.found->above_gflops},
+                   {"below_gflops", c.found->below_gflops},
+                   {"above_gflops_per_watt", c.found->above_efficiency},
+                   {"below_gflops_per_watt", c.found->below_efficiency}});
+    else
+      line["missing"] = c.wanted;
+    lines.push_back(line);
+  }
+}
+
+void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
+  for (std::size_t i = 0; i < a.repeats.size(); ++i) {
+    const RepeatSpread& r = a.repeats[i];
+    nlohmann::json line{{"section", "repeat"},
+                        {"config", a.sweep.repeats[i].config},
+                        {"times", a.sweep.repeats[i].seconds.size()},
+                        {"time_share", r.time_share},
+                        {"energy_share", r.energy_share},
+                        {"time_deviation", r.time_deviation},
+                        {"energy_deviation", r.energy_deviation}};
+    if (r.screen_time) line["screen_time"] = *r.screen_time;
+    if (r.screen_energy) line["screen_energy"] = *r.screen_energy;
+    lines.push_back(line);
+  }
+}
+
+}  // namespace
+
+CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress) {
+  CaseAnalysis a;
+  a.sweep = std::move(sweep);
+  add_rates(a.sweep);
+  for (const SweepPoint& p : a.sweep.points) {
+    const auto counter = p.metrics.lower_bound("counters.");
+    a.profiled += counter != p.metrics.end() && counter->first.starts_with("counters.");
+    if (p.efficiency) a.points.push_back(p);
+  }
+  for (const SweepRepeat& repeat : a.sweep.repeats) a.repeats.push_back(spread_of(repeat));
+  if (!a.sweep.has_energy()) {
+    a.points.clear();
+    a.correlations = correlate(a.sweep.points);  // with performance alone
+    return a;
+  }
+  for (const SweepPoint& p : a.points) a.plane.push_back({p.gflops, *p.efficiency});
+  a.hull = convex_hull(a.plane);
+  a.arc = trade_off_arc(a.plane, a.hull);
+  a.correlations = correlate(a.points);
+  classify_all(a);
+  a.energy_spread = energy_spread_at_equal_speed(a.points, a.tolerance);
+  a.time_spread = time_spread_at_equal_energy(a.points, a.tolerance);
+  a.quadrants = quadrants(a.points);
+  a.alphas = alpha_walk(a.points);
+  predict(a, progress);
+  return a;
+}
+
+std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& a) {
+  std::vector<nlohmann::json> lines{summary_json(a)};
+  for (const std::size_t corner : a.hull) {
+    auto line = point_json(a.points[corner]);
+    line["section"] = "hull";
+    line["on_arc"] = std::find(a.arc.begin(), a.arc.end(), corner) != a.arc.end();
+    lines.push_back(line);
+  }
+  add_metrics(lines, a);
+  if (a.energy_spread) {
+    auto line = spread_json(a, *a.energy_spread);
+    line["section"] = "energy_at_equal_speed";
+    lines.push_back(line);
+    line = spread_json(a, *a.time_spread);
+    line["section"] = "time_at_equal_energy";
+    lines.push_back(line);
+  }
+  if (a.quadrants)
+    lines.push_back({{"section", "quadrants"},
+                     {"faster_than_most_frugal", a.quadrants->faster},
+                     {"more_frugal_than_fastest", a.quadrants->more_frugal},
+                     {"both", a.quadrants->both},
+                     {"fastest", point_json(a.points[a.quadrants->fastest])},
+                     {"most_frugal", point_json(a.points[a.quadrants->frugal])}});
+  for (const AlphaPick& pick : a.alphas) {
+    auto line = point_json(a.points[pick.point]);
+    line["section"] = "alpha";
+    line["from"] = pick.from;
+    lines.push_back(line);
+  }
+  add_repeats(lines, a);
+  add_predictions(lines, a.energy_predictions, "energy");
+  add_predictions(lines, a.time_predictions, "time");
+  for (auto& line : lines) line["problem"] = a.sweep.problem;
+  return lines;
+}
+
+std::vector<SizeSeries> size_series(const std::vector<SweepCase>& cases, const SweepCase& like,
+                                    std::size_t most) {
+  const auto shape = [](const std::string& text, std::int64_t& n) {
+    GemmProblem p = parse_problem(text);
+    const bool square = p.m == p.n && p.n == p.k;
+    n = p.n;
+    p.m = p.n = p.k = p.lda = p.ldb = p.ldc = 0;
+    return square ? fmt::format("{} {} {} {} {}", to_string(p.dtype), op_pair(p), to_string(p.layout),
+                                to_string(p.location), int(p.beta))
+                  : "";
+  };
+  std::int64_t n = 0;
+  const std::string wanted = shape(like.problem, n);
+  if (wanted.empty()) return {};
+  std::map<std::int64_t, const SweepCase*> sizes;
+  for (const SweepCase& one : cases)
+    if (shape(one.problem, n) == wanted && one.device == like.device) sizes[n] = &one;
+  std::map<std::string, SizeSeries> by_config;
+  SizeSeries peer;
+  peer.name = like.sentinel;
+  for (const auto& [size, one] : sizes) {
+    for (const SweepPoint& p : one->points) {
+      SizeSeries& series = by_config[p.config.dump()];
+      series.config = p.config;
+      series.n.push_back(double(size));
+      series.gflops.push_back(p.gflops);
+      series.efficiency.push_back(p.efficiency);
+    }
+    const auto known = one->sentinels.find(one->joins.front().uuid);
+    if (known == one->sentinels.end()) continue;
+    const SentinelReading reading = median_of(known->second);
+    peer.n.push_back(double(size));
+    peer.gflops.push_back(one->flops / reading.seconds * 1e-9);
+    peer.efficiency.push_back(reading.joules ? std::optional(one->flops / *reading.joules * 1e-9)
+                                             : std::nullopt);
+  }
+  std::vector<SizeSeries> list;
+  for (auto& [key, series] : by_config)
+    if (series.n.size() > 1) list.push_back(std::move(series));
+  std::stable_sort(list.begin(), list.end(), [](const SizeSeries& x, const SizeSeries& y) {
+    return x.n.size() != y.n.size() ? x.n.size() > y.n.size() : x.gflops.back() > y.gflops.back();
+  });
+  if (list.size() > most) list.resize(most);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].name = fmt::format("config {}", i + 1);
+  if (!list.empty() && peer.n.size() > 1) list.push_back(std::move(peer));
+  return list;
+}
+
+}  // namespace tilewright

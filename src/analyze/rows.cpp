@@ -1,0 +1,175 @@
+// Reading the rows of recorded sweeps.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "analyze/data.hpp"
+#include "core/fields.hpp"
+#include "core/problem.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+std::optional<double> number(const nlohmann::json& line, const char* key) {
+  const auto at = line.find(key);
+  return at != line.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
+}
+
+std::string text(const nlohmann::json& line, const char* key, const std::string& otherwise = "") {
+  const auto at = line.find(key);
+  return at != line.end() && at->is_string() ? at->get<std::string>() : otherwise;
+}
+
+// Numbers of nested objects by their path.
+void flatten(const nlohmann::json& object, const std::string& before, std::map<std::string, double>& to) {
+  for (const auto& item : object.items()) {
+    if (item.value().is_number()) to[before + item.key()] = item.value().get<double>();
+    if (item.value().is_boolean()) to[before + item.key()] = item.value().get<bool>() ? 1 : 0;
+    if (item.value().is_object()) flatten(item.value(), before + item.key() + ".", to);
+  }
+}
+
+[[noreturn]] void refuse_line(const std::string& path, std::size_t number, const std::string& why) {
+  throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}': line {} {}", path, number, why));
+}
+
+// Lines after a `base` line leave out what it says, and those of the tuner what its first line says.
+class RowReader {
+ public:
+  explicit RowReader(const std::string& path) : path_(path) {}
+
+  // `line_number` is its in the file.
+  std::optional<SweepRow> row(const nlohmann::json& line, std::size_t line_number) {
+    if (line.contains("run")) take_run(line["run"]);
+    if (line.contains("base")) {
+      base_ = line["base"];
+      problem_ = text(line, "problem", problem_);
+      device_ = text(line, "device", device_);
+      uuid_ = text(line, "device_uuid", uuid_);
+      hash_ = text(line, "source_hash", hash_);
+    }
+    const bool measured = line.contains("seconds") && !line["seconds"].is_null();
+    const bool failed = line.contains("fault") || line.contains("failed");
+    if (!measured && !failed) return std::nullopt;  // the command, what was told of the card
+    for (const char* key : {"seconds", "energy_j", "joules", "watts"})
+      if (line.contains(key) && !line[key].is_null() && !(line[key].is_number() && line[key] >= 0))
+        refuse_line(path_, line_number, fmt::format("says {} = {}, which is none", key, line[key].dump()));
+    if (measured) refuse_no_time(line, "seconds", line_number);
+    SweepRow row;
+    row.problem = text(line, "problem", problem_);
+    if (row.problem.empty()) return std::nullopt;  // what was measured is no product
+    refuse_no_problem(row.problem, line_number);
+    row.family = text(line, "family", family_);
+    row.phase = text(line, "phase", text(line, "stage"));
+    row.impl = text(line, "impl", "tilewright");
+    row.device = text(line, "device", device_);
+    row.impl_version = text(line, "impl_version");
+    row.uuid = text(line, "device_uuid", uuid_);
+    row.source_hash = text(line, "source_hash", hash_);
+    row.fault = text(line, "fault", text(line, "failed"));
+    row.energy_note = text(line, "energy_note");
+    row.seconds = number(line, "seconds");
+    row.joules = number(line, "energy_j");
+    if (!row.joules) row.joules = number(line, "joules");
+    row.watts = number(line, "watts");
+    if (line.contains("config") && !row.impl.starts_with("tilewright")) {
+      row.impl_version = text(line["config"], "version", row.impl_version);  // all that a library has of one
+    } else if (line.contains("config")) {
+      row.config = base_;
+      row.config.update(line["config"]);
+      complete(row);
+    }
+    if (line.contains("metrics")) {
+      if (line["metrics"].contains("mean_seconds"))
+        refuse_no_time(line["metrics"], "mean_seconds", line_number);
+      flatten(line["metrics"], "", row.metrics);
+      // A card at its power limit keeps changing its clock: all of a window says more than its median launch.
+      if (const auto mean = number(line["metrics"], "mean_seconds"); mean && row.seconds) row.seconds = mean;
+    }
+    if (const auto notes = line.find("notes"); notes != line.end() && notes->is_array())
+      for (const auto& note : *notes)
+        if (note.is_string()) row.notes.push_back(note.get<std::string>());
+    return row;
+  }
+
+ private:
+  void refuse_no_problem(const std::string& problem, std::size_t line_number) const {
+    try {
+      (void)parse_problem(problem);
+    } catch (const Error& error) {
+      refuse_line(path_, line_number, fmt::format("has no problem: {}", error.what()));
+    }
+  }
+  void refuse_no_time(const nlohmann::json& of, const char* key, std::size_t line_number) const {
+    constexpr double least = 1e-12;  // what is shorter makes rates that are no numbers
+    if (!(of[key].is_number() && of[key] >= least))
+      refuse_line(path_, line_number, fmt::format("says {} = {}, which is no time", key, of[key].dump()));
+  }
+  // With the axes that came since at their old values, which all that follows counts on; those of axes that
+  // went since, or of what served instead, are left out and counted.
+  static void complete(SweepRow& row) {
+    try {
+      check_config(row.family, row.config);
+      row.config = complete_config(row.family, row.config);
+    } catch (const Error& error) {
+      row.fault = fmt::format("no config of {}: {}", row.family, error.what());
+      row.seconds.reset();
+    }
+  }
+  // A log that does not name its card must not pass for one of another log's card.
+  void take_run(const nlohmann::json& run) {
+    device_ = text(run, "device");
+    family_ = text(run, "family");
+    if (run.contains("gpu")) uuid_ = text(run, "gpu_uuid", fmt::format("unnamed in {}", path_));
+  }
+
+  const std::string& path_;
+  nlohmann::json base_ = nlohmann::json::object();
+  std::string problem_, family_, device_, uuid_, hash_;
+};
+
+// Adds the row that `line` holds, if any.
+void add_row(RowReader& reader, const nlohmann::json& line, const std::string& path, std::size_t number,
+             std::vector<SweepRow>& rows) {
+  try {
+    if (auto row = reader.row(line, number)) rows.push_back(std::move(*row));
+  } catch (const nlohmann::json::exception& error) {
+    refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
+  }
+}
+
+}  // namespace
+
+std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
+  std::vector<SweepRow> rows;
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    if (!file || std::filesystem::is_directory(path))
+      throw Error(ErrorCode::invalid_argument, "SWEEP", fmt::format("SWEEP = '{}' cannot be read", path));
+    RowReader reader(path);
+    std::size_t number = 0;
+    for (std::string text; std::getline(file, text);) {
+      ++number;
+      nlohmann::json line;
+      try {
+        line = nlohmann::json::parse(text);
+      } catch (const nlohmann::json::exception& error) {
+        if (file.eof()) break;  // was being written when the run ended
+        refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
+      }
+      add_row(reader, line, path, number, rows);
+    }
+  }
+  return rows;
+}
+
+std::vector<SweepRow> sweep_rows(const std::vector<nlohmann::json>& lines, const std::string& path) {
+  std::vector<SweepRow> rows;
+  RowReader reader(path);
+  for (std::size_t i = 0; i < lines.size(); ++i) add_row(reader, lines[i], path, i + 1, rows);
+  return rows;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,87 @@
+// cuBLAS opened at run time: the peer of batched GEMM on the GPU. Its functions are declared here by their
+// published signatures, so that the vendor's header is not needed.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "device/gpu/gpu.hpp"
+
+namespace tilewright {
+
+class GpuBlas {
+ public:
+  // Throws Error(unsupported) naming what was tried. The device's context must be current during all calls.
+  explicit GpuBlas(const std::string& path = {});
+  ~GpuBlas();
+  // Whether the library can be loaded; sets nothing up on a device.
+  static bool is_there();
+  GpuBlas(const GpuBlas&) = delete;
+  GpuBlas& operator=(const GpuBlas&) = delete;
+
+  const std::string& version() const { return version_; }
+  void set_stream(CUstream_st* stream);
+
+  // One shape for all problems; alpha and beta are host addresses.
+  struct Batch {
+    DType dtype = DType::f64;
+    Op op_a = Op::none, op_b = Op::none;
+    int m = 0, n = 0, k = 0;
+    const void* alpha = nullptr;
+    const void* a = nullptr;  // pointer and grouped: device arrays of pointers
+    int lda = 0;
+    std::int64_t stride_a = 0;
+    const void* b = nullptr;
+    int ldb = 0;
+    std::int64_t stride_b = 0;
+    const void* beta = nullptr;
+    void* c = nullptr;
+    int ldc = 0;
+    std::int64_t stride_c = 0;
+    int count = 0;
+  };
+  // The call for a problem of fixed size on these operands, whose scalars lie on the host.
+  static Batch batch_of(const GemmProblem& problem, const Operands& operands);
+  // Why this interface cannot say the problem; "" where it can.
+  static std::string why_not(const GemmProblem& problem);
+  // The function for the problem's layout: single, strided or pointer.
+  void multiply(const GemmProblem& problem, const Operands& operands);
+
+  void gemm_strided(const Batch& batch);
+  // a, b and c are arrays of addresses on the device; strides are not read.
+  void gemm_pointers(const Batch& batch);
+  // Groups of pointer batches, one after the other in the arrays of the first; a, b, c and scalars of the
+  // others are not read. Throws Error(unsupported) for complex types, which cuBLAS has no function for, and
+  // where the library is older than that function.
+  void gemm_grouped(const std::vector<Batch>& groups);
+  // One problem; strides and count are not read.
+  void gemm(const Batch& batch);
+
+  // The handle and cublas?gemm_v2 of a type, for measuring what a direct call costs; null where the library
+  // has no such function.
+  void* handle() const { return handle_; }
+  void* direct_gemm(DType dtype) const { return functions_[0][static_cast<int>(dtype)]; }
+
+ private:
+  // How many matrices a function takes, and how they lie; its name's ending.
+  enum class Kind { single, strided, pointer };
+  static constexpr const char* endings[] = {"_v2", "StridedBatched", "Batched"};
+
+  void check(int status, const std::string& call) const;
+  void check(int status, Kind kind, DType dtype) const;
+  template <class F>
+  F find(const char* name) const;
+  template <class F>
+  F function(Kind kind, DType dtype) const;
+
+  void* library_ = nullptr;
+  void* handle_ = nullptr;
+  void* functions_[3][4] = {};  // by kind and type: looking one up takes as long as some calls
+  void* set_stream_ = nullptr;
+  std::string version_;
+};
+
+}  // namespace tilewright

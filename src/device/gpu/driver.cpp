@@ -1,0 +1,115 @@
+// Opens libcuda and looks its functions up by the names of their current versions. A machine without a driver
+// gets an Error that says what was looked for.
+#include "device/gpu/driver.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class F>
+void look_up(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  if (function == nullptr)
+    throw Error(ErrorCode::unsupported, "driver",
+                fmt::format("the GPU driver is too old: libcuda.so.1 has no {}", name));
+}
+
+void look_up_copies(void* library, GpuDriver& driver) {
+  look_up(library, "cuMemcpyHtoD_v2", driver.copy_to_device);
+  look_up(library, "cuMemcpyDtoH_v2", driver.copy_to_host);
+  look_up(library, "cuMemcpyDtoD_v2", driver.copy_on_device);
+  look_up(library, "cuMemcpyHtoDAsync_v2", driver.queue_to_device);
+  look_up(library, "cuMemcpyDtoHAsync_v2", driver.queue_to_host);
+}
+
+}  // namespace
+
+GpuDriver::GpuDriver() {
+  // Never closed: other libraries of the process may hold the same driver.
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw Error(ErrorCode::unsupported, "driver", fmt::format("no GPU driver was found ({})", dlerror()));
+  const auto find = [&](const char* name, auto& function) { look_up(library, name, function); };
+  find("cuInit", init);
+  find("cuDriverGetVersion", driver_version);
+  find("cuGetErrorName", error_name);
+  find("cuGetErrorString", error_text);
+  find("cuDeviceGetCount", device_count);
+  find("cuDeviceGet", device);
+  find("cuDeviceGetName", device_name);
+  find("cuDeviceGetUuid_v2", device_uuid);
+  find("cuDeviceGetAttribute", device_attribute);
+  find("cuDeviceTotalMem_v2", device_memory);
+  find("cuDevicePrimaryCtxRetain", context_retain);
+  find("cuDevicePrimaryCtxRelease_v2", context_release);
+  find("cuCtxPushCurrent_v2", context_push);
+  find("cuCtxPopCurrent_v2", context_pop);
+  find("cuCtxGetCurrent", context_current);
+  find("cuCtxSynchronize", context_synchronize);
+  find("cuStreamCreate", stream_create);
+  find("cuStreamDestroy_v2", stream_destroy);
+  find("cuStreamSynchronize", stream_synchronize);
+  find("cuStreamWaitEvent", stream_wait_event);
+  find("cuStreamIsCapturing", stream_is_capturing);
+  find("cuStreamBeginCapture_v2", stream_begin_capture);
+  find("cuStreamEndCapture", stream_end_capture);
+  find("cuGraphInstantiateWithFlags", graph_instantiate);
+  find("cuGraphLaunch", graph_launch);
+  find("cuGraphDestroy", graph_destroy);
+  find("cuGraphExecDestroy", graph_exec_destroy);
+  find("cuEventCreate", event_create);
+  find("cuEventDestroy_v2", event_destroy);
+  find("cuEventRecord", event_record);
+  find("cuEventSynchronize", event_synchronize);
+  find("cuEventElapsedTime", event_elapsed);
+  find("cuMemAlloc_v2", memory_allocate);
+  find("cuMemFree_v2", memory_free);
+  find("cuMemAllocAsync", memory_allocate_async);
+  find("cuMemFreeAsync", memory_free_async);
+  find("cuMemHostAlloc", host_allocate);
+  find("cuMemFreeHost", host_free);
+  look_up_copies(library, *this);
+  find("cuMemsetD8Async", fill_bytes);
+  find("cuMemsetD2D32Async", fill_words);
+  find("cuModuleLoadData", module_load);
+  find("cuModuleUnload", module_unload);
+  find("cuModuleGetFunction", module_function);
+  find("cuFuncGetAttribute", function_attribute);
+  find("cuFuncSetAttribute", function_set_attribute);
+  find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
+  find("cuLaunchKernel", launch);
+  find("cuPointerGetAttribute", pointer_attribute);
+  launch_ex = reinterpret_cast<decltype(launch_ex)>(dlsym(library, "cuLaunchKernelEx"));
+  tensor_map_encode = reinterpret_cast<decltype(tensor_map_encode)>(dlsym(library, "cuTensorMapEncodeTiled"));
+}
+
+std::shared_ptr<const GpuDriver> GpuDriver::open() {
+  // One per process because the driver is one per process; a failure is not kept, the next call looks again.
+  static const std::shared_ptr<const GpuDriver> driver = [] {
+    std::shared_ptr<const GpuDriver> opened(new GpuDriver());
+    opened->check(opened->init(0), "cuInit");
+    return opened;
+  }();
+  return driver;
+}
+
+void GpuDriver::check(CUresult result, const char* call, const std::string& argument) const {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  const char* text = nullptr;
+  error_name(result, &name);
+  error_text(result, &text);
+  const ErrorCode code = result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory
+                         : result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_SUPPORTED
+                             ? ErrorCode::unsupported
+                             : ErrorCode::internal;
+  throw Error(code, "gpu",
+              fmt::format("{}({}) failed: {} ({})", call, argument, name == nullptr ? "unknown error" : name,
+                          text == nullptr ? "no text" : text));
+}
+
+}  // namespace tilewright

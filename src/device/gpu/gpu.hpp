@@ -1,0 +1,247 @@
+// The GPU as this project uses it: devices with their limits, streams, events, memory and loaded kernels,
+// each a move-only owner. The driver is opened when first asked for, so one binary serves machines with and
+// without one. No vendor header is needed to include this file; builds without GPU sources lack its functions
+// (TILEWRIGHT_HAS_GPU).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace tilewright {
+
+class GpuDriver;  // the functions of the driver; driver.hpp
+
+// The least that moves between device memory and the L2 cache.
+constexpr int gpu_sector_bytes = 32;
+
+// Elements from one matrix to the next where those of a pointer batch are placed for a measurement: the least
+// that keeps all of them at multiples of a sector.
+constexpr std::int64_t gpu_pointer_distance(std::int64_t elements, std::int64_t element_bytes) {
+  const std::int64_t piece = element_bytes >= gpu_sector_bytes ? 1 : gpu_sector_bytes / element_bytes;
+  return (elements + piece - 1) / piece * piece;
+}
+
+// What a config may ask of the device.
+struct GpuLimits {
+  std::string name;
+  std::string uuid;
+  std::string driver_version;
+  int compute_capability = 0;  // 90 for sm_90
+  int multiprocessors = 0;
+  int clock_khz = 0;               // the highest
+  int shared_bytes_per_block = 0;  // with the opt-in above 48 KiB
+  int shared_bytes_per_multiprocessor = 0;
+  int shared_bytes_reserved = 0;  // per block, by the system
+  int threads_per_block = 0;
+  int threads_per_multiprocessor = 0;
+  int registers_per_multiprocessor = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+// Why none of our kernels runs on such a device; "" where they do.
+inline std::string why_too_old(const GpuLimits& limits) {
+  constexpr int least = 75;
+  const auto version = [](int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  };
+  if (limits.compute_capability >= least) return "";
+  return limits.name + " has compute capability " + version(limits.compute_capability) + ", and " +
+         version(least) + " is the least that the kernels run on";
+}
+
+// One device with its primary context, which other libraries in the process share.
+class Gpu {
+ public:
+  // Devices that can be used; 0 with the reason in `reason` where the driver is absent or fails.
+  static int count(std::string& reason);
+
+  // Asks without setting anything up on the device. Throws as the constructor does.
+  static GpuLimits limits_of(int device);
+
+  // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist.
+  explicit Gpu(int device = 0);
+  ~Gpu();
+  Gpu(Gpu&&) noexcept;
+  Gpu& operator=(Gpu&&) = delete;
+
+  int device() const { return device_; }
+  const GpuLimits& limits() const { return limits_; }
+  const GpuDriver& driver() const { return *driver_; }
+  CUctx_st* context() const { return context_; }
+
+  // Makes the context current on the calling thread for the lifetime of the result; where it is already,
+  // nothing is done.
+  class Current {
+   public:
+    explicit Current(const Gpu& gpu);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const GpuDriver& driver_;
+    bool pushed_ = false;
+  };
+
+  // Why the `bytes` bytes from `address` on cannot be operands on this device, as far as the driver knows of
+  // the first and the last of them; "" when they can.
+  std::string address_fault(const void* address, std::int64_t bytes) const;
+
+  // Copies between host and device memory that wait until they are done.
+  void read(void* to, const void* device_address, std::size_t bytes) const;
+  void write(void* device_address, const void* from, std::size_t bytes) const;
+
+  // Queues `count` copies of the element at `element` on the host, of a multiple of 4 bytes, to device
+  // memory.
+  void fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
+            CUstream_st* stream) const;
+
+  // Waits for everything on the device; for tests and programs that measure, never for calls.
+  void synchronize() const;
+
+ private:
+  std::shared_ptr<const GpuDriver> driver_;
+  int device_ = 0;
+  CUctx_st* context_ = nullptr;
+  GpuLimits limits_;
+};
+
+class GpuStream {
+ public:
+  explicit GpuStream(const Gpu& gpu);
+  ~GpuStream();
+  GpuStream(GpuStream&& other) noexcept : gpu_(other.gpu_), stream_(std::exchange(other.stream_, nullptr)) {}
+  GpuStream& operator=(GpuStream&&) = delete;
+  CUstream_st* get() const { return stream_; }
+  void synchronize() const;
+
+ private:
+  const Gpu* gpu_;
+  CUstream_st* stream_ = nullptr;
+};
+
+class GpuEvent {
+ public:
+  explicit GpuEvent(const Gpu& gpu);
+  ~GpuEvent();
+  GpuEvent(GpuEvent&& other) noexcept : gpu_(other.gpu_), event_(std::exchange(other.event_, nullptr)) {}
+  GpuEvent& operator=(GpuEvent&&) = delete;
+  void record(CUstream_st* stream);
+  void synchronize() const;
+  // What is queued on `stream` from now on begins after the event; the host does not wait.
+  void hold_back(CUstream_st* stream) const;
+  // Seconds from `start` to this event; both must have happened.
+  double seconds_since(const GpuEvent& start) const;
+
+ private:
+  const Gpu* gpu_;
+  CUevent_st* event_ = nullptr;
+};
+
+class GpuBuffer {
+ public:
+  GpuBuffer(const Gpu& gpu, std::size_t bytes);
+  ~GpuBuffer();
+  GpuBuffer(GpuBuffer&& other) noexcept
+      : gpu_(other.gpu_),
+        address_(std::exchange(other.address_, 0)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  GpuBuffer& operator=(GpuBuffer&&) = delete;
+  std::size_t bytes() const { return bytes_; }
+  template <class T>
+  T* as(std::size_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address_ + byte_offset));
+  }
+  // Both wait until the copy is done.
+  void write(const void* from, std::size_t bytes, std::size_t offset = 0);
+  void read(void* to, std::size_t bytes, std::size_t offset = 0) const;
+  void fill(unsigned char value, CUstream_st* stream);
+  // This buffer's bytes repeated from its first `bytes` until it is full.
+  void repeat(std::size_t bytes);
+
+ private:
+  const Gpu* gpu_;
+  unsigned long long address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+// Host memory that the device reads and writes directly.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(const Gpu& gpu, std::size_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : gpu_(other.gpu_),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&&) = delete;
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const Gpu* gpu_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct GpuLaunch {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+  unsigned shared_bytes = 0;
+  unsigned cluster = 1;    // blocks that run at once and reach each other's shared memory; divides `blocks`
+  bool dependent = false;  // may begin while the kernel before it in the stream ends, for whose end it waits
+};
+
+// A kernel of a loaded module. Owned by its module.
+class GpuFunction {
+ public:
+  int registers() const { return registers_; }
+  int local_bytes() const { return local_bytes_; }  // per thread; above 0 registers were spilled
+  int blocks_per_multiprocessor(int threads, int shared_bytes) const;
+  // Arguments are one struct passed by address. Never waits and never allocates, and costs nothing beyond the
+  // driver's own call where the device's context is current.
+  void launch(const GpuLaunch& launch, void* arguments, CUstream_st* stream) const {
+    void* parameters[] = {arguments};
+    launch_with(launch, parameters, stream);
+  }
+  // The same with the address of each argument.
+  void launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
+  // The driver's call and nothing else, for measuring what the rest costs. The context must be current.
+  void launch_bare(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const;
+
+ private:
+  friend class GpuModule;
+  const Gpu* gpu_ = nullptr;
+  CUfunc_st* function_ = nullptr;
+  int registers_ = 0;
+  int local_bytes_ = 0;
+};
+
+class GpuModule {
+ public:
+  GpuModule(const Gpu& gpu, std::span<const char> cubin);
+  ~GpuModule();
+  GpuModule(GpuModule&& other) noexcept : gpu_(other.gpu_), module_(std::exchange(other.module_, nullptr)) {}
+  GpuModule& operator=(GpuModule&&) = delete;
+  // `shared_bytes` is the most that a launch will ask for; `carveout` the percent of the first-level cache
+  // that shared memory should get, -1 for the driver's choice.
+  GpuFunction function(const std::string& name, int shared_bytes, int carveout = -1) const;
+
+ private:
+  const Gpu* gpu_;
+  CUmod_st* module_ = nullptr;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,53 @@
+// Scratch memory that launches on any stream may use: lent to one launch after the other, and kept apart on
+// the device where two streams want it at once. It grows when that is asked for and never within a loan. It
+// knows nothing of who uses it for what.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "device/gpu/gpu.hpp"
+
+namespace tilewright {
+
+class GpuWorkspace {
+ public:
+  // Holds no memory yet.
+  explicit GpuWorkspace(const Gpu& gpu);
+
+  // From now on there are `bytes` of scratch and `zero_bytes` that are zero when a loan begins and that the
+  // borrower leaves zero. Where that is more than before it waits for the last use, so it is not for calls.
+  // Throws Error(out_of_memory), and keeps what was held, where the device has no more.
+  void reserve(std::size_t bytes, std::size_t zero_bytes);
+
+  // The memory for the work that its holder queues on `stream` before the loan ends, at most what was
+  // reserved. Where the memory still serves another stream, `stream` waits on the device. While `stream` is
+  // captured into a graph, the graph gets memory of its own, allocated and freed by its replays.
+  class Loan {
+   public:
+    Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t zero_bytes, CUstream_st* stream);
+    ~Loan();
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    void* scratch() const { return scratch_; }
+    void* zeros() const { return zeros_; }
+
+   private:
+    GpuWorkspace& workspace_;
+    CUstream_st* stream_;
+    std::unique_lock<std::mutex> lock_;
+    unsigned long long own_ = 0;  // of the graph that is being captured
+    void* scratch_ = nullptr;
+    void* zeros_ = nullptr;
+  };
+
+ private:
+  const Gpu& gpu_;
+  std::mutex mutex_;
+  std::size_t bytes_ = 0, zero_bytes_ = 0;
+  std::optional<GpuBuffer> memory_;
+  GpuEvent last_use_;
+  bool used_ = false;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,58 @@
+// The reasons and promises that do not depend on the family.
+#include "gemm/run/device_request.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "gemm/device_machine.hpp"
+#include "gemm/device_operands.hpp"
+
+namespace tilewright {
+namespace {
+
+void refuse_values(const char* name, std::int64_t stride) {
+  if (stride != 0)
+    throw Error(
+        ErrorCode::unsupported, name,
+        fmt::format("{} holds a value per problem, which only kernels for sizes up to 64 take", name));
+}
+
+}  // namespace
+
+int align_bytes(const PlanRequest& r) {
+  const int asked = r.options.align_bytes, size = static_cast<int>(size_bytes(r.problem.dtype));
+  if (asked == 0) return usual_alignment(r.problem);
+  if (asked < 0 || (asked & (asked - 1)) != 0 || asked < size)
+    throw Error(
+        ErrorCode::invalid_argument, "align_bytes",
+        fmt::format("align_bytes = {} is no power of two from {} on, the size of an element", asked, size));
+  return std::min(asked, usual_alignment(r.problem));
+}
+
+std::string why_not_on_gpu(const PlanRequest& r) {
+  if (r.problem.location != Location::device)
+    return "the operands are in host memory; only data in device memory are served by the GPU so far";
+  if (r.options.target == Target::cpu) return "target = cpu was asked for";
+  return "";
+}
+
+std::string why_no_machine(const PlanRequest& r) {
+  try {
+    return why_too_old(r.context.gpus->open(r.options.device)->gpu().limits());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    return error.what();
+  }
+}
+
+bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
+  if (kind != Scalar::general) return kind == Scalar::zero;
+  return dispatch(p.dtype, [&]<class T>() { return *static_cast<const T*>(value) == T(0); });
+}
+
+void refuse_values(const Operands& o) {
+  refuse_values("alpha", o.alpha_stride);
+  refuse_values("beta", o.beta_stride);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,63 @@
+// Three nested loops per problem and nothing else. Speed is not wanted here: what can be read at a glance can
+// be trusted as the definition.
+#include "gemm/run/reference.hpp"
+
+#include <complex>
+
+#include "core/dispatch.hpp"
+#include "gemm/operand.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+T element(const Matrix<const T>& x, Op op, std::int64_t i, std::int64_t j) {
+  if (op == Op::none) return x(i, j);
+  const T value = x(j, i);
+  if constexpr (is_complex(dtype_of<T>))
+    if (op == Op::conj_trans) return std::conj(value);
+  return value;
+}
+
+// c(i, j) = alpha * sum_p op(A)(i, p) * op(B)(p, j) + beta * c(i, j)
+template <class T>
+void multiply(const GemmProblem& q, T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
+  const bool reads_ab = alpha != T(0) && q.k > 0;
+  for (std::int64_t j = 0; j < q.n; ++j)
+    for (std::int64_t i = 0; i < q.m; ++i) {
+      T value = beta == T(0) ? T(0) : beta * c(i, j);
+      if (reads_ab) {
+        T sum(0);
+        for (std::int64_t p = 0; p < q.k; ++p) sum += element(a, q.op_a, i, p) * element(b, q.op_b, p, j);
+        value += alpha * sum;
+      }
+      c(i, j) = value;
+    }
+}
+
+template <class T>
+void multiply_range(const GemmProblem& q, const Operands& o, std::int64_t first, std::int64_t count) {
+  const OperandLayout la = layout_a(q), lb = layout_b(q), lc = layout_c(q);
+  for (std::int64_t p = first; p < first + count; ++p) {
+    const T alpha = scalar_of<T>(q.alpha, o.alpha, o.alpha_stride, p);
+    const T beta = scalar_of<T>(q.beta, o.beta, o.beta_stride, p);
+    const bool reads_ab = alpha != T(0) && q.k > 0;
+    multiply<T>(q, alpha, reads_ab ? matrix_of<const T>(q, la, o.a, p) : Matrix<const T>{},
+                reads_ab ? matrix_of<const T>(q, lb, o.b, p) : Matrix<const T>{}, beta,
+                matrix_of<T>(q, lc, o.c, p));
+  }
+}
+
+}  // namespace
+
+void gemm_reference(const GemmProblem& problem, const Operands& operands, std::int64_t first,
+                    std::int64_t count) {
+  if (problem.m == 0 || problem.n == 0) return;
+  dispatch(problem.dtype, [&]<class T>() { multiply_range<T>(problem, operands, first, count); });
+}
+
+void gemm_reference(const GemmProblem& problem, const Operands& operands) {
+  gemm_reference(problem, operands, 0, problem.batch_count);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,66 @@
+// Scaling walks whole columns, or for interleaved batches the equal elements of a block's problems, so that
+// the inner loop is contiguous in every layout.
+#include "gemm/run/scale.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "gemm/operand.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T>
+void scale_run(T* data, std::int64_t count, T beta) {
+  if (beta == T(0))
+    std::fill_n(data, count, T(0));
+  else
+    for (std::int64_t i = 0; i < count; ++i) data[i] *= beta;
+}
+
+template <class T>
+void scale_matrix(const GemmProblem& q, const Matrix<T>& c, T beta) {
+  if (beta == T(1)) return;
+  for (std::int64_t j = 0; j < q.n; ++j) scale_run(&c(0, j), q.m, beta);
+}
+
+// `lanes` neighbouring problems of one block; betas differ when beta_stride is 1.
+template <class T>
+void scale_lanes(const GemmProblem& q, const Operands& o, std::int64_t first, std::int64_t lanes) {
+  const Matrix<T> c = matrix_of<T>(q, layout_c(q), o.c, first);
+  for (std::int64_t j = 0; j < q.n; ++j)
+    for (std::int64_t i = 0; i < q.m; ++i) {
+      T* data = &c(i, j);
+      if (o.beta_stride == 0) {
+        scale_run(data, lanes, scalar_of<T>(q.beta, o.beta, 0, 0));
+      } else {
+        for (std::int64_t p = 0; p < lanes; ++p)
+          scale_run(data + p, 1, scalar_of<T>(q.beta, o.beta, o.beta_stride, first + p));
+      }
+    }
+}
+
+template <class T>
+void scale_range(const GemmProblem& q, const Operands& o, std::int64_t first, std::int64_t count) {
+  const OperandLayout lc = layout_c(q);
+  const std::int64_t last = first + count;
+  if (!is_interleaved(q)) {
+    for (std::int64_t p = first; p < last; ++p)
+      scale_matrix<T>(q, matrix_of<T>(q, lc, o.c, p), scalar_of<T>(q.beta, o.beta, o.beta_stride, p));
+    return;
+  }
+  for (std::int64_t p = first; p < last;) {
+    const std::int64_t lanes = std::min(last, (p / q.block + 1) * q.block) - p;
+    scale_lanes<T>(q, o, p, lanes);
+    p += lanes;
+  }
+}
+
+}  // namespace
+
+void scale_c(const GemmProblem& problem, const Operands& operands, std::int64_t first, std::int64_t count) {
+  if (problem.m == 0 || problem.n == 0 || problem.beta == Scalar::one) return;
+  dispatch(problem.dtype, [&]<class T>() { scale_range<T>(problem, operands, first, count); });
+}
+
+}  // namespace tilewright

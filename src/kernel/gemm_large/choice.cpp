@@ -1,0 +1,431 @@
+// Which configs of large GEMM to try first. Block and warp tiles that make sense for each product are listed
+// here; what else is chosen follows from the device, the problem and the predicted cost.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "kernel/gemm_large/corrections.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using C = GemmLargeConfig;
+
+struct Tiling {
+  int tile_m, tile_n, warp_m, warp_n, thread_m, thread_n;
+};
+
+const std::vector<Tiling>& tilings(DType dtype, bool mma) {
+  static const std::vector<Tiling> tensor_real = {
+      {128, 128, 32, 64, 0, 0}, {128, 128, 64, 32, 0, 0}, {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0},
+      {64, 64, 32, 32, 0, 0},   {128, 160, 32, 80, 0, 0}, {256, 64, 64, 32, 0, 0}, {64, 256, 32, 64, 0, 0},
+      {128, 96, 32, 48, 0, 0},  {96, 128, 48, 32, 0, 0},  {96, 96, 48, 48, 0, 0},  {128, 64, 64, 32, 0, 0},
+      {64, 128, 32, 64, 0, 0},  {64, 64, 32, 16, 0, 0},   {256, 32, 64, 32, 0, 0}, {32, 256, 32, 64, 0, 0},
+      {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
+      {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0},
+      {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}, {48, 64, 48, 16, 0, 0},  {64, 48, 16, 48, 0, 0}};
+  static const std::vector<Tiling> tensor_complex = {
+      {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
+      {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
+      {128, 32, 32, 32, 0, 0}, {128, 16, 32, 16, 0, 0}, {16, 128, 16, 32, 0, 0}};
+  static const std::vector<Tiling> plain_f32 = {
+      {128, 256, 64, 64, 8, 16}, {256, 128, 64, 64, 16, 8}, {256, 128, 64, 64, 8, 16},
+      {128, 128, 32, 64, 8, 8},  {128, 128, 64, 32, 8, 8},  {128, 128, 64, 64, 8, 16},
+      {128, 64, 32, 32, 8, 4},   {64, 128, 64, 32, 8, 8},   {64, 64, 32, 32, 8, 4},
+      {64, 64, 32, 32, 4, 8},    {256, 64, 64, 32, 8, 8},   {64, 256, 32, 64, 8, 8},
+      {128, 96, 64, 48, 16, 6},  {64, 32, 32, 16, 4, 4},    {32, 32, 16, 16, 4, 2},
+      {256, 32, 64, 32, 8, 8},   {256, 16, 64, 16, 8, 4},   {32, 256, 32, 64, 8, 8},
+      {16, 256, 16, 64, 4, 8},   {128, 32, 64, 16, 8, 4},   {192, 128, 96, 32, 12, 8}};
+  static const std::vector<Tiling> plain_wide = {
+      {128, 64, 64, 32, 8, 8}, {64, 128, 32, 64, 8, 8}, {128, 128, 64, 32, 8, 8}, {64, 64, 32, 32, 8, 4},
+      {64, 64, 32, 32, 4, 8},  {64, 64, 32, 16, 4, 4},  {128, 64, 32, 32, 8, 4},  {64, 32, 32, 16, 4, 4},
+      {32, 32, 16, 16, 4, 2},  {256, 32, 64, 32, 8, 8}, {32, 256, 32, 64, 8, 8},  {256, 16, 64, 16, 8, 4},
+      {128, 96, 64, 48, 8, 12}};
+  if (mma) return dtype == DType::c128 ? tensor_complex : tensor_real;
+  return dtype == DType::f32 ? plain_f32 : plain_wide;
+}
+
+// Configs ordered by predicted cost, few of each kind before more of any.
+class LargeShortlist {
+ public:
+  LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
+      : p_(problem),
+        s_(shape),
+        limits_(limits),
+        space_(gemm_large_accurate_space(problem, shape, limits)),
+        legal_(gemm_large_space(problem, shape, limits)) {}
+
+  void consider(C c, double penalty) {
+    c.sum_turns = 0;
+    c.sums_in_shared = false;
+    c.sum_turns = gemm_large_sum_turns(p_, c, limits_);
+    const auto usable = [&] {
+      return !gemm_large_known_to_spill(c, s_, p_.dtype, limits_) && space_.contains(c);
+    };
+    // What registers lack room for has some in shared memory, perhaps beside fewer stages.
+    if (c.sum_turns > 0 && !usable() && legal_without_sums(c)) {
+      c.sums_in_shared = true;
+      while (c.stages > 2 && !usable()) {
+        --c.stages;
+        c.slack = std::min(c.slack, c.stages - 2);
+      }
+    }
+    if (!usable()) return;
+    const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
+    ranked_.push_back({cycles * gemm_large_correction(c, s_, p_.dtype) * penalty, c});
+  }
+
+  std::vector<C> best(std::size_t count) {
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const Ranked& x, const Ranked& y) { return x.cost < y.cost; });
+    const std::size_t per_kind = std::max<std::size_t>(1, count / 20);
+    std::map<std::tuple<int, int, int, int, int, int, GemmLargeProduct, GemmLargeLoad, int, int,
+                        GemmLargeContiguous, bool, bool, int>,
+             std::size_t>
+        taken;
+    std::vector<C> configs;
+    // Half of them at most walk or share tails: the model does not see what that costs in registers.
+    std::size_t elaborate = 0;
+    const auto take = [&](bool any) {
+      for (const auto& [cost, c] : ranked_) {
+        if (configs.size() == count) break;
+        if (std::find(configs.begin(), configs.end(), c) != configs.end()) continue;
+        const int schedule = c.tail_k > 1 ? 3 : c.split_k > 1 || c.stream_k > 0 ? 2 : c.persistent ? 1 : 0;
+        const auto kind = std::tuple(c.tile_m, c.tile_n, c.tile_k, c.warp_m, c.warps_k, c.thread_m, c.product,
+                                     c.load, schedule, c.cluster, c.contiguous, c.prefetch, c.stagger > 0,
+                                     c.ptxas_level == 1 ? c.k_unroll : 0);
+        const bool more = gemm_large_walks(c) || c.tail_k > 1;
+        if (!any && (++taken[kind] > per_kind || (more && 2 * elaborate >= count + 1))) continue;
+        configs.push_back(c);
+        elaborate += more ? 1 : 0;
+      }
+    };
+    take(false);
+    take(true);
+    return configs;
+  }
+
+ private:
+  struct Ranked {
+    double cost;
+    C config;
+  };
+  bool legal_without_sums(C c) const {
+    c.sum_turns = 0;
+    return legal_.contains(c);
+  }
+
+  const GemmProblem& p_;
+  const GemmLargeShape& s_;
+  const GpuLimits& limits_;
+  Space<C> space_, legal_;
+  std::vector<Ranked> ranked_;
+};
+
+// The way in: what the device and the alignment allow, the best first.
+std::vector<C> ways_in(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, bool mma) {
+  C c;
+  c.product = mma ? GemmLargeProduct::mma_8x8x4 : GemmLargeProduct::fma;
+  c.dependent_launch = limits.compute_capability >= 90;
+  std::vector<C> ways;
+  const bool aligned = std::min(s.align_a, s.align_b) >= 16;
+  if (limits.compute_capability >= 90) {
+    const bool rows_contiguous = !s.trans_a && s.trans_b, k_contiguous = s.trans_a && !s.trans_b;
+    c.load = GemmLargeLoad::tensor;
+    c.layout = mma || !rows_contiguous ? GemmLargeLayout::swizzle : GemmLargeLayout::plain;
+    // What is not aligned is copied, or in f64 its columns come by turns.
+    c.boundary = aligned ? GemmLargeBoundary::none : GemmLargeBoundary::zero_padding;
+    ways.push_back(c);
+    if (!aligned && mma && p.dtype == DType::f64) {
+      C by_turns = c;
+      by_turns.boundary = GemmLargeBoundary::none;
+      by_turns.layout = GemmLargeLayout::padding;
+      ways.push_back(by_turns);
+    }
+    // Copies that make of the operands what multiply-adds read best.
+    const auto add_copies = [&](GemmLargeContiguous contiguous, GemmLargeLayout layout) {
+      C copied = c;
+      copied.contiguous = contiguous;
+      copied.layout = layout;
+      ways.push_back(copied);
+    };
+    if (!mma && !rows_contiguous) add_copies(GemmLargeContiguous::rows, GemmLargeLayout::plain);
+    if (p.dtype == DType::c64 && !k_contiguous) add_copies(GemmLargeContiguous::k, GemmLargeLayout::swizzle);
+  }
+  c.load = limits.compute_capability >= 80 ? GemmLargeLoad::async : GemmLargeLoad::registers;
+  c.layout = mma ? GemmLargeLayout::swizzle : GemmLargeLayout::padding;
+  c.boundary = GemmLargeBoundary::residue;
+  while (c.load_bytes > 4 && !gemm_large_aligned_loads(s, c, p.dtype)) c.load_bytes /= 2;
+  ways.push_back(c);
+  return ways;
+}
+
+std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& limits) {
+  const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
+  if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
+  if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
+  // What the sweep of f64 configs on H200s says (docs/gemm_large_findings.md): the shallow shape reads and
+  // writes its sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow for
+  // the others.
+  if (p.dtype == DType::c128)
+    return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
+  return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
+}
+
+// Steps of a stage that are unrolled where multiply-adds keep the order of the source (c64 and f32, n = 1024
+// to 4096).
+int kept_unroll(const C& c, DType dtype) { return c.warps_k > 1 || !is_complex(dtype) ? 4 : 2; }
+
+// Parts of k worth trying, ascending: doublings, and as many as fill the device once or twice.
+std::vector<int> splits_of(double tiles, const GpuLimits& limits) {
+  std::vector<int> splits;
+  for (std::size_t i = 1; i < std::size(gemm_large_splits); ++i) {
+    const int split = gemm_large_splits[i];
+    const double next = i + 1 < std::size(gemm_large_splits) ? gemm_large_splits[i + 1] : 2 * split;
+    const auto fills = [&](double waves) {
+      const double wanted = waves * limits.multiprocessors / tiles;
+      return split <= wanted && wanted < next;
+    };
+    if (split == 3 || std::has_single_bit(unsigned(split)) || fills(1) || fills(2)) splits.push_back(split);
+  }
+  return splits;
+}
+
+// Two groups of warps where each multiprocessor has one tile, or one part of it, of few warps; sixteen of
+// tensor cores would lack registers.
+void consider_groups(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits, double tiles) {
+  const int most_warps = gemm_large_is_mma(c) ? 4 : 8;
+  if (tiles * c.split_k > limits.multiprocessors || gemm_large_warps(c) > most_warps) return;
+  c.warps_k = 2;
+  if (c.ptxas_level == 1) c.k_unroll = kept_unroll(c, p.dtype);
+  list.consider(c, 1);
+  c.tile_k *= 2;
+  list.consider(c, 1);
+}
+
+// How k is shared where tiles alone do not fill the device.
+void consider_schedules(LargeShortlist& list, C c, const GemmProblem& p, const GpuLimits& limits,
+                        bool only_one) {
+  const double tiles = double((p.m + c.tile_m - 1) / c.tile_m) * double((p.n + c.tile_n - 1) / c.tile_n);
+  c.raster = tiles > 4.0 * limits.multiprocessors ? 8 : 4;
+  list.consider(c, 1);
+  consider_groups(list, c, p, limits, tiles);
+  if (tiles < 2.0 * limits.multiprocessors)
+    for (const int split : splits_of(tiles, limits)) {
+      if (double(p.k) / (split * c.tile_k) < 4) break;
+      C shared = c;
+      shared.split_k = split;
+      list.consider(shared, 1);
+      consider_groups(list, shared, p, limits, tiles);
+    }
+  // Parts of the last wave's tiles, where it leaves more than a fiftieth of the launch idle. The only choice
+  // must not lack registers: f64 has been compiled for all operations and measured.
+  const double waves = tiles / limits.multiprocessors;
+  const bool proven = gemm_large_is_mma(c) && p.dtype == DType::f64 && limits.compute_capability == 90;
+  if ((proven || !only_one) && waves > 1 && std::ceil(waves) > 1.02 * waves)
+    for (const int parts : {2, 3, 4, 6, 8, 16, 32}) {
+      C tail = c;
+      tail.tail_k = parts;
+      if (double(p.k) / (parts * c.tile_k) >= 4) list.consider(tail, 1);
+    }
+  if (tiles > 1.2 * limits.multiprocessors) {
+    C walking = c;
+    walking.persistent = true;
+    list.consider(walking, 1);
+  }
+  if (p.k >= 16 * c.tile_k && tiles >= 8) {
+    c.stream_k = tiles > 2.0 * limits.multiprocessors ? 2 : 1;
+    c.persistent = true;
+    list.consider(c, 1);
+  }
+}
+
+// Steps of a stage that are unrolled at first: as much code as the caches of instructions hold and no less,
+// so that few instructions are spent on the loop.
+int usual_unroll(const C& c, DType dtype) {
+  if (c.prefetch || gemm_large_is_mma(c)) return 0;
+  const int bytes = static_cast<int>(size_bytes(dtype)), steps = gemm_large_steps(c, bytes);
+  const int products =
+      c.warp_m * c.warp_n / gemm_large_lanes * gemm_large_step(c, bytes) * (is_complex(dtype) ? 4 : 1);
+  // Complex ones wait less for registers in longer runs (0.84 of the peak for 0.81, by the machine code).
+  const int most_products = is_complex(dtype) ? 2100 : 1100;
+  for (const int unroll : {8, 4, 2})
+    if (unroll < steps && unroll * products <= most_products) return unroll;
+  return steps * products <= most_products || steps == 1 ? 0 : 1;
+}
+
+// The same with multiply-adds in the order of the source, which is worth most in deep tiles: two blocks of
+// four warps, or one of more, with as many stages as fit.
+C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limits) {
+  c.ptxas_level = 1;
+  c.k_unroll = kept_unroll(c, dtype);
+  c.tile_k = 32;
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int stage = gemm_large_memory(gemm_large_kernel_shape(shape, c), c, bytes).stage_bytes;
+  const int room = limits.shared_bytes_per_multiprocessor / (gemm_large_warps(c) <= 4 ? 2 : 1);
+  std::tie(c.stages, c.slack) = std::tuple(std::clamp(room / stage, 2, 4), 0);
+  return c;
+}
+
+// The same with multiply-adds in the order of the source: by the model of banks
+// (docs/gemm_large_findings.md) they then wait less for registers.
+void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
+  if (c.prefetch) return;  // whose long stretches the assembler rearranges at any level
+  c.ptxas_level = 1;
+  for (const int unroll : {2, 4, 8}) {
+    c.k_unroll = unroll;
+    list.consider(c, penalty * (unroll == kept_unroll(c, dtype) ? 1 : 1.002));
+  }
+}
+
+// The same tiles and schedule with other products, depths, stages and reads ahead, and for transposing copies
+// the way through registers.
+void vary(LargeShortlist& list, const C& base, const GemmProblem& p,
+          const std::vector<GemmLargeProduct>& all) {
+  constexpr std::int64_t short_k = 128;  // up to which stores take enough time to put them apart
+  for (const GemmLargeProduct product : all)
+    for (const int tile_k : {base.tile_k, 2 * base.tile_k})
+      for (const bool prefetch : {base.prefetch, !base.prefetch})
+        for (const int stages : {base.stages, 3, 5, 2})
+          for (const int blocks : {1, 2, 3}) {
+            C c = base;
+            std::tie(c.product, c.tile_k, c.prefetch) = std::tuple(product, tile_k, prefetch);
+            std::tie(c.stages, c.blocks_per_sm) = std::tuple(stages, blocks);
+            c.k_unroll = c.ptxas_level == 1 && !prefetch ? kept_unroll(c, p.dtype) : usual_unroll(c, p.dtype);
+            if (stages == 2 && product == GemmLargeProduct::fma && base.load == GemmLargeLoad::async)
+              c.load = GemmLargeLoad::registers;
+            const double depth_penalty = gemm_large_is_mma(c) ? 0.995 : 1.002;
+            const double penalty = (stages == base.stages ? 1 : 1.005) *
+                                   (tile_k == base.tile_k ? 1 : depth_penalty) * (blocks == 1 ? 1 : 1.001) *
+                                   (prefetch == base.prefetch ? 1 : 1.001);
+            list.consider(c, penalty);
+            if (blocks > 1 && p.k <= short_k)
+              for (const int stagger : {8, 4}) {
+                C apart = c;
+                apart.stagger = stagger;
+                list.consider(apart, penalty * (stagger == 8 ? 1 : 1.001));
+              }
+            if (!gemm_large_is_mma(c) && base.ptxas_level != 1)
+              consider_kept_order(list, c, p.dtype, penalty);
+            for (const int unroll : {c.k_unroll / 2, 2 * c.k_unroll, 0, c.prefetch ? 2 : 0}) {
+              C rolled = c;
+              rolled.k_unroll = unroll;
+              if (unroll != c.k_unroll) list.consider(rolled, penalty * 1.001);
+            }
+            if (c.load == GemmLargeLoad::tensor && stages > (p.dtype == DType::c128 ? 2 : 3)) {
+              C slack = c;
+              slack.slack = 1;
+              list.consider(slack, penalty * (prefetch || product != GemmLargeProduct::fma ? 1.001 : 0.99));
+            }
+            if (c.load == GemmLargeLoad::tensor && tile_k == base.tile_k && prefetch == base.prefetch) {
+              C fed = c;
+              fed.specialised = true;
+              list.consider(fed, penalty * 1.002);
+              c.cluster = 2;
+              list.consider(c, penalty);
+            }
+          }
+}
+
+// Depths of a turn to begin with.
+std::vector<int> depths(const C& c, DType dtype) {
+  const bool mma = gemm_large_is_mma(c), wide = dtype == DType::f64 || dtype == DType::c128;
+  // Swizzled rows of multiply-adds are whole ones of banks.
+  if (!mma && c.layout == GemmLargeLayout::swizzle)
+    return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
+  // The deeper are faster (gemm_large/corrections.cpp), but large tiles have room for the others alone.
+  if (mma && dtype == DType::c128) return {8, 16};
+  // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
+  // too. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
+  return {wide && !mma ? 8 : 16};
+}
+
+// Tiles and a way in, with the stages and the unrolling that suit them.
+void consider_tiling(LargeShortlist& tiles, C c, const GemmProblem& p, const GemmLargeShape& s,
+                     const GpuLimits& limits, bool only_one) {
+  std::tie(c.stages, c.slack) = std::tuple(c.load == GemmLargeLoad::registers ? 2 : 4, 0);
+  if (gemm_large_known_to_spill(c, s, p.dtype, limits)) std::tie(c.stages, c.slack) = std::tuple(3, 1);
+  c.k_unroll = usual_unroll(c, p.dtype);
+  consider_schedules(tiles, c, p, limits, only_one);
+  if (!c.prefetch) return;
+  // Reading ahead takes registers that large thread tiles lack.
+  C plain = c;
+  plain.prefetch = false;
+  plain.k_unroll = usual_unroll(plain, p.dtype);
+  consider_schedules(tiles, plain, p, limits, only_one);
+  // Of other devices nothing is known.
+  if (limits.compute_capability != 90) return;
+  if (p.dtype == DType::c64 || (p.dtype == DType::f32 && gemm_large_warps(plain) <= 4))
+    consider_schedules(tiles, in_order(plain, p.dtype, s, limits), p, limits, only_one);
+}
+
+// Plain loads of single elements.
+C legal_everywhere(DType dtype) {
+  C c;
+  const bool largest = dtype == DType::c128;  // its larger thread tiles spill
+  c.tile_m = c.tile_n = 64;
+  c.tile_k = 8;
+  c.warp_m = 32;
+  c.warp_n = largest ? 16 : 32;
+  c.thread_m = largest ? 4 : 8;
+  c.thread_n = 4;
+  c.product = GemmLargeProduct::fma;
+  c.load = GemmLargeLoad::plain;
+  c.load_bytes = static_cast<int>(size_bytes(dtype));
+  c.layout = GemmLargeLayout::padding;
+  c.stages = 1;
+  c.boundary = GemmLargeBoundary::predicate;
+  return c;
+}
+
+}  // namespace
+
+std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
+                                                  const GpuLimits& limits, std::size_t count) {
+  // First the tilings with one kind of ring each, then variations of the best of them.
+  LargeShortlist tiles(p, s, limits);
+  const std::vector<GemmLargeProduct> all = products(p, limits);
+  const bool mma = all.front() != GemmLargeProduct::fma, only_one = count == 1;
+  for (C c : ways_in(p, s, limits, mma)) {
+    c.product = all.front();
+    c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
+    for (const Tiling& t : tilings(p.dtype, mma)) {
+      const bool twelve_warps = t.tile_m * t.tile_n == 12 * t.warp_m * t.warp_n;
+      if (only_one && mma && twelve_warps) continue;  // the first choice must not spill
+      std::tie(c.tile_m, c.tile_n, c.warp_m, c.warp_n) = std::tuple(t.tile_m, t.tile_n, t.warp_m, t.warp_n);
+      std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
+      for (const int tile_k : depths(c, p.dtype)) {
+        c.tile_k = tile_k;
+        consider_tiling(tiles, c, p, s, limits, only_one);
+      }
+    }
+  }
+  std::vector<C> best = tiles.best(std::max<std::size_t>(only_one ? 1 : 12, count / 3));
+  if (best.empty() || only_one) return best;
+  LargeShortlist list(p, s, limits);
+  for (const C& base : best) vary(list, base, p, all);
+  return list.best(count);
+}
+
+std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const GemmLargeShape& s,
+                                                 const GpuLimits& limits) {
+  std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, limits)};
+  const std::vector<C> promising = gemm_large_promising(p, s, limits, 24);
+  // Copies need memory, which may not be to be had.
+  const auto frugal =
+      std::find_if(promising.begin(), promising.end(), [](const C& c) { return !gemm_large_copies(c); });
+  if (gemm_large_copies(configs.front()) && frugal != promising.end()) configs.push_back(*frugal);
+  configs.insert(configs.end(), promising.begin(),
+                 promising.begin() + std::min<std::ptrdiff_t>(6, std::ssize(promising)));
+  configs.push_back(legal_everywhere(p.dtype));
+  return configs;
+}
+
+GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
+  const auto promising = gemm_large_promising(p, s, limits, 1);
+  return promising.empty() ? legal_everywhere(p.dtype) : promising.front();
+}
+
+}  // namespace tilewright

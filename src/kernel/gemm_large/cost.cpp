@@ -1,0 +1,393 @@
+// Predicts what a config of large GEMM costs the device: wavefronts of shared memory from the addresses that
+// the lanes of a warp touch, instructions as counted in the compiled main loops, bytes per level, and how the
+// tiles fill the multiprocessors. It ranks configs and explains them; what is shipped is measured.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernel/gemm_large/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using Addresses = std::array<int, gemm_large_lanes>;
+
+// Wavefronts of lanes [first, first + count): different words of one bank follow one another.
+int phase_wavefronts(const Addresses& at, int bytes, int first, int count) {
+  std::array<std::array<int, gemm_large_lanes>, 32> words{};
+  std::array<int, 32> counts{};
+  for (int lane = first; lane < first + count; ++lane)
+    for (int word = at[std::size_t(lane)] / 4; word < (at[std::size_t(lane)] + bytes) / 4; ++word) {
+      auto& bank = words[std::size_t(word % 32)];
+      int& used = counts[std::size_t(word % 32)];
+      if (std::find(bank.begin(), bank.begin() + used, word) == bank.begin() + used)
+        bank[std::size_t(used++)] = word;
+    }
+  return std::max(1, *std::max_element(counts.begin(), counts.end()));
+}
+bool neighbours_share(const Addresses& at, int first, int count, int distance) {
+  for (int lane = first; lane < first + count; ++lane)
+    if (at[std::size_t(lane)] != at[std::size_t(lane ^ distance)]) return false;
+  return true;
+}
+// A warp's reads of 8 or 16 bytes go in halves or quarters; two of them go together where neighbours read the
+// same.
+int read_wavefronts(const Addresses& at, int bytes) {
+  const int lanes = std::min(32, 128 / bytes);
+  int sum = 0;
+  for (int first = 0; first < gemm_large_lanes; first += 2 * lanes) {
+    if (lanes == gemm_large_lanes) return phase_wavefronts(at, bytes, 0, lanes);
+    const bool together =
+        neighbours_share(at, first, 2 * lanes, 1) || neighbours_share(at, first, 2 * lanes, 2);
+    sum += together ? phase_wavefronts(at, bytes, first, 2 * lanes)
+                    : phase_wavefronts(at, bytes, first, lanes) +
+                          phase_wavefronts(at, bytes, first + lanes, lanes);
+  }
+  return sum;
+}
+
+struct Reads {
+  double wavefronts = 0;
+  double instructions = 0;
+};
+
+// One step's reads of an mma operand of which the warp has `rows`.
+void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
+  const bool single = operand.read == GemmLargeRead::single, k_pair = operand.read == GemmLargeRead::k_pair;
+  for (int i = 0; i < rows / operand.block(); ++i)
+    for (int q = 0; q < groups; ++q)
+      for (int s = 0; s < (k_pair ? 1 : 2); ++s)
+        for (int h = 0; h < (k_pair || single ? 2 : 1); ++h) {
+          Addresses at{};
+          for (int lane = 0; lane < gemm_large_lanes; ++lane) {
+            const int v = operand.variant(q, s, h), g = lane / 4, t = lane % 4;
+            const int lead =
+                operand.turn(v, g, t) * operand.tile.element_bytes;  // of aligned addresses, ld odd
+            at[std::size_t(lane)] = operand.base(v, 0, g, t) + operand.constant(i, q, h) + lead;
+          }
+          reads.wavefronts += read_wavefronts(at, single ? 8 : 16);
+          reads.instructions += 1;
+        }
+}
+
+// One step's reads of the fma product from one operand.
+void read_rows(const GemmLargeConfig& c, const GemmLargeTile& tile, bool is_a, Reads& reads) {
+  const int count = is_a ? c.thread_m : c.thread_n, lanes = (is_a ? c.warp_m : c.warp_n) / count;
+  const GemmLargePacks packs = gemm_large_packs(c, tile, count);
+  const int step = gemm_large_step(c, tile.element_bytes), deep = std::min(packs.depth, step);
+  for (int k = 0; k < step; k += deep)
+    for (int i = 0; i < count; i += packs.rows) {
+      Addresses at{};
+      for (int lane = 0; lane < gemm_large_lanes; ++lane) {
+        const int place = is_a ? gemm_large_lane_m(c, lane) : gemm_large_lane_n(c, lane);
+        at[std::size_t(lane)] = tile.offset(place * packs.rows + packs.row(i, lanes), k);
+      }
+      reads.wavefronts += read_wavefronts(at, packs.rows * deep * tile.element_bytes);
+      reads.instructions += 1;
+    }
+}
+
+Reads step_reads(const GemmLargeShape& shape, const GemmLargeConfig& c, int bytes) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
+  Reads reads;
+  if (gemm_large_is_mma(c)) {
+    const int groups = gemm_large_step(c, bytes) / gemm_large_k_group;
+    read_operand(gemm_large_operand_a(s, c, bytes), c.warp_m, groups, reads);
+    read_operand(gemm_large_operand_b(s, c, bytes), c.warp_n, groups, reads);
+  } else {
+    read_rows(c, gemm_large_tile_a(s, c, bytes), true, reads);
+    read_rows(c, gemm_large_tile_b(s, c, bytes), false, reads);
+  }
+  return reads;
+}
+
+// Real multiply-adds per clock and multiprocessor.
+double rate(const GemmLargeConfig& c, DType dtype, int capability) {
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  if (c.product == GemmLargeProduct::mma_8x8x4) return 64;
+  if (gemm_large_is_mma(c)) return 128;
+  if (!wide) return capability == 80 ? 64 : 128;
+  return capability == 90 ? 64 : capability == 80 ? 32 : 2;
+}
+
+// Tiles of the last wave, which does not fill the device.
+double tail_tiles(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident) {
+  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  return std::fmod(tiles, double(limits.multiprocessors) * std::max(1, resident));
+}
+
+// Turns of k that a tile is walked in.
+double turns_of(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::max(1.0, std::ceil(double(p.k) / c.tile_k));
+}
+
+// Work of one multiprocessor, in tiles: whole units, or an even share where all blocks share the last ones.
+double tiles_per_multiprocessor(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits,
+                                int resident) {
+  const GemmLargeGrid grid = gemm_large_grid(gemm_large_of_clusters(c), p.m, p.n, p.k,
+                                             limits.multiprocessors * std::max(1, resident) / c.cluster);
+  const double tiles = double(grid.tiles_m) * grid.tiles_n * c.cluster;
+  const double even = tiles / limits.multiprocessors;
+  if (c.stream_k > 0) return even;
+  const double units = tiles * c.split_k;
+  double whole = std::ceil(units / limits.multiprocessors) / c.split_k;
+  if (c.tail_k > 1) {
+    const double tail = tail_tiles(p, c, limits, resident);
+    const double turns = turns_of(p, c),
+                 part = std::ceil(turns / c.tail_k) / turns;  // the longest, of a tile
+    whole =
+        (tiles - tail) / limits.multiprocessors + std::ceil(tail * c.tail_k / limits.multiprocessors) * part;
+  }
+  // At the power limit the others run faster while some multiprocessors idle. Seen on an H200, f64 n = 4096:
+  // whole tiles in 8 waves, where 7.8 would do, took 3 to 5 % less time than the same kernels with stream_k.
+  constexpr double idle_share = 0.6;
+  const bool limited = gemm_large_is_mma(c) && p.dtype == DType::f64;
+  return limited && even > 1 ? even + idle_share * (whole - even) : whole;
+}
+
+// Bytes per clock; of the first device this was tuned on, for the ratios among levels.
+constexpr double l2_rate = 24;  // per multiprocessor
+// Of tiles of A and B, which several multiprocessors read at about the same time, from operands that L2 holds
+// and others: f64 48x64, m = n = 400, k = 3000 had 30 at least; of 11,000 configs screened at 215 problems
+// (bench_gemm_large_regret) the first was best chosen by these.
+constexpr double held_load_rate = 40, load_rate = 28;
+constexpr double l2_share = 0.8;             // of L2 that operands have room in
+constexpr double memory_rate = 2400;         // of the device
+constexpr double first_load_latency = 1200;  // cycles from the first load of a block to its first product
+
+// What a main loop of `instructions` takes over one that the caches of instructions hold. Seen on an H200,
+// c64 with stages unrolled as a whole: a warp that was ready found no instruction at 0.3 of all issues in
+// loops of 64 KiB, and at 2.0 of them, two thirds of the time, in loops of 128.
+double fetch_factor(double instructions) {
+  constexpr double bytes = 16, held = 32 << 10, nearby = 96 << 10;
+  const double size = instructions * bytes;
+  const double beyond = std::max(0.0, std::min(size, nearby) - held) / held;
+  return 1 + 0.15 * beyond + (size > nearby ? 0.7 : 0);
+}
+
+// Cycles in which tensor cores have work from one of a scheduler's warps. A warp waits for a share of each
+// turn: for a stage, for operands, for its products at the end. Counted on an H200 with two warps, f64 n =
+// 4096: 0.915 of the cycles, 0.945 where operands are read ahead, of which little is left at the power limit,
+// where the clock follows.
+double busy_share(const GemmLargeConfig& c, double warps) {
+  constexpr double most = 2;  // of more warps no gain was seen
+  return 1 - std::pow(c.prefetch ? 0.18 : 0.2, std::min(warps, most));
+}
+
+// The same of plain multiply-adds. Seen on an H200, f32 n = 1000 and 1024, where a multiprocessor has one
+// tile: reading ahead gains nothing for the only warp of a scheduler, and where it leaves the compiler too
+// few registers the reads come one after the other (1.5 to 1.7 times as long, 64x128 of 8x8 with swizzled
+// tiles).
+double fma_busy_share(const GemmLargeConfig& c, double warps, int registers) {
+  constexpr int most_registers = 220;
+  const bool starved = c.prefetch && registers > most_registers;
+  if (warps >= 2) return starved ? 0.94 : 1;
+  return starved ? 0.6 : c.prefetch ? 0.84 : 0.88;
+}
+
+// Rows of A and columns of B that each block of a cluster reads from L2 for one k. 128 bytes that begin
+// within a sector of 32 touch one more.
+double fetched_rows(const GemmLargeShape& shape, const GemmLargeConfig& c, int bytes) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
+  const auto sectors = [&](const GemmLargeTile& tile) {
+    return tile.maps > 1 ? 1 + double(gpu_sector_bytes) / (tile.inner() * tile.element_bytes) : 1;
+  };
+  return sectors(gemm_large_tile_a(s, c, bytes)) * c.tile_m / c.cluster +
+         sectors(gemm_large_tile_b(s, c, bytes)) * c.tile_n;
+}
+
+// The same, counted as if each of a tile's parts had as many as the longest.
+double walked_turns(const GemmProblem& p, const GemmLargeConfig& c) {
+  return std::ceil(turns_of(p, c) / c.split_k) * c.split_k;
+}
+
+// k of a tile as it is walked, whole tiles of k.
+double walked_k(const GemmProblem& p, const GemmLargeConfig& c) { return turns_of(p, c) * c.tile_k; }
+
+// Bytes of A and B that the tiles which run at the same time read from device memory, each once.
+double wave_bytes(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident) {
+  const double panel = std::min<double>(c.raster, std::ceil(double(p.n) / c.tile_n));
+  const double rows = std::max(1.0, double(limits.multiprocessors) * resident / panel);
+  return (panel * c.tile_n + rows * c.tile_m) * walked_k(p, c) * double(size_bytes(p.dtype));
+}
+
+bool l2_holds(const GemmProblem& p, const GpuLimits& limits) {
+  const double operands = double(p.m + p.n) * double(p.k) * double(size_bytes(p.dtype));
+  return operands < l2_share * double(limits.l2_bytes);
+}
+
+// Bytes of the copies: what is read comes in whole sectors from every column.
+double padding_bytes(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c) {
+  const GemmLargePadding padding = gemm_large_padding(p, s, c);
+  if (padding.bytes() == 0) return 0;
+  const auto read = [&](std::int64_t rows, std::int64_t columns) {
+    return (double(rows) * double(size_bytes(p.dtype)) + gpu_sector_bytes) * double(columns);
+  };
+  return double(padding.bytes()) + (padding.a_bytes > 0 ? read(p.a_rows(), p.a_cols()) : 0) +
+         (padding.b_bytes > 0 ? read(p.b_rows(), p.b_cols()) : 0);
+}
+
+}  // namespace
+
+GemmLargeTraffic gemm_large_traffic(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                                    const GpuLimits& limits, int resident) {
+  const int bytes = static_cast<int>(size_bytes(p.dtype));
+  const GemmLargeConfig clusters = gemm_large_of_clusters(c);
+  const GemmLargeGrid grid =
+      gemm_large_grid(clusters, p.m, p.n, p.k, limits.multiprocessors * resident / c.cluster);
+  const double tiles = double(grid.tiles()) * c.cluster, c_bytes = double(p.m) * double(p.n) * bytes;
+  const double steps = walked_k(p, c) / gemm_large_step(c, bytes) * gemm_large_tile_warps(c) * tiles;
+  const double parts = double(gemm_large_slots(clusters, grid)) * clusters.tile_m * clusters.tile_n * bytes;
+  const double least = double(p.m + p.n) * double(p.k) * bytes;
+  GemmLargeTraffic traffic;
+  traffic.c_bytes = c_bytes * (s.reads_c ? 2 : 1) + 2 * parts;
+  traffic.l2_bytes = tiles * walked_k(p, c) * fetched_rows(s, c, bytes) * bytes + traffic.c_bytes;
+  const double waves = std::max(1.0, tiles / (double(limits.multiprocessors) * resident));
+  traffic.memory_bytes = std::max(least, waves * wave_bytes(p, c, limits, resident)) +
+                         c_bytes * (s.reads_c ? 2 : 1) + padding_bytes(p, s, c);
+  traffic.shared_bytes = step_reads(s, c, bytes).wavefronts * 128 * steps;
+  return traffic;
+}
+
+double gemm_large_products_at_once(const GemmLargeConfig& c) {
+  if (!gemm_large_is_mma(c)) return gemm_large_lanes;
+  return c.product == GemmLargeProduct::mma_8x8x4 ? 256 : 128.0 * gemm_large_mma_k(c);
+}
+
+double gemm_large_wavefronts(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return step_reads(s, c, static_cast<int>(size_bytes(dtype))).wavefronts;
+}
+
+double GemmLargeCost::cycles() const {
+  const double most = std::max({multiply, issue, shared, l2, memory});
+  return most + 0.1 * (multiply + issue + shared + l2 + memory - most) + fixed;
+}
+
+namespace {
+
+// What blocks that share tiles spend on it: each writes its part and says so, and in each level of groups the
+// last to come reads the others', alone on its multiprocessor. Screened on an H200, f64: beside products and
+// loads m = n = 64, k = 65536 took 25000 cycles for 128 parts of 64x64 (24000 by this), 8000 for 64 of 64x32
+// (13000); at m = n = k = 257 streamed tiles of 32x32 took 2.5 times as long as whole ones.
+double sharing_cost(const GemmProblem& p, const GemmLargeConfig& c, const GpuLimits& limits, int resident,
+                    double tiles) {
+  if (c.split_k == 1 && c.stream_k == 0 && c.tail_k == 1) return 0;
+  constexpr double telling = 4000;        // cycles of a part: written, a fence, a counter
+  constexpr double level_latency = 1500;  // cycles
+  constexpr double reading_alone = 2;  // times l2_rate, while the other multiprocessors have nothing to read
+  // Multiply-adds in the order of the source keep the order of these reads, too, each before its addition: of
+  // 29 pairs of f32 and c64 configs that differ in nothing else 28 took 5 to 65 us more for it, mostly 50 to
+  // 150 cycles of each number.
+  constexpr double read_in_order = 80;
+  const double reals = double(c.tile_m) * c.tile_n * (is_complex(p.dtype) ? 2 : 1) / gemm_large_writers(c);
+  const double in_order = c.ptxas_level == 1 ? read_in_order * reals : 0;
+  const double tile_cycles = double(c.tile_m) * c.tile_n * double(size_bytes(p.dtype)) / l2_rate;
+  const double all_tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  const double blocks = double(limits.multiprocessors) * resident;
+  // Streamed tiles begin and end anywhere, so that a block has parts of two.
+  const int parts = c.stream_k > 0 ? static_cast<int>(std::ceil(std::max(1.0, blocks / all_tiles))) + 1
+                                   : std::max(c.split_k, c.tail_k);
+  double cycles = c.stream_k > 0 ? 2 * telling : telling;
+  for (int count = parts; count > 1;) {
+    const int size = gemm_large_group_size(count);
+    cycles += level_latency + size * std::max(tile_cycles / reading_alone, in_order);
+    count = (count + size - 1) / size;
+  }
+  const double tail_parts = c.tail_k > 1 ? tail_tiles(p, c, limits, resident) * c.tail_k : 0;
+  const double units = c.split_k > 1 ? c.split_k * tiles : tail_parts / limits.multiprocessors;
+  // A multiprocessor with several parts tells of each: of 256 parts of 64x64 on 132 (m = n = 64, k = 65536,
+  // 34 us for the 27.5 of 64 parts of 64x32) 4000 of the 10000 cycles that were missing.
+  return std::max(cycles + telling * std::max(0.0, units - 1), 2 * units * tile_cycles);
+}
+
+// One launch.
+GemmLargeCost launch_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                          const GpuLimits& limits) {
+  const int bytes = static_cast<int>(size_bytes(p.dtype));
+  // The compiler takes some more where nothing keeps it: 112 to 169, mostly above 128, for 124 (f64 64x128 of
+  // 32x32, nn nt tn).
+  const int generous = gemm_large_is_mma(c) && c.blocks_per_sm == 1 ? 12 : 0;
+  const int resident = std::max(1, gemm_large_resident(s, c, p.dtype, limits, generous));
+  const double tiles = tiles_per_multiprocessor(p, c, limits, resident);
+  const double turns = walked_turns(p, c), k = turns * c.tile_k;
+  const double warps = gemm_large_warps(c), real = is_complex(p.dtype) ? 4 : 1;
+  const double tile_products = double(c.tile_m) * c.tile_n * k * real;
+  const Reads reads = step_reads(s, c, bytes);
+  const double steps = k / gemm_large_step(c, bytes) * gemm_large_tile_warps(c) * tiles;
+  GemmLargeCost cost;
+  const double busy = std::min(double(resident), std::max(1.0, tiles)) * warps / 4;
+  const double hidden = gemm_large_is_mma(c) ? busy_share(c, busy)
+                                             : fma_busy_share(c, busy, gemm_large_registers(s, c, p.dtype));
+  cost.multiply = tiles * tile_products / rate(c, p.dtype, limits.compute_capability) / hidden;
+  cost.shared = reads.wavefronts * steps;
+  const double products = double(c.warp_m) * c.warp_n * gemm_large_step(c, bytes) * real;
+  const double of_step = products / gemm_large_products_at_once(c) + reads.instructions;
+  const double fetched = fetch_factor(of_step * (c.k_unroll > 0 ? c.k_unroll : gemm_large_steps(c, bytes)));
+  cost.multiply *= fetched;
+  // Sums that are set aside: an addition and a zero for each, where a complex term is two of a real sum; in
+  // shared memory they are read and written, too, which other warps' products hide by half.
+  const double terms = double(c.sum_turns) * c.tile_k / c.warps_k * (is_complex(p.dtype) ? 2 : 1);
+  const int moved = c.sums_in_shared ? (is_complex(p.dtype) ? bytes / 2 : bytes) : 0;
+  if (terms > 0) cost.multiply *= 1 + (2 + moved) / terms;
+  const double copied = double(c.tile_m + c.tile_n) * c.tile_k * bytes;
+  const double copies = c.load == GemmLargeLoad::tensor ? 100 : copied / c.load_bytes / 32 * 4 + 40 * warps;
+  // A step of a loop also counts and finds addresses anew.
+  const double rolled = c.k_unroll > 0 ? 12.0 / c.k_unroll : 0;
+  cost.issue = ((of_step + rolled) * fetched * steps + copies * turns * tiles) / 4;
+  cost.l2 =
+      tiles * k * fetched_rows(s, c, bytes) * bytes / (l2_holds(p, limits) ? held_load_rate : load_rate);
+  cost.memory = tiles / resident * wave_bytes(p, c, limits, resident) / memory_rate;
+  const double c_bytes = double(c.tile_m) * c.tile_n * bytes * (s.reads_c ? 2 : 1);
+  // The first loads of a tile are hidden by another block, by the warp that loads, or by the store before;
+  // less by that than it should be (f64, k = 16 to 192: walking blocks took 1 to 10 % more than others).
+  const double shown = gemm_large_walks(c) ? 0.6 : c.specialised || resident > 1 ? 0.5 : 1;
+  // While a block stores another one multiplies. Screened on an H200, f64 m = n = 8192, k = 64: two blocks of
+  // 128x64 took 5 % less time than one of 128x128, whose products cost less; a half is assumed. That
+  // blocks begin apart was seen to change nothing.
+  const double stored = resident > 1 && tiles > 1 ? 0.5 : 1;
+  cost.fixed = stored * tiles * c_bytes / l2_rate + sharing_cost(p, c, limits, resident, tiles) +
+               shown * std::ceil(tiles / resident) * first_load_latency + first_load_latency;
+  // And such a warp has nothing else to do while the others come to the end of a turn (60 to 120 cycles).
+  if (!gemm_large_is_mma(c) && busy < 2) cost.fixed += 100 * turns * tiles;
+  // The sums of the other groups of warps, through shared memory.
+  cost.fixed += tiles * 2 * (c.warps_k - 1) * double(c.tile_m) * c.tile_n * bytes / 128;
+  return cost;
+}
+
+// Cycles from the end of one launch to the beginning of the next; of early ones a guess.
+double between_launches(const GemmLargeConfig& c) { return c.dependent_launch ? 1500 : 3000; }
+
+double padding_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                    const GpuLimits& limits) {
+  const double bytes = padding_bytes(p, s, c);
+  if (bytes == 0) return 0;
+  // L2 keeps what is copied while it has the room, and is twice as fast at least. The second gap is what was
+  // seen to be missing (f64 1500x1500x37: 5400 cycles beside one gap and the bytes).
+  const double kept = l2_share * double(limits.l2_bytes);
+  return bytes / ((bytes < kept ? 1.6 : 0.8) * memory_rate) + 2 * between_launches(c);
+}
+
+}  // namespace
+
+GemmLargeCost gemm_large_cost(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                              const GpuLimits& limits) {
+  if (c.boundary != GemmLargeBoundary::residue_kernel) {
+    GemmLargeCost cost = launch_cost(p, s, c, limits);
+    cost.fixed += padding_cost(p, s, c, limits);
+    return cost;
+  }
+  const std::vector<GemmLargeInstance> instances = gemm_large_instances(s, c);
+  GemmLargeCost all;
+  for (const GemmLargePart& part : gemm_large_parts(p, c)) {
+    const GemmLargeInstance& one = instances[gemm_large_instance_of(part.role, s)];
+    const GemmLargeCost cost = launch_cost(gemm_large_part_problem(p, part), one.shape, one.config, limits);
+    // Only the whole tiles fill the device; the others are taken for what they cost alone.
+    if (part.role == GemmLargeRole::rest)
+      all.fixed += cost.cycles() + between_launches(c);
+    else
+      all = {cost.multiply, cost.issue, cost.shared, cost.l2, cost.memory, cost.fixed + all.fixed};
+  }
+  return all;
+}
+
+}  // namespace tilewright

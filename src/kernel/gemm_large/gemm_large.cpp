@@ -1,0 +1,206 @@
+// What large GEMM on the GPU is compiled for, its registers, and the geometry of a launch.
+#include "kernel/gemm_large/gemm_large.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernel/jit/stencil.hpp"
+
+namespace tilewright {
+namespace {
+
+using C = GemmLargeConfig;
+
+int bytes_of(DType dtype) { return static_cast<int>(size_bytes(dtype)); }
+
+std::int64_t tiles_of(std::int64_t size, int tile) { return (size + tile - 1) / tile; }
+
+GemmLargeMath math_of(MathMode mode) {
+  switch (mode) {
+    case MathMode::full:
+      return GemmLargeMath::full;
+  }
+  throw Error(ErrorCode::unsupported, "math_mode",
+              fmt::format("math_mode = {} is not served by gemm", to_string(mode)));
+}
+
+int alignment_of(int address, std::int64_t ld, int bytes) {
+  const auto distance = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes);
+  return static_cast<int>(std::gcd(std::gcd(static_cast<std::uint64_t>(address), distance), 16u));
+}
+
+}  // namespace
+
+GemmLargeAlignment gemm_large_alignment(const GemmProblem& p, int address_bytes) {
+  const auto of = [&](std::int64_t stride) {
+    return alignment_of(address_bytes, p.batch_count > 1 ? stride : 0, bytes_of(p.dtype));
+  };
+  return {of(p.stride_a), of(p.stride_b), of(p.stride_c)};
+}
+
+GemmLargeShape gemm_large_shape(const GemmProblem& p, GemmLargeAlignment alignment, MathMode mode) {
+  const int bytes = bytes_of(p.dtype);
+  GemmLargeShape s;
+  s.trans_a = p.op_a != Op::none;
+  s.trans_b = p.op_b != Op::none;
+  s.conj_a = p.op_a == Op::conj_trans && is_complex(p.dtype);
+  s.conj_b = p.op_b == Op::conj_trans && is_complex(p.dtype);
+  s.reads_c = p.beta != Scalar::zero;
+  s.align_a = alignment_of(alignment.a, p.lda, bytes);
+  s.align_b = alignment_of(alignment.b, p.ldb, bytes);
+  s.align_c = alignment_of(alignment.c, p.ldc, bytes);
+  s.math = math_of(mode);
+  return s;
+}
+
+GpuTensor gemm_large_tensor(const GemmProblem& p, const GemmLargeShape& s, const C& c, GemmLargeSide side,
+                            const void* address, int turn) {
+  const int bytes = bytes_of(p.dtype), words = bytes > 8 ? 2 : 1;
+  const bool is_a = side == GemmLargeSide::a;
+  const GemmLargeTile tile = is_a ? gemm_large_tile_a(s, c, bytes) : gemm_large_tile_b(s, c, bytes);
+  const std::int64_t rows = is_a ? p.m : p.n, ld = is_a ? p.lda : p.ldb;
+  const bool shares = is_a && gemm_large_splits_rows(tile, c);
+  GpuTensor tensor;
+  tensor.type = bytes == 4 ? GpuTensorType::f32 : GpuTensorType::f64;
+  tensor.swizzled = tile.layout == GemmLargeLayout::swizzle;
+  tensor.address = address;
+  tensor.inner = static_cast<std::uint64_t>((tile.along_k ? p.k : rows) * words);
+  tensor.outer = static_cast<std::uint64_t>(tile.along_k ? rows : p.k);
+  tensor.stride_bytes = static_cast<std::uint64_t>(ld) * static_cast<unsigned>(bytes * tile.maps);
+  tensor.box_inner =
+      static_cast<std::uint32_t>((tensor.swizzled ? gemm_large_row : tile.pitch()) / bytes * words);
+  tensor.box_outer = static_cast<std::uint32_t>(tile.map_columns() / (shares ? c.cluster : 1));
+  if (tile.maps > 1) {
+    const auto place = reinterpret_cast<std::uintptr_t>(address);
+    const int lead = gemm_large_lead(place, ld, turn, bytes);
+    tensor.address =
+        reinterpret_cast<const void*>(place + static_cast<std::uintptr_t>((turn * ld - lead) * bytes));
+    tensor.inner += static_cast<unsigned>(lead);
+    tensor.outer =
+        (tensor.outer + static_cast<unsigned>(tile.maps - 1 - turn)) / static_cast<unsigned>(tile.maps);
+  }
+  return tensor;
+}
+
+bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  if (c.load == GemmLargeLoad::tensor) return true;  // which has its own rules
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
+  const int bytes = bytes_of(dtype);
+  const auto access = [&](const GemmLargeTile& tile) {
+    return gemm_large_reading(tile, c, 0).vector * bytes;
+  };
+  return c.load_bytes >= bytes && access(gemm_large_tile_a(s, c, bytes)) <= s.align_a &&
+         access(gemm_large_tile_b(s, c, bytes)) <= s.align_b;
+}
+
+int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
+  const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
+  const int sums_held = c.sum_turns > 0 && !c.sums_in_shared ? 2 : 1;
+  // What the compiler was seen to need besides sums and operands.
+  int others = c.stream_k > 0 ? 12 : 0;
+  if (!gemm_large_is_mma(c)) {
+    others += c.load == GemmLargeLoad::async ? 56 : 36;
+    if (c.prefetch && words > 1) others += 28;
+    const int operands = (c.thread_m + c.thread_n) * gemm_large_step(c, bytes_of(dtype));
+    return (sums_held * c.thread_m * c.thread_n + fragments * operands) * words + others;
+  }
+  const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
+  const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c, bytes_of(dtype)) / gemm_large_lanes * words;
+  return sums_held * sums + fragments * operands + 28;
+}
+
+int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  const GemmLargeShape s = gemm_large_kernel_shape(shape, c);
+  if (c.load == GemmLargeLoad::tensor || c.load == GemmLargeLoad::async) return 0;
+  const int bytes = bytes_of(dtype);
+  const auto held = [&](const GemmLargeTile& tile, int wanted) {
+    const GemmLargeReading reading = gemm_large_reading(tile, c, wanted);
+    return reading.accesses() * reading.vector * bytes / 4;
+  };
+  return held(gemm_large_tile_a(s, c, bytes), c.read_a) + held(gemm_large_tile_b(s, c, bytes), c.read_b);
+}
+
+int gemm_large_resident(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype,
+                        const GpuLimits& limits, int more_registers) {
+  const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
+  const int shared = gemm_large_memory(seen, c, bytes_of(dtype)).total_bytes + limits.shared_bytes_reserved;
+  const int threads = gemm_large_threads(c);
+  const int registers = gemm_large_registers(s, c, dtype) + more_registers;
+  return std::max(0, std::min({limits.shared_bytes_per_multiprocessor / shared,
+                               limits.registers_per_multiprocessor / (registers * threads),
+                               limits.threads_per_multiprocessor / threads, 32}));
+}
+
+int gemm_large_apart_bytes(int blocks, int shared_bytes, const GpuLimits& limits) {
+  constexpr int granularity = 128;
+  const int too_many = limits.shared_bytes_per_multiprocessor / (blocks + 1) - limits.shared_bytes_reserved;
+  return std::max(shared_bytes, (too_many / granularity + 1) * granularity);
+}
+
+namespace {
+
+// A launch that begins early finds multiprocessors that still compute beside idle ones. If it has fewer
+// blocks than there are places, the idle ones would take several and then be the last to finish (f32 n =
+// 1024: 85 us for 47): so much shared memory is asked for that blocks spread evenly. Tiles that are computed
+// in the time of a few loads may lie anywhere.
+void begin_early(const GemmProblem& p, const C& c, const GpuLimits& limits, int resident, GpuLaunch& launch) {
+  launch.dependent = true;
+  const int wanted = static_cast<int>(tiles_of(launch.blocks, limits.multiprocessors));
+  constexpr double few_cycles = 4000, products_per_cycle = 128;
+  const double unit = double(c.tile_m) * c.tile_n * double(p.k) / c.split_k * (is_complex(p.dtype) ? 4 : 1);
+  // Fewer blocks of a multiprocessor than the driver would take leave clusters nowhere to be whole.
+  if (c.cluster > 1 || wanted >= resident || unit / products_per_cycle <= few_cycles) return;
+  launch.shared_bytes =
+      static_cast<unsigned>(gemm_large_apart_bytes(wanted, static_cast<int>(launch.shared_bytes), limits));
+}
+
+}  // namespace
+
+GemmLargeLaunch gemm_large_launch(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                                  const GpuLimits& limits, int resident) {
+  constexpr std::int64_t most_blocks = 2147483647;
+  const GemmLargeConfig clusters = gemm_large_of_clusters(c);
+  const int slots = std::max(1, limits.multiprocessors * std::max(1, resident) / c.cluster);
+  const std::int64_t units = tiles_of(p.m, clusters.tile_m) * tiles_of(p.n, clusters.tile_n) * c.split_k;
+  const std::int64_t most_units = most_blocks / c.cluster - std::int64_t(slots) * c.tail_k;
+  if (units > most_units || tiles_of(p.k, c.tile_k) > most_blocks)
+    throw Error(ErrorCode::unsupported, "config",
+                fmt::format("m = {}, n = {}, k = {}: {} tiles, or those of k, are more than a grid holds",
+                            p.m, p.n, p.k, units));
+  const GemmLargeGrid grid = gemm_large_grid(clusters, p.m, p.n, p.k, slots);
+  GemmLargeLaunch result;
+  const bool walks = gemm_large_walks(c);
+  const std::int64_t used = c.stream_k > 0 ? slots
+                            : walks        ? std::min<std::int64_t>(units, slots)
+                            : c.tail_k > 1 ? gemm_large_tail_blocks(clusters, units, slots)
+                                           : units;
+  result.launch.blocks = static_cast<unsigned>(used * c.cluster);
+  result.launch.cluster = static_cast<unsigned>(c.cluster);
+  result.launch.threads = static_cast<unsigned>(gemm_large_threads(c));
+  result.launch.shared_bytes = static_cast<unsigned>(
+      gemm_large_memory(gemm_large_kernel_shape(s, c), c, bytes_of(p.dtype)).total_bytes);
+  if (c.dependent_launch) begin_early(p, c, limits, resident, result.launch);
+  if (gemm_large_shares(c)) {
+    const GemmLargeGrid launched = gemm_large_grid(clusters, p.m, p.n, p.k, static_cast<int>(used));
+    result.workspace_bytes = gemm_large_slots(clusters, launched) * c.cluster * std::int64_t(c.tile_m) *
+                             c.tile_n * bytes_of(p.dtype);
+    result.counter_count = std::int64_t(grid.tiles()) * c.cluster *
+                           gemm_large_counters(gemm_large_most_parts(clusters, launched));
+  }
+  return result;
+}
+
+std::string gemm_large_expression(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return fmt::format("tilewright::gemm_large<{}, {}, {}>", device_type(dtype),
+                     designated("tilewright::GemmLargeShape", s),
+                     designated("tilewright::GemmLargeConfig", c));
+}
+
+std::string gemm_large_assertion(const GemmLargeShape& s, const GemmLargeConfig& c, DType dtype) {
+  return fmt::format("tilewright::gemm_large_memory({}, {}, sizeof({})).total_bytes == {}",
+                     designated("tilewright::GemmLargeShape", s),
+                     designated("tilewright::GemmLargeConfig", c), device_type(dtype),
+                     gemm_large_memory(s, c, bytes_of(dtype)).total_bytes);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,199 @@
+// Loads and launches kernels of large GEMM, copies operands for them, and describes A and B to the copy
+// engine.
+#include "kernel/gemm_large/loader.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+
+namespace tilewright {
+
+GemmLargeKernel::GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
+                                 const GemmLargeConfig& config, DType dtype)
+    : gpu_(&gpu),
+      shape_(shape),
+      config_(config),
+      dtype_(dtype),
+      shared_bytes_(gemm_large_memory(gemm_large_kernel_shape(shape, config), config,
+                                      static_cast<int>(size_bytes(dtype)))
+                        .total_bytes),
+      module_(gpu, binary.code) {
+  const std::vector<GemmLargeInstance> instances = gemm_large_instances(shape, config);
+  const int most_shared_bytes =
+      config.dependent_launch ? gemm_large_apart_bytes(1, shared_bytes_, gpu.limits()) : shared_bytes_;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    Instance one{instances[i], module_.function(binary.functions.at(i), most_shared_bytes, config.carveout)};
+    one.resident = one.function.blocks_per_multiprocessor(gemm_large_threads(config), shared_bytes_);
+    if (one.resident == 0)
+      throw Error(
+          ErrorCode::unsupported, "config",
+          fmt::format("{}: no block fits a multiprocessor of {}", describe(config), gpu.limits().name));
+    functions_.push_back(std::move(one));
+  }
+  if (gemm_large_copies(config)) pad_ = module_.function(binary.functions.at(instances.size()), 0);
+}
+
+GemmLargeLaunch GemmLargeKernel::part_needs(const GemmProblem& part, const Instance& instance) const {
+  return gemm_large_launch(part, instance.what.shape, instance.what.config, gpu_->limits(),
+                           instance.resident);
+}
+
+GemmLargeLaunch GemmLargeKernel::needs(const GemmProblem& problem) const {
+  GemmLargeLaunch all = part_needs(problem, functions_.front());
+  for (const GemmLargePart& part : gemm_large_parts(problem, config_)) {
+    const GemmLargeLaunch one = part_needs(gemm_large_part_problem(problem, part),
+                                           functions_[gemm_large_instance_of(part.role, shape_)]);
+    if (part.role != GemmLargeRole::rest) all.launch = one.launch;
+    all.workspace_bytes = std::max(all.workspace_bytes, one.workspace_bytes);
+    all.counter_count = std::max(all.counter_count, one.counter_count);
+  }
+  all.workspace_bytes += gemm_large_padding(problem, shape_, config_).bytes();
+  return all;
+}
+
+// That of all columns, or those of the even and the odd ones.
+void GemmLargeKernel::encode_maps(const GemmProblem& p, const void* address, GemmLargeSide side,
+                                  GemmLargeMap& map, GemmLargeMap& odd) const {
+  const GemmLargeShape& shape = functions_.front().what.shape;
+  encode_tensor_map(*gpu_, gemm_large_tensor(p, shape, config_, side, address, 0), &map);
+  if (gemm_large_maps(config_, side == GemmLargeSide::a ? shape.align_a : shape.align_b) > 1)
+    encode_tensor_map(*gpu_, gemm_large_tensor(p, shape, config_, side, address, 1), &odd);
+}
+
+template <class T>
+void GemmLargeKernel::pad(const GemmProblem& p, const GemmLargePadding& padding, GemmLargeOperands& o,
+                          CUstream_st* stream) const {
+  auto* const room = static_cast<char*>(o.workspace);
+  auto *const to_a = reinterpret_cast<T*>(room), *const to_b = reinterpret_cast<T*>(room + padding.a_bytes);
+  GemmLargePadArgs<T> args{};
+  if (padding.a_bytes > 0) {
+    args.a = {
+        static_cast<const T*>(o.a), to_a, p.lda, p.a_rows(), p.a_cols(), padding.inner_a, padding.outer_a,
+        padding.transposes_a};
+    o.a = to_a;
+  }
+  if (padding.b_bytes > 0) {
+    args.b = {
+        static_cast<const T*>(o.b), to_b, p.ldb, p.b_rows(), p.b_cols(), padding.inner_b, padding.outer_b,
+        padding.transposes_b};
+    o.b = to_b;
+  }
+  const GpuLimits& limits = gpu_->limits();
+  args.blocks_a = gemm_large_pad_blocks(padding.a_bytes, padding.transposes_a, limits);
+  GpuLaunch launch;
+  launch.threads = gemm_large_pad_threads;
+  launch.blocks = static_cast<unsigned>(args.blocks_a +
+                                        gemm_large_pad_blocks(padding.b_bytes, padding.transposes_b, limits));
+  launch.dependent = config_.dependent_launch;
+  pad_->launch(launch, &args, stream);
+  o.workspace = room + padding.bytes();
+}
+
+template <class T>
+void GemmLargeKernel::launch_part(const GemmProblem& whole, const GemmLargePart& part,
+                                  const GemmLargeOperands& o, CUstream_st* stream) const {
+  const Instance& instance = functions_[gemm_large_instance_of(part.role, shape_)];
+  const GemmProblem p = gemm_large_part_problem(whole, part);
+  const auto place = [&](bool along_k, std::int64_t ld, std::int64_t x, std::int64_t k) {
+    if (p.k == 0) return std::int64_t(0);  // nothing is read, and there may be nothing
+    return along_k ? k + x * ld : x + k * ld;
+  };
+  GemmLargeArgs<T> args{};
+  args.a = static_cast<const T*>(o.a) + place(instance.what.shape.trans_a, p.lda, part.row, part.depth);
+  args.b = static_cast<const T*>(o.b) + place(!instance.what.shape.trans_b, p.ldb, part.column, part.depth);
+  args.c = static_cast<T*>(o.c) + part.row + part.column * p.ldc;
+  if (config_.load == GemmLargeLoad::tensor && p.k > 0) {
+    encode_maps(p, args.a, GemmLargeSide::a, args.map_a, args.odd_a);
+    encode_maps(p, args.b, GemmLargeSide::b, args.map_b, args.odd_b);
+  }
+  args.lda = p.lda;
+  args.ldb = p.ldb;
+  args.ldc = p.ldc;
+  args.m = p.m;
+  args.n = p.n;
+  args.k = p.k;
+  args.alpha = *static_cast<const T*>(o.alpha);
+  args.beta = part.role == GemmLargeRole::adding ? T(1)
+              : o.beta == nullptr                ? T(0)
+                                                 : *static_cast<const T*>(o.beta);
+  args.workspace = o.workspace;
+  args.counters = static_cast<unsigned*>(o.counters);
+  instance.function.launch(part_needs(p, instance).launch, &args, stream);
+}
+
+void GemmLargeKernel::launch(const GemmProblem& problem, const GemmLargeOperands& operands,
+                             CUstream_st* stream) const {
+  const Gpu::Current current(*gpu_);  // the driver asks for it when maps are encoded
+  dispatch(dtype_, [&]<class T>() {
+    GemmProblem p = problem;
+    GemmLargeOperands o = operands;
+    if (*static_cast<const T*>(o.alpha) == T(0)) p.k = 0;
+    if (const GemmLargePadding padding = gemm_large_padding(p, shape_, config_); padding.bytes() > 0) {
+      pad<T>(p, padding, o, stream);
+      p = gemm_large_padded(p, config_, padding);
+    }
+    // Nearly always one, which shall not cost a call its list.
+    if (config_.boundary != GemmLargeBoundary::residue_kernel)
+      return launch_part<T>(p, {.m = p.m, .n = p.n, .k = p.k}, o, stream);
+    for (const GemmLargePart& part : gemm_large_parts(p, config_)) launch_part<T>(p, part, o, stream);
+  });
+}
+
+StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
+                                  int compute_capability) {
+  std::vector<std::string> expressions;
+  for (const GemmLargeInstance& one : gemm_large_instances(shape, config))
+    expressions.push_back(gemm_large_expression(one.shape, one.config, dtype));
+  if (gemm_large_copies(config))
+    expressions.push_back(
+        fmt::format("tilewright::gpu_pad_operands<{}, {}>", device_type(dtype), config.dependent_launch));
+  return {"kernel/gemm_large/stencil.cuh",
+          std::move(expressions),
+          gemm_large_assertion(gemm_large_kernel_shape(shape, config), config, dtype),
+          compute_capability,
+          config.cluster > 1,
+          config.ptxas_level};
+}
+
+JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
+                             const GemmLargeConfig& config, DType dtype, int compute_capability) {
+  return compiler.compile(gemm_large_request(shape, config, dtype, compute_capability));
+}
+
+std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
+                               const GpuLimits& limits) {
+  const StencilReport report = stencil_report(binary.log);
+  if (report.spill_bytes > 0)
+    return fmt::format("{} registers do not suffice: {} bytes are spilled", report.registers,
+                       report.spill_bytes);
+  if (report.stack_bytes > 0) return fmt::format("{} bytes of stack are used", report.stack_bytes);
+  const int blocks = std::max(1, config.blocks_per_sm), threads = gemm_large_threads(config);
+  constexpr int granularity = 8;  // in which a thread's registers are handed out
+  const int budget = limits.registers_per_multiprocessor / (blocks * threads) / granularity * granularity;
+  if (report.registers > budget)
+    return fmt::format("{} registers of each thread exceed the {} that {} blocks of {} threads leave",
+                       report.registers, budget, blocks, threads);
+  return "";
+}
+
+void GemmLargeScratch::provide(const GemmLargeKernel& kernel, const GemmProblem& problem,
+                               GemmLargeOperands& o) {
+  const GemmLargeLaunch needs = kernel.needs(problem);
+  grow(sums_, needs.workspace_bytes);
+  grow(counters_, needs.counter_count * std::int64_t(sizeof(unsigned)));
+  o.workspace = sums_->as<void>();
+  o.counters = counters_->as<void>();
+}
+
+// Counters are zero before every launch: the last block of each tile resets its own.
+void GemmLargeScratch::grow(std::optional<GpuBuffer>& held, std::int64_t bytes) const {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  if (held && held->bytes() >= static_cast<std::size_t>(bytes)) return;
+  gpu_.synchronize();
+  held.reset();
+  held.emplace(gpu_, static_cast<std::size_t>(std::max(bytes, least_bytes)));
+  held->fill(0, nullptr);
+  gpu_.synchronize();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,95 @@
+// The loaded kernels of a config of large GEMM on the GPU, nearly always one: compiled for a shape, ready to
+// be launched on any stream for any sizes. It validates nothing and chooses nothing; workspace and counters
+// are the caller's.
+#pragma once
+
+#include <optional>
+
+#include "kernel/gemm_large/gemm_large.hpp"
+#include "kernel/jit/stencil.hpp"
+
+namespace tilewright {
+
+// Addresses on the device.
+struct GemmLargeOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* alpha = nullptr;  // host addresses of values of the kernel's type
+  const void* beta = nullptr;   // null stands for 0
+  void* workspace = nullptr;    // as GemmLargeKernel::needs() asks for
+  void* counters = nullptr;     // zero
+};
+
+class GemmLargeKernel {
+ public:
+  GemmLargeKernel(const Gpu& gpu, const JitBinary& binary, const GemmLargeShape& shape,
+                  const GemmLargeConfig& config, DType dtype);
+
+  // What a call for `problem`, which must have the kernel's shape, needs: the launch of whole tiles, and
+  // enough memory for all launches.
+  GemmLargeLaunch needs(const GemmProblem& problem) const;
+  // C = alpha op(A) op(B) + beta C. With alpha = 0 or k = 0 neither A nor B is read.
+  void launch(const GemmProblem& problem, const GemmLargeOperands& operands, CUstream_st* stream) const;
+
+  const GpuFunction& function() const { return functions_.front().function; }
+  const GemmLargeShape& shape() const { return shape_; }
+  const GemmLargeConfig& config() const { return config_; }
+  int blocks_per_multiprocessor() const { return functions_.front().resident; }
+  int shared_bytes() const { return shared_bytes_; }
+
+ private:
+  struct Instance {
+    GemmLargeInstance what;
+    GpuFunction function;
+    int resident = 0;  // blocks that fit a multiprocessor
+  };
+
+  void encode_maps(const GemmProblem& problem, const void* address, GemmLargeSide side, GemmLargeMap& map,
+                   GemmLargeMap& odd) const;
+  GemmLargeLaunch part_needs(const GemmProblem& part, const Instance& instance) const;
+  template <class T>
+  void pad(const GemmProblem& problem, const GemmLargePadding& padding, GemmLargeOperands& operands,
+           CUstream_st* stream) const;
+  template <class T>
+  void launch_part(const GemmProblem& whole, const GemmLargePart& part, const GemmLargeOperands& operands,
+                   CUstream_st* stream) const;
+
+  const Gpu* gpu_;
+  GemmLargeShape shape_;
+  GemmLargeConfig config_;
+  DType dtype_;
+  int shared_bytes_ = 0;
+  GpuModule module_;
+  std::vector<Instance> functions_;  // as gemm_large_instances() has them
+  std::optional<GpuFunction> pad_;   // makes copies
+};
+
+// The instances of the stencil for the compiler.
+StencilRequest gemm_large_request(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype,
+                                  int compute_capability);
+
+// Compiles them for the device's architecture, through the compiler's cache.
+JitBinary compile_gemm_large(const StencilCompiler& compiler, const GemmLargeShape& shape,
+                             const GemmLargeConfig& config, DType dtype, int compute_capability);
+
+// Why the compiler's report forbids running the kernel: spilled registers, a stack, or more registers than
+// leave room for the blocks that the config asks for. "" = nothing does.
+std::string gemm_large_refusal(const JitBinary& binary, const GemmLargeConfig& config,
+                               const GpuLimits& limits);
+
+// Scratch memory for launches that follow each other on one stream, of whichever kernel; grows as needed.
+class GemmLargeScratch {
+ public:
+  explicit GemmLargeScratch(const Gpu& gpu) : gpu_(gpu) {}
+  // Adds what `kernel` needs for `problem` to the operands. Waits for the device where it has to grow.
+  void provide(const GemmLargeKernel& kernel, const GemmProblem& problem, GemmLargeOperands& operands);
+
+ private:
+  void grow(std::optional<GpuBuffer>& held, std::int64_t bytes) const;
+
+  const Gpu& gpu_;
+  std::optional<GpuBuffer> sums_, counters_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,85 @@
+// Rounding errors of large GEMM on the GPU beside cuBLAS's: where that library shares k among blocks its sums
+// are short, and ours shall have errors no larger (docs/gemm_large.md, "Rounding").
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "kernel/gemm_large/cublas_sums.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
+
+namespace tilewright {
+namespace {
+
+using C = GemmLargeConfig;
+
+double allowed_terms(const GemmProblem& p, const GpuLimits& limits) {
+  return 1.1 * cublas_terms(p, limits);  // 5 % of the error
+}
+
+// `c` with as long sums as are allowed, else with those that err least.
+C with_allowed_sums(const GemmProblem& p, C c, const GpuLimits& limits) {
+  const double allowed = allowed_terms(p, limits);
+  C best = c;
+  best.sum_turns = 0;
+  double least = gemm_large_terms(p, best);
+  for (c.sum_turns = gemm_large_most_sum_turns; c.sum_turns > 0 && least > allowed; c.sum_turns /= 2)
+    if (const double terms = gemm_large_terms(p, c); terms < least)
+      std::tie(best, least) = std::pair(c, terms);
+  return best;
+}
+
+// What every problem has a fast config for: in tiles of k = 16, shared by two groups of warps or split where
+// the choice tries that (consider_schedules() in gemm_large/choice.cpp).
+double fewest_terms(const GemmProblem& p, const GpuLimits& limits) {
+  const auto tiles_of = [&](double side) {
+    return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
+  };
+  const double tiles = tiles_of(64), small_tiles = tiles_of(32);
+  C c;
+  c.tile_k = 16;
+  double fewest = double(p.k);
+  for (const int split : gemm_large_splits) {
+    if (split > 1 && (tiles >= 2.0 * limits.multiprocessors || double(p.k) / (split * c.tile_k) < 4)) break;
+    c.split_k = split;
+    for (c.warps_k = 1; c.warps_k <= (split == 1 && small_tiles <= limits.multiprocessors ? 2 : 1);
+         ++c.warps_k)
+      fewest = std::min(fewest, gemm_large_terms(p, with_allowed_sums(p, c, limits)));
+  }
+  return fewest;
+}
+
+}  // namespace
+
+// The variance of the rounding error of a sum of L independent terms grows with L^2. So that of k terms is k
+// times L where they are added in sums of L each, and k more for every sum that one after the other is added
+// up of them.
+double gemm_large_terms(const GemmProblem& p, const C& c) {
+  // The strips beside whole tiles are of one part; tail_k, too, leaves most tiles whole.
+  const int parts = c.boundary == GemmLargeBoundary::residue_kernel ? 1 : c.split_k;
+  const double chain = double(p.k) / (double(parts) * c.warps_k);
+  const double terms = double(c.sum_turns) * c.tile_k / c.warps_k;
+  double sum = c.sum_turns == 0 || terms >= chain ? chain : terms + chain / terms;
+  if (c.warps_k > 1) sum += c.warps_k;
+  for (int count = parts; count > 1;) {
+    const int size = gemm_large_group_size(count);
+    sum += size;
+    count = (count + size - 1) / size;
+  }
+  return sum;
+}
+
+int gemm_large_sum_turns(const GemmProblem& p, const C& c, const GpuLimits& limits) {
+  return cublas_shares_k(p, limits) ? with_allowed_sums(p, c, limits).sum_turns : 0;
+}
+
+Space<C> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
+                                   const GpuLimits& limits) {
+  Space<C> space = gemm_large_space(problem, shape, limits);
+  if (!cublas_shares_k(problem, limits)) return space;
+  const double most = std::max(allowed_terms(problem, limits), fewest_terms(problem, limits));
+  space.require("sums of few tiles are set aside, or errors would be larger than cuBLAS's",
+                [=](const C& c) { return gemm_large_terms(problem, c) <= most; });
+  return space;
+}
+
+}  // namespace tilewright

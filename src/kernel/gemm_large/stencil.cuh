@@ -1,0 +1,264 @@
+// The stencil of large GEMM on the GPU: C = alpha op(A) op(B) + beta C. A block computes tiles of C (or k
+// ranges of them); tiles of op(A) and op(B) come through a ring of stages in shared memory; warps multiply
+// them in registers. Everything that is chosen is in the config; sizes are run-time values.
+#pragma once
+
+#include "kernel/gemm_large/fma.cuh"
+#include "kernel/gemm_large/mma.cuh"
+#include "kernel/gemm_large/pad.cuh"
+#include "kernel/gemm_large/ring.cuh"
+#include "kernel/gemm_large/store.cuh"
+
+namespace tilewright {
+
+template <bool Condition, class A, class B>
+struct GemmLargeEither {
+  using Type = A;
+};
+template <class A, class B>
+struct GemmLargeEither<false, A, B> {
+  using Type = B;
+};
+
+// Unit `index` of this block, from values that the compiler cannot keep from one call to the next.
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ bool find_unit(const Args& args, int index, GemmLargeGrid& grid,
+                                          GemmLargeWork& work) {
+  constexpr GemmLargeConfig clusters = gemm_large_of_clusters(C);
+  if constexpr (gemm_large_walks(C)) {
+    grid =
+        gemm_large_grid(clusters, here(args.m), here(args.n), here(args.k), int(here(gridDim.x)) / C.cluster);
+    return gemm_large_unit(clusters, grid, int(here(blockIdx.x)) / C.cluster, index, work);
+  } else {
+    grid = gemm_large_grid(clusters, args.m, args.n, args.k, int(gridDim.x) / C.cluster);
+    return index == 0 && gemm_large_unit(clusters, grid, int(blockIdx.x) / C.cluster, 0, work);
+  }
+}
+
+// The rows, columns and k of a unit of work. Without A and B to read (k = 0) it has no turns.
+template <GemmLargeConfig C, class Args>
+__device__ __forceinline__ GemmLargeSpan gemm_large_span(const Args& args, const GemmLargeWork& work) {
+  GemmLargeSpan span;
+  span.row_a = static_cast<long long>(work.tile_m) * C.tile_m;
+  span.row_b = static_cast<long long>(gemm_large_tile_n<C>(work)) * C.tile_n;
+  span.k_first = static_cast<long long>(work.k_begin) * C.tile_k;
+  const long long stop = static_cast<long long>(work.k_end) * C.tile_k;
+  span.k_stop = stop < args.k ? stop : args.k;
+  span.turns = args.k == 0 ? 0 : work.k_end - work.k_begin;
+  return span;
+}
+
+// Sums that are set aside every so many tiles of k, as those of a tile that many blocks share are: the
+// rounding of a sum grows with its terms. They take as many registers again as the sums, or a place in shared
+// memory for each thread and sum.
+template <class Product>
+class GemmLargeRegisters {
+ public:
+  using Real = typename Product::Real;
+  static constexpr int stride = 1;
+  __device__ __forceinline__ explicit GemmLargeRegisters(unsigned char*) {}
+  __device__ __forceinline__ Real* own() { return sums_; }
+
+ private:
+  Real sums_[Product::real_count];
+};
+template <class Product, int Threads>
+class GemmLargePlaces {
+ public:
+  using Real = typename Product::Real;
+  static constexpr int stride = Threads;
+  __device__ __forceinline__ explicit GemmLargePlaces(unsigned char* memory) : memory_(memory) {}
+  // Found anew each time, so that no register holds it meanwhile.
+  __device__ __forceinline__ Real* own() { return reinterpret_cast<Real*>(memory_) + read_thread_again(); }
+
+ private:
+  unsigned char* memory_;
+};
+
+template <class Product, GemmLargeConfig C, bool = (C.sum_turns > 0)>
+class GemmLargeAside {
+ public:
+  __device__ __forceinline__ explicit GemmLargeAside(unsigned char* memory) : sums_(memory) {
+    auto* own = sums_.own();
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) own[i * Sums::stride] = 0;
+  }
+  __device__ __forceinline__ void after(int turn, Product& product) {
+    if ((turn + 1) % C.sum_turns != 0) return;
+    auto* own = sums_.own();
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) {
+      own[i * Sums::stride] += product.real(i);
+      product.real(i) = 0;
+      // Else all of them would be read first, into registers that large tiles do not leave.
+      if constexpr (C.sums_in_shared)
+        if (i % 4 == 3) __syncwarp();
+    }
+  }
+  __device__ __forceinline__ void give_back(Product& product) {
+    auto* own = sums_.own();
+#pragma unroll
+    for (int i = 0; i < Product::real_count; ++i) {
+      product.real(i) += own[i * Sums::stride];
+      if constexpr (C.sums_in_shared)
+        if (i % 4 == 3) __syncwarp();
+    }
+  }
+
+ private:
+  using Sums = typename GemmLargeEither<C.sums_in_shared, GemmLargePlaces<Product, gemm_large_workers(C)>,
+                                        GemmLargeRegisters<Product>>::Type;
+  Sums sums_;
+};
+template <class Product, GemmLargeConfig C>
+class GemmLargeAside<Product, C, false> {
+ public:
+  __device__ __forceinline__ explicit GemmLargeAside(unsigned char*) {}
+};
+
+// Step after step of each stage: read the operands, multiply.
+template <class T, GemmLargeConfig C, class Product, class Ring>
+__device__ __forceinline__ void multiply_turns(Product& product, Ring& ring, int turns, unsigned char* sums) {
+  [[maybe_unused]] GemmLargeAside<Product, C> aside(sums);
+  constexpr int steps = gemm_large_steps(C, sizeof(T));
+  [[maybe_unused]] constexpr int unroll = C.k_unroll == 0 ? steps : C.k_unroll;
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn) {
+    ring.acquire();
+    ring.refill_begin();
+    const unsigned char *a = ring.read_a(), *b = ring.read_b();
+    typename Product::Fragment fragment;
+#pragma unroll unroll
+    for (int step = 0; step < steps; ++step) {
+      product.load(fragment, a, b, step);
+      product.multiply(fragment);
+    }
+    ring.release(ring.advance(), product.witness(fragment));
+    ring.refill_end();
+    if constexpr (C.sum_turns > 0) aside.after(turn, product);
+  }
+  if constexpr (C.sum_turns > 0) aside.give_back(product);
+}
+
+// Two steps of a stage from `Step` on, and those behind them: while one fragment is multiplied the operands
+// of the next step, across stages too, come into the other. By recursion, because the compiler would not
+// unroll a loop with the ring's waits in it, and of an array of fragments would make memory.
+template <int Step, int Steps, class Product, class Ring, class Fragment>
+__device__ __forceinline__ void multiply_pairs(Product& product, Ring& ring, Fragment& even, Fragment& odd,
+                                               const unsigned char*& a, const unsigned char*& b, bool last) {
+  product.load(odd, a, b, Step + 1);
+  if constexpr (Step == 0) ring.refill_begin();
+  product.multiply(even);
+  if constexpr (Step + 2 < Steps) {
+    product.load(even, a, b, Step + 2);
+  } else {
+    // Given back behind the wait for the next stage: the compiler moves no instruction across it, and would
+    // else have the reads of `odd` awaited as soon as they are issued.
+    const int done = ring.advance();
+    ring.refill_end();
+    if (!last) ring.acquire();
+    ring.release(done, product.witness(even) | product.witness(odd));
+    if (!last) {
+      a = ring.read_a();
+      b = ring.read_b();
+      product.load(even, a, b, 0);
+    }
+  }
+  product.multiply(odd);
+  if constexpr (Step + 2 < Steps) multiply_pairs<Step + 2, Steps>(product, ring, even, odd, a, b, last);
+}
+
+// The same as multiply_turns(), reading ahead.
+template <class T, GemmLargeConfig C, class Product, class Ring>
+__device__ __forceinline__ void multiply_turns_ahead(Product& product, Ring& ring, int turns,
+                                                     unsigned char* sums) {
+  constexpr int steps = gemm_large_steps(C, sizeof(T));
+  static_assert(!C.prefetch || steps % 2 == 0, "two fragments take turns within a stage");
+  if (turns == 0) return;
+  [[maybe_unused]] GemmLargeAside<Product, C> aside(sums);
+  typename Product::Fragment even, odd;
+  ring.acquire();
+  const unsigned char *a = ring.read_a(), *b = ring.read_b();
+  product.load(even, a, b, 0);
+  // Steps that a loop takes in pairs; the rest of a stage, at least its last two, is unrolled.
+  constexpr int looped = C.k_unroll == 0 ? 0 : steps - 2;
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn) {
+    if constexpr (looped > 0) ring.refill_begin();
+#pragma unroll 1
+    for (int step = 0; step < looped; step += 2) {
+      product.load(odd, a, b, step + 1);
+      product.multiply(even);
+      product.load(even, a, b, step + 2);
+      product.multiply(odd);
+    }
+    multiply_pairs<looped, steps>(product, ring, even, odd, a, b, turn + 1 == turns);
+    if constexpr (C.sum_turns > 0) aside.after(turn, product);
+  }
+  if constexpr (C.sum_turns > 0) aside.give_back(product);
+}
+
+template <class T, GemmLargeShape S, GemmLargeConfig C>
+__global__ void __launch_bounds__(gemm_large_threads(C), C.blocks_per_sm)
+    gemm_large(const __grid_constant__ GemmLargeArgs<T> args) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  using Ring = typename GemmLargeEither<C.load == GemmLargeLoad::tensor, GemmLargeTensorRing<T, S, C>,
+                                        GemmLargeThreadRing<T, S, C>>::Type;
+  using Product =
+      typename GemmLargeEither<gemm_large_is_mma(C), GemmLargeMma<T, S, C>, GemmLargeFma<T, S, C>>::Type;
+  constexpr GemmLargeMemory memory = gemm_large_memory(S, C, sizeof(T));
+
+  // Phase 1: the ring, and the end of what came before in the stream.
+  Ring ring(args, shared);
+  if constexpr (C.dependent_launch) {
+    ring.prefetch_maps();
+    wait_for_launch_before();
+    let_next_launch_begin();
+  }
+  GemmLargeGrid grid;
+  GemmLargeWork work;
+
+  // Phase 2, a warp of its own: it feeds the copy engine for all units in one go.
+  if constexpr (C.specialised) {
+    if (threadIdx.x >= gemm_large_workers(C)) {
+      for (int index = 0; find_unit<C>(args, index, grid, work); ++index)
+        ring.start(gemm_large_span<C>(args, work));
+      return;
+    }
+  }
+
+  // Phase 2: unit after unit: product, sums of shared tiles, C. The first stages of a unit come in while the
+  // sums of the one before leave.
+  bool found = find_unit<C>(args, 0, grid, work);
+  if constexpr (!C.specialised)
+    if (found) ring.start(gemm_large_span<C>(args, work));
+  if constexpr (C.stagger > 0)
+    if (const int clocks = gemm_large_late_clocks(C, int(blockIdx.x), multiprocessors()); clocks > 0)
+      wait_clocks(clocks);
+  for (int index = 0; found; ++index) {
+    const GemmLargeSpan span = gemm_large_span<C>(args, work);
+    Product product(args);
+#pragma unroll
+    for (int i = 0; i < Product::value_count; ++i) product.value(i) = typename Product::Value{};
+    if constexpr (C.prefetch)
+      multiply_turns_ahead<T, C>(product, ring, span.turns, shared + memory.sums_offset);
+    else
+      multiply_turns<T, C>(product, ring, span.turns, shared + memory.sums_offset);
+    if constexpr (C.warps_k > 1)
+      if (!add_groups<C>(product, shared)) return;
+    // Where the block walks on, what is known of the unit is found again and not held through its product.
+    if constexpr (gemm_large_walks(C)) {
+      found = find_unit<C>(args, index + 1, grid, work);
+      if constexpr (!C.specialised)
+        if (found) ring.start(gemm_large_span<C>(args, work));
+      find_unit<C>(args, index, grid, work);
+    }
+    auto* word = reinterpret_cast<unsigned*>(shared + memory.barrier_offset + 16 * C.stages);
+    if (combine<C>(product, args, grid, work, word)) store_tile<S, C>(product, args, work);
+    if constexpr (!gemm_large_walks(C)) break;
+    if (found) find_unit<C>(args, index + 1, grid, work);
+  }
+  ring.finish();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,342 @@
+// Predicts what a config of batched small GEMM on the GPU costs a multiprocessor, from the addresses that the
+// threads of one warp really touch (bank conflicts), and from counted instructions. It knows nothing of
+// latency: it ranks configs and explains them, and what is shipped is measured.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "kernel/gemm_small/gemm_small.hpp"
+
+namespace tilewright {
+namespace {
+
+// Wavefronts of one shared-memory instruction of a warp: different words of one bank follow one another,
+// equal words are read once.
+int wavefronts(const std::vector<int>& addresses, int bytes) {
+  std::map<int, std::set<int>> words_of_bank;
+  for (const int address : addresses)
+    for (int word = address / 4; word < (address + bytes) / 4; ++word) words_of_bank[word % 32].insert(word);
+  std::size_t most = 1;
+  for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
+  return static_cast<int>(most);
+}
+
+// Where the lanes of a warp reach: element (i, j) of an operand's matrix lies at j * ld + i.
+struct Warp {
+  const GemmSmallShape& s;
+  const GemmSmallConfig& c;
+  GemmSmallPacks packs;
+  int element_bytes;
+  int width;  // threads of the warp that work
+  double wavefront_count = 0;
+  double instruction_count = 0;
+
+  // One access of every lane; `element` gives its place from the lane's thread tile.
+  void access(const GemmSmallOperand& o, int pack, double times,
+              const std::function<int(int tile_m, int tile_n)>& element) {
+    const int tiles_m = gemm_small_tiles_m(s, c), tiles = tiles_m * gemm_small_tiles_n(s, c);
+    const bool shared_by_all = o.step == GemmSmallStep::broadcast;
+    const int lanes = shared_by_all ? 1 : gemm_small_lanes(s, c);
+    std::vector<int> addresses;
+    for (int lane = 0; lane < width; ++lane) {
+      const GemmSmallUnit unit = gemm_small_unit(lane, gemm_small_lanes(s, c), tiles);
+      const GemmSmallPlaceInC place = gemm_small_place_in_c(c, unit.tile, tiles_m);
+      const int at = element(place.m, place.n);
+      addresses.push_back(gemm_small_position(shared_by_all ? 0 : unit.q, at, lanes, o.elements) *
+                          element_bytes);
+    }
+    wavefront_count += times * wavefronts(addresses, pack * element_bytes);
+    instruction_count += times;
+  }
+};
+
+void read_operands(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const GemmSmallPacks& packs = warp.packs;
+  const GemmSmallOperand a = gemm_small_a(s, warp.element_bytes), b = gemm_small_b(s, warp.element_bytes);
+  const double steps = double(s.k) / packs.k_step;
+  const int tiles_m = gemm_small_tiles_m(s, c), tiles_n = gemm_small_tiles_n(s, c);
+  for (int i = 0; i < c.thread_m; i += packs.row)
+    for (int l = 0; l < packs.k_step; l += packs.k_a)
+      warp.access(a, s.trans_a ? packs.k_a : packs.row, steps, [&](int tile_m, int) {
+        const int row = gemm_small_row(c, i, packs.row, tiles_m, tile_m);
+        return s.trans_a ? row * a.ld + l : l * a.ld + row;
+      });
+  for (int j = 0; j < c.thread_n; j += packs.column)
+    for (int l = 0; l < packs.k_step; l += packs.k_b)
+      warp.access(b, s.trans_b ? packs.column : packs.k_b, steps, [&](int, int tile_n) {
+        const int column = gemm_small_column(c, j, packs.column, tiles_n, tile_n);
+        return s.trans_b ? l * b.ld + column : column * b.ld + l;
+      });
+}
+
+// By tensor cores a lane reads one value of k in four.
+void read_operands_by_warp(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const GemmSmallOperand a = gemm_small_a(s, warp.element_bytes), b = gemm_small_b(s, warp.element_bytes);
+  const double steps = ceil_div(s.k, 4);
+  for (int i = 0; i < c.thread_m; ++i)
+    warp.access(a, 1, steps, [&](int tile_m, int tile_n) {
+      const int row = gemm_small_row(c, i, 1, 0, tile_m), l = tile_n % gemm_small_warp_n;
+      return s.trans_a ? row * a.ld + l : l * a.ld + row;
+    });
+  for (int j = 0; j < c.thread_n; j += 2)
+    warp.access(b, 1, steps, [&](int tile_m, int tile_n) {
+      const int l = tile_n % gemm_small_warp_n;
+      const int column =
+          (tile_n / gemm_small_warp_n * c.thread_n + j) * gemm_small_warp_n + tile_m % gemm_small_warp_m;
+      return s.trans_b ? l * b.ld + column : column * b.ld + l;
+    });
+}
+
+void move_results(Warp& warp) {
+  const GemmSmallShape& s = warp.s;
+  const GemmSmallConfig& c = warp.c;
+  const GemmSmallOperand o = gemm_small_c(s, warp.element_bytes);
+  const double times = (s.reads_c ? 1 : 0) + (c.store == GemmSmallStore::direct ? 0 : 1);
+  for (int j = 0; j < c.thread_n; ++j)
+    for (int i = 0; i < c.thread_m; i += warp.packs.row)
+      warp.access(o, warp.packs.row, times, [&](int tile_m, int tile_n) {
+        return gemm_small_column(c, j, warp.packs.column, gemm_small_tiles_n(s, c), tile_n) * o.ld +
+               gemm_small_row(c, i, warp.packs.row, gemm_small_tiles_m(s, c), tile_m);
+      });
+}
+
+// Sizes that stand for those of a batch where they vary: quarters of the largest. Odd ones, since most sizes
+// do not put all columns into the same banks.
+constexpr int quarters = 4;
+GemmSmallShape of_quarter(GemmSmallShape s, int quarter) {
+  const auto part = [&](int size) { return (ceil_div(size * quarter, quarters) - 1) / 2 * 2 + 1; };
+  s.m = part(s.m);
+  s.n = part(s.n);
+  s.k = part(s.k);
+  return s;
+}
+
+// Bytes of a problem's operands that a launch moves.
+double bytes_of_sizes(const GemmSmallShape& s, int element_bytes) {
+  return double(s.m * s.k + s.k * s.n + (s.reads_c ? 2 : 1) * s.m * s.n) * element_bytes;
+}
+double moved_bytes(const GemmSmallShape& s, int element_bytes) {
+  if (!s.sizes_vary) return bytes_of_sizes(s, element_bytes);
+  double sum = 0;
+  for (int q = 1; q <= quarters; ++q) sum += bytes_of_sizes(of_quarter(s, q), element_bytes);
+  return sum / quarters;
+}
+
+// Pieces of 16 bytes of a pointer batch's problem that threads copy, if they do.
+double copied_pieces(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer) || c.load != GemmSmallLoad::async) return 0;
+  const double elements = s.m * s.k + s.k * s.n + (gemm_small_loads_c(s, c) ? s.m * s.n : 0);
+  return elements * element_bytes / 16;
+}
+
+// Multiply-adds of a multiprocessor in a cycle, and issue slots that a thread's multiply-add takes.
+struct Multiplier {
+  double per_cycle;
+  double slots;
+};
+Multiplier multiplier_of(const GemmSmallConfig& c, DType dtype) {
+  constexpr double products_16 = 16 * 8 * 4 / 32.0, products_8 = 8 * 8 * 4 / 32.0;  // of a lane
+  if (c.multiply == GemmSmallMultiply::mma_16x8x4) return {128, 1 / products_16};
+  if (c.multiply == GemmSmallMultiply::mma_8x8x4) return {64, 1 / products_8};
+  const bool wide = dtype == DType::f64 || dtype == DType::c128;
+  return wide ? Multiplier{64, 2} : Multiplier{128, 1};
+}
+
+GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
+  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
+  gemm_small_by_warp(c) ? read_operands_by_warp(warp) : read_operands(warp);
+  move_results(warp);
+  const double warps = double(tiles) / warp.width;  // per problem
+  const int k = gemm_small_by_warp(c) ? ceil_div(s.k, 4) * 4 : s.k;
+  const double real_products = double(k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
+  const Multiplier by = multiplier_of(c, dtype);
+  GemmSmallCost cost;
+  // Copies in and out pass through shared memory once, 128 bytes per wavefront.
+  const double moved = bytes_of_sizes(s, bytes);
+  cost.shared = warps * warp.wavefront_count + (c.load == GemmSmallLoad::direct ? 0 : moved / 128);
+  cost.multiply = warps * 32 * real_products / by.per_cycle;
+  // The fixed part: finding the unit's place, and its loop.
+  cost.issue = warps * (real_products * by.slots + warp.instruction_count + 24) / 4;
+  constexpr double instructions_per_copy = 16;  // counted: address, its judgement, loop
+  cost.issue += copied_pieces(s, c, bytes) / 32 * instructions_per_copy / 4;
+  return cost;
+}
+
+// Sizes that vary: a warp takes thread tiles of its problem, each as large as what is left needs. Counted in
+// the code: 3 instructions per value of k beside reads and multiply-adds, 5 for each element of C that is
+// read and stored, 60 for each thread tile, and 400 for a problem, whatever its size.
+GemmSmallCost cost_of_own_size(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  const Multiplier by = multiplier_of(c, dtype);
+  const int own_m = gemm_small_own_m, own_n = gemm_small_own_n, step = c.size_step;
+  const double complex = is_complex(dtype) ? 4 : 1;
+  GemmSmallCost cost;
+  cost.shared = bytes_of_sizes(s, static_cast<int>(size_bytes(dtype))) / 128;
+  double instructions = 400;
+  for (int row = 0; row < s.m; row += c.thread_m * own_m)
+    for (int column = 0; column < s.n; column += c.thread_n * own_n) {
+      const int thread_m = std::min(c.thread_m, ceil_div(s.m - row, step) * step / own_m);
+      const int thread_n = std::min(c.thread_n, ceil_div(s.n - column, step) * step / own_n);
+      const double products = complex * thread_m * thread_n, reads = thread_m + thread_n;
+      cost.shared += reads * s.k;
+      cost.multiply += products * s.k * 32 / by.per_cycle;
+      instructions += s.k * (products * by.slots + reads + 3) + 5.0 * thread_m * thread_n + 60;
+    }
+  cost.issue = instructions / 4;
+  return cost;
+}
+GemmSmallCost cost_of_quarters(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  GemmSmallCost sum;
+  for (int q = 1; q <= quarters; ++q) {
+    const GemmSmallCost one = cost_of_own_size(of_quarter(s, q), c, dtype);
+    sum.shared += one.shared / quarters;
+    sum.multiply += one.multiply / quarters;
+    sum.issue += one.issue / quarters;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double GemmSmallCost::cycles() const {
+  const double most = std::max({shared, issue, multiply});
+  return most + 0.1 * (shared + issue + multiply - most);
+}
+
+GemmSmallCost gemm_small_cost(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
+  return s.sizes_vary ? cost_of_quarters(s, c, dtype) : cost_of_sizes(s, c, dtype);
+}
+
+int gemm_small_registers(const GemmSmallConfig& c, DType dtype) {
+  const int words = static_cast<int>(size_bytes(dtype)) / 4;
+  return (c.thread_m * c.thread_n + c.thread_m + c.thread_n) * words + 24;
+}
+
+int gemm_small_blocks(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                      const GpuLimits& limits) {
+  // Before compute capability 8.0 nothing is reserved, and kernels that read directly need nothing.
+  const int shared = std::max(1, gemm_small_memory(s, c, static_cast<int>(size_bytes(dtype))).total_bytes +
+                                     limits.shared_bytes_reserved);
+  return std::max(
+      1, std::min({limits.shared_bytes_per_multiprocessor / shared,
+                   limits.registers_per_multiprocessor / (gemm_small_registers(c, dtype) * c.threads),
+                   limits.threads_per_multiprocessor / c.threads, 32}));
+}
+
+bool gemm_small_tiles_of(int piece, const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  const auto fits = [&](const GemmSmallOperand& o) {
+    return o.step != GemmSmallStep::packed || o.elements * c.matrices_per_block * element_bytes % piece == 0;
+  };
+  return fits(gemm_small_a(s, element_bytes)) && fits(gemm_small_b(s, element_bytes)) &&
+         fits(gemm_small_c(s, element_bytes));
+}
+
+namespace {
+
+// Of the device this was measured on: bytes per cycle and multiprocessor, cycles from asking for a tile to
+// having it under load, and cycles of a turn outside the arithmetic (barriers, fences, issuing copies).
+constexpr double bandwidth = 16.4, latency = 1500, turn = 500;
+// Cycles of the copy engine per bulk copy: pointer batches of small matrices took this long per matrix.
+constexpr double engine = 16;
+
+// What a turn of a block costs, in cycles: on a multiprocessor that has other blocks, and on its own.
+struct Turn {
+  double computing = 0;
+  double alone = 0;
+};
+
+Turn cost_of_turn(const GemmSmallShape& s, const GemmSmallConfig& c, const GemmSmallCost& cost) {
+  const int units = gemm_small_units(s, c), rounds = ceil_div(units, c.threads);
+  const double busy = s.sizes_vary ? 1 : double(rounds) * c.threads / units;
+  const double warps = c.threads / 32.0;
+  double waits = 0;
+  // For the addresses, where no earlier tile of the block has brought them.
+  if (gemm_small_has(s, GemmSmallStep::pointer) && !c.persistent) waits += latency;
+  if (c.load == GemmSmallLoad::direct) waits += latency;
+  // A warp alone issues an instruction every few cycles.
+  constexpr double cycles_per_instruction = 4;
+  const double computing = c.matrices_per_block * cost.issue * 4 * busy / warps * cycles_per_instruction;
+  if (gemm_small_rings(s, c)) {
+    // Entries, then the first problem; of every problem its copies are asked for and its barrier looked at.
+    constexpr double between_problems = 200;
+    const double problems = c.matrices_per_block / warps;
+    const double old_c = s.reads_c && c.c_direct ? std::max(0.0, latency / 2 - computing / problems) : 0;
+    return {c.matrices_per_block * cost.cycles(),
+            computing + problems * (between_problems + old_c) + 2 * latency};
+  }
+  // The old C is on its way while the block multiplies.
+  if (s.reads_c && c.c_direct) waits += std::max(0.0, latency / 2 - computing);
+  return {c.matrices_per_block * cost.cycles() * busy, computing + turn + waits};
+}
+
+// Measured: tiles that lie otherwise in shared than in device memory lose a tenth where they split sectors
+// and 2 % where they split lines; tiles that share sectors lose 3 %.
+double share_left_by_splits(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes) {
+  const bool alike = c.load != GemmSmallLoad::bulk || c.shift_bytes >= 128;
+  if (gemm_small_tiles_of(gpu_sector_bytes, s, c, element_bytes))
+    return alike || gemm_small_tiles_of(128, s, c, element_bytes) ? 1 : 0.98;
+  return alike ? 0.97 : 0.9;
+}
+
+// A multiprocessor with few warps waits for its own reads of shared memory.
+double share_of_warps(const GemmSmallConfig& c, int blocks) {
+  constexpr double enough = 8, few_warps_lose = 0.3;
+  const double warps = c.threads / 32.0 * blocks;
+  return warps < enough ? 1 - few_warps_lose * (1 - warps / enough) : 1;
+}
+
+// Cycles of the copy engine for a tile of a pointer batch.
+double engine_cycles(const GemmSmallShape& s, const GemmSmallConfig& c) {
+  if (!gemm_small_has(s, GemmSmallStep::pointer)) return 0;
+  int copies = c.load == GemmSmallLoad::bulk ? (gemm_small_loads_c(s, c) ? 3 : 2) : 0;
+  if (c.store == GemmSmallStore::bulk) ++copies;
+  return c.matrices_per_block * copies * engine;
+}
+
+// Tiles on their way while a block computes.
+int tiles_ahead(const GemmSmallConfig& c) {
+  const bool late = c.store == GemmSmallStore::bulk && c.refill == GemmSmallRefill::late && c.stages > 1;
+  return std::max(0, c.stages - (late ? 2 : 1));
+}
+
+}  // namespace
+
+double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                           const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
+  const Turn one = cost_of_turn(s, c, cost);
+  const int blocks = gemm_small_blocks(s, c, dtype, limits);
+  if (count > 0 && count < std::int64_t(c.matrices_per_block) * blocks * limits.multiprocessors) {
+    // One wave of blocks, each with one turn: nothing overlaps within a block.
+    const double tiles = std::ceil(double(count) / c.matrices_per_block / limits.multiprocessors);
+    return memory * double(count) / limits.multiprocessors / c.matrices_per_block /
+           (latency + one.alone + tiles * (memory + one.computing));
+  }
+  const double turn_cycles = std::max(one.computing, one.alone);
+  // In a ring the next problems of the same tile come while one is multiplied.
+  const double period = gemm_small_rings(s, c)
+                            ? turn_cycles
+                            : std::max(turn_cycles, (latency + turn_cycles) / (tiles_ahead(c) + 1));
+  const double waiting = period / blocks;
+  // Fitted with few_warps_lose and cycles_per_instruction to
+  // results/h200/gemm_small-20261122-screen.jsonl.gz: of the configs tried for a case the one that the
+  // forecast puts first reaches 0.96 of the best in the mean; the forecast's error is 0.11 (root mean
+  // square).
+  constexpr double sharpness = 5;
+  const double all = std::pow(std::pow(memory, sharpness) + std::pow(one.computing, sharpness) +
+                                  std::pow(waiting, sharpness) + std::pow(engine_cycles(s, c), sharpness),
+                              1 / sharpness);
+  const bool steady = tiles_ahead(c) > 0 || gemm_small_rings(s, c);
+  const double unsteady = steady ? 1 : 0.98;  // then only other blocks keep the memory busy
+  return memory / all * share_left_by_splits(s, c, bytes) * unsteady * share_of_warps(c, blocks);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,80 @@
+// One loaded kernel of batched small GEMM on the GPU: compiled for a shape and a config, ready to be launched
+// on any stream. It validates nothing and chooses nothing.
+#pragma once
+
+#include "kernel/gemm_small/gemm_small.hpp"
+#include "kernel/jit/stencil.hpp"
+
+namespace tilewright {
+
+// Sizes of problems of a variable batch, or of groups: problem firsts[g] is the first of group g.
+struct GemmSmallSizeArrays {
+  const std::int64_t* m = nullptr;
+  const std::int64_t* n = nullptr;
+  const std::int64_t* k = nullptr;
+  const std::int64_t* lda = nullptr;
+  const std::int64_t* ldb = nullptr;
+  const std::int64_t* ldc = nullptr;
+  const std::int64_t* firsts = nullptr;
+  std::int64_t group_count = 0;  // 0 = sizes per problem
+  int above = 0;                 // problems without a size above this belong to another launch
+  bool last = true;              // problems that are too large for this launch belong to no other
+};
+
+// Addresses on the device, of arrays of addresses for pointer batches; strides and leading dimensions in
+// elements, read for operands that are strided, broadcast or have gaps in a pointer batch. The stride of an
+// interleaved operand is the number of problems in its blocks.
+struct GemmSmallOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* alpha = nullptr;  // host addresses of values of the kernel's type, unless scalars vary
+  const void* beta = nullptr;
+  std::int64_t count = 0;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;
+  // The following lie on the device.
+  const void* alphas = nullptr;  // one per problem, where scalars vary
+  const void* betas = nullptr;
+  GemmSmallSizeArrays sizes = {};
+  int* info = nullptr;  // set to zero by the caller; receives the codes of bad problems of pointer batches
+  std::int64_t info_step = 1;  // 0: one code for all
+};
+
+class GemmSmallKernel {
+ public:
+  GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
+                  const GemmSmallConfig& config, DType dtype);
+
+  // The launch for `count` problems: asked for once, used many times.
+  GpuLaunch geometry(std::int64_t count) const;
+  void launch(const GemmSmallOperands& operands, const GpuLaunch& geometry, CUstream_st* stream) const;
+
+  // `blocks` above 0 replaces the number of blocks, for tests that want many turns from a small batch.
+  void launch(const GemmSmallOperands& operands, CUstream_st* stream, unsigned blocks = 0) const;
+
+  const GpuFunction& function() const { return function_; }
+  const GemmSmallConfig& config() const { return config_; }
+  int blocks_per_multiprocessor() const { return blocks_per_multiprocessor_; }
+  int shared_bytes() const { return shared_bytes_; }
+
+ private:
+  const Gpu* gpu_;
+  GemmSmallShape shape_;
+  GemmSmallConfig config_;
+  DType dtype_;
+  int shared_bytes_ = 0;
+  int blocks_per_multiprocessor_ = 0;
+  GpuModule module_;
+  GpuFunction function_;
+};
+
+// The instance of the stencil as the compiler is asked for it.
+StencilRequest gemm_small_request(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                                  int compute_capability);
+
+// Compiles the instance for the device's architecture, through the compiler's cache.
+JitBinary compile_gemm_small(const StencilCompiler& compiler, const GemmSmallShape& shape,
+                             const GemmSmallConfig& config, DType dtype, int compute_capability);
+
+}  // namespace tilewright

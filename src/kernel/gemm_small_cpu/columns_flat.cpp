@@ -1,0 +1,222 @@
+// Periods of whole vectors: C(e) = sum_p A(a(e, p)) * B(b(e, p)) for consecutive elements e of the batch.
+#include "kernel/gemm_small_cpu/columns_flat.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <set>
+
+namespace tilewright::columns {
+namespace {
+
+int lanes_of(const GemmProblem& problem) { return static_cast<int>(64 / size_bytes(problem.dtype)); }
+
+// Fewer vectors than this per iteration and the loop itself would show.
+constexpr int least_vectors = 4;
+
+// More would be long code, each step of it with an index vector of its own.
+constexpr int most_elements = 64;
+constexpr int most_steps = 8;
+
+int problems_per_period(const GemmProblem& problem) {
+  const int elements = static_cast<int>(problem.m * problem.n);
+  const int problems = lanes_of(problem) / std::gcd(lanes_of(problem), elements);
+  const int vectors = problems * elements / lanes_of(problem);
+  return problems * std::max(1, least_vectors / vectors);
+}
+
+// Offsets in A (or B) of what step p needs for each lane of a vector of C; a period is numbered through.
+FlatGenerator::Lanes lanes_of_a(const GemmProblem& problem, int vector, int p) {
+  FlatGenerator::Lanes lanes;
+  for (int lane = 0; lane < lanes_of(problem); ++lane) {
+    const std::int64_t e = vector * lanes_of(problem) + lane, elements = problem.m * problem.n;
+    const std::int64_t i = e % elements % problem.m;
+    const std::int64_t within = problem.op_a == Op::none ? i + p * problem.m : p + i * problem.k;
+    lanes.push_back(static_cast<int>(e / elements * problem.m * problem.k + within));
+  }
+  return lanes;
+}
+
+FlatGenerator::Lanes lanes_of_b(const GemmProblem& problem, int vector, int p) {
+  FlatGenerator::Lanes lanes;
+  for (int lane = 0; lane < lanes_of(problem); ++lane) {
+    const std::int64_t e = vector * lanes_of(problem) + lane, elements = problem.m * problem.n;
+    const std::int64_t j = e % elements / problem.m;
+    const std::int64_t within = problem.op_b == Op::none ? p + j * problem.k : j + p * problem.n;
+    lanes.push_back(static_cast<int>(e / elements * problem.k * problem.n + within));
+  }
+  return lanes;
+}
+
+// A permutation reads at most two vectors.
+bool within_two_vectors(const GemmProblem& problem) {
+  const int vectors =
+      static_cast<int>(problems_per_period(problem) * problem.m * problem.n / lanes_of(problem));
+  const auto near = [&](const FlatGenerator::Lanes& lanes) {
+    const auto [lowest, highest] = std::minmax_element(lanes.begin(), lanes.end());
+    return *highest - *lowest < 2 * lanes_of(problem);
+  };
+  for (int vector = 0; vector < vectors; ++vector)
+    for (int p = 0; p < problem.k; ++p)
+      if (!near(lanes_of_a(problem, vector, p)) || !near(lanes_of_b(problem, vector, p))) return false;
+  return true;
+}
+
+}  // namespace
+
+std::string flat_refusal(const GemmProblem& p, Isa isa) {
+  if (isa != Isa::avx512) return "problems side by side in a vector need AVX-512 permutations";
+  if (is_complex(p.dtype)) return "problems side by side in a vector are real";
+  if (p.layout != Layout::strided) return "problems side by side in a vector come from a strided batch";
+  if (p.alpha != Scalar::one || p.beta == Scalar::general)
+    return "problems side by side take alpha = 1, beta = 0 or 1";
+  const bool packed = p.lda == p.a_rows() && p.ldb == p.b_rows() && p.ldc == p.m && p.stride_a == p.m * p.k &&
+                      p.stride_b == p.k * p.n && p.stride_c == p.m * p.n;
+  if (!packed) return "problems side by side in a vector are packed without gaps";
+  if (p.m * p.n > most_elements || p.k > most_steps)
+    return "problems side by side in a vector have at most 64 elements of C and 8 steps";
+  const int problems = problems_per_period(p);
+  if (problems * std::min(p.m * p.k, p.k * p.n) < lanes_of(p))
+    return "a period of A or B fills less than a vector";
+  if (!within_two_vectors(p)) return "the elements a vector of C needs lie further apart than two vectors";
+  return "";
+}
+
+FlatGenerator::FlatGenerator(const GemmProblem& problem, const GemmSmallCpuConfig& config,
+                             GemmSmallCpuFunction rest)
+    : problem_(problem), config_(config), rest_(rest) {
+  real_bytes_ = static_cast<int>(size_bytes(problem.dtype));
+  lanes_ = lanes_of(problem);
+  problems_ = problems_per_period(problem);
+  vectors_ = static_cast<int>(problems_ * problem.m * problem.n / lanes_);
+  available_[operand_a] = problems_ * problem.m * problem.k;
+  available_[operand_b] = problems_ * problem.k * problem.n;
+}
+
+// rsi, rdx, rcx: A, B, C; r8: whole periods left; rdi: the caller's arguments.
+void FlatGenerator::emit() {
+  Xbyak::Label rest, plain;
+  table_data_ = Xbyak::Label();
+  counts() = {};
+  mov(rsi, ptr[rdi + offsetof(GemmSmallCpuArguments, a)]);
+  mov(r10, ptr[rdi + offsetof(GemmSmallCpuArguments, b)]);
+  mov(rcx, ptr[rdi + offsetof(GemmSmallCpuArguments, c)]);
+  mov(rax, ptr[rdi + offsetof(GemmSmallCpuArguments, count)]);
+  cmp(rax, problems_);
+  jl(rest, T_NEAR);
+  xor_(edx, edx);
+  mov(r9d, problems_);
+  div(r9);
+  mov(r8, rax);
+  mov(rdx, r10);
+  if (config_.store == Store::non_temporal) {
+    test(rcx, 63);
+    jnz(plain, T_NEAR);
+    period_loop(true);
+    sfence();
+    jmp(rest, T_NEAR);
+    L(plain);
+  }
+  counts() = {};
+  period_loop(false);
+  L(rest);
+  vzeroupper();
+  call_rest();
+  index_tables();
+}
+
+// The first pass finds the index vectors, the second keeps them in registers.
+void FlatGenerator::generate() {
+  emit();
+  reset();
+  keep_tables();
+  emit();
+  for (double* count : {&counts().instructions, &counts().loads, &counts().stores, &counts().multiply_adds,
+                        &counts().prefetches})
+    *count /= problems_;
+  finish();
+}
+
+void FlatGenerator::period_loop(bool stream) {
+  for (const auto& [lanes, reg] : registers_)
+    vmovups(Xbyak::Zmm(reg), ptr[rip + table_data_ + tables_[lanes] * 64]);
+  Xbyak::Label loop;
+  align(64);
+  L(loop);
+  period_body(stream);
+  add(rsi, static_cast<std::uint32_t>(problems_ * problem_.m * problem_.k * real_bytes_));
+  add(rdx, static_cast<std::uint32_t>(problems_ * problem_.k * problem_.n * real_bytes_));
+  add(rcx, static_cast<std::uint32_t>(vectors_ * 64));
+  dec(r8);
+  counts().instructions += 5;
+  jnz(loop, T_NEAR);
+}
+
+void FlatGenerator::period_body(bool stream) {
+  const auto prefetch = [&](const Xbyak::Reg64& base, std::int64_t bytes, int vector) {
+    const auto lines = (bytes + 63) / 64;
+    for (auto line = lines * vector / vectors_; line < lines * (vector + 1) / vectors_; ++line) {
+      prefetcht0(ptr[base + static_cast<std::size_t>(config_.prefetch_bytes + line * 64)]);
+      count_prefetch();
+    }
+  };
+  forget_values();
+  for (int vector = 0; vector < vectors_; ++vector) {
+    const Xbyak::Zmm acc(vector % 2);
+    for (int p = 0; p < problem_.k; ++p) {
+      const Xbyak::Zmm a = gather({operand_a, lanes_of_a(problem_, vector, p)});
+      const Xbyak::Zmm b = gather({operand_b, lanes_of_b(problem_, vector, p)});
+      count_multiply_add(false);
+      if (p == 0)
+        real_bytes_ == 8 ? vmulpd(acc, a, b) : vmulps(acc, a, b);
+      else
+        real_bytes_ == 8 ? vfmadd231pd(acc, a, b) : vfmadd231ps(acc, a, b);
+    }
+    const auto c = ptr[rcx + vector * 64];
+    if (problem_.beta == Scalar::one) {
+      count_load();
+      real_bytes_ == 8 ? vaddpd(acc, acc, c) : vaddps(acc, acc, c);
+    }
+    count_store();
+    stream ? vmovntps(c, acc) : vmovups(c, acc);
+    if (config_.prefetch_bytes == 0) continue;
+    if (config_.prefetch_a) prefetch(rsi, available_[operand_a] * real_bytes_, vector);
+    if (config_.prefetch_b) prefetch(rdx, available_[operand_b] * real_bytes_, vector);
+    if (config_.prefetch_c && !stream) prefetch(rcx, vectors_ * 64, vector);
+  }
+}
+
+// The problems left over run through the ordinary kernel, on a copy of the arguments.
+void FlatGenerator::call_rest() {
+  constexpr int argument_bytes = (sizeof(GemmSmallCpuArguments) + 15) / 16 * 16;
+  Xbyak::Label done;
+  mov(rax, ptr[rdi + offsetof(GemmSmallCpuArguments, count)]);
+  xor_(edx, edx);
+  mov(r9d, problems_);
+  mov(r10, ptr[rdi + offsetof(GemmSmallCpuArguments, b)]);
+  mov(r11, rax);
+  div(r9);
+  test(rdx, rdx);
+  jz(done, T_NEAR);
+  sub(rsp, argument_bytes + 8);
+  mov(ptr[rsp + offsetof(GemmSmallCpuArguments, count)], rdx);
+  sub(r11, rdx);  // problems done
+  const auto advanced = [&](std::size_t pointer, std::size_t stride) {
+    mov(rax, ptr[rdi + stride]);
+    mov(ptr[rsp + stride], rax);
+    imul(rax, r11);
+    add(rax, ptr[rdi + pointer]);
+    mov(ptr[rsp + pointer], rax);
+  };
+  advanced(offsetof(GemmSmallCpuArguments, a), offsetof(GemmSmallCpuArguments, stride_a));
+  advanced(offsetof(GemmSmallCpuArguments, b), offsetof(GemmSmallCpuArguments, stride_b));
+  advanced(offsetof(GemmSmallCpuArguments, c), offsetof(GemmSmallCpuArguments, stride_c));
+  mov(rdi, rsp);
+  mov(rax, reinterpret_cast<std::uint64_t>(rest_));
+  call(rax);
+  add(rsp, argument_bytes + 8);
+  L(done);
+  ret();
+}
+
+}  // namespace tilewright::columns

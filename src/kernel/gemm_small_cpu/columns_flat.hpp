@@ -1,0 +1,70 @@
+// Whole tiny problems side by side in a vector (config.matrices_per_vector = 0): a packed batch is read as
+// one run of elements, and each vector of C gets its elements of A and B by permutations. Real types,
+// AVX-512, packed strided batches with alpha = 1; problems beyond the last whole period are left to an
+// ordinary columns kernel.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kernel/gemm_small_cpu/kernel.hpp"
+#include "kernel/jit/x86.hpp"
+
+namespace tilewright::columns {
+
+// Why the flat kernel cannot serve the problem; "" when it can.
+std::string flat_refusal(const GemmProblem& problem, Isa isa);
+
+class FlatGenerator : public JitCode {
+ public:
+  using Lanes = std::vector<int>;  // element offsets, one per lane
+
+  // `rest` runs the problems that do not fill a period; it must outlive this kernel.
+  FlatGenerator(const GemmProblem& problem, const GemmSmallCpuConfig& config, GemmSmallCpuFunction rest);
+  void generate();
+
+ private:
+  enum Operand { operand_a, operand_b };
+  // Elements of A or B of the period, one per lane.
+  struct Value {
+    Operand operand;
+    Lanes lanes;
+    bool operator==(const Value&) const = default;
+  };
+
+  void emit();
+  void period_loop(bool stream);
+  void period_body(bool stream);
+  void call_rest();
+
+  // gemm_small_cpu/columns_flat_gather.cpp
+  Xbyak::Zmm gather(const Value& value);
+  Xbyak::Zmm gather_from_registers(const Value& value);
+  Xbyak::Zmm whole_vector(Operand operand, int vector);
+  bool within_aligned_vectors(const Value& value) const;
+  bool gather_broadcast(const Xbyak::Zmm& to, const Value& value);
+  bool gather_in_lane(const Xbyak::Zmm& to, const Value& value);
+  void gather_permute(const Xbyak::Zmm& to, const Value& value);
+  void forget_values();
+  int claim(const Value& value);
+  Xbyak::Zmm index_vector(const Lanes& lanes);
+  void keep_tables();
+  void index_tables();
+  Xbyak::Reg64 base(Operand operand) const { return operand == operand_a ? rsi : rdx; }
+
+  GemmProblem problem_;
+  GemmSmallCpuConfig config_;
+  GemmSmallCpuFunction rest_;
+  int real_bytes_ = 8;
+  int lanes_ = 8;
+  int problems_ = 1;                           // per period
+  int vectors_ = 1;                            // of C per period
+  std::int64_t available_[2] = {};             // elements of A and B per period
+  std::vector<std::pair<Value, int>> values_;  // what registers hold, least recent first
+  std::map<Lanes, int> tables_;                // index vectors, in order of first use
+  std::map<Lanes, int> registers_;             // those kept in registers
+  Xbyak::Label table_data_;
+};
+
+}  // namespace tilewright::columns

@@ -1,0 +1,223 @@
+// How the flat kernel gets a vector of scattered elements of A or B: loaded with a broadcast, permuted from
+// memory, or permuted from whole vectors that were loaded once. Values are remembered while registers last.
+#include <algorithm>
+
+#include "kernel/gemm_small_cpu/columns_flat.hpp"
+
+namespace tilewright::columns {
+namespace {
+
+// zmm0, zmm1 sum; zmm2 and zmm3 are work space; then come remembered values, then index vectors.
+constexpr int index_work_register = 2;
+constexpr int low_work_register = 3;
+constexpr int first_value_register = 4;
+constexpr int value_registers = 10;
+constexpr int first_index_register = first_value_register + value_registers;
+
+// The immediate of an in-lane permutation: element `lane` comes from index[lane] within its own group of 4.
+bool in_lane_immediate(const std::vector<int>& index, int& immediate) {
+  immediate = 0;
+  for (std::size_t lane = 0; lane < index.size(); ++lane) {
+    const int within = index[lane] - static_cast<int>(lane / 4 * 4);
+    if (within < 0 || within > 3) return false;
+    if (lane < 4)
+      immediate |= within << (lane * 2);
+    else if (within != (immediate >> (lane % 4 * 2) & 3))
+      return false;
+  }
+  return true;
+}
+
+// The immediate of a shuffle of whole 128-bit blocks of two vectors: the lower half of the result comes from
+// the first.
+bool block_immediate(const std::vector<int>& index, int& immediate) {
+  const std::size_t lanes = index.size(), width = lanes / 4;
+  immediate = 0;
+  for (std::size_t block = 0; block < 4; ++block) {
+    const int first = index[block * width];
+    if (first % static_cast<int>(width) != 0) return false;
+    for (std::size_t i = 1; i < width; ++i)
+      if (index[block * width + i] != first + static_cast<int>(i)) return false;
+    const int source = first / static_cast<int>(lanes);
+    if (source != static_cast<int>(block / 2)) return false;
+    immediate |= first % static_cast<int>(lanes) / static_cast<int>(width) << (block * 2);
+  }
+  return true;
+}
+
+}  // namespace
+
+void FlatGenerator::forget_values() { values_.clear(); }
+
+// The register of a remembered value becomes the most recent one; the least recent is given to a new value.
+int FlatGenerator::claim(const Value& value) {
+  int reg = first_value_register + static_cast<int>(values_.size());
+  if (values_.size() == value_registers) {
+    reg = values_.front().second;
+    values_.erase(values_.begin());
+  }
+  values_.emplace_back(value, reg);
+  return reg;
+}
+
+Xbyak::Zmm FlatGenerator::gather(const Value& value) {
+  const auto known =
+      std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == value; });
+  if (known != values_.end()) {
+    std::rotate(known, known + 1, values_.end());
+    return Xbyak::Zmm(values_.back().second);
+  }
+  const bool held =
+      config_.hold == Hold::both || config_.hold == (value.operand == operand_a ? Hold::a : Hold::b);
+  if (held && within_aligned_vectors(value)) return gather_from_registers(value);
+  const Xbyak::Zmm to(claim(value));
+  if (!gather_broadcast(to, value) && !gather_in_lane(to, value)) gather_permute(to, value);
+  return to;
+}
+
+// The elements lie in at most two whole vectors of the period.
+bool FlatGenerator::within_aligned_vectors(const Value& value) const {
+  const auto [lowest, highest] = std::minmax_element(value.lanes.begin(), value.lanes.end());
+  const int first = *lowest / lanes_, last = *highest / lanes_;
+  return last - first <= 1 && (last + 1) * lanes_ <= available_[value.operand];
+}
+
+Xbyak::Zmm FlatGenerator::whole_vector(Operand operand, int vector) {
+  Value value{operand, Lanes(static_cast<std::size_t>(lanes_))};
+  for (int lane = 0; lane < lanes_; ++lane)
+    value.lanes[static_cast<std::size_t>(lane)] = vector * lanes_ + lane;
+  const auto known =
+      std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == value; });
+  if (known != values_.end()) {
+    std::rotate(known, known + 1, values_.end());
+    return Xbyak::Zmm(values_.back().second);
+  }
+  const Xbyak::Zmm to(claim(value));
+  count_load();
+  vmovups(to, ptr[base(operand) + vector * 64]);
+  return to;
+}
+
+Xbyak::Zmm FlatGenerator::gather_from_registers(const Value& value) {
+  const auto [lowest, highest] = std::minmax_element(value.lanes.begin(), value.lanes.end());
+  const int first = *lowest / lanes_, last = *highest / lanes_;
+  const Xbyak::Zmm low = whole_vector(value.operand, first);
+  const Xbyak::Zmm high = last == first ? low : whole_vector(value.operand, last);
+  Lanes index, pair;  // within the two vectors; the same as whole blocks of (low, high)
+  for (const int lane : value.lanes) index.push_back(lane - first * lanes_);
+  pair = index;
+  if (last == first)
+    for (int lane = lanes_ / 2; lane < lanes_; ++lane) pair[static_cast<std::size_t>(lane)] += lanes_;
+  const Value whole{value.operand, value.lanes};
+  const bool identity = last == first && std::is_sorted(index.begin(), index.end()) && index.front() == 0 &&
+                        index.back() == lanes_ - 1 &&
+                        std::adjacent_find(index.begin(), index.end()) == index.end();
+  if (identity) return low;
+  const Xbyak::Zmm to(claim(whole));
+  count_other();
+  int immediate = 0;
+  if (last == first && in_lane_immediate(index, immediate)) {
+    const auto bits = static_cast<std::uint8_t>(immediate);
+    real_bytes_ == 8 ? vpermpd(to, low, bits) : vpermilps(to, low, bits);
+  } else if (block_immediate(pair, immediate)) {
+    const auto bits = static_cast<std::uint8_t>(immediate);
+    real_bytes_ == 8 ? vshuff64x2(to, low, high, bits) : vshuff32x4(to, low, high, bits);
+  } else if (last == first) {
+    const auto table = index_vector(index);
+    real_bytes_ == 8 ? vpermpd(to, table, low) : vpermps(to, table, low);
+  } else {
+    vmovaps(to, index_vector(index));
+    count_other();
+    real_bytes_ == 8 ? vpermi2pd(to, low, high) : vpermi2ps(to, low, high);
+  }
+  return to;
+}
+
+// A run of 16 or 32 bytes repeated over the vector: the load port does it.
+bool FlatGenerator::gather_broadcast(const Xbyak::Zmm& to, const Value& value) {
+  const Lanes& lanes = value.lanes;
+  for (const int bytes : {16, 32}) {
+    const int width = bytes / real_bytes_;
+    bool repeats = true;
+    for (int lane = 0; lane < lanes_; ++lane)
+      repeats = repeats && lanes[static_cast<std::size_t>(lane)] == lanes[0] + lane % width;
+    if (!repeats) continue;
+    const auto from = ptr[base(value.operand) + lanes[0] * real_bytes_];
+    count_load();
+    bytes == 16 ? vbroadcastf32x4(to, from) : vbroadcastf64x4(to, from);
+    return true;
+  }
+  return false;
+}
+
+// Elements that stay within their 128 bits (f32) or 256 bits (f64) in the same pattern: an immediate says it
+// all.
+bool FlatGenerator::gather_in_lane(const Xbyak::Zmm& to, const Value& value) {
+  const int lowest = *std::min_element(value.lanes.begin(), value.lanes.end());
+  for (int start = std::max(0, lowest - 3); start <= lowest && start + lanes_ <= available_[value.operand];
+       ++start) {
+    Lanes index;
+    for (const int lane : value.lanes) index.push_back(lane - start);
+    int immediate = 0;
+    if (!in_lane_immediate(index, immediate)) continue;
+    const auto from = ptr[base(value.operand) + start * real_bytes_];
+    count_load();
+    const auto bits = static_cast<std::uint8_t>(immediate);
+    real_bytes_ == 8 ? vpermpd(to, from, bits) : vpermilps(to, from, bits);
+    return true;
+  }
+  return false;
+}
+
+// Any pattern within two vectors, through an index vector. Nothing beyond the period is read.
+void FlatGenerator::gather_permute(const Xbyak::Zmm& to, const Value& value) {
+  const Lanes& lanes = value.lanes;
+  const auto available = static_cast<int>(available_[value.operand]);
+  const int lowest = *std::min_element(lanes.begin(), lanes.end());
+  const int highest = *std::max_element(lanes.begin(), lanes.end());
+  const int start = std::min(lowest, available - lanes_);
+  const int second = std::min(start + lanes_, available - lanes_);
+  Lanes index;
+  for (const int lane : lanes) index.push_back(lane < start + lanes_ ? lane - start : lane - second + lanes_);
+  const auto from = ptr[base(value.operand) + start * real_bytes_];
+  count_load();
+  if (highest < start + lanes_) {
+    const auto table = index_vector(index);
+    real_bytes_ == 8 ? vpermpd(to, table, from) : vpermps(to, table, from);
+    return;
+  }
+  const Xbyak::Zmm low(low_work_register);
+  vmovups(low, from);
+  vmovaps(to, index_vector(index));
+  count_load(), count_other();
+  const auto high = ptr[base(value.operand) + second * real_bytes_];
+  real_bytes_ == 8 ? vpermi2pd(to, low, high) : vpermi2ps(to, low, high);
+}
+
+// The register that holds an index vector, loading it into a work register when it is not kept in one.
+Xbyak::Zmm FlatGenerator::index_vector(const Lanes& lanes) {
+  const auto table = tables_.emplace(lanes, static_cast<int>(tables_.size())).first->second;
+  if (const auto kept = registers_.find(lanes); kept != registers_.end()) return Xbyak::Zmm(kept->second);
+  const Xbyak::Zmm work(index_work_register);
+  count_load();
+  vmovups(work, ptr[rip + table_data_ + table * 64]);
+  return work;
+}
+
+// The index vectors that were used first stay in registers.
+void FlatGenerator::keep_tables() {
+  for (const auto& [lanes, table] : tables_)
+    if (first_index_register + table < 32) registers_.emplace(lanes, first_index_register + table);
+}
+
+void FlatGenerator::index_tables() {
+  std::vector<const Lanes*> ordered(tables_.size());
+  for (const auto& [lanes, table] : tables_) ordered[static_cast<std::size_t>(table)] = &lanes;
+  align(64);
+  L(table_data_);
+  for (const Lanes* lanes : ordered)
+    for (const int lane : *lanes)
+      real_bytes_ == 8 ? dq(static_cast<std::uint64_t>(lane)) : dd(static_cast<std::uint32_t>(lane));
+}
+
+}  // namespace tilewright::columns

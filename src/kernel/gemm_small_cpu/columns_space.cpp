@@ -1,0 +1,349 @@
+// Space, search and rule-of-thumb config of the columns kernels. No generated code depends on this file,
+// which is why its changes leave wisdom valid (cmake/build_info.cmake).
+#include <algorithm>
+#include <limits>
+
+#include "kernel/gemm_small_cpu/columns_flat.hpp"
+#include "kernel/gemm_small_cpu/columns_generator.hpp"
+#include "kernel/gemm_small_cpu/columns_kvector.hpp"
+#include "kernel/gemm_small_cpu/parts.hpp"
+
+namespace tilewright {
+
+bool within_displacement(const GemmProblem& problem) {
+  const std::int64_t limit = std::numeric_limits<std::int32_t>::max() / size_bytes(problem.dtype) / 2;
+  const std::int64_t columns = std::max({problem.m, problem.n, problem.k, std::int64_t(1)}) + 8;
+  return std::max({problem.lda, problem.ldb, problem.ldc}) <= limit / columns;
+}
+
+namespace {
+
+using columns::Tile;
+
+bool packed_c(const GemmProblem& problem) {
+  return problem.ldc == problem.m &&
+         (problem.layout == Layout::single || problem.stride_c == problem.m * problem.n);
+}
+
+using C = GemmSmallCpuConfig;
+using ConfigSpace = Space<GemmSmallCpuConfig>;
+
+std::vector<columns::RowPiece> pieces_with(const GemmProblem& problem, C config, Tail tail) {
+  config.tail = tail;
+  return columns::make_tile(problem, config).pieces;
+}
+
+bool same_pieces(const std::vector<columns::RowPiece>& x, const std::vector<columns::RowPiece>& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
+    return p.first == q.first && p.lanes == q.lanes && p.masked == q.masked;
+  });
+}
+
+// Rows that two vectors share must be updated together: C is read for both before either is written.
+bool overlap_within_block(const GemmProblem& problem, const C& config) {
+  if (config.tail != Tail::overlap || problem.beta == Scalar::zero) return true;
+  const Tile tile = columns::make_tile(problem, config);
+  return tile.pieces.size() < 2 || tile.row_blocks.back() > 1 ||
+         tile.pieces.back().first >=
+             tile.pieces[tile.pieces.size() - 2].first + tile.pieces[tile.pieces.size() - 2].lanes;
+}
+
+void row_axes(ConfigSpace& space, const GemmProblem& problem, Isa isa) {
+  const std::int64_t column_bits = problem.m * size_bytes(problem.dtype) * 8;
+  space.axis(&C::isa, std::vector<Isa>{isa})
+      .require("every byte offset within a matrix fits a 32-bit displacement",
+               [=](const C&) { return within_displacement(problem); })
+      .axis(&C::matrices_per_vector, std::vector<int>{1, 0})
+      .require("whole problems fit side by side in a vector (0), or are computed one by one (1)",
+               [=](const C& c) {
+                 return c.matrices_per_vector == 1 || columns::flat_refusal(problem, c.isa).empty();
+               })
+      .axis(&C::vector_bits, isa == Isa::avx2 ? std::vector<int>{256, 128} : std::vector<int>{512, 256, 128})
+      .require("a column of C fills more than half a vector, or the vector is the narrowest",
+               [=](const C& c) { return c.vector_bits == 128 || column_bits * 2 > c.vector_bits; })
+      .axis(&C::tail, std::vector<Tail>{Tail::mask, Tail::narrow, Tail::overlap})
+      .require("the kind of tail changes the row vectors",
+               [=](const C& c) {
+                 const auto own = pieces_with(problem, c, c.tail);
+                 if (c.tail == Tail::mask) return true;
+                 if (same_pieces(own, pieces_with(problem, c, Tail::mask))) return false;
+                 return c.tail == Tail::narrow || !same_pieces(own, pieces_with(problem, c, Tail::narrow));
+               })
+      .axis(&C::mr, std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8})
+      .require("mr is the size of an even split of the row vectors",
+               [=](const C& c) {
+                 const auto count = static_cast<std::int64_t>(columns::make_tile(problem, c).pieces.size());
+                 return columns::even_split(count, c.mr).front() == c.mr;
+               })
+      .require("row vectors that overlap lie in one register block when C is read",
+               [=](const C& c) { return overlap_within_block(problem, c); });
+}
+
+void block_axes(ConfigSpace& space, const GemmProblem& problem) {
+  std::vector<int> columns_per_block;
+  for (int nr = 1; nr <= std::min<std::int64_t>(problem.n, 28); ++nr)
+    if (columns::even_split(problem.n, nr).front() == nr) columns_per_block.push_back(nr);
+  std::vector<int> unroll{0};
+  for (const int steps : {2, 4, 8, 16})
+    if (steps < problem.k) unroll.push_back(steps);
+  space.axis(&C::nr, columns_per_block)
+      .axis(&C::k_sets, std::vector<int>{1, 2, 3, 4})
+      .require("each set of accumulators gets a k step", [=](const C& c) { return c.k_sets <= problem.k; })
+      .axis(&C::hold, std::vector<Hold>{Hold::a, Hold::b, Hold::all_a, Hold::both, Hold::none})
+      .require("problems side by side hold a, b, both or none; others a, b or all_a",
+               [](const C& c) {
+                 if (c.matrices_per_vector == 0) return c.hold != Hold::all_a;
+                 return c.hold != Hold::both && c.hold != Hold::none;
+               })
+      .axis(&C::c_load, std::vector<CLoad>{CLoad::late, CLoad::early, CLoad::ahead})
+      .require("C is read at all",
+               [=](const C& c) { return c.c_load == CLoad::late || problem.beta != Scalar::zero; })
+      .require("C read early is added unscaled: real, alpha = beta = 1",
+               [=](const C& c) {
+                 return c.c_load != CLoad::early ||
+                        (problem.alpha == Scalar::one && problem.beta == Scalar::one &&
+                         !is_complex(problem.dtype));
+               })
+      .require("registers hold accumulators, operands and the C that is loaded ahead", [=](const C& c) {
+        const Tile tile = columns::make_tile(problem, c);
+        return columns::loop_registers(tile, problem, c) <= tile.register_count &&
+               columns::update_registers(tile, problem, c) <= tile.register_count;
+      });
+  space.axis(&C::k_unroll, unroll)
+      .require("unrolling is a multiple of the sets of accumulators",
+               [](const C& c) { return c.k_unroll % c.k_sets == 0; })
+      .require("the code fits its buffer",
+               [=](const C& c) {
+                 return columns::make_tile(problem, c).code_instructions <= columns::code_instruction_limit;
+               })
+      .require("holding all of A takes the whole k at once and loads at most one column of C ahead",
+               [=](const C& c) {
+                 return c.hold != Hold::all_a ||
+                        (c.k_unroll == 0 && columns::make_tile(problem, c).ahead_columns <= 1);
+               })
+      .require("C loaded ahead needs straight-line columns and an A that is not packed", [=](const C& c) {
+        return c.c_load != CLoad::ahead ||
+               (problem.op_a == Op::none && !columns::make_tile(problem, c).loop_columns);
+      });
+}
+
+void memory_axes(ConfigSpace& space, const GemmProblem& problem) {
+  space.axis(&C::k_per_vector, std::vector<int>{1, 2, 4})
+      .require("a vector holds this many k steps of A, or one", [=](const C& c) {
+        return c.k_per_vector == 1 ||
+               (c.matrices_per_vector == 1 && c.k_per_vector == columns::k_steps_per_vector(problem, c.isa));
+      });
+  space.axis(&C::store, std::vector<Store>{Store::plain, Store::non_temporal, Store::non_temporal_direct})
+      .require("non-temporal stores write a contiguous C that is not read",
+               [=](const C& c) {
+                 return c.store == Store::plain || (problem.beta == Scalar::zero && packed_c(problem) &&
+                                                    problem.layout == Layout::strided);
+               })
+      .require("stores straight past the caches write whole vectors of problems that are whole lines",
+               [=](const C& c) {
+                 const std::int64_t column_bytes = problem.m * size_bytes(problem.dtype);
+                 return c.store != Store::non_temporal_direct ||
+                        (c.matrices_per_vector == 1 && c.k_per_vector == 1 && c.vector_bits >= 256 &&
+                         column_bytes % (c.vector_bits / 8) == 0 && column_bytes * problem.n % 64 == 0);
+               })
+      .axis(&C::prefetch_bytes, std::vector<int>{0, 1024, 2048, 4096, 8192, 12288, 16384})
+      .axis(&C::prefetch_a, std::vector<bool>{true, false})
+      .axis(&C::prefetch_b, std::vector<bool>{true, false})
+      .axis(&C::prefetch_c, std::vector<bool>{true, false})
+      .axis(&C::prefetch_schedule,
+            std::vector<PrefetchSchedule>{PrefetchSchedule::spread, PrefetchSchedule::burst})
+      .require("prefetch settings are left alone when nothing is prefetched", [](const C& c) {
+        return c.prefetch_bytes > 0 || (c.prefetch_a && c.prefetch_b && c.prefetch_c &&
+                                        c.prefetch_schedule == PrefetchSchedule::spread);
+      });
+}
+
+}  // namespace
+
+Space<GemmSmallCpuConfig> columns_space(const GemmProblem& problem, Isa isa) {
+  ConfigSpace space;
+  row_axes(space, problem, isa);
+  block_axes(space, problem);
+  memory_axes(space, problem);
+  return space;
+}
+
+namespace {
+
+// Enough independent accumulators to cover the latency of a multiply-add on two ports.
+constexpr int accumulators_wanted = 8;
+// Longer bodies of the k loop gain nothing and cost instruction cache.
+constexpr std::int64_t body_limit = 350;
+
+C default_rows(const GemmProblem& problem, Isa isa) {
+  C config{.isa = isa};
+  const std::int64_t column_bits = problem.m * size_bytes(problem.dtype) * 8;
+  config.vector_bits = isa == Isa::avx512 ? 512 : 256;
+  while (config.vector_bits > 128 && column_bits * 2 <= config.vector_bits) config.vector_bits /= 2;
+  config.tail = Tail::mask;
+  const auto masked = pieces_with(problem, config, Tail::mask);
+  if (masked.back().masked && masked.size() > 1) config.tail = Tail::overlap;
+  return config;
+}
+
+void default_block(const GemmProblem& problem, C& config) {
+  const int limit = config.isa == Isa::avx512 ? 4 : 2;
+  const auto pieces = static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size());
+  config.mr = columns::even_split(pieces, limit).front();
+  if (!overlap_within_block(problem, config)) config.mr = columns::even_split(pieces, limit + 1).front();
+  if (!overlap_within_block(problem, config)) {
+    config.tail = Tail::narrow;
+    config.mr = columns::even_split(
+                    static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size()), limit)
+                    .front();
+  }
+  const auto fits = [&] {
+    const Tile tile = columns::make_tile(problem, config);
+    return columns::loop_registers(tile, problem, config) <= tile.register_count &&
+           columns::update_registers(tile, problem, config) <= tile.register_count;
+  };
+  // One vector of rows leaves registers for twice the columns, so that A is loaded once for all of them.
+  const std::int64_t most_columns = config.mr == 1 ? 16 : 8;
+  for (int nr = static_cast<int>(std::min(problem.n, most_columns)); nr >= 1; --nr) {
+    config.nr = columns::even_split(problem.n, nr).front();
+    if (fits()) break;
+  }
+  const int accumulators = config.mr * config.nr * (is_complex(problem.dtype) ? 2 : 1);
+  for (const int sets : {2, 4}) {
+    C more = config;
+    more.k_sets = sets;
+    std::swap(more, config);
+    if (accumulators * (sets / 2) >= accumulators_wanted || problem.k < 4 * sets || !fits())
+      std::swap(more, config);
+  }
+  const std::int64_t step =
+      config.mr * config.nr * (is_complex(problem.dtype) ? 2 : 1) + config.nr + config.mr;
+  config.k_unroll = step * problem.k <= body_limit || problem.k <= 4 ? 0 : 4;
+  if (problem.k > 4 &&
+      columns::make_tile(problem, config).code_instructions > columns::code_instruction_limit)
+    config.k_unroll = 4;
+}
+
+// Columns of A of 32 bytes are broadcast by the load itself; all else is permuted faster from registers. Long
+// periods of a batch that comes from memory keep it waiting.
+void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C& config) {
+  if (problem.m * problem.n > (problem.residency == Residency::cold ? 16 : 25)) return;
+  C other = config;
+  other.matrices_per_vector = 0;
+  other.hold = problem.m * size_bytes(problem.dtype) == 32 ? Hold::b : Hold::both;
+  if (space.contains(other)) config = other;
+}
+
+}  // namespace
+
+GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa) {
+  C config = default_rows(problem, isa);
+  default_block(problem, config);
+  const auto space = columns_space(problem, isa);
+  const auto prefer = [&](auto member, auto value) {
+    C other = config;
+    other.*member = value;
+    if (space.contains(other)) config = other;
+  };
+  if (columns::make_tile(problem, config).masked) prefer(&C::c_load, CLoad::ahead);
+  prefer_side_by_side(problem, space, config);
+  // Complex kernels keep a swapped copy of A beside it: holding both for every k was measured three times
+  // slower.
+  // Columns of one masked vector: with A held, the old C is no longer read ahead of the stores before it, and
+  // a masked store is not forwarded to the load that overlaps it (five times slower).
+  const columns::Tile tile = columns::make_tile(problem, config);
+  const bool waits_for_stores = tile.masked && problem.beta != Scalar::zero &&
+                                problem.m * size_bytes(problem.dtype) * 8 <= config.vector_bits;
+  if (problem.k <= 4 && !is_complex(problem.dtype) && !waits_for_stores) prefer(&C::hold, Hold::all_a);
+  // Short columns and long k: several steps of k fill the vector.
+  if (problem.k >= 16) prefer(&C::k_per_vector, columns::k_steps_per_vector(problem, isa));
+  if (config.k_per_vector > 1) prefer(&C::k_sets, 2);
+  // Masked columns of C make neighbouring problems share lines, which hardware prefetch alone brings in late.
+  if (problem.residency == Residency::l2 && columns::make_tile(problem, config).masked)
+    prefer(&C::prefetch_bytes, 2048);
+  if (problem.residency == Residency::cold) {
+    prefer(&C::prefetch_bytes, 8192);
+    prefer(&C::store, Store::non_temporal);
+    prefer(&C::store, Store::non_temporal_direct);
+  }
+  return config;
+}
+
+namespace {
+
+// Data in cache: the shape of the register block matters, memory does not.
+void narrow_to_hot(ConfigSpace& space, const GemmProblem& problem, const C& base) {
+  const int parts = is_complex(problem.dtype) ? 2 : 1;
+  const bool early = columns_space(problem, base.isa).contains([&] {
+    C config = base;
+    config.c_load = CLoad::early;
+    return config;
+  }());
+  space
+      .require("hot: the widest vectors that fit, or half of them",
+               [=](const C& c) { return c.vector_bits * 2 >= base.vector_bits; })
+      .require("hot: enough columns per block",
+               [=](const C& c) { return c.nr == base.nr || (c.nr >= 3 && c.nr * c.mr * parts >= 5); })
+      .require("hot: B in registers pays from two row vectors on",
+               [](const C& c) { return c.hold != Hold::b || c.mr > 1 || c.matrices_per_vector == 0; })
+      .require("hot: one set of accumulators, or few enough",
+               [=](const C& c) {
+                 return c.k_sets == 1 || c.k_sets == base.k_sets || c.k_sets * c.nr * c.mr * parts <= 16;
+               })
+      .require("hot: C is read early where it can be",
+               [=](const C& c) { return c.c_load == base.c_load || !early || c.c_load != CLoad::late; })
+      .require("hot: nothing is streamed, and prefetched at most from the second cache, all operands",
+               [=](const C& c) {
+                 const bool near =
+                     c.prefetch_bytes == 0 || (problem.residency != Residency::l1 &&
+                                               (c.prefetch_bytes == 1024 || c.prefetch_bytes == 2048));
+                 return near && c.prefetch_a && c.prefetch_b && c.prefetch_c && c.store == Store::plain &&
+                        c.prefetch_schedule == PrefetchSchedule::spread;
+               });
+}
+
+// Data in memory: how far and how it is prefetched and written matters, around the default block.
+void narrow_to_cold(ConfigSpace& space, const C& base) {
+  space
+      .require("cold: the default block",
+               [=](const C& c) {
+                 return c.mr == base.mr && c.tail == base.tail && c.vector_bits == base.vector_bits &&
+                        c.nr == base.nr && c.k_sets == base.k_sets &&
+                        (c.hold == base.hold || c.matrices_per_vector == 0);
+               })
+      .require("cold: all operands are prefetched, spread over the loop", [](const C& c) {
+        return c.prefetch_a && c.prefetch_b && c.prefetch_c &&
+               c.prefetch_schedule == PrefetchSchedule::spread;
+      });
+}
+
+}  // namespace
+
+Space<GemmSmallCpuConfig> columns_search(const GemmProblem& problem, Isa isa) {
+  const C base = columns_default(problem, isa);
+  ConfigSpace space;
+  row_axes(space, problem, isa);
+  block_axes(space, problem);
+  space.require("unrolling worth trying", [=](const C& c) {
+    return c.k_unroll == base.k_unroll || c.k_unroll == 0 || c.k_unroll == 4;
+  });
+  if (problem.residency == Residency::cold)
+    space.require("cold: the default rows",
+                  [=](const C& c) { return c.mr == base.mr && c.nr == base.nr && c.tail == base.tail; });
+  memory_axes(space, problem);
+  space.require("problems side by side leave little to the block", [=](const C& c) {
+    C plain = c;
+    plain.matrices_per_vector = base.matrices_per_vector;
+    plain.hold = base.hold;
+    plain.prefetch_bytes = base.prefetch_bytes;
+    plain.store = base.store;
+    return c.matrices_per_vector == 1 || plain == base;
+  });
+  if (problem.residency == Residency::cold)
+    narrow_to_cold(space, base);
+  else
+    narrow_to_hot(space, problem, base);
+  return space;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,134 @@
+// What the portable kernels know of a problem once it is bound: sizes, steps and the tile functions picked
+// for it. The two sources that Highway compiles once per instruction set (columns, interleaved) fill these
+// plans in; the space and the kernel object are in gemm_small_cpu/portable.cpp. Steps count real numbers: a
+// complex element is two.
+#pragma once
+
+// AVX3_DL: Highway 1.0.3 stops with #error under -march=native, and AVX3 has all that is used here. SSSE3:
+// SSE4 or the plain fallback serve those CPUs. SVE, RVV: their vectors have no size at compile time and
+// cannot be kept in the arrays of a register block; 64-bit Arm runs the NEON code.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_AVX3_DL | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+// The plain fallback with 128-bit vectors. Highway replaces it by one-lane vectors, which cannot hold a
+// complex number, under GCC before 12.3 because of a bug in products of integers (GCC PR 106322); there are
+// none here.
+#undef HWY_BROKEN_EMU128
+#define HWY_BROKEN_EMU128 0
+
+#include <array>
+#include <cstdint>
+
+#include "kernel/gemm_small_cpu/parts.hpp"
+
+namespace tilewright {
+
+inline constexpr int portable_max_mr = 4;
+inline constexpr int portable_max_nr = 8;
+
+// The instruction set that Highway picked for this machine.
+struct PortableTarget {
+  int vector_bytes = 16;
+  int registers = 16;
+};
+PortableTarget portable_target();
+
+// A register block keeps its accumulators, one A vector per row of vectors and one B value in registers; a
+// complex block has two accumulators where a real one has one.
+constexpr bool portable_tile_fits(int mr, int nr, int parts, int registers) {
+  return parts * mr * nr + mr + 1 <= registers;
+}
+constexpr bool portable_slot_tile_fits(int mr, int nr, int parts, int registers) {
+  return parts * mr * nr + parts * mr + 1 <= registers;
+}
+
+// alpha and beta of one problem, and the k that it is multiplied with: 0 when alpha is zero, so that A and B
+// stay unread.
+template <class Real>
+struct PortableScalars {
+  Real alpha[2] = {1, 0};
+  Real beta[2] = {0, 0};
+  Scalar alpha_kind = Scalar::one;
+  Scalar beta_kind = Scalar::zero;
+  std::int64_t k = 0;
+};
+
+// One register block of C. `tail` counts the lanes of the last vector of a partial block.
+struct PortableColumns;
+using PortableTile = void (*)(const PortableColumns& plan, const void* a, const void* b, void* c,
+                              const void* scalars);
+
+// Single, strided and pointer problems: vectors along the rows of C.
+struct PortableColumns {
+  Layout layout = Layout::single;
+  Scalar alpha = Scalar::one;
+  Scalar beta = Scalar::zero;
+  std::int64_t rows = 0;  // of C, in reals
+  std::int64_t columns = 0;
+  std::int64_t k = 0;
+  std::int64_t lda = 0;  // of A as stored
+  std::int64_t a_k = 0;  // from one k to the next, in A or in its packed copy
+  std::int64_t b_k = 0;
+  std::int64_t b_n = 0;
+  std::int64_t ldc = 0;
+  std::int64_t panel_rows = 0;  // reals in one whole block
+  std::int64_t panel_columns = 0;
+  std::int64_t tail = 0;  // lanes in the last vector of the last rows; 0 = it is whole
+  bool pack_a = false;    // op(A) is copied to a buffer with whole vectors per column first
+  bool transpose_a = false;
+  bool minus_i = false;    // sums combine to a*re(b) - i a*im(b) instead of + (B conjugated, or A but not B)
+  bool conjugate = false;  // and the result is conjugated
+  bool single_tile = false;                            // tiles[1][1] is the whole matrix
+  std::array<std::array<PortableTile, 2>, 2> tiles{};  // [last rows][last columns]
+  void (*run)(const PortableColumns&, const GemmSmallCpuArguments&) = nullptr;
+};
+
+struct PortableSlots;
+using PortableSlotTile = void (*)(const PortableSlots& plan, const void* a, const void* b, void* c,
+                                  const void* scalars, std::int64_t count);
+
+// Interleaved and block-interleaved problems: vectors along the problems of a block.
+struct PortableSlots {
+  Scalar alpha = Scalar::one;
+  Scalar beta = Scalar::zero;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t k = 0;
+  std::int64_t block = 0;
+  std::int64_t a_m = 0;  // from one row of op(A) to the next, and so on
+  std::int64_t a_k = 0;
+  std::int64_t b_k = 0;
+  std::int64_t b_n = 0;
+  std::int64_t c_m = 0;
+  std::int64_t c_n = 0;
+  std::int64_t panel_rows = 0;
+  std::int64_t panel_columns = 0;
+  bool minus_i = false;
+  bool conjugate = false;
+  using Tiles = std::array<std::array<PortableSlotTile, 2>, 2>;  // [last rows][last columns]
+  std::array<Tiles, 2> tiles{};                                  // [fewer problems than a vector holds]
+  void (*run)(const PortableSlots&, const GemmSmallCpuArguments&) = nullptr;
+};
+
+// Fill in what depends on the instruction set. The config must be a point of portable_space.
+PortableColumns bind_portable_columns(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+PortableSlots bind_portable_slots(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+
+// alpha or beta as the reals of problem `index`; a kind that needs no value keeps the one in `out`.
+template <class Real>
+Scalar portable_scalar(Scalar kind, const void* values, std::int64_t stride, std::int64_t index, bool complex,
+                       Real (&out)[2]) {
+  if (kind != Scalar::general) {
+    out[0] = kind == Scalar::one ? Real(1) : Real(0);
+    out[1] = 0;
+    return kind;
+  }
+  const auto* value = reinterpret_cast<const Real*>(static_cast<const char*>(values) + index * stride);
+  out[0] = value[0];
+  out[1] = complex ? value[1] : Real(0);
+  if (out[1] != 0) return Scalar::general;
+  return out[0] == 0 ? Scalar::zero : out[0] == 1 ? Scalar::one : Scalar::general;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,196 @@
+// One folder per entry, named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal. The
+// seal holds the functions' names and checksums of the rest; without a seal that fits, the entry counts as
+// absent.
+#include "kernel/jit/cache.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t fnv(const std::string& text, std::uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  return hash;
+}
+std::string digest(const std::string& text) {
+  return fmt::format("{:016x}{:016x}", fnv(text, 14695981039346656037ull),
+                     fnv(text + "#", 0x9e3779b97f4a7c15ull));
+}
+
+std::optional<std::string> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+bool write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  return static_cast<bool>(file.flush());
+}
+
+constexpr char between_names = '\t';  // of functions in a seal
+
+std::string seal(const JitBinary& binary) {
+  return fmt::format("{}\n{}\n{}\n", fmt::join(binary.functions, std::string(1, between_names)),
+                     digest(binary.code), digest(binary.log));
+}
+std::vector<std::string> functions_of(const std::string& seal) {
+  std::istringstream names(seal.substr(0, seal.find('\n')));
+  std::vector<std::string> functions;
+  for (std::string name; std::getline(names, name, between_names);) functions.push_back(name);
+  return functions;
+}
+
+// The entry in `folder` if it is whole and `is_wanted` says so of its key.
+template <class F>
+std::optional<JitBinary> load_if(const fs::path& folder, F&& is_wanted) {
+  const auto kept_key = read_file(folder / "key");
+  auto code = read_file(folder / "kernel.cubin");
+  auto log = read_file(folder / "kernel.log");
+  const auto kept_seal = read_file(folder / "seal");
+  if (!kept_key || !code || !log || !kept_seal || !is_wanted(*kept_key)) return std::nullopt;
+  JitBinary binary{std::move(*code), functions_of(*kept_seal), std::move(*log)};
+  if (binary.functions.empty() || *kept_seal != seal(binary)) return std::nullopt;
+  return binary;
+}
+std::optional<JitBinary> load(const fs::path& folder, const std::string& key) {
+  return load_if(folder, [&](const std::string& kept) { return kept == key; });
+}
+
+// A folder of this process's own beside the entries, on the same file system, so that it can be renamed into
+// place.
+fs::path aside(const fs::path& folder, const char* what) {
+  std::random_device random;
+  return folder / fmt::format(".{}-{}-{:08x}{:08x}", what, getpid(), random(), random());
+}
+
+bool write_entry(const fs::path& folder, const std::string& key, const std::string& source,
+                 const JitBinary& binary) {
+  std::error_code error;
+  return fs::create_directories(folder, error) && write_file(folder / "kernel.cu", source) &&
+         write_file(folder / "key", key) && write_file(folder / "kernel.cubin", binary.code) &&
+         write_file(folder / "kernel.log", binary.log) && write_file(folder / "seal", seal(binary));
+}
+
+// What killed processes left aside. A living one is done with its own long before.
+void remove_stale(const fs::path& folder) {
+  constexpr auto stale = std::chrono::hours(1);
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool is_aside =
+        name.starts_with(".new-") || name.starts_with(".bad-") || name.starts_with(".name-");
+    std::error_code own;
+    const auto written = is_aside ? fs::last_write_time(it->path(), own) : fs::file_time_type::max();
+    if (is_aside && !own && written < fs::file_time_type::clock::now() - stale)
+      fs::remove_all(it->path(), own);
+  }
+}
+
+// Beside the entries a file per text without its compiler: the name of the entry that was last made of it,
+// for machines that have no compiler.
+fs::path name_for_any_compiler(const JitKey& key) { return "any-" + digest(key.text_for_any_compiler()); }
+
+void keep_name(const fs::path& folder, const JitKey& key, const std::string& entry) {
+  const fs::path written = aside(folder, "name");
+  std::error_code error;
+  if (write_file(written, entry)) fs::rename(written, folder / name_for_any_compiler(key), error);
+  if (error) fs::remove(written, error);
+}
+
+// Of several processes that finish at once the first wins, and the others drop theirs. A bad entry is moved
+// away first.
+void keep(const fs::path& folder, const fs::path& place, const std::string& key, const std::string& source,
+          const JitBinary& binary) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  remove_stale(folder);
+  const fs::path written = aside(folder, "new");
+  if (write_entry(written, key, source, binary)) {
+    if (fs::exists(place, error) && !load(place, key)) {
+      const fs::path bad = aside(folder, "bad");
+      fs::rename(place, bad, error);
+      fs::remove_all(bad, error);
+    }
+    fs::rename(written, place, error);
+    if (!error) return;
+  }
+  fs::remove_all(written, error);
+}
+
+void collect(const std::string& source, const fs::path& root, std::set<std::string>& seen,
+             std::vector<std::pair<std::string, std::string>>& headers) {
+  static const std::regex include(R"(^[ \t]*#[ \t]*include[ \t]*"([^"]+)\")", std::regex::multiline);
+  for (std::sregex_iterator it(source.begin(), source.end(), include), end; it != end; ++it) {
+    const std::string name = (*it)[1];
+    if (!seen.insert(name).second) continue;
+    auto text = read_file(root / name);
+    if (!text) continue;
+    headers.emplace_back(name, *text);
+    collect(*text, root, seen, headers);
+  }
+}
+
+}  // namespace
+
+std::string JitKey::text() const {
+  return fmt::format("compiler {}: {}\n", compiler.size(), compiler) + text_for_any_compiler();
+}
+
+std::string JitKey::text_for_any_compiler() const {
+  // Lengths keep two different keys from having the same text.
+  std::string all;
+  for (const auto& option : options) all += fmt::format("option {}: {}\n", option.size(), option);
+  for (const auto& [name, header] : headers)
+    all += fmt::format("header {} {}: {}\n", name, header.size(), header);
+  return all + fmt::format("source {}: {}\n", source.size(), source);
+}
+
+fs::path JitCache::entry(const JitKey& key) const { return folder_ / digest(key.text()); }
+
+JitBinary JitCache::get(const JitKey& key, const std::function<JitBinary()>& build) const {
+  if (folder_.empty()) return build();
+  const std::string text = key.text();
+  const fs::path place = folder_ / digest(text);
+  if (auto kept = load(place, text)) return std::move(*kept);
+  JitBinary binary = build();
+  keep(folder_, place, text, key.source, binary);
+  keep_name(folder_, key, place.filename().string());
+  return binary;
+}
+
+std::optional<JitBinary> JitCache::find(const JitKey& key) const {
+  if (folder_.empty()) return std::nullopt;
+  if (!key.compiler.empty()) return load(entry(key), key.text());
+  const auto name = read_file(folder_ / name_for_any_compiler(key));
+  if (!name || name->find('/') != std::string::npos) return std::nullopt;
+  const std::string wanted = key.text_for_any_compiler();
+  return load_if(folder_ / *name, [&](const std::string& kept) {
+    const std::size_t line = kept.find('\n');
+    return kept.starts_with("compiler ") && line != std::string::npos && kept.substr(line + 1) == wanted;
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> reachable_headers(const std::string& source,
+                                                                   const fs::path& root) {
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::set<std::string> seen;
+  collect(source, root, seen, headers);
+  return headers;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,214 @@
+// Compiling on every core, checking and timing on the device.
+#include "tune/gpu/config_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "core/dispatch.hpp"
+#include "measure/gpu/energy.hpp"
+#include "measure/gpu/observer.hpp"
+#include "measure/typed_values.hpp"
+#include "tune/kernel_call.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t most_checked_bytes = std::size_t(512) << 20;
+
+}  // namespace
+
+// alpha and beta as values of the problem's type.
+struct GpuConfigKernels::Scalars {
+  explicit Scalars(const GemmProblem& p) {
+    dispatch(p.dtype, [&]<class T>() {
+      const T a = value_from<T>(representative(p.alpha)), b = value_from<T>(representative(p.beta));
+      std::memcpy(alpha.data(), &a, sizeof a);
+      std::memcpy(beta.data(), &b, sizeof b);
+    });
+  }
+  alignas(16) std::array<std::byte, 16> alpha, beta;
+};
+
+GpuConfigKernels::GpuConfigKernels(const GemmProblem& problem, const GpuFamily& family, GpuVendor vendor,
+                                   GpuArena& arena)
+    : problem_(problem),
+      family_(family),
+      vendor_(std::move(vendor)),
+      arena_(arena),
+      stream_(arena.gpu()),
+      timer_(arena.gpu(), stream_.get()),
+      ring_(arena, gpu_operand_bytes(problem)),
+      scalars_(std::make_unique<const Scalars>(problem)),
+      slots_(family.size() + (vendor_.trial == nullptr ? 0 : 1)) {
+  arena.fill(problem.dtype);
+  if (problem.layout == Layout::pointer)
+    pointers_.emplace(
+        arena.gpu(), problem, ring_.batches(), [&](std::int64_t i) { return ring_.at(i); },
+        pointer_order(problem.batch_count, true));
+  if (vendor_.trial == nullptr) return;
+  slots_.back().compiled = true;
+  slots_.back().trial = std::move(vendor_.trial);
+}
+GpuConfigKernels::~GpuConfigKernels() = default;
+
+nlohmann::json GpuConfigKernels::origin() const {
+  const GpuLimits& limits = arena_.gpu().limits();
+  return {{"device", limits.name},
+          {"device_uuid", limits.uuid},
+          {"source_hash", current_source_hash(family_.name())}};
+}
+
+void GpuConfigKernels::announce(std::span<const std::size_t> wanted) {
+  announced_.assign(wanted.begin(), wanted.end());
+  next_announced_ = 0;
+}
+
+void GpuConfigKernels::set_failure(std::size_t i, std::string reason) {
+  slots_[i].failure = std::move(reason);
+  slots_[i].checked = true;
+}
+
+// Nothing is timed meanwhile, so every core may help.
+void GpuConfigKernels::compile(std::span<const std::size_t> wanted) {
+#pragma omp parallel for schedule(dynamic) if (wanted.size() > 1)
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    Slot& slot = slots_[wanted[w]];
+    try {
+      slot.binary = family_.compile(wanted[w]);
+    } catch (const std::exception& error) {
+      slot.failure = error.what();
+    }
+    slot.compiled = true;
+  }
+}
+
+// Of one that passed in an earlier run the gate is not asked again. Throws Error(unsupported) when it cannot
+// be loaded.
+void GpuConfigKernels::make(Slot& slot, std::size_t i) {
+  if (!slot.compiled) {
+    std::vector<std::size_t> wanted = {i};
+    for (; next_announced_ < announced_.size() && wanted.size() < made_together; ++next_announced_) {
+      const std::size_t other = announced_[next_announced_];
+      if (other != i && !slots_[other].checked && !slots_[other].compiled) wanted.push_back(other);
+    }
+    compile(wanted);
+  }
+  if (!slot.failure.empty()) throw Error(ErrorCode::unsupported, "config", slot.failure);
+  if (slot.trial == nullptr) slot.trial = family_.load(i, slot.binary);
+}
+
+// The sampled elements of the problem itself come second: a reference of all of them would take hours for
+// what the device does in milliseconds.
+void GpuConfigKernels::check(Slot& slot) {
+  const GemmProblem edges = slot.trial->edges();
+  if (const GpuOperandBytes bytes = gpu_operand_bytes(edges);
+      std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes) {
+    slot.failure = fmt::format("{} has operands of more than {} bytes, which would have to be checked",
+                               to_string(edges), most_checked_bytes);
+    return;
+  }
+  if (edges_ == nullptr || edges_->problem() != edges)
+    edges_ = std::make_unique<GpuCheck>(arena_.gpu(), edges);
+  const auto run_edges = [&](const Operands& o) { slot.trial->run_edges(o); };
+  GpuCheckResult seen = edges_->check(run_edges);
+  if (seen.fault.empty() && edges.layout == Layout::pointer) {  // such kernels serve every alignment
+    const GpuCheckResult odd = GpuCheck(arena_.gpu(), edges, 1).check(run_edges);
+    seen = {std::max(seen.error, odd.error), odd.fault};
+  }
+  slot.accuracy = {seen.error, 1};
+  slot.failure = std::move(seen.fault);
+  if (!slot.failure.empty()) return;
+  if (!sample_)
+    sample_.emplace(arena_, problem_, representative(problem_.alpha), representative(problem_.beta));
+  const Accuracy sampled = sample_->check([&] { slot.trial->run(operands(0)); });
+  slot.accuracy.error = std::max(slot.accuracy.error, sampled.error);
+  if (!sampled.passed())
+    slot.failure = fmt::format("error {:.3g} times its bound at {}", sampled.error, to_string(problem_));
+}
+
+bool GpuConfigKernels::is_right(std::size_t i) {
+  Slot& slot = slots_[i];
+  if (slot.checked) return slot.failure.empty();
+  slot.checked = true;
+  try {
+    make(slot, i);
+    check(slot);
+  } catch (const Error& error) {
+    // A kernel of ours that broke the device ends the run; the vendor's library may refuse a problem.
+    if (error.code() != ErrorCode::unsupported && !is_peer(i)) throw;
+    if (slot.failure.empty()) slot.failure = error.what();
+  }
+  if (!slot.failure.empty()) slot.trial.reset();
+  return slot.failure.empty();
+}
+
+void GpuConfigKernels::set_passed(std::size_t i, const Accuracy& accuracy) {
+  slots_[i].accuracy = accuracy;
+  slots_[i].checked = true;
+}
+
+std::vector<std::unique_ptr<Observer>> GpuConfigKernels::observers() const {
+  std::vector<std::unique_ptr<Observer>> all;
+  all.push_back(std::make_unique<GpuObserver>(arena_.gpu().limits().uuid));
+  return all;
+}
+
+Operands GpuConfigKernels::operands(std::int64_t index) const {
+  Operands o = pointers_ ? pointers_->at(index) : ring_.at(index);
+  o.alpha = scalars_->alpha.data(), o.beta = scalars_->beta.data();
+  o.stream = stream_.get();
+  return o;
+}
+
+const GpuTrial& GpuConfigKernels::ready(std::size_t i) {
+  Slot& slot = slots_[i];
+  make(slot, i);
+  if (slot.launch_s == 0)
+    slot.launch_s = timer_.seconds([&] { launch(*slot.trial); });  // a first look, and warm-up
+  return *slot.trial;
+}
+
+TurnTimer::Turn GpuConfigKernels::time(std::size_t i, double turn_s) {
+  const GpuTrial& trial = ready(i);
+  Slot& slot = slots_[i];
+  const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
+  // While one launch runs the host queues the next, so that its own time is not taken for the device's.
+  if (launches > 1) launch(trial);
+  const double seconds = timer_.seconds([&] {
+    for (std::int64_t l = 0; l < launches; ++l) launch(trial);
+  });
+  slot.launch_s = seconds / double(launches);
+  const double problems = double(launches) * double(problem_.batch_count);
+  return {seconds / problems, problems};
+}
+
+Metrics GpuConfigKernels::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
+  const GpuTrial& trial = ready(i);
+  const auto joules = [&]() -> std::optional<double> {
+    try {
+      return meter.joules();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  GpuLoadWindow window{.heat_s = turn_s / 4, .window_s = 3 * turn_s / 4};
+  const auto run = [&] {
+    return run_steadily(
+        arena_.gpu(), stream_, [&] { launch(trial); }, slots_[i].launch_s, window, joules);
+  };
+  GpuLoad load = run();
+  if (!load.energy.fault.empty()) {
+    window.window_s *= 2;
+    load = run();
+  }
+  if (!load.energy.fault.empty())
+    throw Error(ErrorCode::io, "energy",
+                fmt::format("no energy was measured of {}: {}", to_string(problem_), load.energy.fault));
+  const auto count = double(problem_.batch_count);
+  return {load.mean_s / count, load.joules_per_launch() / count};
+}
+
+}  // namespace tilewright

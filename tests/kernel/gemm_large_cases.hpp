@@ -1,0 +1,27 @@
+// Problems of large GEMM that tests without a GPU ask about.
+#pragma once
+
+#include "kernel/gemm_large/gemm_large.hpp"
+
+namespace tilewright::testing {
+
+inline constexpr DType all_types[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+
+inline GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, Op op_a = Op::none,
+                           Op op_b = Op::none, std::int64_t pad = 0) {
+  GemmProblem p;
+  p.dtype = dtype;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.op_a = op_a;
+  p.op_b = op_b;
+  p.location = Location::device;
+  p = packed(p);
+  p.lda += pad;
+  p.ldb += pad;
+  p.ldc += pad;
+  return p;
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,202 @@
+// A covering set of instances of large GEMM through the run-time compiler, for new and older architectures,
+// and what its report and the machine code say of them. No GPU is needed.
+#if TILEWRIGHT_HAS_GPU
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "kernel/gemm_large/loader.hpp"
+#include "kernel/gemm_large_cases.hpp"
+#include "kernel/jit/sass.hpp"
+#include "support/gpu_limits.hpp"
+
+namespace tilewright {
+namespace {
+
+using Config = GemmLargeConfig;
+using testing::all_types;
+using testing::problem;
+
+struct Instance {
+  GemmProblem problem;
+  Config config;
+  int capability = 0;
+};
+
+bool has_disassembler() { return std::system("command -v nvdisasm > /dev/null") == 0; }
+
+// One default for each type and operation pair on the newest architecture, less on older ones, and configs
+// drawn from the space, so that all values of the axes that change code occur.
+std::vector<Instance> covering_instances() {
+  std::vector<Instance> all;
+  std::mt19937 random(4);
+  for (const int capability : {90, 80, 75})
+    for (const DType dtype : all_types)
+      for (const Op op_a : {Op::none, Op::trans})
+        for (const Op op_b : {Op::none, Op::conj_trans}) {
+          if (capability < 90 && op_a != op_b) continue;
+          const GemmProblem p = problem(dtype, 4096, 4096, 4096, op_a, op_b);
+          const GemmLargeShape s = gemm_large_shape(p);
+          const auto limits = fictional_gpu(capability);
+          all.push_back({p, gemm_large_default(p, s, limits), capability});
+          for (const Config& ahead : gemm_large_promising(p, s, limits, 60))
+            if (capability == 90 && op_a == op_b && ahead.prefetch && ahead.load == GemmLargeLoad::tensor) {
+              all.push_back({p, ahead, capability});
+              break;
+            }
+          if (capability == 90 && op_a == op_b) {  // of panels, and where there are too few of rows
+            GemmLargeConfig pair = all.back().config;
+            pair.cluster = 2;
+            if (gemm_large_space(p, s, limits).contains(pair)) all.push_back({p, pair, capability});
+          }
+          if (capability == 90 &&
+              dtype == DType::c128) {  // which is short of registers: blocks of four warps
+            const GemmProblem small = problem(dtype, 1000, 1000, 1000, op_a, op_b);
+            all.push_back({small, gemm_large_default(small, s, limits), capability});
+          }
+          if (op_a != Op::none) continue;
+          if (op_b == Op::none) all.push_back({p, gemm_large_defaults(p, s, limits).back(), capability});
+          for (auto& config : gemm_large_space(p, s, limits).sample(1, random)) {
+            config.tile_k = std::min(config.tile_k, 32);
+            if (gemm_large_space(p, s, limits).contains(config)) all.push_back({p, config, capability});
+          }
+        }
+  return all;
+}
+
+TEST(GemmLarge, CoveringInstancesCompile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(TILEWRIGHT_TEST_SHARE, "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const bool disassembles = has_disassembler();
+  for (const auto& [p, config, capability] : covering_instances()) {
+    const GemmLargeShape s = gemm_large_shape(p);
+    const JitBinary binary = compile_gemm_large(*compiler, s, config, p.dtype, capability);
+    EXPECT_FALSE(binary.code.empty());
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+    if (disassembles) {
+      EXPECT_EQ(sass_early_arrivals(disassemble(binary.code, "nvdisasm", true)), 0)
+          << capability << " " << to_string(p) << " " << describe(config);
+    }
+    const auto limits = fictional_gpu(capability);
+    if (config == gemm_large_default(p, s, limits) || config == gemm_large_defaults(p, s, limits).back()) {
+      EXPECT_EQ(gemm_large_refusal(binary, config, limits), "")
+          << capability << " " << to_string(p) << " " << describe(config);
+    }
+  }
+}
+
+// The first choice is what calls get that nobody tuned: it may not spill, with parts of the last wave's tiles
+// either.
+TEST(GemmLarge, DefaultsOfALastWaveCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const GpuLimits limits = fictional_gpu(90);
+  int shared = 0;
+  for (const int n : {3000, 4096, 8192})
+    for (const Op op_a : {Op::none, Op::trans})
+      for (const Op op_b : {Op::none, Op::trans}) {
+        const GemmProblem p = problem(DType::f64, n, n, n, op_a, op_b);
+        const GemmLargeShape s = gemm_large_shape(p);
+        const auto config = gemm_large_default(p, s, limits);
+        shared += config.tail_k > 1 ? 1 : 0;
+        EXPECT_EQ(gemm_large_refusal(compile_gemm_large(compiler, s, config, p.dtype, 90), config, limits),
+                  "")
+            << to_string(p) << " " << describe(config);
+      }
+  EXPECT_GT(shared, 6);
+}
+
+// C is read and written 16 bytes a thread at a time: the compiler makes single elements of it where it may,
+// each of which writes a part of a sector.
+TEST(GemmLarge, WideAccessesToCCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  if (!has_disassembler()) GTEST_SKIP() << "nvdisasm was not found";
+  for (const DType dtype : all_types)
+    for (const Scalar beta : {Scalar::zero, Scalar::one}) {
+      GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);
+      p.beta = beta;
+      const GemmLargeShape s = gemm_large_shape(p);
+      const Config c = gemm_large_default(p, s, fictional_gpu(90));
+      const std::string code =
+          disassemble(compile_gemm_large(compiler, s, c, dtype, 90).code, "nvdisasm", true);
+      const auto count = [&](const std::string& instruction) {
+        int found = 0;
+        for (std::size_t at = code.find(instruction); at != std::string::npos;
+             at = code.find(instruction, at + 1))
+          ++found;
+        return found;
+      };
+      const int chunks = c.tile_m * c.tile_n * static_cast<int>(size_bytes(dtype)) / gemm_large_chunk /
+                         gemm_large_writers(c);
+      EXPECT_GE(count("STG.E.128"), chunks) << to_string(p) << " " << describe(c);
+      if (s.reads_c) EXPECT_GE(count("LDG.E.128"), chunks) << to_string(p) << " " << describe(c);
+    }
+}
+
+TEST(GemmLarge, PaddedCopiesCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const DType dtype : all_types) {
+    const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
+    const GemmLargeShape s = gemm_large_shape(p);
+    Config c = gemm_large_default(aligned, gemm_large_shape(aligned), fictional_gpu(90));
+    if (dtype == DType::c128)  // always aligned for the copy engine, so that only threads need copies
+      c = {.tile_m = 64, .tile_n = 64, .tile_k = 8, .warp_n = 16, .load = GemmLargeLoad::async};
+    c.boundary = GemmLargeBoundary::zero_padding;
+    ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(90)).contains(c)) << describe(c);
+    EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);
+  }
+}
+
+TEST(GemmLarge, KernelsForTheResidueCompile) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const GemmProblem p = problem(DType::f64, 4097, 4100, 4099);
+  const GemmLargeShape s = gemm_large_shape(p);
+  Config c = gemm_large_default(p, s, fictional_gpu(80));
+  c.boundary = GemmLargeBoundary::residue_kernel;
+  ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(80)).contains(c)) << describe(c);
+  const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
+  EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
+  for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
+}
+
+TEST(GemmLarge, SpilledKernelsAreRefused) {
+  JitBinary binary;
+  binary.log =
+      "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
+  GemmLargeConfig config;
+  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional_gpu(90)); };
+  EXPECT_NE(refusal().find("40 bytes are spilled"), std::string::npos);
+  binary.log =
+      "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";
+  EXPECT_EQ(refusal(), "");
+  config.blocks_per_sm = 2;
+  EXPECT_NE(refusal().find("236 registers of each thread exceed the 128"), std::string::npos) << refusal();
+}
+
+}  // namespace
+}  // namespace tilewright
+#endif

@@ -1,0 +1,128 @@
+// The net under the kernels: for a covering design of problems, and for the acceptance sizes, many configs of
+// the space on every instruction set this machine has are made, run on guarded operands and compared with the
+// oracle. Choosing a config and validating arguments belong to gemm/ and are not tested here.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kernel/gemm_small_cpu/kernel.hpp"
+#include "support/cases.hpp"
+#include "support/covering.hpp"
+#include "support/failures.hpp"
+#include "support/isas.hpp"
+#include "support/kernel_trial.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+void check_problem(const Choices& choices, Isa isa, std::size_t config_limit, Failures& failures) {
+  const auto trial = make_kernel_trial(choices);
+  const GemmProblem& problem = trial->problem();
+  const auto reasons = gemm_small_cpu_space(problem, isa).explain(gemm_small_cpu_default(problem, isa));
+  if (!reasons.empty())
+    failures.failed(fmt::format("the default config for {} is no point of the space: {}", to_string(problem),
+                                fmt::join(reasons, "; ")));
+  std::size_t tried = 0, wrong_count = 0;
+  std::string first;
+  for (const GemmSmallCpuConfig& config : sample_configs(problem, isa, config_limit, choices.seed)) {
+    ++tried;
+    const std::string wrong = trial->run(config);
+    failures.note_quietly(wrong.empty());
+    if (!wrong.empty() && ++wrong_count == 1)
+      first = fmt::format("config {}\n    {}", describe(config), wrong);
+  }
+  if (wrong_count > 0)
+    failures.show(fmt::format("{}\n    {} of {} configs fail; the first: {}", to_string(make_case(choices)),
+                              wrong_count, tried, first));
+}
+
+class GemmSmallCpu : public ::testing::TestWithParam<std::tuple<Isa, DType>> {};
+
+// Factors of the design, in the order of its columns.
+std::vector<Choices> design(DType dtype) {
+  constexpr std::array lengths{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 33, 63, 64};
+  constexpr std::array layouts{Layout::single, Layout::strided, Layout::pointer, Layout::interleaved,
+                               Layout::block_interleaved};
+  constexpr std::array paddings{0, 1, 7};
+  constexpr std::array broadcasts{0, 0, 1, 2, 3, 4};  // bit 0: A, bit 1: B, bit 2: row bands instead
+  constexpr std::array interleaved_counts{1, 5, 8, 16, 19, 64};
+  const auto n = [](const auto& levels) { return static_cast<int>(levels.size()); };
+  const std::vector<int> level_counts{
+      n(lengths),  n(lengths),  n(lengths),    n(layouts) * 9,        n(kernel_alphas),      n(kernel_betas),
+      n(paddings), n(paddings), n(broadcasts), n(cases::block_sizes), n(interleaved_counts), 2};
+  std::vector<Choices> all;
+  for (const auto& row : covering_rows(level_counts)) {
+    const auto level = [&](std::size_t factor) { return static_cast<std::size_t>(row[factor]); };
+    Choices x;
+    x.dtype = dtype;
+    x.size = {lengths[level(0)], lengths[level(1)], lengths[level(2)]};
+    x.layout = layouts[level(3) / 9];
+    x.op_a = cases::ops[level(3) % 9 / 3];
+    x.op_b = cases::ops[level(3) % 3];
+    x.alpha = kernel_alphas[level(4)];
+    x.beta = kernel_betas[level(5)];
+    x.ld_padding = paddings[level(6)];
+    x.stride_padding = paddings[level(7)];
+    x.broadcast_a = (broadcasts[level(8)] & 1) != 0;
+    x.broadcast_b = (broadcasts[level(8)] & 2) != 0;
+    x.row_bands = (broadcasts[level(8)] & 4) != 0;
+    x.block = cases::block_sizes[level(9)];
+    x.batch_count = interleaved_counts[level(10)];
+    x.data = level(11) == 0 ? Data::exact : Data::random;
+    x.seed = all.size() + 1;
+    all.push_back(x);
+  }
+  return all;
+}
+
+// Long products take long to generate and to compute and meet few phases that short ones do not.
+std::size_t configs_worth(const cases::Size& size) {
+  const auto work = size.m * size.n * size.k;
+  return work <= 4096 ? 40 : work <= 32768 ? 12 : 4;
+}
+
+TEST_P(GemmSmallCpu, DesignOfProblems) {
+  const auto [isa, dtype] = GetParam();
+  Failures failures;
+  for (const Choices& choices : design(dtype)) {
+    if (failures.too_many()) break;
+    check_problem(choices, isa, configs_worth(choices.size), failures);
+  }
+  RecordProperty("cases", static_cast<int>(failures.case_count()));
+}
+
+TEST_P(GemmSmallCpu, AcceptanceSizes) {
+  const auto [isa, dtype] = GetParam();
+  Failures failures;
+  std::uint64_t seed = 1000;
+  for (const cases::Size& size : cases::acceptance_sizes())
+    for (ScalarChoice beta : {ScalarChoice::zero, ScalarChoice::one}) {
+      if (failures.too_many()) break;
+      check_problem({.dtype = dtype, .size = size, .beta = beta, .seed = ++seed}, isa, 100, failures);
+    }
+  RecordProperty("cases", static_cast<int>(failures.case_count()));
+}
+
+// Short columns far apart, as in bands of large matrices: offsets and prefetches step over wide gaps.
+TEST_P(GemmSmallCpu, WideGapsBetweenColumns) {
+  const auto [isa, dtype] = GetParam();
+  Failures failures;
+  std::uint64_t seed = 2000;
+  for (const cases::Size& size : {cases::Size{2, 5, 6}, cases::Size{9, 4, 7}, cases::Size{33, 6, 20}})
+    for (Op op_a : {Op::none, Op::trans})
+      for (Op op_b : {Op::none, Op::trans})
+        check_problem(
+            {.dtype = dtype, .op_a = op_a, .op_b = op_b, .size = size, .ld_padding = 1021, .seed = ++seed},
+            isa, 20, failures);
+  RecordProperty("cases", static_cast<int>(failures.case_count()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, GemmSmallCpu,
+                         ::testing::Combine(::testing::ValuesIn(runnable_isas()),
+                                            ::testing::ValuesIn(cases::dtypes)),
+                         [](const auto& info) {
+                           return to_string(std::get<0>(info.param)) + "_" +
+                                  to_string(std::get<1>(info.param));
+                         });
+
+}  // namespace
+}  // namespace tilewright::testing

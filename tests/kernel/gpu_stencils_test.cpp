@@ -1,0 +1,253 @@
+// Every kind of stencil instance through the run-time compiler, without a GPU, for a new and older
+// architectures: what the library launches compiles, and what is shipped does not spill.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "kernel/gemm_small/gemm_small.hpp"
+#include "kernel/gemm_small/loader.hpp"
+#include "kernel/layout/loader.hpp"
+#include "kernel/scale/loader.hpp"
+#include "support/gpu_limits.hpp"
+#include "support/gpu_problem.hpp"
+#include "support/temp_folder.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string kernel_sources() { return TILEWRIGHT_TEST_SHARE; }
+
+constexpr int layouts = 8, scales_by_values = 7;
+
+// A problem of each layout, with what makes it special.
+GemmProblem of_layout(int which, DType dtype, std::mt19937& random) {
+  const auto size = [&] { return 1 + static_cast<int>(random() % 9); };
+  GemmProblem p = small_batch(dtype, size(), size(), size());
+  p.op_a = static_cast<Op>(random() % 3);
+  p.op_b = static_cast<Op>(random() % 3);
+  p.beta = static_cast<Scalar>(random() % 3);
+  p.lda = p.ldb = p.stride_a = p.stride_b = 0;
+  p = packed(p);
+  if (which == 1) p.lda += 40;
+  if (which == 2) p.stride_b = 0;
+  if (which == 3) p.layout = Layout::pointer;
+  if (which == 4) p.layout = Layout::variable;
+  if (which == 5 || which == 6) p.layout = Layout::block_interleaved;
+  if (which == 5) p.block = 4;
+  if (which == 6) p.block = 128;
+  if (which == scales_by_values) p.k = 0;
+  return p;
+}
+
+// Compiles for devices that need not be there; skipped where there is no NVRTC.
+class GemmSmallInstances : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  void expect_compiles(const GemmSmallShape& shape, const GemmSmallConfig& config, DType dtype,
+                       int capability) {
+    for (const auto& reason : gemm_small_space(shape, dtype, fictional_gpu(capability)).explain(config))
+      ADD_FAILURE() << describe(config) << ": " << reason;
+    const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+  }
+
+  std::unique_ptr<StencilCompiler> compiler;
+};
+
+TEST_F(GemmSmallInstances, TensorCoresCompile) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const int capability : {80, 90}) {
+      GemmSmallConfig config = gemm_small_default(gemm_small_shape(small_batch(dtype, 20, 12, 7)), dtype,
+                                                  fictional_gpu(capability));
+      config.matrices_per_block = 2;
+      config.threads = 64;
+      config.thread_m = config.thread_n = 2;
+      config.columns_together = false;
+      config.multiply = capability == 90 ? GemmSmallMultiply::mma_16x8x4 : GemmSmallMultiply::mma_8x8x4;
+      expect_compiles(gemm_small_shape(small_batch(dtype, 20, 12, 7)), config, dtype, capability);
+    }
+}
+
+TEST_F(GemmSmallInstances, EveryStepOfVaryingSizesCompiles) {
+  GemmProblem p = small_batch(DType::f32, 32, 32, 32);
+  p.layout = Layout::variable;
+  const GemmSmallShape shape = gemm_small_shape(p, 4);
+  for (const int step : {8, 16, 32}) {
+    GemmSmallConfig config = gemm_small_default(shape, p.dtype, fictional_gpu(90));
+    config.thread_m = 4;
+    config.thread_n = 8;
+    config.size_step = step;
+    config.blocks_per_sm = 0;
+    config.load = GemmSmallLoad::async;
+    config.stages = 1;
+    config.matrices_per_block = 1;
+    config.threads = 32;
+    expect_compiles(shape, config, p.dtype, 90);
+    config.load = GemmSmallLoad::bulk;
+    config.persistent = false;
+    config.matrices_per_block = 16;
+    expect_compiles(shape, config, p.dtype, 90);
+  }
+}
+
+TEST_F(GemmSmallInstances, TheSmallerStencilsCompile) {
+  std::vector<StencilRequest> requests{
+      {"kernel/probe/gather.cuh", {"tilewright::gpu_gather<2, 4, 6, true>"}, "", 75},
+      {"kernel/probe/stream.cuh", {"tilewright::gpu_stream_plain<true>"}, "", 75},
+      {"kernel/probe/stream.cuh", {"tilewright::gpu_stream_bulk<false, 8192, 3, 128>"}, "", 90},
+      {"kernel/probe/multiply.cuh", {"tilewright::gpu_multiply_plain<float, 64>"}, "", 75},
+      {"kernel/probe/multiply.cuh", {"tilewright::gpu_multiply_tensor<8, 64>"}, "", 80},
+      {"kernel/probe/multiply.cuh", {"tilewright::gpu_multiply_tensor<16, 64>"}, "", 90}};
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const bool zero : {false, true})
+      requests.push_back(
+          gpu_scale_request(gpu_scale_kind(small_batch(dtype, 3, 4, 5), zero), zero ? 75 : 90));
+  for (const StencilRequest& request : requests) {
+    const JitBinary binary = compiler->compile(request);
+    EXPECT_GT(stencil_report(binary.log).registers, 0) << request.expressions.front() << binary.log;
+  }
+}
+
+// For racecheck nothing is read behind matrices; such kernels and those of other flags are kept apart.
+TEST(GemmSmallInstance, FlagsOfTheEnvironmentReachTheCompiler) {
+  const TempFolder cache;
+  const GemmSmallShape shape = gemm_small_shape(small_batch(DType::f32, 5, 5, 5), 16);
+  GemmSmallConfig config = gemm_small_default(shape, DType::f32, fictional_gpu(90));
+  config.thread_m = 3;  // two of them stick out
+  std::vector<std::string> codes;
+  try {
+    for (const char* flags : {"", " -DTILEWRIGHT_READS_INSIDE   -lineinfo ", "", "--no-such-flag"}) {
+      setenv("TILEWRIGHT_NVRTC_FLAGS", flags, 1);
+      const StencilCompiler compiler(kernel_sources(), cache.path().string());
+      unsetenv("TILEWRIGHT_NVRTC_FLAGS");
+      codes.push_back(compile_gemm_small(compiler, shape, config, DType::f32, 90).code);
+    }
+    ADD_FAILURE() << "an unknown flag was not told to the compiler";
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();
+    EXPECT_NE(std::string(error.what()).find("no-such-flag"), std::string::npos) << error.what();
+  }
+  ASSERT_EQ(codes.size(), 3u);
+  EXPECT_NE(codes[0], codes[1]);
+  EXPECT_EQ(codes[0], codes[2]);
+}
+
+// Two instances of each pair, of different layouts and types where there are.
+TEST_F(GemmSmallInstances, EveryWayInWithEveryWayOutCompiles) {
+  std::mt19937 random(7);
+  constexpr DType dtypes[] = {DType::c128, DType::f32, DType::f64, DType::c64};
+  std::map<std::pair<GemmSmallLoad, GemmSmallStore>, int> seen;
+  for (int turn = 0; turn < 2 * layouts; ++turn) {
+    const DType dtype = dtypes[turn % 4];
+    const GemmSmallShape shape = gemm_small_shape(of_layout(turn % layouts, dtype, random), 16);
+    for (const auto& config : gemm_small_space(shape, dtype, fictional_gpu(90)).sample(12, random))
+      if (seen[{config.load, config.store}] <= turn / layouts) {
+        ++seen[{config.load, config.store}];
+        expect_compiles(shape, config, dtype, 90);
+      }
+  }
+  EXPECT_GE(seen.size(), 7u);
+}
+
+TEST_F(GemmSmallInstances, EveryKindCompiles) {
+  std::mt19937 random(5);
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+  int turn = 0;
+  for (const int capability : {90, 80, 75})
+    for (int layout = 0; layout < layouts; ++layout) {
+      const DType dtype = dtypes[turn++ % 4];
+      const GemmProblem p = of_layout(layout, dtype, random);
+      const GemmSmallShape shape = gemm_small_shape(p, 16, random() % 3 == 0 || layout == scales_by_values);
+      const auto limits = fictional_gpu(capability);
+      auto configs = gemm_small_space(shape, dtype, limits).sample(1, random);
+      configs.push_back(gemm_small_default(shape, dtype, limits));
+      for (const auto& config : configs) {
+        const JitBinary binary = compile_gemm_small(*compiler, shape, config, dtype, capability);
+        EXPECT_FALSE(binary.code.empty());
+        EXPECT_GT(stencil_report(binary.log).registers, 0) << binary.log;
+      }
+    }
+}
+
+// A sample of the shipped configs; all of them with TILEWRIGHT_SHIPPED_STRIDE=1.
+TEST(GemmSmallInstance, ShippedConfigsDoNotSpill) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const char* asked = std::getenv("TILEWRIGHT_SHIPPED_STRIDE");
+  const int stride = asked == nullptr ? 24 : std::max(1, std::atoi(asked));
+  std::ifstream file(TILEWRIGHT_TEST_WISDOM "/h200.jsonl");
+  ASSERT_TRUE(file.good());
+  int number = 0, compiled = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.at("family") != "gemm_small" || number++ % stride != 0) continue;
+    const GemmProblem p = packed(parse_problem(record.at("problem")));
+    const bool by_pointer = p.layout == Layout::pointer || p.layout == Layout::variable;
+    const GemmSmallShape shape =
+        by_pointer ? gemm_small_shape(p) : gemm_small_shape(p, 128);  // as plans have it
+    const auto config = from_json<GemmSmallConfig>(record.at("config"));
+    for (const auto& reason : gemm_small_space(shape, p.dtype, fictional_gpu(90)).explain(config))
+      ADD_FAILURE() << to_string(p) << ": " << reason;
+    const JitBinary binary = compile_gemm_small(*compiler, shape, config, p.dtype, 90);
+    EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0) << to_string(p) << " " << describe(config);
+    ++compiled;
+  }
+  EXPECT_GT(compiled, 0);
+}
+
+TEST(GemmSmallInstance, LayoutConversionsCompile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(gpu_layout_piece(4).elements, 4);
+  EXPECT_EQ(gpu_layout_piece(1000).elements, 32);
+  for (const bool interleaves : {true, false}) {
+    const JitBinary binary = compile_gpu_layout(*compiler, interleaves ? DType::c128 : DType::f32,
+                                                interleaves, gpu_layout_piece(9), 90);
+    EXPECT_EQ(stencil_report(binary.log).spill_bytes, 0);
+  }
+}
+
+TEST(GemmSmallInstance, CompileErrorsNameTheConfig) {
+  try {
+    const StencilCompiler compiler(kernel_sources(), "");
+    const GemmSmallShape shape = gemm_small_shape(small_batch(DType::f64, 4, 4, 4));
+    GemmSmallConfig config = gemm_small_default(shape, DType::f64, fictional_gpu(90));
+    config.load = GemmSmallLoad::bulk;  // whose instructions this architecture lacks
+    compile_gemm_small(compiler, shape, config, DType::f64, 75);
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();
+    EXPECT_NE(std::string(error.what()).find("matrices_per_block="), std::string::npos) << error.what();
+  }
+}
+
+TEST(GemmSmallInstance, GpuSaysWhyItIsMissing) {
+  std::string reason;
+  if (Gpu::count(reason) == 0) {
+    EXPECT_FALSE(reason.empty());
+    EXPECT_THROW(Gpu(0), Error);
+  } else {
+    EXPECT_THROW(Gpu(1000), Error);
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,123 @@
+// The cache of compiled kernels: hits, keys, damaged entries, folders that cannot be written, many processes
+// at once. What is "compiled" here is text; no compiler is needed.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "kernel/jit/cache.hpp"
+#include "support/temp_folder.hpp"
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JitCacheTest : public ::testing::Test {
+ protected:
+  JitBinary get(const JitCache& cache, const JitKey& key) {
+    return cache.get(key, [&] {
+      ++builds_;
+      return JitBinary{"code of " + key.source, {"function", "other"}, "log"};
+    });
+  }
+
+  TempFolder folder_;
+  int builds_ = 0;
+  JitKey key_{"source", {{"a.hpp", "text"}}, {"-arch=sm_90"}, "nvrtc 13.0"};
+};
+
+TEST_F(JitCacheTest, SecondRequestIsKept) {
+  const JitCache cache(folder_.path());
+  EXPECT_EQ(get(cache, key_).code, "code of source");
+  EXPECT_EQ(get(cache, key_).code, "code of source");
+  EXPECT_EQ(get(cache, key_).functions, (std::vector<std::string>{"function", "other"}));
+  EXPECT_EQ(builds_, 1);
+  EXPECT_TRUE(fs::exists(cache.entry(key_) / "kernel.cu"));
+}
+
+TEST_F(JitCacheTest, EveryPartOfTheKeyCounts) {
+  const JitCache cache(folder_.path());
+  get(cache, key_);
+  for (auto change :
+       {+[](JitKey& key) { key.source += " "; }, +[](JitKey& key) { key.headers[0].second = "other"; },
+        +[](JitKey& key) { key.options.push_back("-G"); },
+        +[](JitKey& key) { key.compiler = "nvrtc 13.1"; }}) {
+    JitKey other = key_;
+    change(other);
+    const int before = builds_;
+    get(cache, other);
+    EXPECT_EQ(builds_, before + 1);
+  }
+}
+
+TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
+  const JitCache cache(folder_.path());
+  for (const char* name : {"kernel.cubin", "seal", "key", "kernel.log"}) {
+    get(cache, key_);
+    const int before = builds_;
+    std::ofstream(cache.entry(key_) / name) << "garbage";
+    EXPECT_EQ(get(cache, key_).code, "code of source") << name;
+    EXPECT_EQ(builds_, before + 1) << name;
+    get(cache, key_);
+    EXPECT_EQ(builds_, before + 1) << name << " was not repaired";
+    fs::remove(cache.entry(key_) / name);
+    EXPECT_EQ(get(cache, key_).code, "code of source") << name;
+    EXPECT_EQ(builds_, before + 2) << name;
+  }
+}
+
+TEST_F(JitCacheTest, WhatKilledProcessesLeftIsRemovedLater) {
+  const fs::path folder = folder_.path(), old = folder / ".new-1-2", young = folder / ".new-3-4";
+  for (const fs::path& left : {old, young}) fs::create_directories(left);
+  std::ofstream(old / "kernel.cu") << "half";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  get(JitCache(folder_.path()), key_);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young)) << "its process may still be writing";
+}
+
+TEST_F(JitCacheTest, WithoutAFolderOrWithABadOneItStillBuilds) {
+  EXPECT_EQ(get(JitCache(""), key_).code, "code of source");
+  EXPECT_EQ(get(JitCache("/proc/no/such/folder"), key_).code, "code of source");
+  EXPECT_EQ(builds_, 2);
+}
+
+TEST_F(JitCacheTest, SixteenProcessesAtOnce) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 16; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool right = true;
+      const JitCache cache(folder_.path());
+      for (int round = 0; round < 20; ++round) {
+        JitKey key = key_;
+        key.source = "source " + std::to_string(round);
+        right = right && get(cache, key).code == "code of " + key.source;
+      }
+      _exit(right ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
+    EXPECT_NE(entry.path().filename().string()[0], '.');
+}
+
+TEST_F(JitCacheTest, HeadersAreFollowed) {
+  folder_.write("kernel/a.cuh", "#include \"kernel/b.cuh\"\n#include <vector>\n");
+  folder_.write("kernel/b.cuh", "#include \"kernel/a.cuh\"\n  #  include \"host/only.hpp\"\n");
+  const auto headers = reachable_headers("#include \"kernel/a.cuh\"\n", folder_.path());
+  ASSERT_EQ(headers.size(), 2u);
+  EXPECT_EQ(headers[0].first, "kernel/a.cuh");
+  EXPECT_EQ(headers[1].first, "kernel/b.cuh");
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,108 @@
+// Tuning of the conversion rule: the blocks it tries, that what it measures is what explain reads, that a log
+// is gone on from, and what is refused. How good the chosen block is, no test can say.
+#include "tune/layout_tuner.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gemm/layout_costs.hpp"
+#include "kernel/jit/x86.hpp"
+#include "support/cases.hpp"
+#include "support/temp_folder.hpp"
+
+namespace tilewright {
+namespace {
+
+GemmProblem problem_of(DType dtype, Layout layout, Scalar beta) {
+  GemmProblem problem = cases::strided(dtype, {5, 3, 4}, beta, 1);
+  problem.layout = layout;
+  if (layout != Layout::strided) problem.stride_a = problem.stride_b = problem.stride_c = 0;
+  problem.residency = Residency::l1;
+  return packed(problem);
+}
+
+class LayoutTunerTest : public ::testing::Test {
+ protected:
+  LayoutTunerTest() {
+    options_.isa = jit_available(Isa::avx512) ? Isa::avx512
+                   : jit_available(Isa::avx2) ? Isa::avx2
+                                              : Isa::portable;
+    options_.budget_s = 0.2;
+  }
+  LayoutTuneResult tune(const GemmProblem& problem) {
+    return tune_layout(problem, options_, arena_, interleaved_);
+  }
+
+  LayoutTuneOptions options_;
+  Arena arena_, interleaved_;
+};
+
+TEST_F(LayoutTunerTest, TheSpaceHoldsTheDefaultAndSaysWhyNot) {
+  for (const DType dtype : cases::dtypes) {
+    const auto space = layout_space(dtype);
+    EXPECT_TRUE(space.contains(layout_default(dtype))) << to_string(dtype);
+    EXPECT_GE(space.enumerate().size(), 4u);
+  }
+  EXPECT_NE(layout_space(DType::f32).explain({4}).at(0).find("32 bytes"), std::string::npos);
+  EXPECT_NE(layout_space(DType::c128).explain({64}).at(0).find("eight"), std::string::npos);
+}
+
+TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
+  for (const auto& [dtype, layout, beta] : {std::tuple{DType::f64, Layout::strided, Scalar::one},
+                                            {DType::c64, Layout::pointer, Scalar::zero},
+                                            {DType::f32, Layout::pointer, Scalar::general}}) {
+    const GemmProblem problem = problem_of(dtype, layout, beta);
+    const LayoutTuneResult result = tune(problem);
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.wrong, 0) << result.first_wrong;
+    EXPECT_TRUE(layout_space(dtype).contains(result.config)) << result.config.block;
+    EXPECT_EQ(result.problem.batch_count % result.config.block, 0);
+    EXPECT_GE(result.regret, 0);
+    EXPECT_EQ(result.costs.block, result.config.block);
+    EXPECT_EQ(result.costs.residency, Residency::l1);
+    for (const double seconds : {result.costs.convert_in_s, result.costs.convert_out_s, result.costs.direct_s,
+                                 result.costs.interleaved_s})
+      EXPECT_GT(seconds, 0);
+    EXPECT_EQ(nearest_costs({&result.costs, 1}, problem), &result.costs);
+  }
+}
+
+TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
+  const TempFolder folder;
+  const auto record = wisdom_record(tune(problem_of(DType::f64, Layout::strided, Scalar::one)));
+  const auto costs = from_json<LayoutCosts>(record.at("costs"));
+  save_layout_costs(folder / "costs.jsonl", record.at("device"), {costs});
+  EXPECT_EQ(load_layout_costs(folder / "costs.jsonl", record.at("device")), std::vector{costs});
+}
+
+TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
+  const TempFolder folder;
+  const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::zero);
+  const nlohmann::json run = {{"family", "layout"}};
+  SweepLog first(folder / "sweep.jsonl", run, false);
+  options_.log = &first;
+  int turns = 0;
+  options_.stop = [&] { return ++turns > 10; };  // fewer than one round has
+  EXPECT_FALSE(tune(problem).complete);
+  first = {};
+  SweepLog second(folder / "sweep.jsonl", run, true);
+  EXPECT_EQ(second.kept(), 10);
+  options_.log = &second;
+  options_.stop = {};
+  const LayoutTuneResult result = tune(problem);
+  EXPECT_TRUE(result.complete);
+  std::string name = to_string(result.problem);
+  EXPECT_FALSE(second.take(name, "layout convert_in", R"({"block":8})").has_value()) << "measured again";
+}
+
+TEST_F(LayoutTunerTest, RefusesWhatCannotBeConverted) {
+  GemmProblem problem = problem_of(DType::f64, Layout::block_interleaved, Scalar::one);
+  problem.block = problem.batch_count = 8;
+  EXPECT_THROW(tune(packed(problem)), Error);
+  problem = problem_of(DType::f64, Layout::strided, Scalar::one);
+  problem.residency = Residency::automatic;
+  EXPECT_THROW(tune(problem), Error);
+  EXPECT_THROW(tune(cases::strided(DType::f64, {65, 4, 4}, Scalar::one, 1)), Error);
+}
+
+}  // namespace
+}  // namespace tilewright

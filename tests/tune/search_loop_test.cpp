@@ -1,0 +1,278 @@
+// The search that CPU and GPU share, over a pool of made-up candidates on a made-up machine: who wins, what
+// is decided when the budget is too small to tell, what drift does, and what a resumed run does not do again.
+#include "tune/search_loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <thread>
+
+#include "measure/clock.hpp"
+#include "support/fake_meter.hpp"
+#include "support/temp_folder.hpp"
+#include "wisdom/store.hpp"
+
+namespace tilewright {
+namespace {
+
+// Candidates with one axis `x`; the first is the default. Turns take no time but what `sleep_s` says.
+class FakePool : public ConfigPool {
+ public:
+  explicit FakePool(std::vector<double> seconds) : seconds_(std::move(seconds)), slots_(seconds_.size()) {}
+
+  std::size_t size() const override { return seconds_.size(); }
+  nlohmann::json fields(std::size_t i) const override { return {{"x", i}}; }
+  void announce(std::span<const std::size_t>) override {}
+  bool is_right(std::size_t i) override {
+    if (!slots_[i].checked) {
+      ++gated;
+      slots_[i].checked = true;
+      if (wrong.contains(i)) slots_[i].failure = "wrong on purpose";
+      slots_[i].accuracy = {1e-16, 4e-16};
+    }
+    return slots_[i].failure.empty();
+  }
+  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
+  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
+  void set_failure(std::size_t i, std::string reason) override {
+    slots_[i].failure = std::move(reason), slots_[i].checked = true;
+  }
+  void set_passed(std::size_t i, const Accuracy& accuracy) override {
+    slots_[i].accuracy = accuracy, slots_[i].checked = true;
+  }
+  TurnTimer::Turn time(std::size_t i, double) override {
+    if (sleep_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
+    return {seconds_[i] * speed(turns++) * (1 + noise * std::normal_distribution<>()(random_)), 1};
+  }
+  Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter&) override {
+    weighed.insert(i);
+    return {time(i, turn_s).seconds, joules[i]};
+  }
+  double shortest_energy_s(const EnergyMeter&) const override { return 1e-6; }
+  std::vector<std::unique_ptr<Observer>> observers() const override { return {}; }
+
+  std::set<std::size_t> wrong;
+  std::function<double(int)> speed = [](int) { return 1.0; };
+  double noise = 0.002, sleep_s = 0;
+  int turns = 0, gated = 0;
+  std::vector<double> joules;
+  std::set<std::size_t> weighed;
+
+ private:
+  struct Slot {
+    std::string failure;
+    Accuracy accuracy;
+    bool checked = false;
+  };
+  std::vector<double> seconds_;
+  std::vector<Slot> slots_;
+  std::mt19937_64 random_{7};
+};
+
+constexpr SearchPace quick{.shortest_turn_s = 1e-6,
+                           .longest_screening_s = 1e-6,
+                           .longest_halving_s = 1e-6,
+                           .longest_final_s = 1e-6,
+                           .strategy_share = 0.5,
+                           .halving_share = 0.7,
+                           .incumbent_tie = 0.03};
+
+GemmProblem problem() {
+  return parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=7:residency=l1");
+}
+
+SearchOutcome found(FakePool& pool, const SearchOptions& options, std::optional<std::size_t> incumbent = {}) {
+  return search(problem(), pool, options, quick, incumbent, wall_seconds());
+}
+
+std::vector<double> many(std::size_t count, std::size_t best, double least) {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < count; ++i)
+    seconds.push_back(1 + 0.3 * double((i * 37) % count) / double(count));
+  seconds[best] = least;
+  return seconds;
+}
+
+TEST(SearchLoop, FindsTheBestAndSaysHowSurely) {
+  FakePool pool(many(100, 61, 0.8));
+  const SearchOutcome outcome = found(pool, {});
+  EXPECT_EQ(outcome.winner, 61u);
+  EXPECT_TRUE(outcome.decided);
+  EXPECT_GE(outcome.rounds, 6);
+  EXPECT_GE(outcome.seconds.samples, 6);
+  EXPECT_NEAR(outcome.regret, 0.25, 0.02);
+  const auto record = winner_record(outcome, {"fake", "d", "", "", "h", "c"}, pool.fields(outcome.winner));
+  EXPECT_EQ(record["error_bound"], 4e-16);
+  EXPECT_EQ(record["verdict"], "passed");
+}
+
+TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
+  FakePool pool(many(20, 3, 0.5));
+  pool.sleep_s = 2e-3;
+  SearchOptions options;
+  options.budget_s = 0.02;
+  const SearchOutcome outcome = found(pool, options, 7);
+  EXPECT_FALSE(outcome.decided);
+  EXPECT_EQ(outcome.winner, 7u) << "what was known stays";
+  EXPECT_LT(outcome.rounds, 6);
+  options.budget_s = 1e-9;
+  EXPECT_GE(found(pool, options).measured, 1) << "something is always reported";
+}
+
+TEST(SearchLoop, FinalistsStayAwaySoThatRoundsFit) {
+  FakePool pool(many(20, 3, 0.5));
+  pool.sleep_s = 2e-3;
+  SearchOptions options;
+  options.budget_s = 0.3;  // 45 turns are left for the contest: not six rounds of seven and the sentinel
+  const SearchOutcome outcome = found(pool, options);
+  EXPECT_TRUE(outcome.decided) << outcome.rounds;
+  EXPECT_EQ(outcome.winner, 3u);
+}
+
+TEST(SearchLoop, AnIncumbentStaysUnlessClearlyBeaten) {
+  FakePool close({1.0, 0.9, 0.92});
+  EXPECT_EQ(found(close, {}, 2).winner, 2u) << "2 % are a tie";
+  EXPECT_TRUE(found(close, {}, 2).tie);
+  FakePool far({1.0, 0.9, 0.95});
+  EXPECT_EQ(found(far, {}, 2).winner, 1u);
+  EXPECT_EQ(found(close, {}).winner, 1u) << "the default yields to less";
+}
+
+TEST(SearchLoop, HalvingSeesThroughDrift) {
+  // After the first looks the machine is at half its speed for every other 48 turns.
+  const auto unsteady = [](int turn) { return turn > 240 && turn / 64 % 2 == 0 ? 1.2 : 1.0; };
+  int right = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    FakePool pool(many(200, 61, 0.97));
+    pool.speed = unsteady;
+    SearchOptions options;
+    options.seed = seed;
+    right += found(pool, options).winner == 61 ? 1 : 0;
+  }
+  EXPECT_GE(right, 18);
+}
+
+TEST(SearchLoop, EnergyWithinHoldsToTheFastestOfTheContest) {
+  FakePool pool({1.0, 0.8, 0.82, 0.9, 0.95});
+  FakeMeter meter;
+  pool.joules = {5, 9, 4, 2, 1};  // the slower, the more frugal
+  SearchOptions options;
+  options.meter = &meter;
+  options.objective = TuneObjective::parse("energy_within=5%");
+  EXPECT_EQ(found(pool, options).winner, 2u) << "the default, the third and the fourth are too slow";
+  EXPECT_EQ(found(pool, options, 4).winner, 2u) << "an incumbent that is too slow yields";
+  options.objective = TuneObjective::parse("energy_within=15%");
+  EXPECT_EQ(found(pool, options).winner, 3u);
+}
+
+TEST(SearchLoop, EnergyIsAskedOfTheFastOnesAndTheDefault) {
+  std::vector<double> seconds(100);
+  for (std::size_t x = 0; x < seconds.size(); ++x)
+    seconds[x] = 2 - 0.01 * double(x);  // the default is the slowest
+  FakePool pool(seconds);
+  pool.joules.assign(seconds.size(), 5);
+  pool.joules[50] = 1;  // too slow to be looked at
+  pool.joules[90] = 2;
+  FakeMeter meter;
+  SearchOptions options;
+  options.meter = &meter;
+  options.objective = TuneObjective::parse("energy");
+  const SearchOutcome outcome = found(pool, options);
+  EXPECT_EQ(outcome.winner, 90u);
+  EXPECT_EQ(outcome.joules->centre, 2);
+  EXPECT_EQ(outcome.measured, 100);
+  EXPECT_TRUE(pool.weighed.contains(0));
+  EXPECT_FALSE(pool.weighed.contains(50));
+  EXPECT_LE(pool.weighed.size(), 25u);
+}
+
+// Whatever a turn runs besides the problems that it counts: power is what the meter is asked for.
+TEST(SearchLoop, EnergyIsPowerTimesTime) {
+  class Turns : public FakePool {
+   public:
+    using FakePool::FakePool;
+    TurnTimer::Turn time(std::size_t, double) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return {0.5, 1};
+    }
+    Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& asked) override {
+      return ConfigPool::time_with_energy(i, turn_s, asked);
+    }
+  };
+  class Watts : public FakeMeter {
+   public:
+    double joules() override { return 300 * wall_seconds(); }
+  } meter;
+  Turns pool({1.0});
+  EXPECT_NEAR(*pool.time_with_energy(0, 1e-3, meter).joules, 150, 3);
+  meter.shortest = 10;
+  EXPECT_THROW(pool.time_with_energy(0, 1e-3, meter), Error) << "turns stay too short";
+}
+
+TEST(SearchLoop, WrongConfigsAreReportedWithTheirReasons) {
+  FakePool pool(many(30, 5, 0.5));
+  pool.wrong = {5, 8};
+  const SearchOutcome outcome = found(pool, {});
+  EXPECT_NE(outcome.winner, 5u);
+  EXPECT_EQ(outcome.wrong, 2);
+  const auto records = wrong_records(outcome, {"fake", "d", "", "", "h", "c"});
+  ASSERT_EQ(records.size(), 2u);
+  const TempFolder folder;
+  WisdomStore store(folder / "wisdom.sqlite", sqlite::Mode::write);
+  for (const auto& record : records) {
+    EXPECT_EQ(record["verdict"], "failed");
+    EXPECT_EQ(record["reason"], "wrong on purpose");
+    EXPECT_TRUE(store.add_found(parse_record(record.dump()).value()));
+  }
+  const auto best = winner_record(outcome, {"fake", "d", "", "", "h", "c"}, pool.fields(outcome.winner));
+  EXPECT_TRUE(store.add_found(parse_record(best.dump()).value()));
+  int failed = 0;
+  store.each([&](const WisdomRecord& record) {
+    failed += record.passed() ? 0 : 1;
+    EXPECT_EQ(record.reason, record.passed() ? "" : "wrong on purpose");
+  });
+  EXPECT_EQ(store.count(), 3) << "each wrong config beside the winner";
+  EXPECT_EQ(failed, 2);
+}
+
+TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {
+  const TempFolder folder;
+  const std::string file = folder / "sweep.jsonl";
+  const nlohmann::json run{{"strategy", "exhaustive"}};
+  FakePool pool(many(40, 5, 0.5));
+  pool.wrong = {9};
+  SearchOptions options;
+  {
+    SweepLog log(file, run, false);
+    options.log = &log;
+    EXPECT_TRUE(found(pool, options).complete);
+    EXPECT_EQ(pool.gated, 40);
+  }
+  SweepLog log(file, run, true);
+  options.log = &log;
+  FakePool again(many(40, 5, 0.5));
+  const SearchOutcome outcome = found(again, options);
+  EXPECT_EQ(again.gated, 0);
+  EXPECT_EQ(outcome.winner, 5u);
+  EXPECT_EQ(outcome.accuracy.error, 1e-16);
+  EXPECT_EQ(outcome.wrong, 1);
+  EXPECT_EQ(outcome.wrongs.front().reason, "wrong on purpose");
+}
+
+TEST(SearchLoop, RefusesAnObjectiveWithoutItsMeter) {
+  SearchOptions options;
+  options.objective = TuneObjective::parse("edp");
+  EXPECT_THROW(check_search(options, problem()), Error);
+  FakeMeter gpu({Location::device, "GPU-1", 0});
+  options.meter = &gpu;
+  EXPECT_THROW(check_search(options, problem()), Error);
+  FakeMeter cpu;
+  options.meter = &cpu;
+  check_search(options, problem());
+  options.strategy = "annealing";
+  EXPECT_THROW(check_search(options, problem()), Error);
+}
+
+}  // namespace
+}  // namespace tilewright
