@@ -2,7 +2,7 @@
 // time of each config that a contest screened. For each problem and card with enough of them the config that
 // the model would take first is compared with the fastest, and the best of its first six. No GPU is needed.
 //
-//     bench_gemm_large_regret results/h200/gemm_large-*.jsonl > regret.jsonl
+//     bench_gemm_large_regret results/h200/gemm_large-*.jsonl* > regret.jsonl
 //
 // Left out are rows of configs that the space of today does not hold, and problems of a card with fewer than
 // eight others. The card is taken for an H200.
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "core/problem.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
+#include "measure/recorded_file.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -57,8 +57,7 @@ std::optional<GemmLargeConfig> config_of(const nlohmann::json& row) {
 }
 
 void add_rows(const std::string& path, const GpuLimits& limits, Contests& contests) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "FILE", fmt::format("FILE = '{}' cannot be read", path));
+  std::istringstream file = read_recorded(path, "FILE", ErrorCode::io);
   for (std::string line; std::getline(file, line);) {
     const auto row = nlohmann::json::parse(line, nullptr, false);
     if (!row.is_object() || row.value("phase", "") != "screened" || !(row.value("seconds", 0.0) > 0))

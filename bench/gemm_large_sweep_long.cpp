@@ -1,9 +1,9 @@
 // Which configs of a screening are measured long, and which make up a profiler's sample.
 #include <algorithm>
-#include <fstream>
 
 #include "analyze/hull.hpp"
 #include "gemm_large_sweep.hpp"
+#include "measure/recorded_file.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -49,8 +49,7 @@ std::vector<nlohmann::json> configs_of(const std::vector<SweepPoint>& points,
 }  // namespace
 
 std::vector<nlohmann::json> sweep_lines(const std::string& path, const char* argument) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' cannot be read", argument, path));
+  std::istringstream file = read_recorded(path, argument, ErrorCode::io);
   std::vector<nlohmann::json> lines;
   for (std::string text; std::getline(file, text);) {
     auto line = nlohmann::json::parse(text, nullptr, false);

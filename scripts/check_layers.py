@@ -47,6 +47,7 @@ VENDORS = [
     (r"xbyak/xbyak\.h", ("src/kernel",)),
     (r"hwy/.*", ("src/kernel", "src/measure")),
     (r"sqlite3\.h", ("src/wisdom",)),
+    (r"zlib\.h", ("src/measure",)),
     (r"mkl.*|libxsmm.*|Eigen/.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
     (r"gtest/.*|gmock/.*", ("tests",)),
 ]

@@ -2,9 +2,10 @@
 the data that it was drawn from, so that whether it is out of date can be told without gnuplot."""
 
 import hashlib
-import json
 import re
 import subprocess
+
+from results import files_of, rows_of
 
 HEAD = """set encoding utf8
 set terminal svg size {width},{height} dynamic name '{name}' font 'sans-serif,11' background '#ffffff'
@@ -123,8 +124,7 @@ class AllRows:
 
     def __init__(self, path, root):
         self.path, self.command, self.rows = path.relative_to(root), "", []
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
+        for row in rows_of(path):
             if "command" in row:
                 self.command = row["command"]
             elif row.get("bound_share") is not None and not row.get("summary"):
@@ -134,5 +134,5 @@ class AllRows:
 def figure(words, root):
     """The figure that a page asks for; None where no run is recorded."""
     wanted = dict(word.split("=", 1) for word in words.split())
-    paths = sorted((root / "results" / wanted["machine"]).glob("gemm_small-*.jsonl"))
+    paths = files_of(root, wanted["machine"], "gemm_small-*")
     return KINDS[wanted["kind"]]([AllRows(path, root) for path in paths], wanted)

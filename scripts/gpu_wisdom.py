@@ -8,7 +8,13 @@ vendor's library is taken from the run that ours is from, since cards differ by 
 none of ours. Times (or windows of energy) in files after --anew replace those that the others have of the same problem, though
 these be faster: the rule for rounding errors refuses their configs.
 
-    scripts/gpu_wisdom.py results/h200/{gemm_small,same_code}-*.jsonl* results/h200/gemm_large-20261123T17-{f64,f64-second,f32,c64,shapes,shapes-second,energy-f64}.jsonl results/h200/gemm_large-20261123T20-{f64,f32,c64,c128,shapes,beta,tail,energy-f64,energy-f32}.jsonl results/h200/gemm_large-20261124T21-{c64,f32,f64,c128,shapes}.jsonl results/h200/gemm_large-20261124T22-{c64,f32,f32-second,shapes,small}.jsonl results/h200/gemm_large-20261125T01-{shapes,odd}.jsonl results/h200/gemm_large-20261125T19-{middling-{f64,f32,c64,c128},skinny-f32,probe}.jsonl --anew results/h200/gemm_large-20261125T16-{f32,f32-nn,shapes}.jsonl results/h200/gemm_large-20261125T19-{f32,shapes}.jsonl > wisdom/h200.jsonl
+    cd results/h200; ../../scripts/gpu_wisdom.py {gemm_small,same_code}-*.jsonl* \\
+        gemm_large-20261123-{f64,f64-second,shapes,shapes-second,energy-f64-4096}.jsonl* \\
+        gemm_large-20261123-{f64-third,c128,shapes-third,beta,tail,energy-f64-8192,energy-f32}.jsonl* \\
+        gemm_large-20261124-{c64,f32,f64,c128,shapes}.jsonl* gemm_large-20261124-{c64-second,f32-second,f32-third}.jsonl* \\
+        gemm_large-20261125-{shapes,odd,middling-{f64,f32,c64,c128},skinny-f32,probe}.jsonl* \\
+        --anew gemm_large-20261125-{f32-rounding,f32-rounding-nn,shapes-rounding}.jsonl* \\
+        gemm_large-20261125-{f32-rounding-second,shapes-rounding-second}.jsonl* > ../../wisdom/h200.jsonl
 """
 import argparse
 import gzip

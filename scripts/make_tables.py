@@ -15,6 +15,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import figures
+from results import files_of, rows_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
@@ -29,8 +30,7 @@ class Run:
         self.path = path.relative_to(ROOT)
         self.command = ""
         self.rows = []
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
+        for row in rows_of(path):
             if "command" in row:
                 self.command = row["command"]
             elif not row.get("summary") and row.get("gflops") is not None:
@@ -95,7 +95,7 @@ def table(words):
     family, machine = wanted.pop("family"), wanted.pop("machine")
     residencies = wanted.pop("residency").split(",")
     sizes = wanted.pop("sizes", "").split(",") if "sizes" in wanted else []
-    runs = [Run(path) for path in sorted((ROOT / "results" / machine).glob(f"{family}-*.jsonl"))]
+    runs = [Run(path) for path in files_of(ROOT, machine, f"{family}-*")]
     found = {residency: {case: entry for case, entry in select(runs, wanted, residency).items()
                          if not sizes or size_name(case) in sizes} for residency in residencies}
     rows = list(body(found, residencies))
@@ -111,12 +111,11 @@ def table(words):
 def techniques(words):
     """Time with each value of an axis over the time of the default config, both timed in turn in one run."""
     wanted = {"machine": DEFAULTS["machine"]} | dict(word.split("=", 1) for word in words.split())
-    files = sorted((ROOT / "results" / wanted["machine"]).glob("techniques-*.jsonl"))
+    files = files_of(ROOT, wanted["machine"], "techniques-*")
     if not files:
         return "No run of scripts/bench_techniques is recorded in results/.\n"
     seconds, values, device = {}, [], ""
-    for line in files[-1].read_text().splitlines():
-        row = json.loads(line)
+    for row in rows_of(files[-1]):
         if row.get("axis") != wanted["axis"]:
             continue
         beta = "C += A B" if row["beta"] else "C = A B"
@@ -141,10 +140,10 @@ def techniques(words):
 def grain(words):
     """Coarse against fine sharing of a batch among threads, from bench_grain."""
     wanted = {"machine": DEFAULTS["machine"]} | dict(word.split("=", 1) for word in words.split())
-    files = sorted((ROOT / "results" / wanted["machine"]).glob("grain-*.jsonl"))
+    files = files_of(ROOT, wanted["machine"], "grain-*")
     if not files:
         return "No run of bench_grain is recorded in results/.\n"
-    rows = [json.loads(line) for line in files[-1].read_text().splitlines()]
+    rows = rows_of(files[-1])
     command = next(row["command"] for row in rows if "command" in row)
     rates = {}
     for row in rows:
@@ -179,10 +178,10 @@ COUNTERS = [  # heading, cell
 def counters(words):
     """What a profiler counted in single launches of ours and of cuBLAS, joined by `tilewright analyze --counters`."""
     machine = dict(word.split("=", 1) for word in words.split())["machine"]
-    files = sorted((ROOT / "results" / machine).glob("gemm_small-*-counters.jsonl"))
+    files = files_of(ROOT, machine, "gemm_small-*-counters")
     if not files:
         return "No run of `bench_gemm_small --once 1` under a profiler is recorded in results/.\n"
-    rows = [json.loads(line) for line in files[-1].read_text().splitlines()]
+    rows = rows_of(files[-1])
     head, launches = rows[0], [row for row in rows if "counters" in row]
     lines = ["| n | type | | kernels | " + " | ".join(name for name, _ in COUNTERS) + " |",
              "|--:|---|---|--:|" + "--:|" * (len(COUNTERS) - 1) + "---|"]
@@ -202,8 +201,8 @@ def ladder(words):
     wanted = dict(word.split("=", 1) for word in words.split())
     machine = wanted.pop("machine")
     steps = []
-    for path in sorted((ROOT / "results" / machine).glob("gemm_large-*-ladder.jsonl"), reverse=True):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for path in reversed(files_of(ROOT, machine, "gemm_large-*-ladder")):
+        lines = rows_of(path)
         steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
         if {1024, 2048, 4096} <= {row["n"] for row in steps}:  # else the run was ended before them
             break

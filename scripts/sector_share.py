@@ -4,9 +4,12 @@ sectors itself (2026-11-22): their times and ceilings are as measured, only the 
 
     scripts/sector_share.py results/h200/gemm_small-20261122-padded.jsonl
 """
-import json
+import pathlib
 import sys
 from collections import defaultdict
+
+sys.dont_write_bytecode = True
+from results import rows_of
 
 SECTOR = 32
 SIZES = {"f32": 4, "f64": 8, "c64": 8, "c128": 16}
@@ -27,7 +30,7 @@ def touched(rows, columns, ld, size, count):
 def main(paths):
     shares = defaultdict(list)
     for path in paths:
-        for row in map(json.loads, open(path, encoding="utf-8")):
+        for row in rows_of(pathlib.Path(path)):
             if row.get("impl") != "tilewright" or row.get("layout") != "strided" or row.get("op") != "nn":
                 continue
             m, n, k, size, count = row["m"], row["n"], row["k"], SIZES[row["dtype"]], row["batch_count"]

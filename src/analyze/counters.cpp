@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 
+#include "measure/recorded_file.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -69,9 +69,7 @@ ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vecto
 }
 
 std::vector<nlohmann::json> order_lines(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw Error(ErrorCode::invalid_argument, "--order", fmt::format("--order = '{}' cannot be read", path));
+  std::istringstream file = read_recorded(path, "--order", ErrorCode::invalid_argument);
   std::vector<nlohmann::json> lines;
   for (std::string text; std::getline(file, text);) {
     lines.push_back(nlohmann::json::parse(text, nullptr, false));
@@ -136,10 +134,7 @@ std::size_t join_one(SweepCase& one, const std::vector<ProfiledLaunch>& profile,
 }  // namespace
 
 std::vector<ProfiledLaunch> read_profile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file)
-    throw Error(ErrorCode::invalid_argument, "--counters",
-                fmt::format("--counters = '{}' cannot be read", path));
+  std::istringstream file = read_recorded(path, "--counters", ErrorCode::invalid_argument);
   std::vector<std::string> names;
   std::vector<ProfiledLaunch> launches;
   for (std::string line; std::getline(file, line);) {

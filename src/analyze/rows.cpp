@@ -1,12 +1,10 @@
 // Reading the rows of recorded sweeps.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "analyze/data.hpp"
 #include "core/fields.hpp"
 #include "core/problem.hpp"
+#include "measure/recorded_file.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -145,9 +143,7 @@ void add_row(RowReader& reader, const nlohmann::json& line, const std::string& p
 std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
   std::vector<SweepRow> rows;
   for (const std::string& path : paths) {
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path))
-      throw Error(ErrorCode::invalid_argument, "SWEEP", fmt::format("SWEEP = '{}' cannot be read", path));
+    std::istringstream file = read_recorded(path, "SWEEP", ErrorCode::invalid_argument);
     RowReader reader(path);
     std::size_t number = 0;
     for (std::string text; std::getline(file, text);) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "core/fields.hpp"
 #include "measure/estimate.hpp"
+#include "measure/recorded_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -71,8 +71,7 @@ Replay::Replay(std::vector<nlohmann::json> configs, std::vector<Metrics> metrics
     : configs_(std::move(configs)), metrics_(std::move(metrics)), points_(configs_), start_(start) {}
 
 Replay Replay::read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorCode::io, "sweep", fmt::format("sweep = '{}' cannot be read", path));
+  std::istringstream file = read_recorded(path, "sweep", ErrorCode::io);
   Reader reader;
   int number = 0;
   for (std::string line; std::getline(file, line);) {

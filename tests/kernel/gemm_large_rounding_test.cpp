@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -16,6 +15,7 @@
 
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"
+#include "measure/recorded_file.hpp"
 #include "support/gpu_limits.hpp"
 
 namespace tilewright {
@@ -98,7 +98,7 @@ struct ErrorOfVendor {
   bool blurred;
 };
 std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype) {
-  std::ifstream lines(TILEWRIGHT_SOURCE_DIR "/results/" + file);
+  std::istringstream lines = read_recorded(TILEWRIGHT_SOURCE_DIR "/" + file, "file", ErrorCode::io);
   std::vector<ErrorOfVendor> errors;
   std::map<std::string, GemmLargeConfig> configs;  // of a type and operation, told once where it is the same
   for (std::string line; std::getline(lines, line);) {
@@ -122,13 +122,16 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
   const GpuLimits limits = fictional_gpu(90, 132);
   std::map<std::string, GemmLargeConfig> defaults;
   int cases = 0, shared = 0, blurred = 0;
-  for (const char* file :
-       {"h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T04-accuracy.jsonl",
-        "h200/gemm_large-20261125T06-accuracy.jsonl", "h100/gemm_large-20261125T13-accuracy.jsonl",
-        "h100/gemm_large-20261125T14-errors-of-one-sum.jsonl", "h200/gemm_large-20261125T16-accuracy.jsonl",
-        "h200/gemm_large-20261125T19-accuracy.jsonl", "h200/gemm_large-20261125T01-accuracy-uniform.jsonl",
-        "h200/gemm_large-20261125T01-accuracy-graded.jsonl",
-        "h200/gemm_large-20261125T01-accuracy-ill-scaled.jsonl"})
+  for (const char* file : {"results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz",
+                           "results/h200/gemm_large-20261125-accuracy.jsonl.gz",
+                           "results/h200/gemm_large-20261125-accuracy-second.jsonl.gz",
+                           "results/h100/gemm_large-20261125-accuracy.jsonl.gz",
+                           "results/h100/gemm_large-20261125-errors-of-one-sum.jsonl.gz",
+                           "results/h200/gemm_large-20261125-accuracy-third.jsonl.gz",
+                           "results/h200/gemm_large-20261125-accuracy-fourth.jsonl.gz",
+                           "results/h200/gemm_large-20261125-accuracy-uniform.jsonl",
+                           "results/h200/gemm_large-20261125-accuracy-graded.jsonl",
+                           "results/h200/gemm_large-20261125-accuracy-ill-scaled.jsonl"})
     for (const auto& [p, terms, is_blurred] : recorded_errors(file, GetParam())) {
       const auto [known, first] = defaults.try_emplace(to_string(p));
       if (first) known->second = gemm_large_default(p, gemm_large_shape(p), limits);
@@ -150,7 +153,7 @@ TEST_P(RecordedErrors, AreNotPaidForWhereCublasSharesNothing) {
   const GpuLimits limits = fictional_gpu(90, 132);
   std::map<std::string, bool> shared;
   for (const auto& [p, terms, is_blurred] :
-       recorded_errors("h200/gemm_large-20261125T04-errors-of-one-sum.jsonl", GetParam()))
+       recorded_errors("results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz", GetParam()))
     shared[to_string(p)] |= terms < 0.9 * double(p.k);
   int alone = 0, paid = 0;
   for (const auto& [text, shares] : shared) {

@@ -1,0 +1,32 @@
+// Reading recorded files; zlib passes on what is not compressed as it is.
+#include "measure/recorded_file.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace tilewright {
+
+std::istringstream read_recorded(const std::string& path, const std::string& argument, ErrorCode code) {
+  const auto refuse = [&] {
+    throw Error(code, argument, fmt::format("{} = '{}' cannot be read", argument, path));
+  };
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) refuse();
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) refuse();
+  std::string text;
+  std::vector<char> part(1 << 16);
+  int count = 0;
+  while ((count = gzread(file.get(), part.data(), unsigned(part.size()))) > 0)
+    text.append(part.data(), std::size_t(count));
+  int fault = Z_OK;
+  gzerror(file.get(), &fault);
+  if (fault != Z_OK) refuse();  // damaged, or its end is missing
+  return std::istringstream(std::move(text));
+}
+
+}  // namespace tilewright
