@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the tree stays light and its evidence whole: how files of results are called, that long ones are compressed,
-and how much all of them, and all that git tracks, take. Prints each violation and exits 1 when there is one."""
+"""Checks that the tree stays light and its evidence whole: how files of results are called, that long ones are compressed, that a
+page, a test or a table names each, that what these name is there, as are the pages and files that links lead to, and how much
+results, and all that git tracks, take. Prints each violation and exits 1 when there is one."""
 
 import pathlib
 import re
@@ -9,6 +10,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = re.compile(r"results/[a-z0-9-]+/[a-z_]+-20\d{6}(-[a-z0-9-]+)?\.(jsonl|csv)(\.gz)?")
+NAMED = re.compile(r"\bresults/[a-z0-9-]+/[a-z_]+-20\d{6}[\w{},-]*\.(?:jsonl|csv)(?:\.gz)?")
+COMMAND = re.compile(r"repeat with `[^`]*`")  # may name what it writes
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 PLAIN_BYTES = 64 << 10
 RESULTS_MIB, TREE_MIB = 15, 25
 
@@ -34,9 +39,39 @@ def check_files(results):
             yield f"{name}: {file.stat().st_size} bytes and not compressed (gzip -9n)"
 
 
+def spelled_out(name):
+    """All that a name with lists in braces stands for."""
+    found = re.search(r"\{([^{}]*)\}", name)
+    if not found:
+        return {name}
+    return set().union(*(spelled_out(name[:found.start()] + one + name[found.end():]) for one in found[1].split(",")))
+
+
+def pages():
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def check_names(results):
+    named = {}
+    for file in [*pages(), *sorted((ROOT / "tests").rglob("*.cpp"))]:
+        for name in NAMED.findall(COMMAND.sub("", file.read_text())):
+            for one in spelled_out(name):
+                named.setdefault(one, file.relative_to(ROOT))
+    there = {str(file.relative_to(ROOT)) for file in results}
+    yield from (f"{name}: no page, test or table names it" for name in sorted(there - set(named)))
+    yield from (f"{named[name]}: names {name}, which is not there" for name in sorted(set(named) - there))
+
+
+def check_links():
+    for page in pages():
+        for target in LINK.findall(CODE.sub("", page.read_text())):
+            if "://" not in target and not (page.parent / target).exists():
+                yield f"{page.relative_to(ROOT)}: links to {target}, which is not there"
+
+
 def main():
     results = sorted(file for file in (ROOT / "results").rglob("*") if file.is_file())
-    faults = [*check_sizes(results), *check_files(results)]
+    faults = [*check_sizes(results), *check_files(results), *check_names(results), *check_links()]
     print("\n".join(faults) if faults else f"{len(results)} files of results are in order")
     return 1 if faults else 0
 

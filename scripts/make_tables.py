@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the tables and figures of README.md and docs/*.md from the runs recorded in results/. A table stands between the
+"""Writes the tables and figures of README.md and the pages of docs/ from the runs recorded in results/. A table stands between the
 lines `<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose
 the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a
 table of one axis from scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters,
-`<!-- ladder machine=h200 dtype=f64 -->` one of the techniques of large GEMM step by step, and
+`<!-- ladder machine=h200 dtype=f64 -->` one of the techniques of large GEMM step by step, `<!-- summaries ... -->` and
+`<!-- ratios ... -->` those of scripts/ratio_tables.py, and
 `<!-- figure kind=share layout=strided machine=h200 -->` a drawing (scripts/figures.py). `--check` writes nothing and fails
 when a table or a figure is not what the results say."""
 
@@ -15,10 +16,11 @@ import sys
 
 sys.dont_write_bytecode = True
 import figures
+import ratio_tables
 from results import files_of, rows_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
 DEFAULTS = {"op": "nn", "layout": "strided", "threads": "1", "alpha": "1", "machine": "avx512-2core"}
 OURS = "tilewright"
 
@@ -95,7 +97,8 @@ def table(words):
     family, machine = wanted.pop("family"), wanted.pop("machine")
     residencies = wanted.pop("residency").split(",")
     sizes = wanted.pop("sizes", "").split(",") if "sizes" in wanted else []
-    runs = [Run(path) for path in files_of(ROOT, machine, f"{family}-*")]
+    what = wanted.pop("what", "")  # of the files' names: a run alone
+    runs = [Run(path) for path in files_of(ROOT, machine, f"{family}-*{what}")]
     found = {residency: {case: entry for case, entry in select(runs, wanted, residency).items()
                          if not sizes or size_name(case) in sizes} for residency in residencies}
     rows = list(body(found, residencies))
@@ -204,7 +207,7 @@ def ladder(words):
     for path in reversed(files_of(ROOT, machine, "gemm_large-*-ladder")):
         lines = rows_of(path)
         steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
-        if {1024, 2048, 4096} <= {row["n"] for row in steps}:  # else the run was ended before them
+        if any(row["n"] == 4096 for row in steps):  # else the run was ended before it
             break
     else:
         return "No run of `bench_gemm_large --phase ladder` is recorded in results/.\n"
@@ -233,7 +236,8 @@ def figure(words):
 
 
 FIGURES = {}  # of all pages, by name
-MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "ladder": ladder, "figure": figure}
+MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "ladder": ladder, "figure": figure,
+          "summaries": lambda words: ratio_tables.summaries(words, ROOT), "ratios": lambda words: ratio_tables.ratios(words, ROOT)}
 
 
 def draw_figures(check):
@@ -254,9 +258,9 @@ def main():
     parser.add_argument("--check", action="store_true", help="fail when a table is out of date")
     check = parser.parse_args().check
     stale = False
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = page.read_text()
-        up = "" if page.parent == ROOT else "../"
+        up = "../" * (len(page.relative_to(ROOT).parts) - 1)
         fresh = TABLE.sub(lambda m: m[1] + MAKERS[m[2]](m[3]).replace("{up}", up) + m[5], text)
         if fresh == text:
             continue
