@@ -166,9 +166,9 @@ std::vector<GemmLargeProduct> products(const GemmProblem& p, const GpuLimits& li
   const bool wide = p.dtype == DType::f64 || p.dtype == DType::c128;
   if (!wide || limits.compute_capability < 80) return {GemmLargeProduct::fma};
   if (limits.compute_capability < 90) return {GemmLargeProduct::mma_8x8x4};
-  // What the sweep of f64 configs on H200s says (docs/gemm_large_findings.md): the shallow shape reads and
-  // writes its sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow for
-  // the others.
+  // What the sweep of f64 configs on H200s says (docs/notebook/gemm_large_energy.md): the shallow shape reads
+  // and writes its sums more often, and takes 3 % more time at the power limit. Complex tiles are too shallow
+  // for the others.
   if (p.dtype == DType::c128)
     return {GemmLargeProduct::mma_16x8x4, GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16};
   return {GemmLargeProduct::mma_16x8x8, GemmLargeProduct::mma_16x8x16, GemmLargeProduct::mma_16x8x4};
@@ -270,7 +270,7 @@ C in_order(C c, DType dtype, const GemmLargeShape& shape, const GpuLimits& limit
 }
 
 // The same with multiply-adds in the order of the source: by the model of banks
-// (docs/gemm_large_findings.md) they then wait less for registers.
+// (docs/notebook/gemm_large_kernel.md) they then wait less for registers.
 void consider_kept_order(LargeShortlist& list, C c, DType dtype, double penalty) {
   if (c.prefetch) return;  // whose long stretches the assembler rearranges at any level
   c.ptxas_level = 1;
