@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables and figures of README.md and the pages of docs/ from the runs recorded in results/. A table stands between the
 lines `<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of table -->`: the words of the first line choose
-the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques axis=hold -->` opens a
-table of one axis from scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters,
+the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques ... -->` opens the
+table of scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters,
 `<!-- ladder machine=h200 dtype=f64 -->` one of the techniques of large GEMM step by step, `<!-- summaries ... -->` and
 `<!-- ratios ... -->` those of scripts/ratio_tables.py, and
 `<!-- figure kind=share layout=strided machine=h200 -->` a drawing (scripts/figures.py). `--check` writes nothing and fails
@@ -112,31 +112,30 @@ def table(words):
 
 
 def techniques(words):
-    """Time with each value of an axis over the time of the default config, both timed in turn in one run."""
-    wanted = {"machine": DEFAULTS["machine"]} | dict(word.split("=", 1) for word in words.split())
-    files = files_of(ROOT, wanted["machine"], "techniques-*")
+    """Time with each value of each axis over the time of the default config, both timed in turn in one run."""
+    machine = (DEFAULTS | dict(word.split("=", 1) for word in words.split()))["machine"]
+    files = files_of(ROOT, machine, "techniques-*")
     if not files:
         return "No run of scripts/bench_techniques is recorded in results/.\n"
-    seconds, values, device = {}, [], ""
+    seconds, device = {}, ""
     for row in rows_of(files[-1]):
-        if row.get("axis") != wanted["axis"]:
+        if "axis" not in row:
             continue
-        beta = "C += A B" if row["beta"] else "C = A B"
-        case = f"{size_name((row['m'], row['n'], row['k']))} {row['dtype']}, {row['residency']}, {beta}"
-        seconds.setdefault(case, {}).setdefault(json.dumps(row["value"]), {})[row["impl"]] = row["seconds"]
+        case = f"{size_name((row['m'], row['n'], row['k']))} {row['dtype']}, {row['residency']}{'' if row['beta'] else ', C = A B'}"
+        times = seconds.setdefault((row["axis"], case), {}).setdefault(json.dumps(row["value"]).strip('"'), {})
+        times[row["impl"]] = row["seconds"]
         device = row["device"]
-        if json.dumps(row["value"]) not in values:
-            values.append(json.dumps(row["value"]))
-    lines = [f"| {wanted['axis']} = | " + " | ".join(v.strip('"') for v in values) + " |", "|--" + "|--:" * len(values) + "|"]
-    for case, found in seconds.items():
+    lines, last = ["| axis | case | value: time over the default's |", "|---|---|---|"], ""
+    for (axis, case), values in seconds.items():
         cells = []
-        for value in values:
-            times = found.get(value, {})
+        for value, times in values.items():
             default = times.get(OURS + "_default")  # not timed twice where the value is the default's own
-            cells.append("" if OURS not in times else f"{times[OURS] / default:.2f}" if default else "default")
-        lines.append(f"| {case} | " + " | ".join(cells) + " |")
+            if OURS in times:
+                cells.append(f"{value}: {times[OURS] / default:.2f}" if default else f"{value}: default")
+        lines.append(f"| {'' if axis == last else f'`{axis}`'} | {case} | {', '.join(cells)} |")
+        last = axis
     path = files[-1].relative_to(ROOT)
-    lines += ["", f"Time over the default's; one thread, {device}; [{path}]({{up}}{path}), repeat with `scripts/bench_techniques`."]
+    lines += ["", f"C += A B unless said; one thread, {device}; [{path}]({{up}}{path}), repeat with `scripts/bench_techniques`."]
     return "\n".join(lines) + "\n"
 
 
