@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The figures and the table of counters that scripts/make_tables.py makes, from results that are made up here: which rows
-enter a drawing, when it is out of date, and empty cells for counters that are not there."""
+"""The figures and tables that scripts/make_tables.py makes, from results that are made up here: which rows enter a drawing,
+when it is out of date, empty cells for counters that are not there, and which run of a problem a ratio is of."""
 
+import gzip
 import json
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import figures
 import make_tables
+import ratio_tables
 
 AXIS = "kind=axis axis=matrices_per_block machine=card"
 
@@ -32,7 +34,8 @@ class Figures(unittest.TestCase):
 
     def record(self, name, rows):
         lines = [{"command": f"make {name}", "device": "a card"}, *rows]
-        (self.root / "results" / "card" / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        (self.root / "results" / "card" / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
 
     def draw(self, words="kind=share layout=strided machine=card"):
         return figures.figure(words, self.root)
@@ -87,6 +90,20 @@ class Figures(unittest.TestCase):
         self.assertEqual(lines[3], "| 4 | f64 | cublas | 3 |  |  |  |  |  |  |  |  |  |")
         self.assertEqual(len({line.count("|") for line in lines[:4]}), 1)
         self.assertIn("a card; [results/card/gemm_small-20260101-counters.jsonl]", lines[5])
+
+    def test_ratios_are_of_the_newest_run_of_each_problem(self):
+        def best(n, ratio, day, **more):
+            return measured(n, "tilewright", 0.5) | {"phase": "compare", "best": True, "problem": f"n={n}", "beta": 0, "device": "a card",
+                                                     "ratio": {"centre": ratio}, "time": f"2026-01-0{day}"} | more
+        self.record("gemm_large-20260101.jsonl", [best(8, 0.5, 1), best(9, 2.0, 1), best(9, 9.0, 1, best=False)])
+        self.record("gemm_large-20260102-again.jsonl.gz", [best(8, 4.0, 2)])
+        self.record("gemm_large-20260103-probe.jsonl", [best(8, 7.0, 3)])
+        self.record("gemm_large-20260103-shapes.jsonl", [best(3, 0.25, 3, m=5)])
+        lines = ratio_tables.ratios("machine=card without=probe", self.root).splitlines()
+        self.assertEqual(lines[2:4], ["| squares | f64 | 8 to 9 | nn | 2 | 2.828 | 2.000 (9, nn) |",
+                                      "| skinny and odd shapes | f64 |  | nn | 1 | 0.250 | 0.250 (5x3x3, nn) |"])
+        self.assertIn("[gemm_large-20260102-again]({up}results/card/gemm_large-20260102-again.jsonl.gz)", lines[5])
+        self.assertNotIn("probe", lines[5])
 
 
 if __name__ == "__main__":
