@@ -18,7 +18,7 @@ def what_of(path):
 
 
 def links(paths, root):
-    named = [f"[{path.name.split('.')[0]}]({{up}}{path.relative_to(root)})" for path in paths]
+    named = [f"[{path.parent.name} {path.name.split('.')[0].split('-', 1)[1]}]({{up}}{path.relative_to(root)})" for path in paths]
     return "each file begins with the command that repeats it: " + ", ".join(named) + "."
 
 

@@ -102,7 +102,7 @@ class Figures(unittest.TestCase):
         lines = ratio_tables.ratios("machine=card without=probe", self.root).splitlines()
         self.assertEqual(lines[2:4], ["| squares | f64 | 8 to 9 | nn | 2 | 2.828 | 2.000 (9, nn) |",
                                       "| skinny and odd shapes | f64 |  | nn | 1 | 0.250 | 0.250 (5x3x3, nn) |"])
-        self.assertIn("[gemm_large-20260102-again]({up}results/card/gemm_large-20260102-again.jsonl.gz)", lines[5])
+        self.assertIn("[card 20260102-again]({up}results/card/gemm_large-20260102-again.jsonl.gz)", lines[5])
         self.assertNotIn("probe", lines[5])
 
 
