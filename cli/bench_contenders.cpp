@@ -114,11 +114,11 @@ bool Contenders::wanted(const std::string& peer) const {
 void Contenders::add_ours() {
   add_one_of_ours("tilewright", machine_.context);
   const auto plan = entries_.back().plan;
-  const bool wise = plan && plan->impl().kernel && plan->impl().match != WisdomMatch::none;
+  const bool wise = plan && plan->impl().match != WisdomMatch::none;
   if (!wise && case_.options.config.empty()) return;
   add_one_of_ours("tilewright_default", machine_.without_wisdom);
-  const auto standard = entries_.back().plan->impl().kernel;
-  if (!standard || standard->config() != plan->impl().kernel->config()) return;
+  const nlohmann::json standard = entries_.back().plan->impl().runner->config();
+  if (standard.is_null() || standard != plan->impl().runner->config()) return;
   entries_.pop_back();
   entry_stored_.pop_back();
 }

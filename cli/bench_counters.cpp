@@ -40,11 +40,11 @@ void print_hardware(std::FILE* out, BenchMachine& machine, const BenchCase& benc
 
 void print_counters(std::FILE* out, BenchMachine& machine, const CaseResult& result) {
   const auto& plan = result.ours().plan;
-  const auto kernel = plan ? plan->impl().kernel : nullptr;
-  if (!kernel || kernel->counts().instructions == 0) {
+  const auto metrics = plan ? plan->impl().runner->metrics() : nlohmann::json::object();
+  const auto c = from_json(metrics.value("kernel_counts", nlohmann::json::object()), KernelCounts());
+  if (c.instructions == 0) {
     fmt::print(out, "  generated code: none for this case\n");
   } else {
-    const KernelCounts& c = kernel->counts();
     fmt::print(
         out,
         "  generated code, per problem: instructions {:.1f} loads {:.1f} stores {:.1f} multiply-adds {:.1f} "
@@ -57,7 +57,7 @@ void print_counters(std::FILE* out, BenchMachine& machine, const CaseResult& res
 void print_gpu_counters(std::FILE* out, const CaseResult& result) {
   for (const ImplResult& impl : result.impls) {
     if (impl.plan == nullptr) continue;
-    const GpuRunner& runner = *impl.plan->impl().gpu;
+    const Runner& runner = *impl.plan->impl().runner;
     fmt::print(out, "  {}: {}\n", impl.impl, runner.kernel());
     if (const std::string predicted = runner.prediction(); !predicted.empty())
       fmt::print(out, "  {}: predicted {}\n", impl.impl, predicted);

@@ -37,10 +37,11 @@ BenchCase single_problem(const BenchCase& bench_case) {
 
 // Seconds to generate the kernel that the plan chose, by itself: no cache, no plan.
 Estimate time_generation(const GemmPlan& plan, int repetitions) {
+  const auto config = from_json<GemmSmallCpuConfig>(plan.impl().runner->config());
   std::vector<double> samples;
   for (int r = 0; r < std::max(repetitions, 5); ++r) {
     const double begin = thread_cpu_seconds();
-    const auto kernel = make_gemm_small_cpu(plan.impl().problem, plan.impl().kernel->config());
+    const auto kernel = make_gemm_small_cpu(plan.impl().problem, config);
     samples.push_back(thread_cpu_seconds() - begin);
   }
   return estimate(samples);
@@ -136,7 +137,7 @@ class OverheadRun {
               const std::vector<Estimate>& seconds) {
     const GemmProblem& p = one.problem;
     std::string generated = "none";
-    if (ours.plan->impl().kernel) {
+    if (!ours.plan->impl().runner->config().is_null()) {
       const Estimate generation = time_generation(*ours.plan, plan_.repetitions);
       generated = fmt::format("{:.1f}", generation.centre * 1e6);
       write(one, "tilewright", "generate", generation);

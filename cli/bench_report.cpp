@@ -59,12 +59,10 @@ json metrics_of(const CaseResult& result, const ImplResult& impl) {
   if (result.bench_case.problem.block > 0) metrics["block"] = result.bench_case.problem.block;
   if (result.interleaved_bound_s > 0)
     metrics["interleaved_bound_share"] = result.interleaved_bound_s / impl.seconds.centre;
-  if (impl.plan && impl.plan->impl().kernel)
-    metrics["kernel_counts"] = to_json(impl.plan->impl().kernel->counts());
-  if (impl.plan && impl.plan->impl().gpu) {
+  if (impl.plan) metrics.update(impl.plan->impl().runner->metrics());
+  if (impl.plan && impl.plan->problem().location == Location::device) {
     metrics["candidate"] = impl.plan->impl().candidate;
-    metrics["kernel"] = impl.plan->impl().gpu->kernel();
-    metrics.update(impl.plan->impl().gpu->metrics());
+    metrics["kernel"] = impl.plan->impl().runner->kernel();
   }
   metrics.update(result.metrics);
   return metrics;
@@ -130,12 +128,7 @@ json impl_object(const CaseResult& result, const ImplResult& impl) {
 
 }  // namespace
 
-json config_of(const ImplResult& impl) {
-  const GemmPlan::Impl* plan = impl.plan ? &impl.plan->impl() : nullptr;
-  return plan && plan->kernel ? to_json(plan->kernel->config())
-         : plan && plan->gpu  ? plan->gpu->config()
-                              : json();
-}
+json config_of(const ImplResult& impl) { return impl.plan ? impl.plan->impl().runner->config() : json(); }
 
 json case_keys(const BenchCase& c) {
   const GemmProblem& p = c.problem;

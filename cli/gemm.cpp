@@ -114,8 +114,8 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
 
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
   const auto& plan = report.plan->impl();
-  if (plan.kernel) {
-    json["config"] = to_json(plan.kernel->config());
+  if (auto config = plan.runner->config(); !config.is_null()) {
+    json["config"] = std::move(config);
     json["wisdom_match"] = to_string(plan.match);
   }
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = report.kernel_s;

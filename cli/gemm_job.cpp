@@ -11,6 +11,7 @@
 
 #include "core/dispatch.hpp"
 #include "gemm/plan.hpp"
+#include "gemm/run/host.hpp"
 #include "gemm_arrays.hpp"
 #include "gemm_pieces.hpp"
 #include "measure/buffers.hpp"

@@ -165,9 +165,9 @@ class GpuLayoutRun {
   Entry& add_plan(const std::string& what, std::shared_ptr<const GemmPlan> made,
                   std::function<void(std::int64_t)> run) {
     Entry& entry = add(what, std::move(run));
-    entry.part.keys["config"] = made->impl().gpu->config();
+    entry.part.keys["config"] = made->impl().runner->config();
     entry.part.metrics["candidate"] = made->impl().candidate;
-    entry.part.metrics["kernel"] = made->impl().gpu->kernel();
+    entry.part.metrics["kernel"] = made->impl().runner->kernel();
     return entry;
   }
   void add_parts() {
@@ -196,7 +196,7 @@ class GpuLayoutRun {
   void add_known() {
     const auto made = plan_of(m_, case_, to_problem_);
     if (made->impl().match == WisdomMatch::none) return;
-    const auto config = from_json<GemmSmallConfig>(made->impl().gpu->config());
+    const auto config = from_json<GemmSmallConfig>(made->impl().runner->config());
     for (const auto& [way, wanted] : memory_ways)
       if (wanted(config.load)) add_multiplication(way, made);
   }

@@ -38,7 +38,7 @@ class Launches {
         plan_(plan(context_, problem_)),
         memory_(machine_->gpu(), std::size_t(3 * problem_.batch_count * 16 * 8)),
         stream_(machine_->gpu()),
-        config_(from_json<GemmSmallConfig>(plan_.impl().gpu->config())),
+        config_(from_json<GemmSmallConfig>(plan_.impl().runner->config())),
         kernel_(machine_->gemm_small(gemm_small_shape(problem_, 128), config_, problem_.dtype, true)),
         geometry_(kernel_->geometry(problem_.batch_count)) {
     memory_.fill(0, stream_.get());

@@ -42,6 +42,14 @@ class BoundedMap {
     return value;
   }
 
+  // What is there already, else what make() makes. It is called under no lock, so that no reader waits behind
+  // it: two threads may make the same, and the first to finish keeps its place.
+  template <class Make>
+  Value get(const Key& key, Make&& make) {
+    if (Value value = find(key)) return value;
+    return add(key, make());
+  }
+
   // Takes the place of what is there. It is kept until erase_if() takes it, while fewer than the largest
   // count are.
   void keep(const Key& key, Value value) {

@@ -9,6 +9,7 @@
 
 #include "core/share.hpp"
 #include "device/cpu.hpp"
+#include "gemm/candidates.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/plan.hpp"
 #if TILEWRIGHT_HAS_GPU
@@ -94,7 +95,8 @@ void PlanCache::clear_host() {
   plans_.erase_if([](const GemmPlan::Impl& plan) { return plan.problem.location == Location::host; });
 }
 
-Context::Impl::Impl(const ContextOptions& options) : environment(Environment::read()) {
+Context::Impl::Impl(const ContextOptions& options)
+    : environment(Environment::read()), candidates(gemm_candidates()) {
   log_level(environment.log);
   isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);

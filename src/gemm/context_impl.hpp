@@ -5,14 +5,15 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "core/bounded_map.hpp"
 #include "core/env.hpp"
-#include "gemm/kernel_cache.hpp"
-#include "gemm/run/cblas.hpp"
+#include "device/cblas.hpp"
+#include "gemm/run/kernel_cache.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/gemm.hpp"
 #include "wisdom/wisdom.hpp"
@@ -20,6 +21,7 @@
 namespace tilewright {
 
 class GpuMachines;  // device_machine.hpp
+struct Candidate;   // candidate.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.
 bool operator==(const GemmOptions& x, const GemmOptions& y);
@@ -91,6 +93,7 @@ struct Context::Impl {
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   PlanCache plans;
+  std::span<const Candidate> candidates;  // in the order in which plans ask them
 
   // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.
   struct Misses {

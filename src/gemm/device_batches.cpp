@@ -92,7 +92,7 @@ std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, c
                                                        const GemmOptions& options, bool reports) {
   auto plan = find_plan(context, problem, options);
   const bool computes = std::min({problem.m, problem.n, problem.batch_count}) > 0;
-  if (reports && computes && has_pointers(problem) && plan->gpu != nullptr && !plan->gpu->reports())
+  if (reports && computes && has_pointers(problem) && !plan->runner->reports())
     throw Error(ErrorCode::unsupported, "info",
                 fmt::format("info is not reported by {}, which serves {}: bad pointers of a batch in device "
                             "memory are found by kernels for sizes up to 64",

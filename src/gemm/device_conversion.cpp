@@ -1,7 +1,7 @@
 // Kernels by the size of their pieces, and the calls.
 #include "gemm/device_conversion.hpp"
 
-#include "gemm/run/device_request.hpp"
+#include "gemm/run/device.hpp"
 
 namespace tilewright {
 

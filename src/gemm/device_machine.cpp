@@ -1,5 +1,4 @@
-// Looks kernels up and makes them under no lock: two threads may compile the same kernel at
-// once, and the first to finish keeps its place.
+// Loads and compiles what a Context needs of a GPU.
 #include "gemm/device_machine.hpp"
 
 namespace tilewright {
@@ -16,10 +15,8 @@ std::shared_ptr<const Kernel> GpuMachine::kept_or(const StencilRequest& request,
 template <class Kernel, class Make>
 std::shared_ptr<const Kernel> GpuMachine::kept_or(const std::string& name, const StencilRequest& request,
                                                   bool may_compile, Make&& make) const {
-  auto kept = kernels_.find(name);
-  if (kept == nullptr)
-    kept = kernels_.add(name, make(may_compile ? compiler_->compile(request) : compiler_->cached(request)));
-  return std::static_pointer_cast<const Kernel>(kept);
+  return std::static_pointer_cast<const Kernel>(kernels_.get(
+      name, [&] { return make(may_compile ? compiler_->compile(request) : compiler_->cached(request)); }));
 }
 
 std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallShape& shape,
@@ -57,15 +54,8 @@ GpuMachine::Blas::Use GpuMachine::Blas::on(CUstream_st* stream) {
 std::shared_ptr<GpuMachine::Blas> GpuMachine::blas() const {
   const std::lock_guard lock(blas_mutex_);
   const Gpu::Current current(gpu_);
-  blas_failed_ = blas_ == nullptr;
   if (blas_ == nullptr) blas_ = std::make_shared<Blas>();
-  blas_failed_ = false;
   return blas_;
-}
-
-bool GpuMachine::blas_failed() const {
-  const std::lock_guard lock(blas_mutex_);
-  return blas_failed_;
 }
 
 std::shared_ptr<const GpuScale> GpuMachine::scale(const GpuScaleKind& kind, bool may_compile) const {

@@ -59,8 +59,6 @@ class GpuMachine {
   };
   // Throws Error(unsupported) naming what was tried.
   std::shared_ptr<Blas> blas() const;
-  // Whether it was tried last in vain.
-  bool blas_failed() const;
 
   // Of all plans: they reserve what they need when they are made.
   GpuWorkspace& workspace() const { return workspace_; }
@@ -80,7 +78,6 @@ class GpuMachine {
   mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
-  mutable bool blas_failed_ = false;
   mutable GpuWorkspace workspace_;
 };
 

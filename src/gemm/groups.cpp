@@ -10,6 +10,7 @@
 #include "gemm/overlap.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/report.hpp"
+#include "gemm/run/host.hpp"
 
 namespace tilewright {
 namespace {
@@ -198,7 +199,7 @@ class GroupedCall {
     std::vector<Piece> pieces;
     double work_s = 0;
     for (const Bin<T>& bin : bins_) {
-      if (bins_.size() == 1 || bin.plan->cblas != nullptr) {
+      if (bins_.size() == 1 || !bin.plan->runner->cuts_batches()) {
         execute(*bin.plan, bin.operands);
         continue;
       }
@@ -213,7 +214,7 @@ class GroupedCall {
     parallel_each(worth_threads ? allowed_threads(options_.threads) : 1, std::int64_t(pieces.size()),
                   [&](std::int64_t i) {
                     const Piece& piece = pieces[std::size_t(i)];
-                    execute_range(*piece.bin->plan, piece.bin->operands, piece.first, piece.count);
+                    piece.bin->plan->runner->run_range(piece.bin->operands, piece.first, piece.count);
                   });
   }
 

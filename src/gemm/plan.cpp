@@ -1,4 +1,5 @@
-// Makes plans: refuses what is not built, judges residency and threads, asks the candidates in order.
+// Makes plans: refuses what is not built, judges residency, has the candidates ranked, and says what a user
+// should know of the outcome.
 #include "gemm/plan.hpp"
 
 #include <omp.h>
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "device/cpu.hpp"
-#include "gemm/candidates.hpp"
+#include "gemm/config_choice.hpp"
 #include "gemm/device_operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/tune_on_miss.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
 constexpr double unknown_l2_share_bytes = 1 << 20;
 
-void refuse_unbuilt(const GemmProblem& problem, const GemmOptions& options) {
+void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
   const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
     throw Error(ErrorCode::unsupported, argument,
                 fmt::format("{} = {} is refused: {}", argument, value, reason));
@@ -34,7 +35,7 @@ void refuse_unbuilt(const GemmProblem& problem, const GemmOptions& options) {
                 fmt::format("threads = {} is negative", options.threads));
   if (options.candidate.empty()) return;
   std::string known;
-  for (const Candidate& candidate : gemm_candidates()) {
+  for (const Candidate& candidate : context.candidates) {
     if (options.candidate == candidate.name) return;
     known += (known.empty() ? "" : ", ") + std::string(candidate.name);
   }
@@ -64,52 +65,65 @@ void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
   plan.residency_reason = fmt::format("judged by {:.0f} KiB of operands", footprint / 1024);
 }
 
-bool is_sequential(const GemmProblem& p, const GemmOptions& options) {
-  if (options.threads == 1) return true;
-  return estimate_s(p) < parallel_worth_s(options);
+// Says it to who reads the plan and, where `told`, to who reads the Context's notices, once for each `about`.
+void say(Context::Impl& context, GemmPlan::Impl& plan, bool told, const std::string& text,
+         const std::string& about = "") {
+  plan.notices.push_back(text);
+  if (told) context.notice(text, about);
 }
 
-// True when the candidate serves the problem; notes what it said either way.
-bool ask(const Candidate& candidate, const PlanRequest& request, GemmPlan::Impl& plan) {
-  const bool forced = !request.options.candidate.empty();
-  // scale is asked even when another is named: a plan of that other would have no product to form.
-  if (forced && request.options.candidate != candidate.name && std::string("scale") != candidate.name) {
-    plan.decisions.push_back({candidate.name, false, "another candidate was asked for"});
-    return false;
-  }
-  const MathMode mode = request.options.math_mode;
-  std::string reason = mode == candidate.math_mode
-                           ? candidate.declines(request)
-                           : fmt::format("math_mode = {} is not served by it", to_string(mode));
-  if (!reason.empty()) {
-    plan.decisions.push_back({candidate.name, false, reason});
-    return false;
-  }
-  if (!plan.candidate.empty()) {
-    plan.decisions.push_back({candidate.name, false, "could serve, but comes after " + plan.candidate});
-    return false;
-  }
-  try {
-    candidate.prepare(request, plan);
-  } catch (const Error& error) {
-    // Another candidate may serve the problem, but not the config that was asked for.
-    const bool may_yield =
-        error.code() == ErrorCode::unsupported || (error.code() == ErrorCode::out_of_memory && !forced);
-    if (!may_yield || !request.options.config.empty()) throw;
-    plan.decisions.push_back({candidate.name, false, error.what()});
-    if (error.argument() == "no_jit") plan.passed_over = error.what();
-    return false;
-  }
-  plan.decisions.push_back({candidate.name, true, ""});
-  return true;
+// That what serves was not measured for the problem or not for the objective. What chooses for itself needs
+// no record, but one of another objective, or none of this one, is worth a word.
+void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan) {
+  const WisdomAnswer& known = offer.known;
+  if (!r.options.config.empty() || known.source.empty()) return;
+  const std::string problem = to_string(problem_to_tune(r.problem)), asked = objective_of(r.options).text();
+  const bool told = r.context.wisdom_notices;
+  const std::string used = known.match == WisdomMatch::none
+                               ? "the default"
+                               : fmt::format("{} ({})", to_string(known.match), known.source);
+  const bool for_time = known.match != WisdomMatch::none && known.recorded.objective != asked;
+  // Who asks for another objective and reads the plan is told even where calls are to be silent.
+  if (for_time || (known.match == WisdomMatch::none && asked != to_string(Objective::time)))
+    return say(r.context, plan, told,
+               fmt::format("wisdom has no record for objective = {} near {}: its config is {}{}; `tilewright "
+                           "tune --objective {}` measures it here",
+                           asked, problem, used, for_time ? ", searched for time" : "", asked),
+               fmt::format("objective {} {}", asked, problem));
+  if (!offer.has_config || !told || known.match == WisdomMatch::exact) return;
+  say(r.context, plan, told,
+      fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
+                  problem, used),
+      "wisdom " + problem);
 }
 
 void notice_no_jit(Context::Impl& context, GemmPlan::Impl& plan) {
   if (plan.passed_over.empty() || plan.candidate.empty()) return;
-  plan.notices.push_back(fmt::format("{} makes do with {}{}: {}", to_string(plan.problem), plan.candidate,
-                                     plan.config_source.empty() ? "" : " (" + plan.config_source + ")",
-                                     plan.passed_over));
-  if (context.wants_notices) context.notice(plan.notices.back());
+  say(context, plan, context.wants_notices,
+      fmt::format("{} makes do with {}{}: {}", to_string(plan.problem), plan.candidate,
+                  plan.config_source.empty() ? "" : " (" + plan.config_source + ")", plan.passed_over));
+}
+
+// Fills in what the ranking came to.
+void take_winner(const PlanRequest& r, Ranking&& ranking, GemmPlan::Impl& plan) {
+  plan.decisions = std::move(ranking.decisions);
+  plan.passed_over = std::move(ranking.not_compiled);
+  if (ranking.winner == nullptr) return;
+  plan.candidate = ranking.winner->name;
+  plan.runner = std::move(ranking.made.runner);
+  plan.match = ranking.offer.known.match;
+  plan.config_source = ranking.offer.known.source;
+  plan.recorded = ranking.offer.known.recorded;
+  if (ranking.made.notice.empty())
+    notice_match(r, ranking.offer, plan);
+  else
+    say(r.context, plan, true, ranking.made.notice);
+  notice_no_jit(r.context, plan);
+  const bool forms_products = ranking.winner->tier != Tier::no_product;
+  if (!r.options.config.empty() && forms_products && plan.runner->config().is_null())
+    throw Error(ErrorCode::invalid_argument, "config",
+                fmt::format("config was given but {} serves {}, which has none", plan.candidate,
+                            to_string(plan.problem)));
 }
 
 std::string all_reasons(const GemmPlan::Impl& plan) {
@@ -121,21 +135,9 @@ std::string all_reasons(const GemmPlan::Impl& plan) {
 
 }  // namespace
 
-double estimate_s(const GemmProblem& p) {
-  constexpr double flops_per_s = 50e9;  // f64; f32 has twice as many
-  constexpr double cold_bytes_per_s = 12e9, l2_bytes_per_s = 50e9, l1_bytes_per_s = 100e9;
-  constexpr double problem_s = 2e-9;  // of a problem so small that neither counts
-  const bool narrow = p.dtype == DType::f32 || p.dtype == DType::c64;
-  const double bandwidth = p.residency == Residency::l1   ? l1_bytes_per_s
-                           : p.residency == Residency::l2 ? l2_bytes_per_s
-                                                          : cold_bytes_per_s;
-  return std::max({flops(p) / (narrow ? 2 * flops_per_s : flops_per_s), bytes(p) / bandwidth,
-                   double(p.batch_count) * problem_s});
-}
-
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
                                                 const GemmOptions& options, bool may_compile) {
-  refuse_unbuilt(problem, options);
+  refuse_unbuilt(context, problem, options);
   check_tune_on_miss(context, problem, options);
   const bool has_plan = problem.layout == Layout::variable && problem.location == Location::device;
   if (problem.layout == Layout::grouped || (problem.layout == Layout::variable && !has_plan))
@@ -146,18 +148,9 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   auto plan = std::make_shared<GemmPlan::Impl>();
   plan->problem = problem;
   plan->asked_residency = problem.residency;
-  plan->threads = options.threads;
   resolve_residency(options, *plan);
-  plan->sequential = is_sequential(plan->problem, options);
   const PlanRequest request{context, plan->problem, options, may_compile};
-  for (const Candidate& candidate : gemm_candidates())
-    if (ask(candidate, request, *plan)) plan->candidate = candidate.name;
-  notice_no_jit(context, *plan);
-  const bool has_config = plan->kernel != nullptr || plan->gpu != nullptr;
-  if (!options.config.empty() && !has_config && !plan->candidate.empty() && plan->candidate != "scale")
-    throw Error(ErrorCode::invalid_argument, "config",
-                fmt::format("config was given but {} serves {}, which has none", plan->candidate,
-                            to_string(plan->problem)));
+  take_winner(request, rank(request, context.candidates), *plan);
   return plan;
 }
 

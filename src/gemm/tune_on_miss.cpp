@@ -1,6 +1,8 @@
 // One miss at a time: threads that miss the same problem wait for the first and find what it has learned.
 #include "gemm/tune_on_miss.hpp"
 
+#include "gemm/context_impl.hpp"
+
 namespace tilewright {
 
 GemmProblem problem_to_tune(const GemmProblem& problem) {
@@ -38,21 +40,17 @@ void check_tune_on_miss(const Context::Impl& context, const GemmProblem& problem
                     context.own_wisdom));
 }
 
-ConfigChoice choose_or_tune(const PlanRequest& r) {
-  const ConfigChoice choice = choose_small_config(r);
-  const double budget_s = r.options.tune_on_miss.budget_s;
-  if (budget_s == 0 || !r.options.config.empty() || choice.match == WisdomMatch::exact) return choice;
+void tune_missing(const PlanRequest& r) {
   Context::Impl::Misses& misses = r.context.misses;
   const GemmProblem problem = problem_to_tune(r.problem);
   std::lock_guard lock(misses.mutex);
   // Once for each problem, though a record may not be exact afterwards: its config can be illegal for the
   // leading dimensions of this call.
-  if (const std::string name = to_string(problem); !misses.tuned.contains(name)) {
-    misses.tuner({problem, to_string(r.context.isa), r.context.own_wisdom, budget_s});
-    misses.tuned.insert(name);
-    r.context.plans.clear_host();  // those made before know nothing of it
-  }
-  return choose_small_config(r);
+  const std::string name = to_string(problem);
+  if (misses.tuned.contains(name)) return;
+  misses.tuner({problem, to_string(r.context.isa), r.context.own_wisdom, r.options.tune_on_miss.budget_s});
+  misses.tuned.insert(name);
+  r.context.plans.clear_host();  // those made before know nothing of it
 }
 
 }  // namespace tilewright

@@ -2,7 +2,7 @@
 // handed to the Context is asked to make one. No tuner is known here; the hook is all there is.
 #pragma once
 
-#include "gemm/candidates.hpp"
+#include "gemm/candidate.hpp"
 
 namespace tilewright {
 
@@ -13,7 +13,11 @@ GemmProblem problem_to_tune(const GemmProblem& problem);
 // the Context has no tuner or no wisdom to keep the result in, or the operands lie on a GPU.
 void check_tune_on_miss(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options);
 
-// choose_small_config(), after tuning where the options ask for it and what they would get is not exact.
-ConfigChoice choose_or_tune(const PlanRequest& request);
+// Whether the options ask for tuning where wisdom has no exact record.
+inline bool tunes_on_miss(const GemmOptions& options) {
+  return options.tune_on_miss.budget_s != 0 && options.config.empty();
+}
+// Tunes the problem unless this Context has done so; wisdom then knows what was found.
+void tune_missing(const PlanRequest& request);
 
 }  // namespace tilewright

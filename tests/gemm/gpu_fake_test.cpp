@@ -144,8 +144,8 @@ TEST_F(FakeGpu, ShippedWisdomIsUsedAndNamed) {
   turing.device =
       1;  // the configs of the first device are tried, where they are legal, else the rule of thumb
   const GemmPlan elsewhere = plan(context, problem(":beta=one"), turing);
-  EXPECT_EQ(elsewhere.impl().gpu->device(), "Fake Turing");
-  EXPECT_EQ(elsewhere.impl().gpu->config()["load"], "direct") << "sm_75 has no asynchronous copies";
+  EXPECT_EQ(elsewhere.impl().runner->device(), "Fake Turing");
+  EXPECT_EQ(elsewhere.impl().runner->config()["load"], "direct") << "sm_75 has no asynchronous copies";
 }
 
 TEST_F(FakeGpu, SeveralDevicesInOneContext) {

@@ -455,7 +455,7 @@ TEST_F(GpuGemm, RecordsOfFullBatchesDoNotServeAFewProblems) {
   };
   EXPECT_EQ(chosen(500000).match, WisdomMatch::exact);
   EXPECT_EQ(chosen(10).match, WisdomMatch::none);
-  EXPECT_LE(chosen(10).gpu->config().at("matrices_per_block"), 1);
+  EXPECT_LE(chosen(10).runner->config().at("matrices_per_block"), 1);
 }
 
 TEST_F(GpuGemm, ExplainSaysWhatRuns) {

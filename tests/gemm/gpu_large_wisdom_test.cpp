@@ -129,7 +129,7 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   const std::string why = plan(context, p, options_).explain();
   EXPECT_NE(why.find("errors would be larger than cuBLAS's"), std::string::npos) << why;
   options_.config = exact["config"].dump();
-  EXPECT_EQ(plan(context, p, options_).impl().gpu->config()["sum_turns"], 0);
+  EXPECT_EQ(plan(context, p, options_).impl().runner->config()["sum_turns"], 0);
 }
 
 TEST_F(GpuLargeWisdom, DecidesByTheObjectiveOfTheCall) {

@@ -11,8 +11,8 @@
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
-#include "gemm/kernel_cache.hpp"
-#include "gemm/placement.hpp"
+#include "gemm/run/kernel_cache.hpp"
+#include "gemm/run/placement.hpp"
 #include "kernel/jit/x86.hpp"
 #include "support/operands.hpp"
 #include "support/temp_folder.hpp"
@@ -121,7 +121,7 @@ TEST(Config, AskedForOverWisdomAndDefault) {
   GemmOptions options;
   options.config = R"({"isa": "portable"})";
   const GemmPlan portable = plan(context, p, options);
-  EXPECT_EQ(portable.impl().kernel->config().isa, Isa::portable);
+  EXPECT_EQ(portable.impl().runner->config()["isa"], "portable");
   EXPECT_TRUE(contains(portable.explain(), "asked for")) << portable.explain();
 
   const auto refused = [&](const char* config, const char* argument) {
@@ -147,7 +147,7 @@ TEST(Config, IsAlwaysAPointOfTheSpace) {
          {"gemm:f64:nn:m=7,n=9,k=3", "gemm_batched:f32:tn:m=13,n=13,k=26:strided:batch=1e6",
           "gemm_batched:c128:nc:m=3,n=3,k=3:pointer:batch=100:beta=1"}) {
       const GemmPlan made = plan(context, parse_problem(text));
-      const GemmSmallCpuConfig& config = made.impl().kernel->config();
+      const auto config = from_json<GemmSmallCpuConfig>(made.impl().runner->config());
       EXPECT_TRUE(gemm_small_cpu_space(made.problem(), config.isa).contains(config)) << cpu << ' ' << text;
     }
   }
@@ -268,7 +268,9 @@ TEST(Residency, IsJudgedByTheFootprint) {
 
 TEST(KernelCache, ServesEveryProblemOfTheSameCode) {
   Context context;
-  const auto kernel = [&](const char* text) { return plan(context, parse_problem(text)).impl().kernel; };
+  const auto kernel = [&](const char* text) {
+    return plan(context, parse_problem(text)).impl().runner->direct_call().arguments.self;
+  };
   const auto first = kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10:residency=l1");
   EXPECT_EQ(first, kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=11:residency=l1"));
   EXPECT_NE(first, kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10:stride_a=0:residency=l1"));

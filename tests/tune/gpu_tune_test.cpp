@@ -205,7 +205,7 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
   EXPECT_EQ(made.impl().match, WisdomMatch::exact);
   options_.candidate = "gemm";
-  EXPECT_EQ(plan(context, p, options_).impl().gpu->config(), result.config);
+  EXPECT_EQ(plan(context, p, options_).impl().runner->config(), result.config);
 }
 
 // Ten moves a second at a constant power.

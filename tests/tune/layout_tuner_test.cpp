@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-GemmProblem problem_of(DType dtype, Layout layout, Scalar beta) {
+GemmProblem converted_problem(DType dtype, Layout layout, Scalar beta) {
   GemmProblem problem = cases::strided(dtype, {5, 3, 4}, beta, 1);
   problem.layout = layout;
   if (layout != Layout::strided) problem.stride_a = problem.stride_b = problem.stride_c = 0;
@@ -50,7 +50,7 @@ TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
   for (const auto& [dtype, layout, beta] : {std::tuple{DType::f64, Layout::strided, Scalar::one},
                                             {DType::c64, Layout::pointer, Scalar::zero},
                                             {DType::f32, Layout::pointer, Scalar::general}}) {
-    const GemmProblem problem = problem_of(dtype, layout, beta);
+    const GemmProblem problem = converted_problem(dtype, layout, beta);
     const LayoutTuneResult result = tune(problem);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.wrong, 0) << result.first_wrong;
@@ -68,7 +68,7 @@ TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
 
 TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
   const TempFolder folder;
-  const auto record = wisdom_record(tune(problem_of(DType::f64, Layout::strided, Scalar::one)));
+  const auto record = wisdom_record(tune(converted_problem(DType::f64, Layout::strided, Scalar::one)));
   const auto costs = from_json<LayoutCosts>(record.at("costs"));
   save_layout_costs(folder / "costs.jsonl", record.at("device"), {costs});
   EXPECT_EQ(load_layout_costs(folder / "costs.jsonl", record.at("device")), std::vector{costs});
@@ -76,7 +76,7 @@ TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
 
 TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
   const TempFolder folder;
-  const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::zero);
+  const GemmProblem problem = converted_problem(DType::f64, Layout::strided, Scalar::zero);
   const nlohmann::json run = {{"family", "layout"}};
   SweepLog first(folder / "sweep.jsonl", run, false);
   options_.log = &first;
@@ -95,10 +95,10 @@ TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
 }
 
 TEST_F(LayoutTunerTest, RefusesWhatCannotBeConverted) {
-  GemmProblem problem = problem_of(DType::f64, Layout::block_interleaved, Scalar::one);
+  GemmProblem problem = converted_problem(DType::f64, Layout::block_interleaved, Scalar::one);
   problem.block = problem.batch_count = 8;
   EXPECT_THROW(tune(packed(problem)), Error);
-  problem = problem_of(DType::f64, Layout::strided, Scalar::one);
+  problem = converted_problem(DType::f64, Layout::strided, Scalar::one);
   problem.residency = Residency::automatic;
   EXPECT_THROW(tune(problem), Error);
   EXPECT_THROW(tune(cases::strided(DType::f64, {65, 4, 4}, Scalar::one, 1)), Error);

@@ -1,104 +1,84 @@
-// Opens a CBLAS with dlopen so that the library itself depends on none, and RTLD_LOCAL so that its symbols
-// never meet those of a BLAS that the program is linked with.
-#include "gemm/run/cblas.hpp"
+// cblas: large matrices on the host, one call each of a CBLAS that is opened when first wanted. The library
+// is device/cblas.hpp's.
+#include "device/cblas.hpp"
 
-#include <dlfcn.h>
+#include <algorithm>
+#include <limits>
 
-#include <array>
+#include "core/dispatch.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/scale.hpp"
+#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
 
-// Values of the CBLAS enumerations (Blackford et al. 2002, An updated set of BLAS).
-constexpr int cblas_col_major = 102;
-int cblas_op(Op op) {
-  switch (op) {
-    case Op::none:
-      return 111;
-    case Op::trans:
-      return 112;
-    case Op::conj_trans:
-      return 113;
+class CblasRunner : public HostRunner {
+ public:
+  explicit CblasRunner(const PlanRequest& r) : HostRunner(r), library_(r.context.cblas()) {}
+
+  // A library that takes a thread count per thread runs a batch one problem per thread; any other runs
+  // problem after problem with its own threads, because two layers of threads would fight.
+  void run(const Operands& o) const override {
+    const std::int64_t count = problem().batch_count;
+    const int threads = allowed_threads(asked_threads());
+    const bool one_each = library_->has_local_threads() && count >= threads && threads > 1;
+    const int wanted = one_each ? 1 : (asked_threads() > 0 || threads == 1 ? threads : 0);
+    parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t first, std::int64_t range_count) {
+      const LocalThreads scope(*library_, wanted);
+      run_range(o, first, range_count);
+    });
   }
-  return 111;
+  bool cuts_batches() const override { return false; }
+
+  void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    const GemmProblem& p = problem();
+    dispatch(p.dtype, [&]<class T>() {
+      const OperandLayout la = layout_a(p), lb = layout_b(p), lc = layout_c(p);
+      for (std::int64_t i = first; i < first + count; ++i) {
+        const T alpha = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i);
+        const T beta = scalar_of<T>(p.beta, o.beta, o.beta_stride, i);
+        if (alpha == T(0)) {
+          scale_c(p, o, i, 1);
+          continue;
+        }
+        library_->gemm<T>(p.op_a, p.op_b, p.m, p.n, p.k, alpha, matrix_of<const T>(p, la, o.a, i).data, p.lda,
+                          matrix_of<const T>(p, lb, o.b, i).data, p.ldb, beta,
+                          matrix_of<T>(p, lc, o.c, i).data, p.ldc);
+      }
+    });
+  }
+
+  std::string library() const override { return library_->name(); }
+  std::string threads_text() const override {
+    if (library_->has_local_threads()) return HostRunner::threads_text();
+    return fmt::format("the own ones of {}, which takes no count per call", library_->name());
+  }
+
+ private:
+  std::shared_ptr<const CblasLibrary> library_;
+};
+
+std::string cblas_declines(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (auto reason = why_not_on_host(p); !reason.empty()) return reason;
+  if (is_interleaved(p)) return "CBLAS knows no interleaved layout";
+  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
+  if (largest > std::numeric_limits<int>::max())
+    return fmt::format("{} does not fit the int that CBLAS counts with", largest);
+  const auto library = r.context.cblas();
+  return library->available() ? "" : library->error();
+}
+
+Offers cblas_offers(const PlanRequest& r) {
+  return one_runner([&r] { return std::make_shared<const CblasRunner>(r); });
 }
 
 }  // namespace
 
-CblasLibrary::CblasLibrary(const std::string& path) {
-  if (!path.empty()) {
-    open(path);
-    return;
-  }
-  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so", "libcblas.so.3", "libblas.so.3"})
-    if (open(name)) return;
-  error_ =
-      "no CBLAS library was found (libopenblas.so.0, libmkl_rt.so, libcblas.so.3, libblas.so.3; or name one "
-      "in "
-      "TILEWRIGHT_CBLAS)";
-}
-
-CblasLibrary::~CblasLibrary() {
-  // The handle stays open: threads that a BLAS started may still run its code when a Context ends.
-}
-
-bool CblasLibrary::open(const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    error_ =
-        "cannot open the CBLAS library '" + path + "': " + (reason == nullptr ? "unknown reason" : reason);
-    return false;
-  }
-  sgemm_ = reinterpret_cast<Sgemm>(dlsym(handle, "cblas_sgemm"));
-  dgemm_ = reinterpret_cast<Dgemm>(dlsym(handle, "cblas_dgemm"));
-  cgemm_ = reinterpret_cast<Cgemm>(dlsym(handle, "cblas_cgemm"));
-  zgemm_ = reinterpret_cast<Cgemm>(dlsym(handle, "cblas_zgemm"));
-  if (sgemm_ == nullptr || dgemm_ == nullptr || cgemm_ == nullptr || zgemm_ == nullptr) {
-    dlclose(handle);
-    error_ = "'" + path + "' has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
-    return false;
-  }
-  for (const char* symbol : {"MKL_Set_Num_Threads_Local", "openblas_set_num_threads_local"})
-    if (set_local_threads_ == nullptr)
-      set_local_threads_ = reinterpret_cast<int (*)(int)>(dlsym(handle, symbol));
-  handle_ = handle;
-  name_ = path;
-  error_.clear();
-  return true;
-}
-
-int CblasLibrary::set_local_threads(int threads) const {
-  return set_local_threads_ == nullptr ? 0 : set_local_threads_(threads);
-}
-
-template <class T>
-void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
-                        std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
-                        std::int64_t ldc) const {
-  const auto call = [&](auto routine, auto scalar) {
-    routine(cblas_col_major, cblas_op(op_a), cblas_op(op_b), int(m), int(n), int(k), scalar(alpha), a,
-            int(lda), b, int(ldb), scalar(beta), c, int(ldc));
-  };
-  const auto by_value = [](const T& value) { return value; };
-  const auto by_address = [](const T& value) -> const void* { return &value; };
-  if constexpr (dtype_of<T> == DType::f32) call(sgemm_, by_value);
-  if constexpr (dtype_of<T> == DType::f64) call(dgemm_, by_value);
-  if constexpr (dtype_of<T> == DType::c64) call(cgemm_, by_address);
-  if constexpr (dtype_of<T> == DType::c128) call(zgemm_, by_address);
-}
-
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, float, const float*,
-                                 std::int64_t, const float*, std::int64_t, float, float*, std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, double, const double*,
-                                 std::int64_t, const double*, std::int64_t, double, double*,
-                                 std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, std::complex<float>,
-                                 const std::complex<float>*, std::int64_t, const std::complex<float>*,
-                                 std::int64_t, std::complex<float>, std::complex<float>*, std::int64_t) const;
-template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, std::complex<double>,
-                                 const std::complex<double>*, std::int64_t, const std::complex<double>*,
-                                 std::int64_t, std::complex<double>, std::complex<double>*,
-                                 std::int64_t) const;
+constinit const Candidate cblas_way{"cblas", Tier::large, cblas_declines, cblas_offers};
 
 }  // namespace tilewright

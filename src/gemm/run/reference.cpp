@@ -1,11 +1,13 @@
 // Three nested loops per problem and nothing else. Speed is not wanted here: what can be read at a glance can
-// be trusted as the definition.
+// be trusted as the definition. As a candidate it is the last one, and serves any problem on the host.
 #include "gemm/run/reference.hpp"
 
 #include <complex>
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
@@ -48,7 +50,23 @@ void multiply_range(const GemmProblem& q, const Operands& o, std::int64_t first,
   }
 }
 
+class ReferenceRunner : public HostRunner {
+ public:
+  using HostRunner::HostRunner;
+  void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    gemm_reference(problem(), o, first, count);
+  }
+};
+
+std::string reference_declines(const PlanRequest& r) { return why_not_on_host(r.problem); }
+
+Offers reference_offers(const PlanRequest& r) {
+  return one_runner([&r] { return std::make_shared<const ReferenceRunner>(r); });
+}
+
 }  // namespace
+
+constinit const Candidate reference_way{"reference", Tier::any, reference_declines, reference_offers};
 
 void gemm_reference(const GemmProblem& problem, const Operands& operands, std::int64_t first,
                     std::int64_t count) {

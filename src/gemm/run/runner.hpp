@@ -1,33 +1,59 @@
-// What a plan whose operands lie on a GPU runs with, as the rest of the plan sees it: one call that queues
-// the work. No part of it needs a GPU, so builds without the GPU sources have it too.
+// What a plan runs with, on the host or on a GPU, as the rest of the plan sees it: it checks operands, runs
+// the whole batch or a part of it, and tells explain() what it is. It decides nothing. No part of it needs a
+// GPU, so builds without the GPU sources have it too.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/problem.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright {
 
-class GpuRunner {
- public:
-  virtual ~GpuRunner() = default;
-  // Throws Error(invalid_argument) for addresses that cannot be right and for alpha or beta that come
-  // otherwise than the plan was made for: one for all, or a value per problem. Queues nothing.
-  virtual void check(const Operands& operands) const = 0;
-  // Queues the whole batch on operands.stream, of operands that check() let pass. alpha and beta are of the
-  // problem's classes, on the host unless they come as a value per problem. Never waits, allocates or
-  // compiles.
-  virtual void queue(const Operands& operands) const = 0;
-  // Whether queue() fills operands.info; else it must be null where there is something to report.
-  virtual bool reports() const { return false; }
+// A whole call that is one kernel on the calling thread: all of its arguments but addresses and scalars.
+struct DirectCall {
+  GemmSmallCpuFunction function = nullptr;  // null: no call of this plan is that
+  GemmSmallCpuArguments arguments;
+};
 
-  virtual std::string device() const = 0;     // its name
-  virtual nlohmann::json config() const = 0;  // null where there is nothing to choose
-  virtual std::string kernel() const = 0;     // registers, shared memory and the like in words; may be ""
-  // The same as numbers by name, as far as the runner has any.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  // Throws Error(invalid_argument) for addresses that cannot be right and for alpha or beta that come
+  // otherwise than the plan was made for. Runs nothing.
+  virtual void check(const Operands& operands) const = 0;
+  // The whole batch, of operands that check() let pass: run on the host, or queued on operands.stream without
+  // waiting, allocating or compiling. Values of alpha and beta are of the problem's classes.
+  virtual void run(const Operands& operands) const = 0;
+  // Whether callers may cut the batch and share out the parts themselves, by run_range().
+  virtual bool cuts_batches() const { return false; }
+  // Problems first ... first + count - 1 on the calling thread; a run of interleaved problems begins at a
+  // block unless it ends in the same one.
+  virtual void run_range(const Operands& operands, std::int64_t first, std::int64_t count) const {
+    (void)operands, (void)first, (void)count;
+  }
+  // Whether it fills operands.info; else that must be null where there is something to report.
+  virtual bool reports() const { return false; }
+  const DirectCall& direct_call() const { return direct_call_; }
+
+  virtual std::string device() const = 0;  // its name
+  virtual std::string threads_text() const = 0;
+  virtual int thread_count() const { return 1; }
+  virtual std::string library() const { return ""; }         // whose code runs; "" for ours
+  virtual nlohmann::json config() const { return nullptr; }  // null where there is nothing to choose
+  virtual std::string config_text() const { return config().dump(); }
+  virtual std::string kernel() const { return ""; }  // registers, shared memory and the like in words
+  // The same as numbers by name, as far as there are any.
   virtual nlohmann::json metrics() const { return nlohmann::json::object(); }
   virtual std::string prediction() const { return ""; }  // of a cost model in words; "" where there is none
+  // Whether the same kernels take interleaved blocks, to which a batch could be converted.
+  virtual bool takes_blocks() const { return false; }
+
+ protected:
+  DirectCall direct_call_;
 };
 
 }  // namespace tilewright

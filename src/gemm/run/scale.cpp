@@ -1,11 +1,14 @@
-// Scaling walks whole columns, or for interleaved batches the equal elements of a block's problems, so that
-// the inner loop is contiguous in every layout.
+// Scaling on the host, and the candidate scale, whose other half is scale_device.cpp's. It walks whole
+// columns, or for interleaved batches the equal elements of a block's problems, so that the inner loop is
+// contiguous in every layout.
 #include "gemm/run/scale.hpp"
 
 #include <algorithm>
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
@@ -56,7 +59,29 @@ void scale_range(const GemmProblem& q, const Operands& o, std::int64_t first, st
   }
 }
 
+class HostScaleRunner : public HostRunner {
+ public:
+  using HostRunner::HostRunner;
+  void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    scale_c(problem(), o, first, count);
+  }
+};
+
+std::string scale_declines(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (p.m != 0 && p.n != 0 && p.k != 0 && p.batch_count != 0 && p.alpha != Scalar::zero)
+    return "there are products to form (k > 0 and alpha is not zero)";
+  return p.location == Location::device ? device_scale_declines(r) : "";
+}
+
+Offers scale_offers(const PlanRequest& r) {
+  if (r.problem.location == Location::device) return device_scale_offers(r);
+  return one_runner([&r] { return std::make_shared<const HostScaleRunner>(r); });
+}
+
 }  // namespace
+
+constinit const Candidate scale_way{"scale", Tier::no_product, scale_declines, scale_offers};
 
 void scale_c(const GemmProblem& problem, const Operands& operands, std::int64_t first, std::int64_t count) {
   if (problem.m == 0 || problem.n == 0 || problem.beta == Scalar::one) return;

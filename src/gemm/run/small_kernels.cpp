@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "gemm/operand.hpp"
-#include "gemm/run/device_request.hpp"
 
 namespace tilewright {
 namespace {

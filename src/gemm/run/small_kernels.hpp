@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "device/gpu/workspace.hpp"
-#include "gemm/candidates.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/run/device.hpp"
 
 namespace tilewright {
 

@@ -10,7 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "tilewright/types.hpp"
+
 namespace tilewright {
+
+// A kernel that is not kept where nothing may be compiled.
+class NotCompiled : public Error {
+ public:
+  explicit NotCompiled(const std::string& message) : Error(ErrorCode::unsupported, "no_jit", message) {}
+};
 
 // What the code of a kernel depends on.
 struct JitKey {

@@ -88,10 +88,10 @@ JitBinary StencilCompiler::compile(const StencilRequest& request) const {
 
 JitBinary StencilCompiler::cached(const StencilRequest& request) const {
   if (auto kept = cache_.find(key_of(source_of(request), ""))) return std::move(*kept);
-  throw Error(ErrorCode::unsupported, "no_jit",
-              fmt::format("the kernel {} is not among those kept in '{}', and no_jit forbids compiling it in "
-                          "a call: prepare() compiles ahead",
-                          request.expressions.front(), cache_.folder().string()));
+  throw NotCompiled(
+      fmt::format("the kernel {} is not among those kept in '{}', and no_jit forbids compiling it in a call: "
+                  "prepare() compiles ahead",
+                  request.expressions.front(), cache_.folder().string()));
 }
 
 StencilReport stencil_report(const std::string& log) {

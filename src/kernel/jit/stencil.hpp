@@ -42,7 +42,7 @@ class StencilCompiler {
   // From the cache, else compiled. Throws Error(internal) with the expression and the log when it does not
   // compile, Error(unsupported) where there is no compiler and nothing kept. Safe for many threads.
   JitBinary compile(const StencilRequest& request) const;
-  // From the cache only, made by this compiler or any other; throws Error(unsupported) where it is not there.
+  // From the cache only, made by this compiler or any other; throws NotCompiled where it is not there.
   JitBinary cached(const StencilRequest& request) const;
 
   // Throws Error(unsupported) where there is none.

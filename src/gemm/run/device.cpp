@@ -1,16 +1,15 @@
 // The reasons and promises that do not depend on the family.
-#include "gemm/run/device_request.hpp"
+#include "gemm/run/device.hpp"
 
 #include <algorithm>
 
 #include "core/dispatch.hpp"
-#include "gemm/device_machine.hpp"
-#include "gemm/device_operands.hpp"
+#include "gemm/context_impl.hpp"
 
 namespace tilewright {
 namespace {
 
-void refuse_values(const char* name, std::int64_t stride) {
+void refuse_value(const char* name, std::int64_t stride) {
   if (stride != 0)
     throw Error(
         ErrorCode::unsupported, name,
@@ -38,11 +37,23 @@ std::string why_not_on_gpu(const PlanRequest& r) {
 
 std::string why_no_machine(const PlanRequest& r) {
   try {
-    return why_too_old(r.context.gpus->open(r.options.device)->gpu().limits());
+    return why_too_old(machine_of(r)->gpu().limits());
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_argument) throw;
     return error.what();
   }
+}
+
+std::string why_no_product(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (r.options.alpha_varies || r.options.beta_varies)
+    return "it takes one alpha and one beta for all problems";
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  return "";
+}
+
+std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& r) {
+  return r.context.gpus->open(r.options.device);
 }
 
 bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
@@ -50,9 +61,23 @@ bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
   return dispatch(p.dtype, [&]<class T>() { return *static_cast<const T*>(value) == T(0); });
 }
 
-void refuse_values(const Operands& o) {
-  refuse_values("alpha", o.alpha_stride);
-  refuse_values("beta", o.beta_stride);
+DeviceRunner::DeviceRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, int align_bytes)
+    : problem_(r.problem),
+      machine_(std::move(machine)),
+      check_(problem_, align_bytes, r.options.checked ? &machine_->gpu() : nullptr) {}
+
+void DeviceRunner::check(const Operands& o) const {
+  refuse_values(o);
+  check_addresses(o, !is_zero(problem_, problem_.alpha, o.alpha));
+}
+
+std::string DeviceRunner::threads_text() const {
+  return fmt::format("none: the work is queued on {}", device());
+}
+
+void DeviceRunner::refuse_values(const Operands& o) {
+  refuse_value("alpha", o.alpha_stride);
+  refuse_value("beta", o.beta_stride);
 }
 
 }  // namespace tilewright

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/problem.hpp"
 #include "device/numa.hpp"
-#include "gemm/plan.hpp"
 
 namespace tilewright {
 

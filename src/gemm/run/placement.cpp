@@ -1,6 +1,6 @@
 // Asks where sampled problems lie and leaves the partition to device/numa. It moves no memory and binds no
 // thread.
-#include "gemm/placement.hpp"
+#include "gemm/run/placement.hpp"
 
 #include "gemm/operand.hpp"
 

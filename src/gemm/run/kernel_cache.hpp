@@ -1,12 +1,8 @@
-// The kernels one Context has generated, found again by what their code depends on. Safe for many threads; a
-// kernel lives as long as the cache or a plan holds it. Bounded: see largest_count.
+// The CPU kernels one Context has generated, found again by what their code depends on. Safe for many
+// threads; a kernel lives as long as the cache or a plan holds it.
 #pragma once
 
-#include <memory>
-#include <mutex>
-#include <shared_mutex>
-#include <unordered_map>
-
+#include "core/bounded_map.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 
 namespace tilewright {
@@ -16,8 +12,6 @@ class KernelCache {
   // The kernel for the problem and config, generated at the first request. Throws what make_gemm_small_cpu
   // throws.
   std::shared_ptr<const GemmSmallCpuKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
-
-  std::size_t size() const;
 
  private:
   // Each kernel keeps a mapping of its own, of which a process has 65530 by default. Plans hold what they
@@ -34,8 +28,7 @@ class KernelCache {
     }
   };
 
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<const GemmSmallCpuKernel>, KeyHash> kernels_;
+  BoundedMap<Key, GemmSmallCpuKernel, KeyHash> kernels_{largest_count};
 };
 
 // The problem whose kernel also serves `problem`: residency and batch_count do not enter the code, strides

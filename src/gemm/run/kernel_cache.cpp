@@ -1,7 +1,5 @@
-// Look-up under a shared lock, generation under none: two threads may generate the same kernel at once, and
-// the first to finish keeps its place. That costs some microseconds once and never blocks a reader behind a
-// generator.
-#include "gemm/kernel_cache.hpp"
+// What of a problem enters the code of its kernel.
+#include "gemm/run/kernel_cache.hpp"
 
 #include "gemm/operand.hpp"
 
@@ -32,19 +30,7 @@ GemmProblem code_relevant(GemmProblem problem) {
 std::shared_ptr<const GemmSmallCpuKernel> KernelCache::get(const GemmProblem& problem,
                                                            const GemmSmallCpuConfig& config) {
   const Key key{code_relevant(problem), config};
-  {
-    std::shared_lock lock(mutex_);
-    if (auto it = kernels_.find(key); it != kernels_.end()) return it->second;
-  }
-  auto kernel = make_gemm_small_cpu(key.problem, config);
-  std::unique_lock lock(mutex_);
-  if (kernels_.size() >= largest_count) kernels_.clear();
-  return kernels_.try_emplace(key, std::move(kernel)).first->second;
-}
-
-std::size_t KernelCache::size() const {
-  std::shared_lock lock(mutex_);
-  return kernels_.size();
+  return kernels_.get(key, [&] { return make_gemm_small_cpu(key.problem, config); });
 }
 
 }  // namespace tilewright

@@ -1,0 +1,130 @@
+// The config that a family of kernels runs with, on the CPU or a GPU: the one asked for, else what wisdom has
+// of the problem or near it, else a rule of thumb. Each becomes an offer; whether another candidate's is
+// better is rank.hpp's.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/objective.hpp"
+#include "gemm/candidate.hpp"
+#include "kernel/space.hpp"
+
+namespace tilewright {
+
+// What a call minimises. Throws Error(invalid_argument) naming objective_weight.
+TuneObjective objective_of(const GemmOptions& options);
+
+// The options' config as a JSON object; {} where there is none. Throws Error(invalid_argument).
+nlohmann::json asked_config(const PlanRequest& request);
+// Throws Error(invalid_argument) with the reasons, if any, for which the config asked for is not legal.
+void require_legal(const PlanRequest& request, const std::vector<std::string>& reasons);
+
+// Offers what wisdom has for the call's objective and then, unless that is time, what was searched for time.
+// The answer's recorded.objective says which. As Wisdom::offer.
+bool offer_wisdom(const PlanRequest& request, const char* family, const std::string& architecture,
+                  const std::string& device, const Wisdom::Take& take);
+
+// An offer of what a record says; without seconds where it was not measured.
+Offer offer_of(const PlanRequest& request, const WisdomAnswer& known);
+
+// A family for one problem on one device. Spaces and rules of thumb, the best first, are asked for only when
+// wanted.
+template <class Config>
+struct ConfigFamily {
+  const char* name;  // in wisdom
+  std::string architecture, device;
+  std::function<Space<Config>()> space;
+  std::function<std::vector<Config>()> rules_of_thumb;
+};
+
+// Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
+// reason; `config` then is the config.
+template <class Config>
+std::string why_unusable(const WisdomAnswer& answer, const Space<Config>& space, Config& config) {
+  try {
+    config = from_json<Config>(answer.config);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    return error.what();
+  }
+  return space.contains(config) ? "" : space.explain(config).front();
+}
+
+// The configs in the order in which they are tried. Wisdom is asked again where its first answer came to
+// nothing, which is rare, so that a plan looks its record up once.
+template <class Config>
+class ConfigChoices {
+ public:
+  struct Choice {
+    Config config;
+    WisdomAnswer known;
+    std::string unusable;  // what a nearer record lacks
+  };
+
+  ConfigChoices(const PlanRequest& request, ConfigFamily<Config> family)
+      : request_(&request), family_(std::move(family)) {}
+
+  std::optional<Choice> next() {
+    if (!request_->options.config.empty()) return asked_for();
+    if (auto recorded = next_record()) return recorded;
+    if (rules_.empty()) rules_ = family_.rules_of_thumb();
+    if (next_rule_ == rules_.size()) return std::nullopt;
+    return Choice{rules_[next_rule_++], no_record("rule of thumb"), unusable_};
+  }
+
+ private:
+  std::optional<Choice> asked_for() {
+    if (std::exchange(asked_, true)) return std::nullopt;
+    const auto config = from_json(asked_config(*request_), family_.rules_of_thumb().front());
+    require_legal(*request_, family_.space().explain(config));
+    return Choice{config, no_record("asked for"), ""};
+  }
+
+  std::optional<Choice> next_record() {
+    std::optional<Choice> found;
+    if (no_records_) return found;
+    const auto take = [&](const WisdomAnswer& answer) {
+      if (std::find(tried_.begin(), tried_.end(), answer.config) != tried_.end()) return false;
+      tried_.push_back(answer.config);
+      if (!space_) space_ = family_.space();
+      Config config;
+      const std::string reason = why_unusable(answer, *space_, config);
+      if (reason.empty())
+        found = Choice{config, answer, unusable_};
+      else if (unusable_.empty())
+        unusable_ = fmt::format("that of {}: {}", answer.problem, reason);
+      return found.has_value();
+    };
+    no_records_ = !offer_wisdom(*request_, family_.name, family_.architecture, family_.device, take);
+    return found;
+  }
+
+  const PlanRequest* request_;
+  ConfigFamily<Config> family_;
+  bool asked_ = false, no_records_ = false;
+  std::optional<Space<Config>> space_;
+  std::vector<nlohmann::json> tried_;
+  std::string unusable_;
+  std::vector<Config> rules_;
+  std::size_t next_rule_ = 0;
+};
+
+// The family's configs as offers; make(config) gives the Made of one. The request outlives them.
+template <class Config, class Make>
+Offers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Make make) {
+  return [&request, choices = ConfigChoices<Config>(request, std::move(family)),
+          make]() mutable -> std::optional<Offer> {
+    auto choice = choices.next();
+    if (!choice) return std::nullopt;
+    Offer offer = offer_of(request, choice->known);
+    offer.has_config = true;
+    offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
+                         ? choice->unusable
+                         : fmt::format("that of {}: it has no time", choice->known.problem);
+    offer.make = [make, config = choice->config] { return make(config); };
+    return offer;
+  };
+}
+
+}  // namespace tilewright

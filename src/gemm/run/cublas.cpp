@@ -1,0 +1,53 @@
+// cublas: the vendor's library for products of operands on a GPU, opened at run time. Its handle takes time
+// and device memory, so it is set up when a plan is about to run with it.
+#include "gemm/run/device.hpp"
+#include "gemm/run/ways.hpp"
+
+namespace tilewright {
+namespace {
+
+class CublasRunner : public DeviceRunner {
+ public:
+  CublasRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine)
+      : DeviceRunner(r, machine, align_bytes(r)), blas_(machine->blas()) {}
+
+  void run(const Operands& o) const override {
+    const Gpu::Current current(machine().gpu());
+    blas_->on(stream_of(o))->multiply(problem(), o);
+  }
+
+  nlohmann::json config() const override { return {{"version", blas_->version()}}; }
+  std::string kernel() const override { return "the library's own choice"; }
+
+ private:
+  std::shared_ptr<GpuMachine::Blas> blas_;
+};
+
+std::string cublas_declines(const PlanRequest& r) {
+  if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
+  if (auto reason = why_no_product(r); !reason.empty()) return reason;
+  if (auto reason = GpuBlas::why_not(r.problem); !reason.empty()) return reason;
+  if (!r.options.config.empty()) return "a config was given, and the library chooses its own";
+  if (auto reason = why_no_machine(r); !reason.empty()) return reason;
+  return GpuBlas::is_there() ? "" : "cuBLAS was not found";
+}
+
+Offers cublas_offers(const PlanRequest& r) {
+  const auto machine = machine_of(r);
+  WisdomAnswer known = no_record("no record");
+  offer_wisdom(r, "cublas", architecture_of_all("cublas"), machine->gpu().limits().name,
+               [&](const WisdomAnswer& answer) {
+                 // A record without a time says nothing of who is faster.
+                 if (answer.recorded.seconds > 0) known = answer;
+                 return answer.recorded.seconds > 0;
+               });
+  Offer offer = offer_of(r, known);
+  offer.make = [&r, machine] { return Made{std::make_shared<const CublasRunner>(r, machine)}; };
+  return one_offer(std::move(offer));
+}
+
+}  // namespace
+
+constinit const Candidate cublas_way{"cublas", Tier::large, cublas_declines, cublas_offers};
+
+}  // namespace tilewright

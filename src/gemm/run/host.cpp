@@ -1,0 +1,94 @@
+// Threads and the cut of batches.
+#include "gemm/run/host.hpp"
+
+#include <algorithm>
+
+#include "device/cpu.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/placement.hpp"
+
+namespace tilewright {
+namespace {
+
+// Kernels that hold several problems in one vector finish a run with a tail; runs that are multiples of this
+// have none. Sixteen floats are also the widest vector and a cache line of an interleaved batch.
+constexpr std::int64_t run_multiple = 16;
+
+std::int64_t run_border(const GemmProblem& p, int threads) {
+  // A batch of one block is cut inside it, at whole vectors and cache lines.
+  if (is_interleaved(p)) return p.block >= p.batch_count ? run_multiple : p.block;
+  return p.batch_count >= 4 * run_multiple * threads ? run_multiple : 1;
+}
+
+// Threads take the runs of the node they are on first and then help the others.
+void run_by_node(const Runner& runner, const Operands& o, const std::vector<ThreadRange>& ranges,
+                 int threads) {
+  NodeQueue queue(ranges);
+  FirstException exception;
+#pragma omp parallel num_threads(threads)
+  exception.guard([&] {
+    const int node = current_node();
+    while (const ThreadRange* range = queue.take(node)) runner.run_range(o, range->first, range->count);
+  });
+  exception.rethrow();
+}
+
+}  // namespace
+
+std::string why_not_on_host(const GemmProblem& p) {
+  return p.location == Location::device ? "the operands are in device memory" : "";
+}
+
+double estimate_s(const GemmProblem& p) {
+  constexpr double flops_per_s = 50e9;  // f64; f32 has twice as many
+  constexpr double cold_bytes_per_s = 12e9, l2_bytes_per_s = 50e9, l1_bytes_per_s = 100e9;
+  constexpr double problem_s = 2e-9;  // of a problem so small that neither counts
+  const bool narrow = p.dtype == DType::f32 || p.dtype == DType::c64;
+  const double bandwidth = p.residency == Residency::l1   ? l1_bytes_per_s
+                           : p.residency == Residency::l2 ? l2_bytes_per_s
+                                                          : cold_bytes_per_s;
+  return std::max({flops(p) / (narrow ? 2 * flops_per_s : flops_per_s), bytes(p) / bandwidth,
+                   double(p.batch_count) * problem_s});
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+HostRunner::HostRunner(const PlanRequest& r)
+    : problem_(r.problem),
+      threads_(r.options.threads),
+      sequential_(threads_ == 1 || estimate_s(problem_) < parallel_worth_s(r.options)) {}
+
+void HostRunner::check(const Operands& o) const {
+  if (o.stream != nullptr)
+    throw Error(ErrorCode::invalid_argument, "stream",
+                fmt::format("stream = {} is given, but the operands are in host memory", o.stream));
+}
+
+void HostRunner::run(const Operands& o) const {
+  const int threads = thread_count();
+  const std::int64_t border = run_border(problem_, threads);
+  if (threads > 1)
+    if (const auto ranges = ranges_by_node(problem_, o, threads, border); !ranges.empty())
+      return run_by_node(*this, o, ranges, threads);
+  parallel_ranges(threads, problem_.batch_count, border,
+                  [&](std::int64_t first, std::int64_t count) { run_range(o, first, count); });
+}
+
+std::string HostRunner::device() const { return cpu_info().device; }
+
+int HostRunner::thread_count() const { return sequential_ ? 1 : allowed_threads(threads_); }
+
+std::string HostRunner::threads_text() const {
+  if (threads_ == 1) return "1, as asked for";
+  if (sequential_)
+    return fmt::format("1 (about {} of work is not worth more)", seconds_text(estimate_s(problem_)));
+  return fmt::format("{}{}", thread_count(), threads_ > 0 ? ", as asked for" : ", OpenMP's default");
+}
+
+}  // namespace tilewright

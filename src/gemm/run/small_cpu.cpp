@@ -1,0 +1,189 @@
+// gemm_small_cpu: generated or portable kernels for sizes up to the family's limit. Zeros among general
+// alphas and betas are taken care of here once for all kernels: alpha = 0 never reads A and B, beta = 0 never
+// reads C.
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "device/cpu.hpp"
+#include "gemm/config_choice.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/scale.hpp"
+#include "gemm/run/ways.hpp"
+#include "gemm/tune_on_miss.hpp"
+#include "kernel/jit/x86.hpp"
+
+namespace tilewright {
+namespace {
+
+const void* advance(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
+
+template <class T>
+bool has_zero(const void* values, std::int64_t stride, std::int64_t first, std::int64_t count) {
+  const T* v = static_cast<const T*>(values) + first * stride;
+  if (stride == 0) return *v == T(0);
+  return std::find(v, v + count, T(0)) != v + count;
+}
+
+bool has_zero(const GemmProblem& p, Scalar kind, const void* values, std::int64_t stride, std::int64_t first,
+              std::int64_t count) {
+  if (kind != Scalar::general) return false;
+  return dispatch(p.dtype, [&]<class T>() { return has_zero<T>(values, stride, first, count); });
+}
+bool alpha_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, std::int64_t count) {
+  return has_zero(p, p.alpha, o.alpha, o.alpha_stride, first, count);
+}
+bool beta_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, std::int64_t count) {
+  return has_zero(p, p.beta, o.beta, o.beta_stride, first, count);
+}
+
+class SmallCpuRunner : public HostRunner {
+ public:
+  SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
+      : HostRunner(r), kernels_(r.context.kernels), kernel_(kernels_->get(problem(), config)) {
+    const GemmProblem& p = problem();
+    const std::int64_t size = size_bytes(p.dtype);
+    GemmSmallCpuArguments& arguments = direct_call_.arguments;
+    arguments.count = p.batch_count;
+    if (p.batch_count > 1) {  // no step is taken otherwise, and the strides may be anything
+      arguments.stride_a = layout_a(p).step * size;
+      arguments.stride_b = layout_b(p).step * size;
+      arguments.stride_c = layout_c(p).step * size;
+    }
+    arguments.self = kernel_.get();
+    if (is_sequential()) direct_call_.function = kernel_->function();
+  }
+
+  void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    const GemmProblem& p = problem();
+    // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
+    if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
+      call(*kernel_, o, first, count);
+    else
+      run_with_zeros(o, first, count);
+  }
+
+  nlohmann::json config() const override { return to_json(kernel_->config()); }
+  std::string config_text() const override { return describe(kernel_->config()); }
+  nlohmann::json metrics() const override { return {{"kernel_counts", to_json(kernel_->counts())}}; }
+  std::string prediction() const override {
+    return fmt::format("about {} on one thread (round figures of a current core)",
+                       seconds_text(estimate_s(problem())));
+  }
+  bool takes_blocks() const override { return true; }
+
+ private:
+  void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
+            std::int64_t count) const {
+    const GemmProblem& p = problem();
+    GemmSmallCpuArguments arguments = direct_call_.arguments;
+    const std::int64_t step = first / problems_per_step(p);
+    const std::int64_t size = size_bytes(p.dtype);
+    const std::int64_t lane_bytes = first % problems_per_step(p) * size;
+    const bool pointers = p.layout == Layout::pointer;
+    const auto offset = [&](std::int64_t stride) {
+      return pointers ? first * std::int64_t(sizeof(void*)) : step * stride + lane_bytes;
+    };
+
+    arguments.a = advance(o.a, offset(arguments.stride_a));
+    arguments.b = advance(o.b, offset(arguments.stride_b));
+    arguments.c = const_cast<void*>(advance(o.c, offset(arguments.stride_c)));
+    arguments.count = count;
+    arguments.alpha_stride = o.alpha_stride * size;
+    arguments.beta_stride = o.beta_stride * size;
+    arguments.alpha = o.alpha == nullptr ? nullptr : advance(o.alpha, first * arguments.alpha_stride);
+    arguments.beta = o.beta == nullptr ? nullptr : advance(o.beta, first * arguments.beta_stride);
+    arguments.self = &kernel;
+    kernel.function()(&arguments);
+  }
+
+  // The kernel of the same problem that does not read C. The plan's config may not be legal for it.
+  std::shared_ptr<const GemmSmallCpuKernel> beta_zero_kernel() const {
+    GemmProblem p = problem();
+    p.beta = Scalar::zero;
+    GemmSmallCpuConfig config = kernel_->config();
+    if (!gemm_small_cpu_space(p, config.isa).contains(config)) config = gemm_small_cpu_default(p, config.isa);
+    return kernels_->get(p, config);
+  }
+
+  // Runs of problems that agree in which of alpha and beta are 0, each by what serves it.
+  void run_with_zeros(const Operands& o, std::int64_t first, std::int64_t count) const {
+    const GemmProblem& p = problem();
+    const auto beta_zero = beta_zero_kernel();
+    struct Zeros {
+      bool alpha, beta;
+      bool operator==(const Zeros&) const = default;
+    };
+    const auto zeros = [&](std::int64_t at) {
+      return Zeros{alpha_has_zero(p, o, at, 1), beta_has_zero(p, o, at, 1)};
+    };
+    const std::int64_t last = first + count;
+    for (std::int64_t begin = first, end = first; begin < last; begin = end) {
+      const Zeros kind = zeros(begin);
+      for (end = begin + 1; end < last && zeros(end) == kind; ++end) {
+      }
+      if (kind.alpha)
+        scale_c(p, o, begin, end - begin);
+      else
+        call(kind.beta ? *beta_zero : *kernel_, o, begin, end - begin);
+    }
+  }
+
+  std::shared_ptr<KernelCache> kernels_;
+  std::shared_ptr<const GemmSmallCpuKernel> kernel_;
+};
+
+std::string small_cpu_declines(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (auto reason = why_not_on_host(p); !reason.empty()) return reason;
+  const std::int64_t largest = std::max({p.m, p.n, p.k});
+  if (largest > gemm_small_cpu_limit)
+    return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
+  return "";
+}
+
+// The Context's, else the one that the config asked for names.
+Isa wanted_isa(const PlanRequest& r) {
+  Isa isa = r.context.isa;
+  const auto asked = asked_config(r);
+  if (auto it = asked.find("isa"); it != asked.end()) value_from_json(*it, "isa", isa);
+  if (isa != Isa::portable && !jit_available(isa))
+    throw Error(ErrorCode::unsupported, "config",
+                fmt::format("config: isa = {} cannot run here", to_string(isa)));
+  return isa;
+}
+
+// Kernels that cannot be generated give way to the portable one.
+ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const GemmProblem& p, Isa isa) {
+  return {"gemm_small_cpu", to_string(isa), cpu_info().device,
+          [&p, isa] { return gemm_small_cpu_space(p, isa); },
+          [&p, isa] {
+            std::vector all{gemm_small_cpu_default(p, isa)};
+            if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
+            return all;
+          }};
+}
+
+Offers small_cpu_offers(const PlanRequest& r) {
+  const auto family = small_cpu_family(r.problem, wanted_isa(r));
+  if (tunes_on_miss(r.options))
+    if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
+  return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
+    try {
+      Made made{std::make_shared<const SmallCpuRunner>(r, config)};
+      if (!declined->empty())
+        made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
+      return made;
+    } catch (const Error& error) {
+      *declined = fmt::format("{} kernels declined ({})", to_string(config.isa), error.what());
+      throw;
+    }
+  });
+}
+
+}  // namespace
+
+constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers};
+
+}  // namespace tilewright

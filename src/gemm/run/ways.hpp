@@ -1,0 +1,15 @@
+// The ways to compute a multiplication, each of which stands in the file of its name in this folder. Their
+// order is candidates.hpp's.
+#pragma once
+
+#include "gemm/candidate.hpp"
+
+namespace tilewright {
+
+extern const Candidate scale_way, small_cpu_way, small_way, large_way, cublas_way, cblas_way, reference_way;
+
+// scale, where the operands lie on a GPU.
+std::string device_scale_declines(const PlanRequest& request);
+Offers device_scale_offers(const PlanRequest& request);
+
+}  // namespace tilewright
