@@ -10,7 +10,7 @@
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
 #include "measure/gpu/observer.hpp"
-#include "tune/gpu/family_large.hpp"
+#include "tune/family/gemm_large.hpp"
 #include "wisdom/families.hpp"
 #include "work_sharing.hpp"
 

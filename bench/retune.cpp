@@ -12,6 +12,7 @@
 #include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
+#include "tune/family/families.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 
@@ -39,12 +40,14 @@ std::vector<GemmProblem> forty_problems() {
 }
 
 // True when the two configs are the same or cannot be told apart.
-bool agree(const GemmProblem& problem, const GemmSmallCpuConfig& x, const GemmSmallCpuConfig& y,
-           Arena& arena) {
+bool agree(const GemmProblem& problem, const nlohmann::json& x, const nlohmann::json& y, Arena& arena) {
   if (x == y) return true;
   const GemmProblem timed = timed_problem(problem);
   KernelTimer timer(timed, arena);
-  const std::array kernels{make_gemm_small_cpu(timed, x), make_gemm_small_cpu(timed, y)};
+  const auto made = [&](const nlohmann::json& config) {
+    return make_gemm_small_cpu(timed, from_json<GemmSmallCpuConfig>(config));
+  };
+  const std::array kernels{made(x), made(y)};
   ContestRules rules;
   rules.most_rounds = contest_rounds;
   const Verdict verdict = hold_contest(
@@ -58,15 +61,15 @@ struct Tally {
 };
 
 Tally tune_again(const GemmProblem& problem, TuneOptions options, bool remember, const TuneResult& first,
-                 Arena& arena) {
+                 TuneMachine& machine) {
   Tally tally;
   for (int again = 1; again < tunings; ++again) {
     options.seed = std::uint64_t(again + 1);
-    if (remember) options.incumbent = first.config;
-    const TuneResult result = tune(problem, options, arena);
+    if (remember) options.rules.incumbent = first.config;
+    const TuneResult result = tune(gemm_small_cpu_family(), problem, options, machine);
     if (result.config == first.config)
       ++tally.same;
-    else if (agree(problem, first.config, result.config, arena))
+    else if (agree(problem, first.config, result.config, machine.arena()))
       ++tally.tie;
     else
       ++tally.changed;
@@ -78,18 +81,17 @@ int run(const std::string& path, double seconds) {
   std::ofstream file(path);
   file << nlohmann::json{{"command", fmt::format("bench_retune {} {}", path, seconds)}}.dump() << '\n';
   TuneOptions options;
-  options.isa = jit_available(Isa::avx512) ? Isa::avx512
-                : jit_available(Isa::avx2) ? Isa::avx2
-                                           : Isa::portable;
   options.budget_s = seconds;
-  Arena arena;
+  TuneMachine machine(jit_available(Isa::avx512) ? Isa::avx512
+                      : jit_available(Isa::avx2) ? Isa::avx2
+                                                 : Isa::portable);
   const auto problems = forty_problems();
   int stable = 0, stable_alone = 0;
   for (const GemmProblem& problem : problems) {
-    prepare_operands(problem, arena);
-    const TuneResult first = tune(problem, options, arena);
-    const Tally known = tune_again(problem, options, true, first, arena);
-    const Tally alone = tune_again(problem, options, false, first, arena);
+    prepare_operands(problem, machine.arena());
+    const TuneResult first = tune(gemm_small_cpu_family(), problem, options, machine);
+    const Tally known = tune_again(problem, options, true, first, machine);
+    const Tally alone = tune_again(problem, options, false, first, machine);
     stable += known.stable(), stable_alone += alone.stable();
     fmt::print("{}: with an incumbent {} same, {} ties, {} changed; knowing nothing {}, {}, {}\n",
                to_string(problem), known.same, known.tie, known.changed, alone.same, alone.tie,

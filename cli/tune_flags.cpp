@@ -136,17 +136,16 @@ void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
 
 }  // namespace
 
-double parse_duration(const std::string& text) {
+double parse_duration(const char* flag, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
   constexpr double longest_s = 10000 * 3600.0;
   if (error != std::errc() || scale == 0 || !(value > 0) || !(value * scale <= longest_s))
-    throw Error(
-        ErrorCode::invalid_argument, "--budget",
-        fmt::format("--budget = '{}': a time such as 90s, 10min or 1h, no longer than {:g}h, is wanted", text,
-                    longest_s / 3600));
+    throw Error(ErrorCode::invalid_argument, flag,
+                fmt::format("{} = '{}': a time such as 90s, 10min or 1h, no longer than {:g}h, is wanted",
+                            flag, text, longest_s / 3600));
   return value * scale;
 }
 
@@ -167,14 +166,6 @@ void refuse_without_sizes(const TuneFlags& flags) {
 }
 
 }  // namespace
-
-double usual_budget_s(const GemmProblem& problem, const TuneObjective& objective) {
-  // Kernels of a GPU take seconds to compile, and meters a second for each turn on it.
-  constexpr double on_host_s = 2, on_gpu_s = 30, weighed_on_host_s = 60, weighed_on_gpu_s = 300;
-  if (objective.needs_energy())
-    return problem.location == Location::device ? weighed_on_gpu_s : weighed_on_host_s;
-  return problem.location == Location::device ? on_gpu_s : on_host_s;
-}
 
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (flags.sizes.empty()) refuse_without_sizes(flags);
@@ -205,16 +196,22 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   return problems;
 }
 
-ConfigRules rules_of(const TuneFlags& flags, Isa isa) {
-  ConfigRules rules;
-  rules.isa = isa;
+ChoiceRules rules_of(const TuneFlags& flags) {
+  ChoiceRules rules;
   if (flags.space != "usual" && flags.space != "whole")
     throw Error(ErrorCode::invalid_argument, "--space",
                 fmt::format("--space = '{}' is neither usual nor whole", flags.space));
   rules.whole_space = flags.space == "whole";
   for (const std::string& text : flags.set) rules.choices.push_back(parse_choice(text));
   for (const std::string& text : flags.where) rules.conditions.push_back(AxisCondition::parse(text));
+  rules.vary = flags.vary;
+  if (!flags.configs.empty()) rules.most = std::size_t(parse_count("--configs", flags.configs, 1));
   return rules;
+}
+
+TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
+  return TuneMachine(isa, static_cast<int>(parse_count("--device", flags.device, 0)),
+                     std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);
 }
 
 }  // namespace tilewright::cli

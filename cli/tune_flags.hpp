@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/objective.hpp"
 #include "core/problem.hpp"
-#include "tune/config_kernels.hpp"
+#include "tune/family/config_choice.hpp"
+#include "tune/family/machine.hpp"
 
 namespace tilewright::cli {
 
@@ -30,21 +30,22 @@ struct TuneFlags {
   std::string strategy = "exhaustive";
   std::string space = "usual";
   std::vector<std::string> set, where;
+  std::string vary, configs, seeds, window;
   bool resume = false;
   bool check = false;
 };
 
-// "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming --budget.
-double parse_duration(const std::string& text);
-
-// What a problem is searched for where no --budget says otherwise.
-double usual_budget_s(const GemmProblem& problem, const TuneObjective& objective);
+// "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming the flag.
+double parse_duration(const char* flag, const std::string& text);
 
 // The distinct problems that were named, recorded (--from) or listed (--sizes), by element type. Throws
 // Error(invalid_argument) when there are none.
 std::vector<GemmProblem> problems_of(const TuneFlags& flags);
 
-// --set, --where and --space.
-ConfigRules rules_of(const TuneFlags& flags, Isa isa);
+// --set, --where, --space, --vary and --configs.
+ChoiceRules rules_of(const TuneFlags& flags);
+
+// --device and --megabytes. No GPU is opened.
+TuneMachine machine_of(const TuneFlags& flags, Isa isa);
 
 }  // namespace tilewright::cli

@@ -60,8 +60,6 @@ void add_energy(nlohmann::json& line, const GemmProblem& p, double batch_s) {
   line["gflops_per_watt"] = flops(p) / batch_j * 1e-9;
 }
 
-}  // namespace
-
 std::string difference(const nlohmann::json& winner, const nlohmann::json& standard) {
   std::string text;
   for (const auto& item : winner.items())
@@ -86,6 +84,21 @@ std::string removed_text(const std::vector<Removed>& removed, std::size_t most) 
       rest += cuts[i].cut;
   if (cuts.size() > most) text += fmt::format("    {:>8}  {} others\n", rest, cuts.size() - most);
   return text;
+}
+
+// Blocks to interleave a batch to, of the family layout.
+void print_conversion(std::FILE* out, const TuneResult& r, const std::string& removed) {
+  fmt::print(
+      out,
+      "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
+      "of {} {:.4g} ns, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
+      to_string(r.problem), r.config.at("block").get<int>(), r.seconds.centre * 1e9,
+      r.default_config.at("block").get<int>(), r.default_seconds.centre * 1e9, 100 * r.regret,
+      r.tie ? ", a tie: what was known stays" : "", r.candidates, r.tuning_s);
+  fmt::print(out, "{}", removed);
+  const auto costs = from_json<LayoutCosts>(r.findings.at("costs"));
+  fmt::print(out, "  {}\n", explain_conversion(r.problem, &costs));
+  if (r.wrong > 0) fmt::print(out, "  {} blocks are wrong, such as {}\n", r.wrong, r.first_wrong);
 }
 
 void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& winner,
@@ -116,18 +129,13 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
   if (o.wrong > 0) fmt::print(out, "  {} configs are wrong, such as {}\n", o.wrong, o.first_wrong);
 }
 
-void print_result(std::FILE* out, const LayoutTuneResult& result, const std::string& removed) {
-  fmt::print(
-      out,
-      "{}: blocks of {} take {:.4g} ns per problem converted in and out and multiplied once, the default "
-      "of {} {:.4g} ns, regret of the default {:.1f} %{}; {} blocks, {:.1f} s\n",
-      to_string(result.problem), result.config.block, result.seconds.centre * 1e9,
-      result.default_config.block, result.default_seconds.centre * 1e9, 100 * result.regret,
-      result.tie ? ", a tie: what was known stays" : "", result.candidates, result.tuning_s);
-  fmt::print(out, "{}", removed);
-  fmt::print(out, "  {}\n", explain_conversion(result.problem, &result.costs));
-  if (result.wrong > 0)
-    fmt::print(out, "  {} blocks are wrong, such as {}\n", result.wrong, result.first_wrong);
+}  // namespace
+
+void print_result(std::FILE* out, const TuneResult& r, std::size_t most_cuts) {
+  if (r.findings.contains("costs"))
+    print_conversion(out, r, removed_text(r.removed, most_cuts));
+  else
+    print_outcome(out, r, difference(r.config, r.default_config), removed_text(r.removed, most_cuts));
 }
 
 nlohmann::json measured_line(const nlohmann::json& record) {

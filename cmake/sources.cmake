@@ -34,8 +34,9 @@ set(DEVELOPERS_FILES kernel/jit/sass.cpp kernel/gemm_large/ladder.cpp)
 without(TILEWRIGHT_SOURCES ${DEVELOPERS_FILES})
 
 # The learning half: measuring, tuning, analysing.
-sources_of(MEASURE_SOURCES measure tune tune/strategy analyze)
+sources_of(MEASURE_SOURCES measure tune tune/family tune/strategy analyze)
 sources_of(GPU_MEASURE_SOURCES measure/gpu tune/gpu kernel/probe)
+set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp)
 list(TRANSFORM DEVELOPERS_FILES PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE DEVELOPERS_SOURCES)
 list(APPEND MEASURE_SOURCES ${DEVELOPERS_SOURCES})
 
@@ -44,4 +45,5 @@ if(HAS_GPU)
   list(APPEND MEASURE_SOURCES ${GPU_MEASURE_SOURCES})
 else()
   without(TILEWRIGHT_SOURCES ${GPU_FILES})
+  without(MEASURE_SOURCES ${GPU_TUNE_FILES})
 endif()

@@ -28,6 +28,12 @@ constexpr std::size_t most_weighed = 24;
 
 struct Stopped {};
 
+// What the log says of where the turns that follow were measured.
+nlohmann::json origin_keys(const Origin& origin) {
+  return {
+      {"device", origin.device}, {"device_uuid", origin.device_uuid}, {"source_hash", origin.source_hash}};
+}
+
 class SearchLoop : public Evaluator {
  public:
   SearchLoop(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
@@ -46,7 +52,7 @@ class SearchLoop : public Evaluator {
     outcome_.problem = problem;
     outcome_.objective = options.objective;
     outcome_.candidates = std::int64_t(pool.size());
-    if (options_.log != nullptr) options_.log->add_base(name_, standard_, pool_.origin());
+    if (options_.log != nullptr) options_.log->add_base(name_, standard_, origin_keys(pool_.origin()));
   }
 
   SearchOutcome run() {
@@ -73,6 +79,9 @@ class SearchLoop : public Evaluator {
 
  private:
   bool needs_energy() const { return options_.objective.needs_energy(); }
+  double shortest_energy_s() const {
+    return std::max(options_.window_s, pool_.shortest_energy_s(*options_.meter));
+  }
   double screening_share() const { return needs_energy() ? weighed_screening_share : pace_.strategy_share; }
   double spent() const { return (wall_seconds() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
@@ -217,7 +226,7 @@ class SearchLoop : public Evaluator {
   // Where the objective asks for energy: the fast ones are weighed, once each, the default first, by which
   // values are normalised.
   void weigh() {
-    const double turn_s = pool_.shortest_energy_s(*options_.meter);
+    const double turn_s = shortest_energy_s();
     const auto affordable = static_cast<std::size_t>(std::max(0.0, left_s(weighing_share) / turn_s));
     keep_best(std::clamp(affordable, least_finalists, most_weighed), TuneObjective());
     std::vector<std::size_t> list = std::exchange(alive_, {});
@@ -263,7 +272,7 @@ class SearchLoop : public Evaluator {
   double fit(std::vector<std::size_t>& list, std::size_t peer_count) const {
     const double left = left_s(1);
     const auto turns = [&] { return double(list.size() + peer_count + 1); };
-    const double shortest = needs_energy() ? pool_.shortest_energy_s(*options_.meter) : pace_.shortest_turn_s;
+    const double shortest = needs_energy() ? shortest_energy_s() : pace_.shortest_turn_s;
     const double longest = needs_energy() ? 3 * shortest : pace_.longest_final_s;
     const auto turn_s = [&] {
       return std::clamp(left / wanted_rounds / turns() - beyond_turn_s_, shortest, longest);

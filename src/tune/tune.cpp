@@ -1,15 +1,13 @@
-// The public functions of tilewright/tune.hpp over the tuner and the store of wisdom. They reach a Context
-// through its public members only, because it lives in another library.
+// The public functions of tilewright/tune.hpp: sessions that keep what they find in a Context's wisdom. They
+// reach the Context through its public members only, because it lives in another library.
 #include "tilewright/tune.hpp"
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "device/cpu.hpp"
-#include "device/energy_meter.hpp"
-#include "tune/kernel_timer.hpp"
-#include "tune/tuner.hpp"
-#include "wisdom/store.hpp"
-#include "wisdom/wisdom.hpp"
+#include "tune/session.hpp"
 
 namespace tilewright {
 namespace {
@@ -25,70 +23,113 @@ WisdomStore open_store(const std::string& path) {
   return WisdomStore(path, sqlite::Mode::write);
 }
 
-// Cold operands are filled within half of the budget, as many of them as that allows.
-void pay_for_operands(const GemmProblem& problem, TuneOptions& options, Arena& arena) {
-  constexpr double fill_share = 0.5;
-  const OperandRing ring = affordable_ring(problem, arena, fill_share * options.budget_s);
-  if (ring.bytes == 0)
+// What the caller is told, and what stops it.
+class CallersWatcher : public TuneWatcher {
+ public:
+  CallersWatcher(const TuneSearch& search, std::string wisdom, std::vector<Tuned>& tuned)
+      : search_(search), wisdom_(std::move(wisdom)), tuned_(tuned) {}
+
+  bool stop(const GemmProblem& now, std::int64_t done, double spent_s) override {
+    return search_.progress && !search_.progress({now, done, spent_s});
+  }
+  void left_out(const GemmProblem& problem, double needed_s, double) override {
     throw Error(ErrorCode::invalid_argument, "budget_s",
                 fmt::format("budget_s = {:.3g} is too little for {}: filling memory with cold operands alone "
                             "takes about {:.2g} s, so {:.2g} s are wanted",
-                            options.budget_s, to_string(problem), ring.fill_s, ring.fill_s / fill_share));
-  options.ring_bytes = ring.bytes;
+                            search_.budget_s, to_string(problem), needed_s, needed_s / fill_share));
+  }
+  void found(const TuneResult& result) override { measured_ = result.measured; }
+  void undecided(const TuneResult& result) override {
+    throw Error(ErrorCode::invalid_argument, "budget_s",
+                fmt::format("budget_s = {:.3g} is too little to compare energy for {}, and nothing is kept",
+                            search_.budget_s, to_string(result.problem)));
+  }
+  // The winner's record first, then the peers'; of this run or of the one that is resumed.
+  void kept(const std::vector<nlohmann::json>& records, const std::vector<bool>&) override {
+    const nlohmann::json& ours = records.front();
+    Tuned tuned;
+    tuned.problem = parse_problem(ours.at("problem").get<std::string>());
+    tuned.family = ours.at("family").get<std::string>();
+    tuned.config = ours.at("config").dump();
+    tuned.wisdom = wisdom_;
+    ours.at("seconds").get_to(tuned.seconds);
+    ours.at("seconds_low").get_to(tuned.seconds_low);
+    ours.at("seconds_high").get_to(tuned.seconds_high);
+    tuned.joules = ours.value("energy_j", 0.0);
+    if (records.size() > 1) {
+      records[1].at("family").get_to(tuned.peer);
+      records[1].at("seconds").get_to(tuned.peer_seconds);
+    }
+    ours.at("regret").get_to(tuned.regret);
+    ours.at("tie").get_to(tuned.tie);
+    ours.at("candidates").get_to(tuned.candidates);
+    tuned.measured = std::exchange(measured_, 0);
+    tuned_.push_back(std::move(tuned));
+  }
+
+  static constexpr double fill_share = 0.5;  // of the budget
+
+ private:
+  const TuneSearch& search_;
+  std::string wisdom_;
+  std::vector<Tuned>& tuned_;
+  std::int64_t measured_ = 0;
+};
+
+// Packed, and cold where nobody says where the operands are.
+GemmProblem as_tuned(const GemmProblem& problem) {
+  GemmProblem asked = packed(problem);
+  if (asked.residency == Residency::automatic) asked.residency = Residency::cold;
+  return asked;
 }
 
-TuneResult search_and_keep(const GemmProblem& problem, const std::string& cpu, const std::string& wisdom,
-                           const TuneSearch& search) {
-  TuneOptions options;
-  options.isa = enum_from_string<Isa>(cpu, "cpu");
-  options.budget_s = search.budget_s;
-  options.strategy = search.strategy;
-  options.objective = TuneObjective::parse(search.objective);
-  check_tunable(problem, options);
-  const EnergyMeters meters = options.objective.needs_energy() ? find_energy_meters() : EnergyMeters{};
-  if (options.objective.needs_energy()) options.meter = &meters.required(search.objective, problem.location);
+std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std::string& cpu,
+                                   const std::string& wisdom, const TuneSearch& search) {
+  if (!(search.budget_s > 0))
+    throw Error(ErrorCode::invalid_argument, "budget_s",
+                fmt::format("budget_s = {} is no time to search in", search.budget_s));
   WisdomStore store = open_store(wisdom);
   const Wisdom known(wisdom_in_use(wisdom, Environment::read()), cpu_info().device);
-  options.incumbent = incumbent_of(known, problem, options.isa, options.objective);
-  Arena arena;
-  pay_for_operands(problem, options, arena);
-  const TuneResult result = tune(problem, options, arena);
-  store.at_once([&] {
-    for (const auto& wrong : wrong_records(result)) store.add_found(record_of_line(wrong).value());
-    store.add_found(record_of_line(wisdom_record(result)).value());
-  });
-  return result;
+  SessionOptions options;
+  options.budget_s = search.budget_s;
+  options.at_least_one = true;
+  options.fill_share = CallersWatcher::fill_share;
+  options.objective = TuneObjective::parse(search.objective);
+  options.strategy = search.strategy;
+  options.log = {.path = search.log, .resume = search.resume};
+  options.store = &store;
+  options.known = &known;
+  TuneMachine machine(enum_from_string<Isa>(cpu, "cpu"), search.device);
+  std::vector<Tuned> tuned;
+  CallersWatcher watcher(search, wisdom, tuned);
+  TuneSession(std::move(options), std::move(problems), machine, watcher).run();
+  return tuned;
 }
 
 }  // namespace
 
-Tuned tune(Context& context, const GemmProblem& problem, const TuneSearch& search) {
-  if (!(search.budget_s > 0))
-    throw Error(ErrorCode::invalid_argument, "budget_s",
-                fmt::format("budget_s = {} is no time to search in", search.budget_s));
-  GemmProblem asked = packed(problem);
-  if (asked.residency == Residency::automatic) asked.residency = Residency::cold;
-  const TuneResult result = search_and_keep(asked, context.cpu(), context.wisdom(), search);
+std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& problems,
+                        const TuneSearch& search) {
+  std::vector<GemmProblem> asked;
+  for (const GemmProblem& problem : problems) asked.push_back(as_tuned(problem));
+  auto tuned = search_and_keep(std::move(asked), context.cpu(), context.wisdom(), search);
   context.forget_plans();
-  Tuned tuned;
-  tuned.problem = result.problem;
-  tuned.config = to_json(result.config).dump();
-  tuned.wisdom = context.wisdom();
-  tuned.seconds = result.seconds.centre;
-  tuned.seconds_low = result.seconds.low;
-  tuned.seconds_high = result.seconds.high;
-  tuned.regret = result.regret;
-  tuned.tie = result.tie;
-  tuned.candidates = result.candidates;
-  tuned.measured = result.measured;
   return tuned;
+}
+
+Tuned tune(Context& context, const GemmProblem& problem, const TuneSearch& search) {
+  const auto tuned = tune(context, std::vector{problem}, search);
+  if (tuned.empty())
+    throw Error(ErrorCode::unsupported, "progress",
+                fmt::format("progress ended the search of {} before anything was found", to_string(problem)));
+  return tuned.front();
 }
 
 void install_tuner(Context& context) {
   context.set_tuner([](const TuneRequest& request) {
     TuneSearch search;
     search.budget_s = request.budget_s;
-    (void)search_and_keep(request.problem, request.cpu, request.wisdom, search);
+    (void)search_and_keep({request.problem}, request.cpu, request.wisdom, search);
   });
 }
 

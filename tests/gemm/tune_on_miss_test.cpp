@@ -241,6 +241,24 @@ TEST_F(TuneOnMissTest, FromC) {
       << tilewright_last_error(context);
   EXPECT_NE(std::string(tilewright_plan_explain(plan)).find("exact"), std::string::npos);
   tilewright_plan_destroy(plan);
+  const char* two[] = {"gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=8:residency=l1",
+                       "gemm_batched:f64:nn:m=3,n=3,k=3:pointer:batch=8:residency=l1"};
+  tilewright_tune_options search{};
+  search.budget_s = 0.4;
+  int asked = 0;
+  search.progress_data = &asked;
+  search.progress = [](void* data, const char*, std::int64_t, double) { return ++*static_cast<int*>(data); };
+  tilewright_tuned tuned[2] = {};
+  std::int64_t found = 0;
+  ASSERT_EQ(tilewright_tune(context, two, 2, &search, tuned, &found), TILEWRIGHT_OK)
+      << tilewright_last_error(context);
+  ASSERT_EQ(found, 2);
+  EXPECT_GT(tuned[1].seconds, 0);
+  EXPECT_GT(asked, 1);
+  two[1] = "gemm:f64:nn:m=65,n=4,k=4";
+  EXPECT_EQ(tilewright_tune(context, two, 2, &search, tuned, &found), TILEWRIGHT_UNSUPPORTED);
+  two[1] = nullptr;
+  EXPECT_EQ(tilewright_tune(context, two, 2, nullptr, nullptr, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   tilewright_destroy(context);
 }
 

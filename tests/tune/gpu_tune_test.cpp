@@ -3,18 +3,16 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "gemm/device_machine.hpp"
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
 #include "measure/gpu/pointers.hpp"
 #include "measure/gpu/sample.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
+#include "tune/family/families.hpp"
 #include "tune/gpu/check.hpp"
-#include "tune/gpu/family_large.hpp"
-#include "tune/gpu/pool.hpp"
-#include "tune/gpu/tuner.hpp"
 #include "tune/gpu/vendor.hpp"
+#include "tune/session.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -30,13 +28,12 @@ class GpuTune : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    machine_ = context_.impl().gpus->open(device_);
     options_of_search_.budget_s = is_fake() ? 4 : 15;  // a real compiler takes a second for a kernel
-    options_of_search_.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
+    options_of_search_.rules.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
   }
-  GpuTuneResult tune(const GemmProblem& p) {
-    GpuArena arena(*gpu_, megabyte);
-    return gpu_tune(p, machine_->compiler(), options_of_search_, arena);
+  TuneResult tune(const GemmProblem& p, std::size_t operand_bytes = megabyte) {
+    TuneMachine machine(Isa::portable, device_, operand_bytes);
+    return tilewright::tune(family_for(tune_families(), p), p, options_of_search_, machine);
   }
   bool is_fake() const {
     const char* compiler = std::getenv("TILEWRIGHT_NVRTC");
@@ -44,8 +41,7 @@ class GpuTune : public GpuTest {
   }
 
   Context context_{{.use_wisdom = false, .notices = false}};
-  std::shared_ptr<const GpuMachine> machine_;
-  GpuTuneOptions options_of_search_;
+  TuneOptions options_of_search_;
 };
 
 // The vendor's call stands for a right kernel; what is done to C afterwards makes it a wrong one.
@@ -58,9 +54,10 @@ class GpuChecks : public GpuTune {
     if (vendor_.trial == nullptr) GTEST_SKIP() << vendor_.absence;
   }
   GpuCheckResult check(std::int64_t element, double value) {
-    const GpuCheck gate(*gpu_, vendor_.trial->edges());
+    const GemmProblem edges = vendor_.trial->edges().front();
+    const GpuCheck gate(*gpu_, edges);
     return gate.check([&](const Operands& o) {
-      vendor_.trial->run_edges(o);
+      vendor_.trial->run_edges(edges, o);
       gpu_->synchronize();
       if (value != 0) gpu_->write(static_cast<double*>(o.c) + element, &value, sizeof value);
     });
@@ -70,7 +67,7 @@ class GpuChecks : public GpuTune {
 };
 
 TEST_F(GpuChecks, SmallProblemsAreCheckedInFull) {
-  const GemmProblem p = vendor_.trial->edges();
+  const GemmProblem p = vendor_.trial->edges().front();
   const GpuCheckResult right = check(0, 0);
   EXPECT_EQ(right.fault, "");
   EXPECT_LE(right.error, 1);
@@ -179,11 +176,12 @@ TEST_F(GpuTune, AddressesFollowTheStridesOrKeepSectors) {
 
 TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   const GemmProblem p = large();
-  const GpuTuneResult result = tune(p);
-  EXPECT_EQ(result.family, "gemm");
+  const TuneResult result = tune(p);
+  EXPECT_EQ(result.origin.family, "gemm");
   EXPECT_LE(result.accuracy.error, 1);
   EXPECT_GT(result.measured, 1);
-  const auto ours = wisdom_record(result);
+  const auto found = records_of(result);
+  const auto& ours = found.front();
   EXPECT_EQ(ours.at("family"), "gemm");
   if (open_gpu_vendor(*gpu_, p).trial == nullptr) {
     ASSERT_EQ(result.peers_left_out.size(), 1u);
@@ -191,16 +189,16 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   }
   ASSERT_EQ(result.peers.size(), 1u);
   EXPECT_TRUE(ours.contains("regret_cublas"));
-  const auto records = peer_records(result);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].at("family"), "cublas");
-  EXPECT_EQ(records[0].at("problem"), ours.at("problem"));
+  ASSERT_EQ(found.size(), 2u);
+  const auto& vendors = found[1];
+  EXPECT_EQ(vendors.at("family"), "cublas");
+  EXPECT_EQ(vendors.at("problem"), ours.at("problem"));
   // What is planned with these records is the one that took less.
   TempFolder folder;
   const std::string path = folder / "wisdom.jsonl";
-  std::ofstream(path) << ours.dump() << '\n' << records[0].dump() << '\n';
+  std::ofstream(path) << ours.dump() << '\n' << vendors.dump() << '\n';
   Context context({.wisdom = path});
-  const bool vendor_first = records[0].at("seconds").get<double>() < ours.at("seconds").get<double>();
+  const bool vendor_first = vendors.at("seconds").get<double>() < ours.at("seconds").get<double>();
   const GemmPlan made = plan(context, p, options_);
   EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
   EXPECT_EQ(made.impl().match, WisdomMatch::exact);
@@ -227,9 +225,9 @@ class SteadyMeter : public EnergyMeter {
 
 // Whether a turn is the first of its kernel, and whether that had to be compiled in it.
 TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
-  GpuArena arena(*gpu_, megabyte);
-  GpuPool pool(large(), machine_->compiler(), options_of_search_, arena);
-  ConfigPool& candidates = pool.candidates();
+  TuneMachine machine(Isa::portable, device_, megabyte);
+  const OpenProblem open = gemm_large_family().open(large(), options_of_search_.rules, machine, 0);
+  ConfigPool& candidates = *open.pool;
   SteadyMeter meter(gpu_->limits().uuid, 10);
   const double turn_s = candidates.shortest_energy_s(meter);
   std::vector<std::size_t> places = {0, 1};
@@ -245,62 +243,88 @@ TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
 }
 
 TEST_F(GpuTune, TheArenaGrowsWithTheProblem) {
-  GpuArena arena(*gpu_, 4096);
   options_of_search_.budget_s = 2;
-  const GpuTuneResult result = gpu_tune(large(), machine_->compiler(), options_of_search_, arena);
-  EXPECT_TRUE(result.complete);
-  EXPECT_GE(arena.bytes().a, 96u * 72 * 8);
+  EXPECT_TRUE(tune(large(), 4096).complete);
 }
 
 TEST_F(GpuTune, AnIncumbentStaysUnlessItIsBeaten) {
-  options_of_search_.incumbent = tune(large()).config;
-  options_of_search_.incumbent->at("raster") = 1;
-  const GpuTuneResult again = tune(large());
-  const bool stays = again.config == *options_of_search_.incumbent;
+  options_of_search_.rules.incumbent = tune(large()).config;
+  options_of_search_.rules.incumbent->at("raster") = 1;
+  const TuneResult again = tune(large());
+  const bool stays = again.config == *options_of_search_.rules.incumbent;
   EXPECT_TRUE(stays || !again.tie);
 }
 
 TEST_F(GpuTune, StridedBatchesOfLargeMatrices) {
   const auto p = parse_problem(
       "gemm_batched:c64:tn:m=70,n=66,k=65:strided:batch=3:beta=one:residency=cold:location=device");
-  const GpuTuneResult result = tune(p);
-  EXPECT_EQ(result.family, "gemm");
-  EXPECT_EQ(parse_problem(wisdom_record(result).at("problem").get<std::string>()).batch_count, 3);
+  const TuneResult result = tune(p);
+  EXPECT_EQ(result.origin.family, "gemm");
+  EXPECT_EQ(parse_problem(records_of(result).front().at("problem").get<std::string>()).batch_count, 3);
 }
 
 // Their records decide what plans of the same layout take.
 TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
-  options_of_search_.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   for (const char* layout : {"strided", "pointer", "interleaved", "block_interleaved:block=8"}) {
     const auto p = packed(parse_problem(fmt::format(
         "gemm_batched:f32:tn:m=5,n=3,k=4:{}:batch=1000:beta=one:residency=cold:location=device", layout)));
-    const GpuTuneResult result = tune(p);
-    EXPECT_EQ(result.family, "gemm_small") << layout;
+    const TuneResult result = tune(p);
+    EXPECT_EQ(result.origin.family, "gemm_small") << layout;
     EXPECT_LE(result.accuracy.error, 1) << layout;
     EXPECT_GT(result.measured, 0) << layout;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
-    std::ofstream(path) << wisdom_record(result).dump() << '\n';
+    std::ofstream(path) << records_of(result).front().dump() << '\n';
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
     if (p.layout == Layout::interleaved) many.block = many.batch_count;
     EXPECT_EQ(plan(context, many, options_).impl().match, WisdomMatch::exact) << layout;
   }
-  const auto varying =
-      parse_problem("gemm_batched:f32:nn:m=5,n=3,k=4:variable:batch=10:residency=cold:location=device");
-  EXPECT_THROW(check_gpu_tunable(varying), Error);
+}
+
+// Sizes that vary, and groups, which are pointer batches.
+TEST_F(GpuTune, VariableAndGroupedBatches) {
+  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  for (const char* sizes : {"m=5,n=3,k=4", "m=40,n=17,k=9"}) {
+    const GemmProblem p = packed(parse_problem(fmt::format(
+        "gemm_batched:f64:tn:{}:variable:batch=1000:beta=one:residency=cold:location=device", sizes)));
+    const TuneResult result = tune(p);
+    EXPECT_EQ(result.origin.family, "gemm_small");
+    EXPECT_LE(result.accuracy.error, 1);
+    EXPECT_GT(result.measured, 0) << result.first_wrong;
+    const TempFolder folder;
+    const std::string path = folder / "wisdom.jsonl";
+    std::ofstream(path) << records_of(result).front().dump() << '\n';
+    Context context({.wisdom = path});
+    EXPECT_EQ(plan(context, p, options_).impl().match, WisdomMatch::exact) << sizes;
+  }
+  const auto grouped =
+      parse_problem("gemm_batched:f32:nn:m=5,n=3,k=4:grouped:batch=10:residency=cold:location=device");
+  EXPECT_THROW(tune(grouped), Error);
+  EXPECT_EQ(&family_for(tune_families(), searched_problem(grouped)), &gemm_small_family());
+}
+
+TEST_F(GpuTune, WrongSizesAmongOthersAreSeen) {
+  if (!is_fake()) GTEST_SKIP() << "no kernel is wrong on demand";
+  TempFolder cache;
+  const Variable own("TILEWRIGHT_CACHE", cache.path().c_str());
+  const Variable wrong("TILEWRIGHT_FAKE_WRONG", "gemm_small");
+  const auto p = packed(
+      parse_problem("gemm_batched:f64:nn:m=5,n=3,k=4:variable:batch=1000:residency=cold:location=device"));
+  EXPECT_THROW(tune(p), Error);
 }
 
 // So few matrices fit what was set aside that their block is known to the code, or none fits at all.
 TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
   options_of_search_.budget_s = is_fake() ? 2 : 15;
-  options_of_search_.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
+  options_of_search_.rules.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
   for (const char* layout :
        {"m=48,n=48,k=48:interleaved:batch=1000", "m=3,n=4,k=4:block_interleaved:block=100000:batch=300000"}) {
     const GemmProblem p =
         packed(parse_problem(fmt::format("gemm_batched:f64:nn:{}:residency=cold:location=device", layout)));
-    const GpuTuneResult result = tune(p);
+    const TuneResult result = tune(p);
     EXPECT_LE(result.accuracy.error, 1) << layout;
     EXPECT_GT(result.measured, 0) << layout;
   }
@@ -313,15 +337,14 @@ TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
 TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   if (!is_fake()) GTEST_SKIP() << "no compiler spills on demand";
   TempFolder cache;
-  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, cache.path(), std::getenv("TILEWRIGHT_NVRTC"));
+  const Variable own("TILEWRIGHT_CACHE", cache.path().c_str());
   const Variable spills("TILEWRIGHT_FAKE_SPILLS", ".stages=3");
   const Variable registers("TILEWRIGHT_FAKE_REGISTERS", ".stages=5");
   const Variable wrong("TILEWRIGHT_FAKE_WRONG", ".stages=2");
-  options_of_search_.choices = {
+  options_of_search_.rules.choices = {
       {"tile_m", {32}}, {"tile_n", {32}}, {"load", {"async"}}, {"stages", {2, 3, 4, 5}}};
   options_of_search_.budget_s = 12;  // all of them, however busy the machine
-  GpuArena arena(*gpu_, megabyte);
-  const GpuTuneResult result = gpu_tune(large(), compiler, options_of_search_, arena);
+  const TuneResult result = tune(large());
   EXPECT_EQ(result.config.at("stages"), 4) << "the default, which expressions leave out";
   std::set<std::string> reasons;
   for (const WrongConfig& one : result.wrongs) {
@@ -354,7 +377,7 @@ TEST_F(GpuTune, WhatHasNoSpaceIsRefused) {
   EXPECT_EQ(refused("gemm_batched:f64:nn:m=80,n=80,k=80:pointer:batch=3:location=device").substr(0, 6),
             "layout");
   EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:residency=l2:location=device").substr(0, 9), "residency");
-  options_of_search_.choices = {{"no_such", {1}}};
+  options_of_search_.rules.choices = {{"no_such", {1}}};
   EXPECT_EQ(refused("gemm:f64:nn:m=80,n=80,k=80:location=device").substr(0, 5), "--set");
 }
 

@@ -9,6 +9,7 @@
 #include "support/cases.hpp"
 #include "support/fake_meter.hpp"
 #include "support/temp_folder.hpp"
+#include "tune/family/families.hpp"
 #include "tune/gate.hpp"
 #include "tune/kernel_check.hpp"
 #include "tune/kernel_timer.hpp"
@@ -125,24 +126,27 @@ class Tune : public ::testing::Test {
   static Isa isa() {
     return jit_available(Isa::avx512) ? Isa::avx512 : jit_available(Isa::avx2) ? Isa::avx2 : Isa::portable;
   }
-  Arena arena_;
+  TuneResult tune(const GemmProblem& problem, const TuneOptions& options) {
+    return tilewright::tune(family_for(tune_families(), problem), problem, options, machine_);
+  }
+  TuneMachine machine_{isa()};
 };
 
 TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   TuneOptions options;
-  options.isa = isa();
   options.budget_s = 0.2;
-  const TuneResult result = tune(problem, options, arena_);
+  const TuneResult result = tune(problem, options);
   EXPECT_EQ(result.wrong, 0) << result.first_wrong;
   EXPECT_GE(result.candidates, 1);
   EXPECT_GT(result.seconds.centre, 0);
   EXPECT_GE(result.regret, 0);
-  const bool legal = result.config == result.default_config ||
-                     gemm_small_cpu_space(result.problem, options.isa).contains(result.config);
-  EXPECT_TRUE(legal) << describe(result.config);
+  const auto config = from_json<GemmSmallCpuConfig>(result.config);
+  const bool legal =
+      result.config == result.default_config || gemm_small_cpu_space(result.problem, isa()).contains(config);
+  EXPECT_TRUE(legal) << describe(config);
 
-  const auto record = wisdom_record(result);
+  const auto record = records_of(result).front();
   for (const char* key :
        {"family", "problem", "config", "device", "source_hash", "compiler", "objective", "seconds",
         "seconds_low", "seconds_high", "samples", "verdict", "time", "error", "error_bound", "metrics"})
@@ -153,53 +157,80 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
     EXPECT_TRUE(record["metrics"].contains(key)) << key;
   const TempFolder folder;
   const Wisdom wisdom({folder.write("wisdom.jsonl", record.dump() + "\n")}, record["device"]);
-  const auto hits = wisdom.lookup(problem, options.isa);
+  const auto hits = wisdom.lookup(problem, isa());
   ASSERT_FALSE(hits.empty());
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
-  EXPECT_EQ(hits[0].config, result.config);
+  EXPECT_EQ(hits[0].config, config);
 }
 
 TEST_F(Tune, ChoicesRestrictTheSearch) {
   const GemmProblem problem = problem_of(DType::f32, Layout::strided, Scalar::zero);
   TuneOptions options;
-  options.isa = isa();
   options.budget_s = 0.1;
-  const auto standard = gemm_small_cpu_default(problem, options.isa);
-  options.choices.push_back({"nr", {standard.nr}});
-  const auto one_nr = tune(problem, options, arena_);
-  EXPECT_EQ(one_nr.config.nr, standard.nr);
-  options.choices = {{"no_such_axis", {1}}};
-  EXPECT_THROW(tune(problem, options, arena_), Error);
-  options.choices = {{"tail", {"no_such_tail"}}};
-  EXPECT_THROW(tune(problem, options, arena_), Error);
+  const auto standard = gemm_small_cpu_default(problem, isa());
+  options.rules.choices.push_back({"nr", {standard.nr}});
+  const auto one_nr = tune(problem, options);
+  EXPECT_EQ(one_nr.config.at("nr"), standard.nr);
+  options.rules.choices = {{"no_such_axis", {1}}};
+  EXPECT_THROW(tune(problem, options), Error);
+  options.rules.choices = {{"tail", {"no_such_tail"}}};
+  EXPECT_THROW(tune(problem, options), Error);
 }
 
 TEST_F(Tune, ConditionsRestrictTheSearch) {
   EXPECT_EQ(AxisCondition::parse("nr>=4").relation, ">=");
   EXPECT_EQ(AxisCondition::parse("tail==mask").value, "mask");
   for (const char* text : {"nr", ">=4", "nr>=", ""}) EXPECT_THROW(AxisCondition::parse(text), Error) << text;
-  ConfigRules rules;
-  rules.isa = isa();
+  ChoiceRules rules;
   rules.whole_space = true;
   rules.conditions = {AxisCondition::parse("nr<=2"), AxisCondition::parse("prefetch_bytes=0")};
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
-  const auto configs = candidate_configs(problem, rules);
-  ASSERT_GT(configs.size(), 1u);
-  for (std::size_t i = 1; i < configs.size(); ++i) EXPECT_LE(configs[i].nr, 2);
+  const auto open = [&] { return gemm_small_cpu_family().open(problem, rules, machine_, cold_bytes); };
+  const auto restricted = open();
+  ASSERT_GT(restricted.pool->size(), 1u);
+  for (std::size_t i = 1; i < restricted.pool->size(); ++i) EXPECT_LE(restricted.pool->fields(i).at("nr"), 2);
   rules.conditions = {AxisCondition::parse("nr>99")};
-  EXPECT_THROW(candidate_configs(problem, rules), Error);
+  EXPECT_THROW(open(), Error);
   rules.conditions = {AxisCondition::parse("tail>mask")};
-  EXPECT_THROW(candidate_configs(problem, rules), Error);
+  EXPECT_THROW(open(), Error);
+}
+
+TEST_F(Tune, OneAxisAFewConfigsOrSeedsAlone) {
+  const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
+  ChoiceRules rules;
+  const auto open = [&] { return gemm_small_cpu_family().open(problem, rules, machine_, cold_bytes); };
+  const std::size_t usual = open().pool->size();
+  ASSERT_GT(usual, 4u);
+  rules.most = 3;
+  EXPECT_LE(open().pool->size(), 4u) << "the default besides";
+  rules.most = 0;
+  rules.vary = "nr";
+  const auto along = open();
+  nlohmann::json base = along.pool->fields(0);
+  ASSERT_GT(along.pool->size(), 1u);
+  for (std::size_t i = 1; i < along.pool->size(); ++i) {
+    nlohmann::json other = along.pool->fields(i);
+    EXPECT_NE(other["nr"], base["nr"]);
+    other["nr"] = base["nr"];
+    EXPECT_EQ(other, base);
+  }
+  rules.vary = "no_such";
+  EXPECT_THROW(open(), Error);
+  rules = {};
+  rules.most = 1;
+  rules.seeds = {along.pool->fields(1), {{"no_such", 1}}};
+  const auto seeded = open();
+  EXPECT_LE(seeded.pool->size(), 3u);
+  EXPECT_EQ(seeded.pool->fields(seeded.pool->size() - 1), along.pool->fields(1));
 }
 
 TEST_F(Tune, EveryStrategyKeepsItsBudget) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   for (const char* strategy : {"exhaustive", "random", "local", "model"}) {
     TuneOptions options;
-    options.isa = isa();
     options.strategy = strategy;
     options.budget_s = 0.3;
-    const TuneResult result = tune(problem, options, arena_);
+    const TuneResult result = tune(problem, options);
     EXPECT_GT(result.measured, 0) << strategy;
     EXPECT_LT(result.tuning_s, 2) << strategy;
   }
@@ -208,11 +239,10 @@ TEST_F(Tune, EveryStrategyKeepsItsBudget) {
 TEST_F(Tune, AnIncumbentStaysUnlessClearlyBeaten) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   TuneOptions options;
-  options.isa = isa();
   options.budget_s = 0.3;
-  const TuneResult first = tune(problem, options, arena_);
-  options.incumbent = first.config;
-  const TuneResult second = tune(problem, options, arena_);
+  const TuneResult first = tune(problem, options);
+  options.rules.incumbent = first.config;
+  const TuneResult second = tune(problem, options);
   // Times of two runs say nothing of each other where others are at work, too.
   if (second.config != first.config) {
     EXPECT_TRUE(second.decided);
@@ -223,16 +253,15 @@ TEST_F(Tune, AnIncumbentStaysUnlessClearlyBeaten) {
 TEST_F(Tune, EnergyNeedsAMeter) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   TuneOptions options;
-  options.isa = isa();
   options.budget_s = 0.2;
   options.objective = TuneObjective::parse("edp");
-  EXPECT_THROW(tune(problem, options, arena_), Error);
+  EXPECT_THROW(tune(problem, options), Error);
   FakeMeter gpu({Location::device, "GPU-1", 0});
   options.meter = &gpu;
-  EXPECT_THROW(tune(problem, options, arena_), Error) << "the GPU's joules are not the CPU's";
+  EXPECT_THROW(tune(problem, options), Error) << "the GPU's joules are not the CPU's";
   FakeMeter meter;
   options.meter = &meter;
-  const auto record = wisdom_record(tune(problem, options, arena_));
+  const auto record = records_of(tune(problem, options)).front();
   EXPECT_EQ(record["objective"], "edp");
   EXPECT_GT(record["energy_j"].get<double>(), 0);
   EXPECT_EQ(record["metrics"]["energy_of"], "1 CPU package");
@@ -240,10 +269,9 @@ TEST_F(Tune, EnergyNeedsAMeter) {
 
 TEST_F(Tune, StopsWhenToldTo) {
   TuneOptions options;
-  options.isa = isa();
   int asked = 0;
   options.stop = [&] { return ++asked > 5; };
-  const TuneResult result = tune(problem_of(DType::f64, Layout::strided, Scalar::one), options, arena_);
+  const TuneResult result = tune(problem_of(DType::f64, Layout::strided, Scalar::one), options);
   EXPECT_FALSE(result.complete);
   EXPECT_LT(result.tuning_s, 2);
 }
@@ -252,8 +280,8 @@ TEST_F(Tune, RefusesWhatHasNoSpace) {
   TuneOptions options;
   GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::one);
   problem.residency = Residency::automatic;
-  EXPECT_THROW(tune(problem, options, arena_), Error);
-  EXPECT_THROW(tune(cases::strided(DType::f64, {65, 4, 4}, Scalar::one, 1), options, arena_), Error);
+  EXPECT_THROW(tune(problem, options), Error);
+  EXPECT_THROW(tune(cases::strided(DType::f64, {65, 4, 4}, Scalar::one, 1), options), Error);
 }
 
 }  // namespace

@@ -1,45 +1,240 @@
-// Setting up what is timed.
+// Compiling on every core, checking and timing on the device.
 #include "tune/gpu/pool.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "core/dispatch.hpp"
+#include "measure/gpu/energy.hpp"
+#include "measure/gpu/observer.hpp"
+#include "measure/typed_values.hpp"
+#include "tune/kernel_call.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright {
 namespace {
 
-// Batches of small problems take the whole arena, so that no cache holds any of them; large ones are timed as
-// they come.
-GemmProblem timed_problem_on(const GpuArena& arena, GemmProblem p, bool small) {
-  p.residency = Residency::cold;
-  if (!small) return p;
-  GemmProblem one = p;
-  one.batch_count = one.block = 1;
-  const GpuOperandBytes each = gpu_operand_bytes(one);
-  const std::int64_t size = size_bytes(p.dtype);
-  std::int64_t elements =
-      std::max({std::int64_t(std::max({each.a, each.b, each.c})) / size, p.stride_a, p.stride_b, p.stride_c});
-  if (p.layout == Layout::pointer) elements = gpu_pointer_distance(elements, size);
-  const std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
-  const std::int64_t in_block = p.layout == Layout::block_interleaved ? p.block : 1;
-  p.batch_count = std::max(in_block, count / in_block * in_block);
-  if (p.layout == Layout::interleaved) p.block = p.batch_count;
-  return p;
-}
+constexpr std::size_t most_checked_bytes = std::size_t(512) << 20;
+constexpr std::size_t most_edges_kept = 4;
 
 }  // namespace
 
-GpuPool::GpuPool(const GemmProblem& problem, const StencilCompiler& compiler, const GpuChoiceRules& rules,
-                 GpuArena& arena) {
-  const bool small = gpu_family_of(problem) == "gemm_small";
-  timed_ = timed_problem_on(arena, problem, small);
-  // One matrix or block may be larger than what was set aside for many.
-  const GpuOperandBytes needed = gpu_operand_bytes(timed_);
-  check_gpu_memory("PROBLEM", timed_, needed, arena.gpu().limits());
-  arena.reserve(needed);
-  family_ = make_gpu_family(timed_, compiler, rules, arena);
-  GpuVendor vendor;
-  if (!small && !rules.incumbent_only) vendor = open_gpu_vendor(arena.gpu(), timed_);
-  vendor_absence_ = vendor.absence;
-  candidates_ = std::make_unique<GpuConfigKernels>(timed_, *family_, std::move(vendor), arena);
+// alpha and beta as values of the problem's type.
+struct GpuPool::Scalars {
+  explicit Scalars(const GemmProblem& p) {
+    dispatch(p.dtype, [&]<class T>() {
+      const T a = value_from<T>(representative(p.alpha)), b = value_from<T>(representative(p.beta));
+      std::memcpy(alpha.data(), &a, sizeof a);
+      std::memcpy(beta.data(), &b, sizeof b);
+    });
+  }
+  alignas(16) std::array<std::byte, 16> alpha, beta;
+};
+
+void reserve_operands(const GemmProblem& timed, TuneGpu& gpu) {
+  const GpuOperandBytes needed = gpu_operand_bytes(with_places_of_pointers(timed));
+  check_gpu_memory("PROBLEM", timed, needed, gpu.gpu().limits());
+  gpu.arena().reserve(needed);
+}
+
+GpuPool::GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels, GpuVendor vendor,
+                 TuneGpu& gpu)
+    : problem_(problem),
+      kernels_(std::move(kernels)),
+      vendor_(std::move(vendor)),
+      gpu_(gpu),
+      arena_(gpu.arena()),
+      stream_(gpu.gpu()),
+      timer_(gpu.gpu(), stream_.get()),
+      ring_(gpu.arena(), gpu_operand_bytes(with_places_of_pointers(problem))),
+      scalars_(std::make_unique<const Scalars>(problem)),
+      slots_(kernels_->size() + (vendor_.trial == nullptr ? 0 : 1)) {
+  arena_.fill(problem.dtype);
+  if (problem.layout == Layout::pointer || problem.layout == Layout::variable)
+    pointers_.emplace(
+        gpu.gpu(), with_places_of_pointers(problem), ring_.batches(),
+        [&](std::int64_t i) { return ring_.at(i); }, pointer_order(problem.batch_count, true));
+  if (problem.layout == Layout::variable) sizes_.emplace(gpu.gpu(), DrawnSizes(problem, problem.batch_count));
+  if (vendor_.trial == nullptr) return;
+  slots_.back().compiled = true;
+  slots_.back().trial = std::move(vendor_.trial);
+}
+GpuPool::~GpuPool() = default;
+
+Origin GpuPool::origin() const {
+  const GpuLimits& limits = arena_.gpu().limits();
+  return {kernels_->family(),
+          limits.name,
+          limits.uuid,
+          limits.driver_version,
+          current_source_hash(kernels_->family()),
+          gpu_.compiler().provenance()};
+}
+
+void GpuPool::announce(std::span<const std::size_t> wanted) {
+  announced_.assign(wanted.begin(), wanted.end());
+  next_announced_ = 0;
+}
+
+void GpuPool::set_failure(std::size_t i, std::string reason) {
+  slots_[i].failure = std::move(reason);
+  slots_[i].checked = true;
+}
+
+// Nothing is timed meanwhile, so every core may help.
+void GpuPool::compile(std::span<const std::size_t> wanted) {
+#pragma omp parallel for schedule(dynamic) if (wanted.size() > 1)
+  for (std::size_t w = 0; w < wanted.size(); ++w) {
+    Slot& slot = slots_[wanted[w]];
+    try {
+      slot.binary = kernels_->compile(wanted[w]);
+    } catch (const std::exception& error) {
+      slot.failure = error.what();
+    }
+    slot.compiled = true;
+  }
+}
+
+// Of one that passed in an earlier run the gate is not asked again. Throws Error(unsupported) when it cannot
+// be loaded.
+void GpuPool::make(Slot& slot, std::size_t i) {
+  if (!slot.compiled) {
+    std::vector<std::size_t> wanted = {i};
+    for (; next_announced_ < announced_.size() && wanted.size() < made_together; ++next_announced_) {
+      const std::size_t other = announced_[next_announced_];
+      if (other != i && !slots_[other].checked && !slots_[other].compiled) wanted.push_back(other);
+    }
+    compile(wanted);
+  }
+  if (!slot.failure.empty()) throw Error(ErrorCode::unsupported, "config", slot.failure);
+  if (slot.trial == nullptr) slot.trial = kernels_->load(i, slot.binary);
+}
+
+const GpuCheck& GpuPool::check_of(const GemmProblem& edges) {
+  for (const auto& known : edges_)
+    if (known->problem() == edges) return *known;
+  if (edges_.size() == most_edges_kept) edges_.erase(edges_.begin());
+  edges_.push_back(std::make_unique<GpuCheck>(arena_.gpu(), edges));
+  return *edges_.back();
+}
+
+void GpuPool::check_edges(Slot& slot, const GemmProblem& edges) {
+  if (const GpuOperandBytes bytes = gpu_operand_bytes(edges);
+      std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes) {
+    slot.failure = fmt::format("{} has operands of more than {} bytes, which would have to be checked",
+                               to_string(edges), most_checked_bytes);
+    return;
+  }
+  const auto run_edges = [&](const Operands& o) { slot.trial->run_edges(edges, o); };
+  GpuCheckResult seen = check_of(edges).check(run_edges);
+  if (seen.fault.empty() && edges.layout == Layout::pointer) {  // such kernels serve every alignment
+    const GpuCheckResult odd = GpuCheck(arena_.gpu(), edges, 1).check(run_edges);
+    seen = {std::max(seen.error, odd.error), odd.fault};
+  }
+  slot.accuracy = {std::max(slot.accuracy.error, seen.error), 1};
+  slot.failure = std::move(seen.fault);
+}
+
+// The sampled elements of the problem itself come second: a reference of all of them would take hours for
+// what the device does in milliseconds.
+void GpuPool::check(Slot& slot) {
+  slot.accuracy = {0, 1};
+  for (const GemmProblem& edges : slot.trial->edges()) {
+    check_edges(slot, edges);
+    if (!slot.failure.empty()) return;
+  }
+  if (problem_.layout == Layout::variable) return;  // whose edges are of many sizes already
+  if (!sample_)
+    sample_.emplace(arena_, problem_, representative(problem_.alpha), representative(problem_.beta));
+  const Accuracy sampled = sample_->check([&] { slot.trial->run(operands(0)); });
+  slot.accuracy.error = std::max(slot.accuracy.error, sampled.error);
+  if (!sampled.passed())
+    slot.failure = fmt::format("error {:.3g} times its bound at {}", sampled.error, to_string(problem_));
+}
+
+bool GpuPool::is_right(std::size_t i) {
+  Slot& slot = slots_[i];
+  if (slot.checked) return slot.failure.empty();
+  slot.checked = true;
+  try {
+    make(slot, i);
+    check(slot);
+  } catch (const Error& error) {
+    // A kernel of ours that broke the device ends the run; the vendor's library may refuse a problem.
+    if (error.code() != ErrorCode::unsupported && !is_peer(i)) throw;
+    if (slot.failure.empty()) slot.failure = error.what();
+  }
+  if (!slot.failure.empty()) slot.trial.reset();
+  return slot.failure.empty();
+}
+
+void GpuPool::set_passed(std::size_t i, const Accuracy& accuracy) {
+  slots_[i].accuracy = accuracy;
+  slots_[i].checked = true;
+}
+
+std::vector<std::unique_ptr<Observer>> GpuPool::observers() const {
+  std::vector<std::unique_ptr<Observer>> all;
+  all.push_back(std::make_unique<GpuObserver>(arena_.gpu().limits().uuid));
+  return all;
+}
+
+Operands GpuPool::operands(std::int64_t index) const {
+  Operands o = pointers_ ? pointers_->at(index) : ring_.at(index);
+  if (sizes_) o.sizes = sizes_->arrays();
+  o.alpha = scalars_->alpha.data(), o.beta = scalars_->beta.data();
+  o.stream = stream_.get();
+  return o;
+}
+
+const GpuTrial& GpuPool::ready(std::size_t i) {
+  Slot& slot = slots_[i];
+  make(slot, i);
+  if (slot.launch_s == 0)
+    slot.launch_s = timer_.seconds([&] { launch(*slot.trial); });  // a first look, and warm-up
+  return *slot.trial;
+}
+
+TurnTimer::Turn GpuPool::time(std::size_t i, double turn_s) {
+  const GpuTrial& trial = ready(i);
+  Slot& slot = slots_[i];
+  const auto launches = std::max<std::int64_t>(1, std::llround(turn_s / slot.launch_s));
+  // While one launch runs the host queues the next, so that its own time is not taken for the device's.
+  if (launches > 1) launch(trial);
+  const double seconds = timer_.seconds([&] {
+    for (std::int64_t l = 0; l < launches; ++l) launch(trial);
+  });
+  slot.launch_s = seconds / double(launches);
+  const double problems = double(launches) * double(problem_.batch_count);
+  return {seconds / problems, problems};
+}
+
+Metrics GpuPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) {
+  const GpuTrial& trial = ready(i);
+  const auto joules = [&]() -> std::optional<double> {
+    try {
+      return meter.joules();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  GpuLoadWindow window{.heat_s = turn_s / 4, .window_s = 3 * turn_s / 4};
+  const auto run = [&] {
+    return run_steadily(
+        arena_.gpu(), stream_, [&] { launch(trial); }, slots_[i].launch_s, window, joules);
+  };
+  GpuLoad load = run();
+  if (!load.energy.fault.empty()) {
+    window.window_s *= 2;
+    load = run();
+  }
+  if (!load.energy.fault.empty())
+    throw Error(ErrorCode::io, "energy",
+                fmt::format("no energy was measured of {}: {}", to_string(problem_), load.energy.fault));
+  const auto count = double(problem_.batch_count);
+  return {load.mean_s / count, load.joules_per_launch() / count};
 }
 
 }  // namespace tilewright

@@ -1,38 +1,97 @@
-// The configs of one problem on a GPU made ready to be checked and timed: the batch that is timed, its
-// family, and where problems are large the vendor's library beside it. What tuning searches and what is
-// measured again are set up alike.
+// The configs of one GPU problem as a pool, whatever the family: made several at a time, each passed through
+// the gate before anybody may time it, and timed over batches that rotate through device memory. The vendor's
+// library may be among them as a peer.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "tune/gpu/config_kernels.hpp"
-#include "tune/gpu/family.hpp"
+#include "measure/gpu/pointers.hpp"
+#include "measure/gpu/ring.hpp"
+#include "measure/gpu/sample.hpp"
+#include "measure/gpu/timer.hpp"
+#include "tune/config_pool.hpp"
+#include "tune/gpu/check.hpp"
+#include "tune/gpu/kernels.hpp"
+#include "tune/gpu/machine.hpp"
+#include "tune/gpu/sizes.hpp"
+#include "tune/gpu/vendor.hpp"
 
 namespace tilewright {
 
-class GpuPool {
- public:
-  // The problem must lie on the arena's GPU; the arena, which grows where the operands need it, and the
-  // compiler must outlive the pool. Throws Error(unsupported) for what has no space or does not fit the
-  // device's memory, Error(invalid_argument) naming an axis or value that does not exist, or when no config
-  // remains.
-  GpuPool(const GemmProblem& problem, const StencilCompiler& compiler, const GpuChoiceRules& rules,
-          GpuArena& arena);
+// Makes room for the operands of a problem as it is timed: one matrix or block may be larger than what was
+// set aside for many. Throws Error(unsupported) naming the problem where they do not fit the device's memory.
+void reserve_operands(const GemmProblem& timed, TuneGpu& gpu);
 
-  const GemmProblem& timed() const { return timed_; }  // with as many matrices as are timed together
-  ConfigPool& candidates() { return *candidates_; }
-  // The place of rules.incumbent; empty where there was none or it is not legal.
-  std::optional<std::size_t> incumbent() const { return family_->incumbent; }
-  // Why the vendor's library takes no part; "" where it does or has no say.
-  const std::string& vendor_absence() const { return vendor_absence_; }
+class GpuPool : public ConfigPool {
+ public:
+  // The problem as it is timed, for whose operands there is room. A vendor without a trial takes no part.
+  GpuPool(const GemmProblem& problem, std::unique_ptr<GpuKernels> kernels, GpuVendor vendor, TuneGpu& gpu);
+  ~GpuPool() override;
+
+  std::size_t size() const override { return kernels_->size(); }
+  std::size_t peer_count() const override { return slots_.size() - kernels_->size(); }
+  std::string peer_name(std::size_t) const override { return gpu_vendor_family; }
+  nlohmann::json fields(std::size_t i) const override {
+    return is_peer(i) ? vendor_.config() : kernels_->fields(i);
+  }
+  Origin origin() const override;
+  void announce(std::span<const std::size_t> wanted) override;
+  // Whether it compiled, fits the device and is right: every element of small problems with edges, and some
+  // of the problem itself.
+  bool is_right(std::size_t i) override;
+  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
+  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
+  void set_failure(std::size_t i, std::string reason) override;
+  void set_passed(std::size_t i, const Accuracy& accuracy) override;
+  // Between two events, at least one launch.
+  TurnTimer::Turn time(std::size_t i, double turn_s) override;
+  // After some heat, between two moves of the meter (measure/gpu/energy.hpp).
+  Metrics time_with_energy(std::size_t i, double turn_s, EnergyMeter& meter) override;
+  double shortest_energy_s(const EnergyMeter&) const override { return 1; }
+  std::vector<std::unique_ptr<Observer>> observers() const override;
 
  private:
-  GemmProblem timed_;
-  std::unique_ptr<GpuFamily> family_;
-  std::string vendor_absence_;
-  std::unique_ptr<GpuConfigKernels> candidates_;
+  struct Slot {
+    JitBinary binary;
+    std::unique_ptr<GpuTrial> trial;
+    std::string failure;
+    Accuracy accuracy{};  // relative to the bound, which is 1
+    bool compiled = false, checked = false;
+    double launch_s = 0;  // as last seen
+  };
+  struct Scalars;
+  bool is_peer(std::size_t i) const { return i >= kernels_->size(); }
+  void compile(std::span<const std::size_t> wanted);
+  void make(Slot& slot, std::size_t i);
+  void check(Slot& slot);
+  void check_edges(Slot& slot, const GemmProblem& edges);
+  const GpuCheck& check_of(const GemmProblem& edges);
+  // Loaded, and known how long a launch takes.
+  const GpuTrial& ready(std::size_t i);
+  Operands operands(std::int64_t index) const;
+  void launch(const GpuTrial& trial) { trial.run(operands(next_++)); }
+
+  GemmProblem problem_;
+  std::unique_ptr<GpuKernels> kernels_;
+  GpuVendor vendor_;
+  const TuneGpu& gpu_;
+  GpuArena& arena_;
+  GpuStream stream_;
+  GpuTimer timer_;
+  GpuRing ring_;
+  std::optional<GpuPointers> pointers_;  // of a pointer or variable batch
+  std::optional<GpuSizes> sizes_;        // of a variable batch
+  std::unique_ptr<const Scalars> scalars_;
+  std::optional<GpuSample> sample_;
+  std::vector<std::unique_ptr<GpuCheck>> edges_;  // of the last small problems, which many candidates share
+  std::vector<Slot> slots_;                       // the candidates', then the peer's
+  std::vector<std::size_t> announced_;
+  std::size_t next_announced_ = 0;
+  std::int64_t next_ = 0;  // batch
 };
 
 }  // namespace tilewright

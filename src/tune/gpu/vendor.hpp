@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "tune/gpu/family.hpp"
+#include "tune/gpu/kernels.hpp"
 
 namespace tilewright {
 

@@ -1,4 +1,4 @@
-// What the checks of large GEMM's kernels share besides the family itself (gpu/family.hpp).
+// What the checks of large GEMM's kernels share besides the family itself.
 #pragma once
 
 #include "kernel/gemm_large/loader.hpp"

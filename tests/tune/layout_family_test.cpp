@@ -1,13 +1,13 @@
 // Tuning of the conversion rule: the blocks it tries, that what it measures is what explain reads, that a log
 // is gone on from, and what is refused. How good the chosen block is, no test can say.
-#include "tune/layout_tuner.hpp"
-
 #include <gtest/gtest.h>
 
 #include "gemm/layout_costs.hpp"
 #include "kernel/jit/x86.hpp"
 #include "support/cases.hpp"
 #include "support/temp_folder.hpp"
+#include "tune/family/families.hpp"
+#include "tune/tuner.hpp"
 
 namespace tilewright {
 namespace {
@@ -22,18 +22,15 @@ GemmProblem converted_problem(DType dtype, Layout layout, Scalar beta) {
 
 class LayoutTunerTest : public ::testing::Test {
  protected:
-  LayoutTunerTest() {
-    options_.isa = jit_available(Isa::avx512) ? Isa::avx512
-                   : jit_available(Isa::avx2) ? Isa::avx2
-                                              : Isa::portable;
-    options_.budget_s = 0.2;
-  }
-  LayoutTuneResult tune(const GemmProblem& problem) {
-    return tune_layout(problem, options_, arena_, interleaved_);
+  LayoutTunerTest() { options_.budget_s = 0.2; }
+  TuneResult tune(const GemmProblem& problem) {
+    return tilewright::tune(layout_family(), problem, options_, machine_);
   }
 
-  LayoutTuneOptions options_;
-  Arena arena_, interleaved_;
+  TuneOptions options_;
+  TuneMachine machine_{jit_available(Isa::avx512) ? Isa::avx512
+                       : jit_available(Isa::avx2) ? Isa::avx2
+                                                  : Isa::portable};
 };
 
 TEST_F(LayoutTunerTest, TheSpaceHoldsTheDefaultAndSaysWhyNot) {
@@ -51,24 +48,25 @@ TEST_F(LayoutTunerTest, MeasuresEveryPartForEveryTypeAndLayout) {
                                             {DType::c64, Layout::pointer, Scalar::zero},
                                             {DType::f32, Layout::pointer, Scalar::general}}) {
     const GemmProblem problem = converted_problem(dtype, layout, beta);
-    const LayoutTuneResult result = tune(problem);
+    const TuneResult result = tune(problem);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.wrong, 0) << result.first_wrong;
-    EXPECT_TRUE(layout_space(dtype).contains(result.config)) << result.config.block;
-    EXPECT_EQ(result.problem.batch_count % result.config.block, 0);
-    EXPECT_GE(result.regret, 0);
-    EXPECT_EQ(result.costs.block, result.config.block);
-    EXPECT_EQ(result.costs.residency, Residency::l1);
-    for (const double seconds : {result.costs.convert_in_s, result.costs.convert_out_s, result.costs.direct_s,
-                                 result.costs.interleaved_s})
+    const auto config = from_json<LayoutConfig>(result.config);
+    const auto costs = from_json<LayoutCosts>(result.findings.at("costs"));
+    EXPECT_TRUE(layout_space(dtype).contains(config)) << config.block;
+    EXPECT_EQ(result.problem.batch_count % config.block, 0);
+    EXPECT_EQ(costs.block, config.block);
+    EXPECT_EQ(costs.residency, Residency::l1);
+    for (const double seconds :
+         {costs.convert_in_s, costs.convert_out_s, costs.direct_s, costs.interleaved_s})
       EXPECT_GT(seconds, 0);
-    EXPECT_EQ(nearest_costs({&result.costs, 1}, problem), &result.costs);
+    EXPECT_EQ(nearest_costs({&costs, 1}, problem), &costs);
   }
 }
 
 TEST_F(LayoutTunerTest, WhatIsKeptReadsBack) {
   const TempFolder folder;
-  const auto record = wisdom_record(tune(converted_problem(DType::f64, Layout::strided, Scalar::one)));
+  const auto record = records_of(tune(converted_problem(DType::f64, Layout::strided, Scalar::one))).front();
   const auto costs = from_json<LayoutCosts>(record.at("costs"));
   save_layout_costs(folder / "costs.jsonl", record.at("device"), {costs});
   EXPECT_EQ(load_layout_costs(folder / "costs.jsonl", record.at("device")), std::vector{costs});
@@ -88,10 +86,9 @@ TEST_F(LayoutTunerTest, ALogIsGoneOnFrom) {
   EXPECT_EQ(second.kept(), 10);
   options_.log = &second;
   options_.stop = {};
-  const LayoutTuneResult result = tune(problem);
+  const TuneResult result = tune(problem);
   EXPECT_TRUE(result.complete);
-  std::string name = to_string(result.problem);
-  EXPECT_FALSE(second.take(name, "layout convert_in", R"({"block":8})").has_value()) << "measured again";
+  EXPECT_FALSE(second.take(to_string(result.problem), "screen", "{}").has_value()) << "measured again";
 }
 
 TEST_F(LayoutTunerTest, RefusesWhatCannotBeConverted) {

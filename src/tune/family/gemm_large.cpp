@@ -1,0 +1,190 @@
+// Large GEMM on the GPU as a family that is tuned, beside the vendor's library; problems are timed as they
+// come.
+#include "tune/family/gemm_large.hpp"
+
+#include <algorithm>
+
+#include "kernel/gemm_small/gemm_small.hpp"
+#include "tune/family/families.hpp"
+#include "tune/gpu/pool.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+// At the card's power limit a short turn says what ran before it: the clock follows within tens of
+// milliseconds.
+constexpr SearchPace large_pace{.shortest_turn_s = 1e-3,
+                                .longest_screening_s = 1e-2,
+                                .longest_halving_s = 4e-2,
+                                .longest_final_s = 1e-1,
+                                .strategy_share = 0.5,
+                                .halving_share = 0.75,
+                                .incumbent_tie = 0.02,
+                                .usual_budget_s = 30,
+                                .weighed_budget_s = 300,
+                                .check_budget_s = 2};
+
+constexpr ChoiceSizes large_sizes{.usual = 240, .whole = 4000, .fewest = 24};
+
+// Of a batch whose first matrices lie as allocations do.
+GemmLargeShape shape_of(const GemmProblem& p) {
+  return gemm_large_shape(p, gemm_large_alignment(p, gpu_operand_align));
+}
+
+class LargeTrial : public GpuTrial {
+ public:
+  LargeTrial(const GemmProblem& problem, std::unique_ptr<GemmLargeKernel> kernel, GemmLargeScratch& scratch)
+      : problem_(problem),
+        edges_(gemm_large_edges(problem, kernel->shape(), kernel->config())),
+        kernel_(std::move(kernel)),
+        scratch_(scratch) {}
+
+  std::vector<GemmProblem> edges() const override { return {edges_}; }
+  void run_edges(const GemmProblem& p, const Operands& o) const override { launch(p, o); }
+  void run(const Operands& o) const override { launch(problem_, o); }
+
+ private:
+  // One matrix after the other, as plans do.
+  void launch(const GemmProblem& p, const Operands& o) const {
+    GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, p.beta == Scalar::zero ? nullptr : o.beta};
+    scratch_.provide(*kernel_, p, operands);
+    const std::int64_t size = size_bytes(p.dtype);
+    for (std::int64_t q = 0; q < p.batch_count; ++q) {
+      operands.a = static_cast<const char*>(o.a) + q * p.stride_a * size;
+      operands.b = static_cast<const char*>(o.b) + q * p.stride_b * size;
+      operands.c = static_cast<char*>(o.c) + q * p.stride_c * size;
+      kernel_->launch(p, operands, static_cast<CUstream_st*>(o.stream));
+    }
+  }
+
+  GemmProblem problem_, edges_;
+  std::unique_ptr<GemmLargeKernel> kernel_;
+  GemmLargeScratch& scratch_;
+};
+
+class LargeKernelsOf : public GpuKernelsOf<GemmLargeConfig> {
+ public:
+  LargeKernelsOf(const GemmProblem& problem, std::vector<GemmLargeConfig> configs, TuneGpu& gpu)
+      : GpuKernelsOf(std::move(configs)),
+        problem_(problem),
+        shape_(shape_of(problem)),
+        gpu_(gpu),
+        scratch_(gpu.gpu()) {}
+
+  const char* family() const override { return "gemm"; }
+  JitBinary compile(std::size_t i) const override {
+    const GpuLimits& limits = gpu_.gpu().limits();
+    JitBinary binary =
+        compile_gemm_large(gpu_.compiler(), shape_, config(i), problem_.dtype, limits.compute_capability);
+    if (const std::string reason = gemm_large_refusal(binary, config(i), limits); !reason.empty())
+      throw Error(ErrorCode::unsupported, "config", reason);
+    return binary;
+  }
+  std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
+    const Gpu& gpu = gpu_.gpu();
+    auto kernel = std::make_unique<GemmLargeKernel>(gpu, binary, shape_, config(i), problem_.dtype);
+    const std::int64_t scratch = kernel->needs(problem_).workspace_bytes;
+    const GpuOperandBytes& held = gpu_.arena().bytes();
+    const std::int64_t left = gpu.limits().memory_bytes - std::int64_t(held.a + held.b + held.c);
+    if (scratch > left)
+      throw Error(ErrorCode::unsupported, "config",
+                  fmt::format("it needs {} bytes of workspace, and {} are left beside the operands", scratch,
+                              std::max<std::int64_t>(0, left)));
+    return std::make_unique<LargeTrial>(problem_, std::move(kernel), scratch_);
+  }
+
+ private:
+  GemmProblem problem_;
+  GemmLargeShape shape_;
+  TuneGpu& gpu_;
+  mutable GemmLargeScratch scratch_;  // trials run one after the other
+};
+
+class LargeFamily : public TuneFamily {
+ public:
+  const char* name() const override { return "gemm"; }
+  const SearchPace& pace() const override { return large_pace; }
+  std::string source_hash() const override { return current_source_hash(name()); }
+  std::string architecture(const TuneMachine&) const override { return architecture_of_all(name()); }
+  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<GemmLargeConfig>(rules); }
+
+  std::optional<Decline> declines(const GemmProblem& p) const override {
+    if (p.location != Location::device || std::max({p.m, p.n, p.k}) <= gemm_small_limit)
+      return Decline{.argument = "problem",
+                     .reason = fmt::format("it is no problem on a GPU of a size above {}", gemm_small_limit),
+                     .elsewhere = true};
+    if (std::min({p.m, p.n, p.k}) < 1)
+      return Decline{.argument = "problem", .reason = "only sizes from 1 on have a space to search"};
+    if (p.residency == Residency::l1 || p.residency == Residency::l2)
+      return Decline{.argument = "residency",
+                     .reason = "on the GPU operands are taken from device memory (cold)"};
+    if (p.layout != Layout::strided && p.layout != Layout::single)
+      return Decline{
+          .argument = "layout",
+          .reason = fmt::format("above a size of {} kernels take single problems and strided batches",
+                                gemm_small_limit)};
+    return std::nullopt;
+  }
+
+  OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
+                   double) const override {
+    TuneGpu& gpu = machine.gpu();
+    OpenProblem open{.timed = problem};
+    open.timed.residency = Residency::cold;
+    reserve_operands(open.timed, gpu);
+    const GpuLimits& limits = gpu.gpu().limits();
+    const GemmLargeShape shape = shape_of(open.timed);
+    const bool any_sums = rules.speak_of("sum_turns");  // by who wants to know what they cost
+    auto choice = choose_configs(
+        open.timed, rules, gemm_large_default(open.timed, shape, limits),
+        any_sums ? gemm_large_space(open.timed, shape, limits)
+                 : gemm_large_accurate_space(open.timed, shape, limits),
+        large_sizes, [&](std::size_t most) { return gemm_large_promising(open.timed, shape, limits, most); },
+        &open.removed);
+    open.incumbent = choice.incumbent;
+    GpuVendor vendor;
+    if (!rules.incumbent_only) vendor = open_gpu_vendor(gpu.gpu(), open.timed);
+    if (!vendor.absence.empty())
+      open.absent_peers.push_back(fmt::format("{}: {}", gpu_vendor_family, vendor.absence));
+    open.pool = std::make_unique<GpuPool>(
+        open.timed, std::make_unique<LargeKernelsOf>(open.timed, std::move(choice.configs), gpu),
+        std::move(vendor), gpu);
+    return open;
+  }
+};
+
+}  // namespace
+
+GemmProblem gemm_large_edges(const GemmProblem& like, const GemmLargeShape& shape, const GemmLargeConfig& c) {
+  const int shared = std::max({1, c.split_k / 2, c.tail_k / 2});
+  GemmProblem p = like;
+  p.layout = Layout::single;
+  p.batch_count = 1;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  p.m = c.tile_m + c.tile_m / 2 + 3;
+  p.n = c.cluster * c.tile_n + c.tile_n / 2 + 5;  // the last cluster has blocks beyond C
+  p.k = (c.stages + 2) * c.tile_k * shared + c.tile_k / 2 + 1;
+  if (c.boundary == GemmLargeBoundary::none && c.load != GemmLargeLoad::tensor) {
+    p.m = 2 * c.tile_m;
+    p.n = 2 * c.tile_n;
+    p.k = (c.stages + 2) * c.tile_k * shared;
+  }
+  const auto leading = [&](std::int64_t rows, int align) {
+    const std::int64_t step = std::max<std::int64_t>(1, align / size_bytes(p.dtype));
+    const std::int64_t ld = (rows + step - 1) / step * step + step;
+    // No better aligned than the shape says, or columns that come by turns would all begin alike.
+    return align < gemm_large_chunk && ld / step % 2 == 0 ? ld + step : ld;
+  };
+  p.lda = leading(p.a_rows(), shape.align_a);
+  p.ldb = leading(p.b_rows(), shape.align_b);
+  p.ldc = leading(p.m, shape.align_c);
+  return p;
+}
+
+const TuneFamily& gemm_large_family() {
+  static const LargeFamily family;
+  return family;
+}
+
+}  // namespace tilewright

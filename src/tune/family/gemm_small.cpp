@@ -1,0 +1,223 @@
+// Batched small GEMM on the GPU as a family that is tuned: batches that take the whole arena, so that no
+// cache holds any of them, in every layout that one kernel serves, sizes that vary among them.
+#include <algorithm>
+
+#include "kernel/gemm_small/loader.hpp"
+#include "measure/gpu/ring.hpp"
+#include "tune/family/families.hpp"
+#include "tune/gpu/pool.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr unsigned edge_blocks = 3;  // few, so that each makes several turns of its ring
+
+// Bound by memory: what ran before does not matter, and device events are steady enough that no halving is
+// needed between the strategy and the contest.
+constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
+                                .longest_screening_s = 1e-3,
+                                .longest_halving_s = 1e-3,
+                                .longest_final_s = 4e-3,
+                                .strategy_share = 0.8,
+                                .halving_share = 0.8,
+                                .incumbent_tie = 0.02,
+                                .usual_budget_s = 30,
+                                .weighed_budget_s = 300};
+
+constexpr ChoiceSizes small_sizes{.usual = 240, .whole = 4000, .fewest = 24};
+
+class SmallTrial : public GpuTrial {
+ public:
+  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel,
+             const GpuArena& arena)
+      : problem_(problem), one_block_(shape.interleave == 0), kernel_(std::move(kernel)), arena_(arena) {
+    // The code knows the size of small blocks, so that a shorter batch must consist of several.
+    if (problem_.layout == Layout::interleaved && !one_block_) problem_.layout = Layout::block_interleaved;
+  }
+
+  // A last tile that is not full where tiles hold several problems. Of sizes that vary the largest, a middle
+  // and a flat one, each among problems of others.
+  std::vector<GemmProblem> edges() const override {
+    const GemmSmallConfig& c = kernel_->config();
+    GemmProblem p = problem_;
+    p.batch_count = std::int64_t(c.matrices_per_block) * (edge_blocks * (c.stages + 2)) -
+                    (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
+                    (c.matrices_per_block > 2 ? 1 : 0);
+    if (one_block_) p.block = p.batch_count;
+    if (p.layout != Layout::variable) return {p};
+    GemmProblem middle = p, flat = p;
+    middle.m = (p.m + 1) / 2, middle.n = (p.n + 2) / 3, middle.k = (2 * p.k + 2) / 3;
+    flat.m = 1, flat.k = (p.k + 1) / 2;
+    return {with_places_of_pointers(p), with_places_of_pointers(middle), with_places_of_pointers(flat)};
+  }
+  void run_edges(const GemmProblem& p, const Operands& o) const override {
+    if (problem_.layout == Layout::variable)
+      run_among_others(p, o);
+    else
+      launch(o, p, edge_blocks);
+  }
+  void run(const Operands& o) const override { launch(o, problem_, 0); }
+
+ private:
+  // The kernel knows what its operands are: addresses of strided or interleaved matrices, or arrays of
+  // addresses.
+  void launch(const Operands& o, const GemmProblem& p, unsigned blocks) const {
+    const bool interleaved = is_interleaved(p.layout);
+    const auto step = [&](std::int64_t stride) { return interleaved ? p.block : stride; };
+    GemmSmallOperands operands{o.a,
+                               o.b,
+                               o.c,
+                               o.alpha,
+                               o.beta,
+                               p.batch_count,
+                               step(p.stride_a),
+                               step(p.stride_b),
+                               step(p.stride_c),
+                               p.lda,
+                               p.ldb,
+                               p.ldc};
+    operands.sizes = {o.sizes.m, o.sizes.n, o.sizes.k, o.sizes.lda, o.sizes.ldb, o.sizes.ldc};
+    kernel_->launch(operands, static_cast<CUstream_st*>(o.stream), blocks);
+  }
+
+  // Every other problem is one of another size, over numbers of the arena, so that a tile holds both kinds.
+  void run_among_others(const GemmProblem& p, const Operands& o) const {
+    const Gpu& gpu = arena_.gpu();
+    DrawnSizes sizes(problem_, 2 * p.batch_count);
+    const std::int64_t own[] = {p.m, p.n, p.k, p.lda, p.ldb, p.ldc};
+    for (int i = 0; i < 6; ++i)
+      for (std::int64_t q = 0; q < p.batch_count; ++q) sizes.values[i][std::size_t(2 * q)] = own[i];
+    const void* const arrays[] = {o.a, o.b, o.c};
+    void* const others[] = {arena_.a(), arena_.b(), arena_.c()};
+    std::vector<GpuBuffer> mixed;
+    for (int operand = 0; operand < 3; ++operand) {
+      std::vector<void*> addresses(std::size_t(p.batch_count)), all(2 * addresses.size(), others[operand]);
+      gpu.read(addresses.data(), arrays[operand], addresses.size() * sizeof(void*));
+      for (std::size_t q = 0; q < addresses.size(); ++q) all[2 * q] = addresses[q];
+      mixed.emplace_back(gpu, all.size() * sizeof(void*));
+      mixed.back().write(all.data(), mixed.back().bytes());
+    }
+    const GpuSizes uploaded(gpu, sizes);
+    Operands all = o;
+    all.a = mixed[0].as<void>(), all.b = mixed[1].as<void>(), all.c = mixed[2].as<void>();
+    all.sizes = uploaded.arrays();
+    GemmProblem both = problem_;
+    both.batch_count = 2 * p.batch_count;
+    launch(all, both, edge_blocks);
+    gpu.synchronize();  // before the arrays go
+  }
+
+  GemmProblem problem_;
+  bool one_block_;  // all problems are interleaved together, however many they are
+  std::unique_ptr<GemmSmallKernel> kernel_;
+  const GpuArena& arena_;
+};
+
+bool lies_anywhere(const GemmProblem& p) {
+  return p.layout == Layout::pointer || p.layout == Layout::variable;
+}
+
+// What plans vouch for: nothing is known of where the matrices of pointer batches lie.
+GemmSmallShape planned_shape(const GemmProblem& p) {
+  return gemm_small_shape(p, lies_anywhere(p) ? static_cast<int>(size_bytes(p.dtype)) : gpu_operand_align);
+}
+
+class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
+ public:
+  SmallKernelsOf(const GemmProblem& problem, std::vector<GemmSmallConfig> configs, TuneGpu& gpu)
+      : GpuKernelsOf(std::move(configs)), problem_(problem), shape_(planned_shape(problem)), gpu_(gpu) {}
+
+  const char* family() const override { return "gemm_small"; }
+  JitBinary compile(std::size_t i) const override {
+    return compile_gemm_small(gpu_.compiler(), shape_, config(i), problem_.dtype,
+                              gpu_.gpu().limits().compute_capability);
+  }
+  std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
+    return std::make_unique<SmallTrial>(
+        problem_, shape_,
+        std::make_unique<GemmSmallKernel>(gpu_.gpu(), binary, shape_, config(i), problem_.dtype),
+        gpu_.arena());
+  }
+
+ private:
+  GemmProblem problem_;
+  GemmSmallShape shape_;
+  TuneGpu& gpu_;
+};
+
+// As many matrices as the arena holds.
+GemmProblem filling(const GpuArena& arena, GemmProblem p) {
+  p.residency = Residency::cold;
+  GemmProblem one = with_places_of_pointers(p);
+  one.batch_count = one.block = 1;
+  const GpuOperandBytes each = gpu_operand_bytes(one);
+  const std::int64_t size = size_bytes(p.dtype);
+  std::int64_t elements =
+      std::max({std::int64_t(std::max({each.a, each.b, each.c})) / size, p.stride_a, p.stride_b, p.stride_c});
+  if (lies_anywhere(p)) elements = gpu_pointer_distance(elements, size);
+  const std::int64_t count = std::int64_t(arena.operand_bytes()) / (elements * size);
+  const std::int64_t in_block = p.layout == Layout::block_interleaved ? p.block : 1;
+  p.batch_count = std::max(in_block, count / in_block * in_block);
+  if (p.layout == Layout::interleaved) p.block = p.batch_count;
+  return p;
+}
+
+class SmallFamily : public TuneFamily {
+ public:
+  const char* name() const override { return "gemm_small"; }
+  const SearchPace& pace() const override { return small_pace; }
+  std::string source_hash() const override { return current_source_hash(name()); }
+  std::string architecture(const TuneMachine&) const override { return architecture_of_all(name()); }
+  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<GemmSmallConfig>(rules); }
+
+  std::optional<Decline> declines(const GemmProblem& p) const override {
+    if (p.location != Location::device || std::max({p.m, p.n, p.k}) > gemm_small_limit)
+      return Decline{.argument = "problem",
+                     .reason = fmt::format("it is no problem on a GPU of sizes up to {}", gemm_small_limit),
+                     .elsewhere = true};
+    if (std::min({p.m, p.n, p.k}) < 1)
+      return Decline{.argument = "problem", .reason = "only sizes from 1 on have a space to search"};
+    if (p.residency == Residency::l1 || p.residency == Residency::l2)
+      return Decline{.argument = "residency",
+                     .reason = "on the GPU operands are taken from device memory (cold)"};
+    if (p.layout == Layout::single)
+      return Decline{
+          .argument = "layout",
+          .reason = fmt::format("of sizes up to {} batches are tuned for on the GPU: strided, pointer, "
+                                "interleaved, block_interleaved or variable",
+                                gemm_small_limit)};
+    if (p.layout == Layout::grouped)
+      return Decline{.argument = "layout", .reason = "tune the pointer batches that it consists of"};
+    return std::nullopt;
+  }
+
+  OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
+                   double) const override {
+    TuneGpu& gpu = machine.gpu();
+    OpenProblem open{.timed = filling(gpu.arena(), problem)};
+    reserve_operands(open.timed, gpu);
+    const GpuLimits& limits = gpu.gpu().limits();
+    const GemmSmallShape shape = planned_shape(open.timed);
+    const DType dtype = problem.dtype;
+    // Threads yield to other axes: a block must have work and room for them.
+    auto choice = choose_configs(
+        open.timed, rules, gemm_small_default(shape, dtype, limits), gemm_small_space(shape, dtype, limits),
+        small_sizes, [&](std::size_t most) { return gemm_small_promising(shape, dtype, limits, most); },
+        &open.removed, "threads");
+    open.incumbent = choice.incumbent;
+    open.pool = std::make_unique<GpuPool>(
+        open.timed, std::make_unique<SmallKernelsOf>(open.timed, std::move(choice.configs), gpu), GpuVendor{},
+        gpu);
+    return open;
+  }
+};
+
+}  // namespace
+
+const TuneFamily& gemm_small_family() {
+  static const SmallFamily family;
+  return family;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,273 @@
+// The conversion rule as a family that is tuned: which block a strided or pointer batch is best interleaved
+// to. A turn of one converts in, multiplies and converts out, each over batches of its own turn, so that no
+// part finds what another has just brought into the caches. What the winner's parts and multiplying in place
+// cost is found out besides, for `explain`.
+#include "kernel/layout/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/build_info.hpp"
+#include "device/cpu.hpp"
+#include "measure/clock.hpp"
+#include "measure/conversion.hpp"
+#include "measure/estimate.hpp"
+#include "tune/family/families.hpp"
+#include "wisdom/wisdom.hpp"
+
+namespace tilewright {
+namespace {
+
+// All blocks meet in the contest; what is left measures the winner beside multiplying in place.
+constexpr SearchPace layout_pace{.shortest_turn_s = 2e-4,
+                                 .longest_screening_s = 2e-4,
+                                 .longest_halving_s = 2e-4,
+                                 .longest_final_s = 4e-3,
+                                 .strategy_share = 0.1,
+                                 .halving_share = 0.1,
+                                 .incumbent_tie = 0.03,
+                                 .search_share = 0.6};
+constexpr int wanted_samples = 11;
+
+// The blocks of the space that a batch of so many problems can be cut into.
+Space<LayoutConfig> blocks_of(DType dtype, std::int64_t batch_count) {
+  auto space = layout_space(dtype);
+  space.require("the batch that is timed holds a whole block",
+                [batch_count](const LayoutConfig& c) { return c.block <= batch_count; });
+  return space;
+}
+
+// Batches of whole blocks of every candidate, so that none is measured with padding; at least one block.
+GemmProblem convertible_problem(const GemmProblem& problem) {
+  GemmProblem timed = timed_problem(problem);
+  std::int64_t largest = layout_default(problem.dtype).block;
+  blocks_of(problem.dtype, timed.batch_count).visit([&](const LayoutConfig& c) {
+    largest = std::max(largest, c.block);
+  });
+  timed.batch_count = std::max(largest, timed.batch_count / largest * largest);
+  return timed;
+}
+
+std::int64_t rounds_of(const GemmProblem& problem) { return batches_for(problem, problem.residency, 1); }
+
+std::vector<Operands> batches_of(const OperandSet& set) {
+  std::vector<Operands> batches;
+  for (std::int64_t batch = 0; batch < set.batches(); ++batch) batches.push_back(set.batch(batch));
+  return batches;
+}
+
+// The config that a call on this problem would be given.
+using ConfigOf = std::function<GemmSmallCpuConfig(const GemmProblem&)>;
+
+// A batch in place and in blocks of one size, with the kernels of both.
+class Block {
+ public:
+  Block(const GemmProblem& from, LayoutConfig config, const ConfigOf& config_for,
+        const std::vector<Operands>& from_batches, Arena& arena)
+      : from_(from),
+        to_(interleaved_problem(from, config.block)),
+        kernel_(make_gemm_small_cpu(to_, config_for(to_))),
+        call_(to_),
+        conversion_(from, to_, 1),
+        from_batches_(from_batches),
+        set_(arena, to_, std::ssize(from_batches)),
+        batches_(batches_of(set_)),
+        timers_(3, {from.residency != Residency::cold, std::ssize(batches_), from.batch_count}) {}
+
+  enum Part : std::size_t { in, multiply, out };
+  static constexpr std::array parts = {in, multiply, out};
+
+  void run(Part part, std::int64_t batch) const {
+    const Operands &f = from_batches_[std::size_t(batch)], &t = batches_[std::size_t(batch)];
+    if (part == in) conversion_.in(f, t);
+    if (part == multiply) call_.run(*kernel_, t, from_.batch_count);
+    if (part == out) conversion_.out(t, f);
+  }
+  TurnTimer::Turn time(Part part, double turn_s) {
+    return timers_[part].time([&](std::int64_t batch) { run(part, batch); }, turn_s);
+  }
+
+  // "" when a converted multiplication gives what the reference gives.
+  std::string check(Accuracy& seen) const {
+    const AccuracyCheck check(from_, from_batches_.front(), representative(from_.alpha),
+                              representative(from_.beta));
+    check.restore();
+    for (const Part part : parts) run(part, 0);
+    seen = check.compare();
+    check.finish();
+    if (!seen.gaps_intact) return "it writes outside C";
+    if (seen.passed()) return "";
+    return fmt::format("error {:.3g} above bound {:.3g}", seen.error, seen.bound);
+  }
+
+ private:
+  GemmProblem from_, to_;
+  std::shared_ptr<const GemmSmallCpuKernel> kernel_;
+  KernelCall call_;
+  BatchConversion conversion_;
+  const std::vector<Operands>& from_batches_;
+  OperandSet set_;
+  std::vector<Operands> batches_;
+  std::vector<TurnTimer> timers_;
+};
+
+class LayoutPool : public ConfigPool {
+ public:
+  LayoutPool(const GemmProblem& problem, std::vector<LayoutConfig> configs, const ConfigOf& config_for,
+             TuneMachine& machine)
+      : problem_(problem),
+        configs_(std::move(configs)),
+        slots_(configs_.size()),
+        direct_(problem, machine.arena()),
+        direct_kernel_(make_gemm_small_cpu(problem, config_for(problem))),
+        set_(machine.arena(), problem, rounds_of(problem)),
+        batches_(batches_of(set_)) {
+    for (const LayoutConfig& config : configs_)
+      blocks_.push_back(
+          std::make_unique<Block>(problem, config, config_for, batches_, machine.second_arena()));
+  }
+
+  std::size_t size() const override { return configs_.size(); }
+  nlohmann::json fields(std::size_t i) const override { return to_json(configs_[i]); }
+  Origin origin() const override {
+    return {"layout", cpu_info().device, "", "", gemm_small_cpu_source_hash, build_compiler};
+  }
+  void announce(std::span<const std::size_t>) override {}
+  bool is_right(std::size_t i) override {
+    if (!slots_[i].checked) slots_[i].failure = blocks_[i]->check(slots_[i].accuracy);
+    slots_[i].checked = true;
+    return slots_[i].failure.empty();
+  }
+  const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
+  const Accuracy& accuracy(std::size_t i) const override { return slots_[i].accuracy; }
+  void set_failure(std::size_t i, std::string reason) override {
+    slots_[i].failure = std::move(reason), slots_[i].checked = true;
+  }
+  void set_passed(std::size_t i, const Accuracy& accuracy) override {
+    slots_[i].accuracy = accuracy, slots_[i].checked = true;
+  }
+  TurnTimer::Turn time(std::size_t i, double turn_s) override {
+    TurnTimer::Turn sum;
+    for (const Block::Part part : Block::parts) {
+      const TurnTimer::Turn one = blocks_[i]->time(part, turn_s / 3);
+      sum.seconds += one.seconds, sum.problems = one.problems;
+    }
+    return sum;
+  }
+
+  // The parts of the winner and multiplying in place, in turn.
+  nlohmann::json findings(std::size_t winner, double budget_s) override {
+    std::array<std::vector<double>, 4> samples;
+    const double end_s = wall_seconds() + budget_s;
+    const double turn_s =
+        std::clamp(budget_s / wanted_samples / 4, layout_pace.shortest_turn_s, layout_pace.longest_final_s);
+    for (int i = 0; i < wanted_samples && (i == 0 || wall_seconds() < end_s); ++i) {
+      for (const Block::Part part : Block::parts)
+        samples[part].push_back(blocks_[winner]->time(part, turn_s).seconds);
+      samples[3].push_back(direct_.time(*direct_kernel_, turn_s).seconds);
+    }
+    const GemmProblem& p = problem_;
+    const auto centre = [&](std::size_t what) { return estimate(samples[what]).centre; };
+    const LayoutCosts costs{p.dtype,
+                            p.m,
+                            p.n,
+                            p.k,
+                            p.layout,
+                            configs_[winner].block,
+                            p.residency,
+                            centre(Block::in),
+                            centre(Block::out),
+                            centre(3),
+                            centre(Block::multiply)};
+    const auto threshold = conversion_reuse_threshold(costs);
+    return {{"costs", to_json(costs)},
+            {"reuse_threshold", threshold ? nlohmann::json(*threshold) : nlohmann::json()}};
+  }
+
+ private:
+  struct Slot {
+    std::string failure;
+    Accuracy accuracy;
+    bool checked = false;
+  };
+
+  GemmProblem problem_;
+  std::vector<LayoutConfig> configs_;
+  std::vector<Slot> slots_;
+  KernelTimer direct_;
+  std::shared_ptr<const GemmSmallCpuKernel> direct_kernel_;
+  OperandSet set_;
+  std::vector<Operands> batches_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+};
+
+class LayoutFamily : public TuneFamily {
+ public:
+  const char* name() const override { return "layout"; }
+  const SearchPace& pace() const override { return layout_pace; }
+  std::string source_hash() const override { return gemm_small_cpu_source_hash; }
+  std::string architecture(const TuneMachine&) const override { return ""; }
+  void check_axes(const AxisRules& rules) const override { tilewright::check_axes<LayoutConfig>(rules); }
+
+  // All but strided and pointer batches on the host of sizes that the small kernels serve leave nothing to
+  // decide.
+  std::optional<Decline> declines(const GemmProblem& p) const override {
+    if (p.location == Location::device)
+      return Decline{.argument = "location",
+                     .reason =
+                         "location = device: 'tilewright bench layout --location device' measures what "
+                         "converting there costs"};
+    if (auto decline = gemm_small_cpu_family().declines(p)) return decline;
+    if (p.layout != Layout::strided && p.layout != Layout::pointer)
+      return Decline{.argument = "layout", .reason = "only strided and pointer batches can be interleaved"};
+    return std::nullopt;
+  }
+
+  // Conversions need the operands twice, and all of them.
+  OperandRing operands(const GemmProblem& p, TuneMachine& machine, double most_s) const override {
+    OperandRing ring = gemm_small_cpu_family().operands(p, machine, most_s);
+    if (ring.bytes < cold_bytes || 2 * ring.fill_s > most_s) ring.bytes = 0;
+    return ring;
+  }
+  void fill(const GemmProblem& p, TuneMachine& machine, double) const override {
+    const GemmProblem timed = convertible_problem(p);
+    const OperandSet from(machine.arena(), timed, rounds_of(timed));
+    const OperandSet to(machine.second_arena(), interleaved_problem(timed, layout_default(timed.dtype).block),
+                        rounds_of(timed));
+  }
+
+  OpenProblem open(const GemmProblem& problem, const ChoiceRules& rules, TuneMachine& machine,
+                   double) const override {
+    OpenProblem open{.timed = convertible_problem(problem)};
+    fill(problem, machine, cold_bytes);
+    const auto space = blocks_of(problem.dtype, open.timed.batch_count);
+    auto choice = choose_configs(
+        open.timed, rules, layout_default(problem.dtype), space, {SIZE_MAX, SIZE_MAX, 0}, [&](std::size_t) {
+          std::vector<LayoutConfig> all;
+          space.visit([&](const LayoutConfig& config) { all.push_back(config); }, {}, &open.removed);
+          return all;
+        });
+    open.incumbent = choice.incumbent;
+    const auto config_for = [&](const GemmProblem& p) {
+      const auto legal = gemm_small_cpu_space(p, machine.isa());
+      if (machine.wisdom() != nullptr)
+        if (const auto hit =
+                machine.wisdom()->find(p, machine.isa(), [&](const auto& c) { return legal.contains(c); }))
+          return hit->config;
+      return gemm_small_cpu_default(p, machine.isa());
+    };
+    open.pool = std::make_unique<LayoutPool>(open.timed, std::move(choice.configs), config_for, machine);
+    return open;
+  }
+};
+
+}  // namespace
+
+const TuneFamily& layout_family() {
+  static const LayoutFamily family;
+  return family;
+}
+
+}  // namespace tilewright

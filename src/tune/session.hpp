@@ -1,0 +1,92 @@
+// One tuning session, of the tool, of a program or of a call that missed, on the CPU and on a GPU alike: it
+// shares its budget out among problems, searches each among the configs of the family that serves it, keeps
+// what is found as soon as it is found, and goes on from a log. It prints nothing; a watcher is told.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tune/seeds.hpp"
+#include "tune/tuner.hpp"
+#include "wisdom/store.hpp"
+#include "wisdom/wisdom.hpp"
+
+namespace tilewright {
+
+struct SessionLog {
+  std::string path;                               // "": none
+  bool resume = false;                            // go on from it
+  bool keep_all = true;                           // every log that was there before; else the last one only
+  nlohmann::json run = nlohmann::json::object();  // what else must be the same for earlier turns to count
+};
+
+struct SessionOptions {
+  FamilyList families = tune_families();
+  std::optional<double> budget_s;  // in all, filling memory included; else the usual one of each problem, and
+                                   // filling comes on top
+  bool at_least_one = false;       // is searched, however little of the budget is left for it
+  double fill_share = 0.4;         // of what is left of a budget, for filling memory with operands
+  TuneObjective objective;
+  std::string strategy = "exhaustive";
+  std::uint64_t seed = 1;
+  double window_s = 0;  // that turns with energy last at least
+  ChoiceRules rules;    // seeds and incumbents are found for each problem
+  Seeds seeds;
+  SessionLog log;
+  WisdomStore* store = nullptr;   // keeps the winners; null: nobody
+  const Wisdom* known = nullptr;  // where incumbents come from; null: there are none
+  // What was known as best before, of families that wisdom keeps nothing of.
+  std::function<std::optional<nlohmann::json>(const GemmProblem&)> incumbent;
+};
+
+// Told of what happens, between two turns.
+class TuneWatcher {
+ public:
+  virtual ~TuneWatcher() = default;
+  // Asked before each turn: true ends the session. `done` problems are finished and `now` is searched.
+  virtual bool stop(const GemmProblem& /*now*/, std::int64_t /*done*/, double /*spent_s*/) { return false; }
+  // Filling memory with the operands of `problem` takes `needed_s`, which is too much of what is left.
+  virtual void left_out(const GemmProblem& /*problem*/, double /*needed_s*/, double /*left_s*/) {}
+  // Fewer cold operands than usual are filled.
+  virtual void small_ring(const GemmProblem& /*problem*/, double /*bytes*/) {}
+  virtual void found(const TuneResult&) {}
+  // Nothing is kept of a result, because energy was compared in too few rounds.
+  virtual void undecided(const TuneResult&) {}
+  // Lines of wisdom, found now or by the run that is resumed; `newer` says of which the store has a newer or
+  // better measured record, which stays.
+  virtual void kept(const std::vector<nlohmann::json>& /*records*/, const std::vector<bool>& /*newer*/) {}
+};
+
+struct SessionReport {
+  std::int64_t done = 0, left_out = 0;
+  std::string ended;     // why before all problems were done; "": they are
+  bool stopped = false;  // because the watcher said so
+  double regret = 0;     // of the defaults, geometric mean; of those searched now
+  std::int64_t searched = 0;
+  double spent_s = 0;
+};
+
+class TuneSession {
+ public:
+  // Refuses what can be refused without any work: problems, axes, the objective, the log. Machine and watcher
+  // must outlive the session. Problems of a grouped batch stand for the pointer batches that it consists of.
+  TuneSession(SessionOptions options, std::vector<GemmProblem> problems, TuneMachine& machine,
+              TuneWatcher& watcher);
+  ~TuneSession();
+
+  double budget_s() const;          // in all
+  std::int64_t kept_turns() const;  // from the run that is resumed
+  const std::vector<GemmProblem>& problems() const;
+
+  // Throws what searching throws; what was found before that is kept.
+  SessionReport run();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,127 @@
+// A family is a file and a line of a list: one that nothing in the tuner knows is searched, kept in wisdom
+// and looked up, and a session over several problems and families shares out, resumes and refuses as for any.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "dummy_family.hpp"
+#include "kernel/jit/x86.hpp"
+#include "support/temp_folder.hpp"
+#include "tune/family/families.hpp"
+#include "tune/session.hpp"
+
+namespace tilewright {
+namespace {
+
+class Told : public TuneWatcher {
+ public:
+  void found(const TuneResult& result) override { results.push_back(result); }
+  void kept(const std::vector<nlohmann::json>& lines, const std::vector<bool>&) override {
+    records.push_back(lines.front());
+  }
+  bool stop(const GemmProblem&, std::int64_t done, double) override { return done == stop_after; }
+
+  std::vector<TuneResult> results;
+  std::vector<nlohmann::json> records;
+  std::int64_t stop_after = -1;
+};
+
+class Session : public ::testing::Test {
+ protected:
+  Session() {
+    options_.families = tune_families();
+    options_.families.insert(options_.families.begin(), &dummy_family());
+    options_.budget_s = 1;
+  }
+  SessionReport run(std::vector<GemmProblem> problems, Told& told) {
+    TuneMachine machine(jit_available(Isa::avx2) ? Isa::avx2 : Isa::portable);
+    return TuneSession(options_, std::move(problems), machine, told).run();
+  }
+  const GemmProblem large_ = parse_problem("gemm:f32:nn:m=100,n=100,k=100:residency=cold");
+  const GemmProblem small_ = parse_problem("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:residency=l1");
+  SessionOptions options_;
+  TempFolder folder_;
+};
+
+TEST_F(Session, AFamilyOfItsOwnFileIsSearchedKeptAndLookedUp) {
+  WisdomStore store(folder_ / "w.sqlite", sqlite::Mode::write);
+  options_.store = &store;
+  Told told;
+  const SessionReport report = run({large_, small_}, told);
+  EXPECT_EQ(report.done, 2);
+  ASSERT_EQ(told.results.size(), 2u);
+  EXPECT_EQ(told.results[0].origin.family, "dummy");
+  EXPECT_EQ(told.results[0].config, nlohmann::json({{"units", 5}}));
+  EXPECT_EQ(told.results[1].origin.family, "gemm_small_cpu");
+  EXPECT_EQ(store.count(), 2);
+  const Wisdom wisdom({folder_ / "w.sqlite"}, "a machine");
+  nlohmann::json found;
+  wisdom.offer({"dummy", "", large_, "time", "a machine"}, [&](const WisdomAnswer& answer) {
+    found = answer.match == WisdomMatch::exact ? answer.config : nlohmann::json();
+    return true;
+  });
+  EXPECT_EQ(found, nlohmann::json({{"units", 5}}));
+}
+
+TEST_F(Session, WhatWisdomKnowsIsTheIncumbent) {
+  options_.incumbent = [](const GemmProblem&) { return nlohmann::json({{"units", 6}}); };
+  options_.rules.conditions = {AxisCondition::parse("units>=8")};
+  Told told;
+  run({large_}, told);
+  EXPECT_EQ(told.results.at(0).config, nlohmann::json({{"units", 6}})) << "though the search leaves it out";
+  EXPECT_EQ(told.results.at(0).regret > 0.1, true);
+}
+
+TEST_F(Session, GoesOnFromItsLog) {
+  options_.log.path = folder_ / "sweep.jsonl";
+  Told first;
+  first.stop_after = 1;
+  const SessionReport stopped = run({large_, small_}, first);
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.done, 1);
+  options_.log.resume = true;
+  Told second;
+  EXPECT_EQ(run({large_, small_}, second).done, 2);
+  EXPECT_EQ(second.results.size(), 1u) << "the first is not searched again";
+  EXPECT_EQ(second.records.at(0), first.records.at(0));
+  options_.strategy = "random";
+  EXPECT_THROW(run({large_, small_}, second), Error) << "another run's log";
+}
+
+TEST_F(Session, RefusesWhatNoFamilyServesBeforeAnyWork) {
+  Told told;
+  const auto refused = [&](const std::string& text) -> std::string {
+    try {
+      run({large_, parse_problem(text)}, told);
+    } catch (const Error& error) {
+      return error.argument();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused("gemm:f64:nn:m=100,n=100,k=100:residency=cold"), "problem");
+  EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1"), "residency");
+  EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:variable:batch=1:residency=l1"), "layout");
+  EXPECT_TRUE(told.results.empty());
+  options_.rules.conditions = {AxisCondition::parse("units>=8")};
+  EXPECT_EQ(refused("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:residency=l1"), "--where");
+}
+
+TEST(Seeds, AreThoseOfTheSameProblemTheNearestBatchFirst) {
+  const TempFolder folder;
+  const auto line = [](const char* family, const std::string& problem, int nr) {
+    return nlohmann::json{{"family", family}, {"problem", problem}, {"config", {{"nr", nr}}}}.dump() + "\n";
+  };
+  const std::string problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=";
+  const std::string path = folder.write(
+      "seeds.jsonl", "{\"command\": \"bench\"}\n" + line("gemm_small_cpu", problem + "1000000", 1) +
+                         line("gemm_small_cpu", problem + "100", 2) +
+                         line("gemm_small_cpu", problem + "90", 2) + line("other", problem + "100", 3) +
+                         line("gemm_small_cpu", "gemm_batched:f64:nt:m=4,n=4,k=4:strided:batch=100", 4));
+  const auto found = Seeds(path).of("gemm_small_cpu", parse_problem(problem + "100:residency=l1"));
+  EXPECT_EQ(found, (std::vector<nlohmann::json>{{{"nr", 2}}, {{"nr", 1}}}));
+  EXPECT_THROW(Seeds(folder / "none"), Error);
+  EXPECT_THROW(Seeds(folder.write("bad.jsonl", "{\n")), Error);
+}
+
+}  // namespace
+}  // namespace tilewright
