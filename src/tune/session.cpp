@@ -181,9 +181,9 @@ struct TuneSession::Impl {
     std::vector<bool> newer(records.size(), false);
     if (options.store != nullptr)
       options.store->at_once([&] {
-        for (const auto& wrong : wrongs) options.store->add_found(parse_record(wrong.dump()).value());
+        for (const auto& wrong : wrongs) options.store->add_found(record_of_line(wrong).value());
         for (std::size_t i = 0; i < records.size(); ++i)
-          newer[i] = !options.store->add_found(parse_record(records[i].dump()).value());
+          newer[i] = !options.store->add_found(record_of_line(records[i]).value());
       });
     watcher.kept(records, newer);
   }
