@@ -366,9 +366,9 @@ class Run {
     for (const auto& record : records) json_.write(measured_line(record));
     if (!store_) return;
     store_->at_once([&] {
-      for (const auto& wrong : wrongs) store_->add_found(parse_record(wrong.dump()).value());
+      for (const auto& wrong : wrongs) store_->add_found(record_of_line(wrong).value());
       for (const auto& record : records)
-        if (!store_->add_found(parse_record(record.dump()).value()))
+        if (!store_->add_found(record_of_line(record).value()))
           fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
                      record.at("problem").get<std::string>(), store_->path());
     });

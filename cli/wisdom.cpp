@@ -1,5 +1,5 @@
-// The verb wisdom: the records that lookups see, listed and exported as JSON lines, and records of others
-// taken into the user's database or compared with it. Files may be databases or JSON lines.
+// The verb wisdom: the records and fitted models that lookups see, listed and exported as JSON lines, and
+// those of others taken into the user's database or compared with it. Files may be databases or JSON lines.
 #include "wisdom/wisdom.hpp"
 
 #include <fmt/format.h>
@@ -29,19 +29,29 @@ void require_file(const std::string& argument, const std::string& path) {
                 fmt::format("{} = '{}' cannot be opened", argument, path));
 }
 
-std::vector<WisdomRecord> records_of(const std::string& argument, const std::string& path) {
+struct Known {
+  std::vector<WisdomRecord> records;
+  std::vector<FittedModel> models;
+};
+
+Known known_to(const Wisdom& wisdom) { return {wisdom.records(), wisdom.models()}; }
+
+Known known_of(const std::string& argument, const std::string& path) {
   require_file(argument, path);
-  return Wisdom({path}, "").records();
+  return known_to(Wisdom({path}, ""));
 }
 
-// The records of one file when it is named, else those of the user's wisdom and the shipped files.
-std::vector<WisdomRecord> read_records(const WisdomFlags& flags) {
-  std::vector<WisdomRecord> found =
-      flags.file.empty() ? Context().impl().wisdom()->records() : records_of("file", flags.file);
-  std::erase_if(found, [&](const WisdomRecord& record) {
-    return record.problem.find(flags.filter) == std::string::npos;
-  });
-  return found;
+// What one file holds when it is named, else the user's wisdom and the shipped files.
+Known read_known(const WisdomFlags& flags) {
+  Known known = flags.file.empty() ? known_to(*Context().impl().wisdom()) : known_of("file", flags.file);
+  const auto differs = [&](const std::string& text) { return text.find(flags.filter) == std::string::npos; };
+  std::erase_if(known.records, [&](const WisdomRecord& record) { return differs(record.problem); });
+  std::erase_if(known.models, [&](const FittedModel& model) { return differs(model.model); });
+  return known;
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // Whether lookups use a record, and why not.
@@ -70,27 +80,50 @@ std::string config_text(const nlohmann::json& config) {
   return text;
 }
 
-void list(const WisdomFlags& flags) {
-  const auto records = read_records(flags);
-  JsonLines json(flags.json);
-  for (const auto& record : records) {
-    auto line = to_json(record);
-    line["state"] = state_of(record);
-    line["measured"] = record.recorded().quality();
-    line["well_measured"] = record.recorded().well_measured();
-    line["source"] = record.source;
-    json.write(line);
-    if (flags.json == "-") continue;
+void list_record(const WisdomRecord& record, JsonLines& json, bool for_people) {
+  auto line = to_json(record);
+  line["state"] = state_of(record);
+  line["measured"] = record.recorded().quality();
+  line["well_measured"] = record.recorded().well_measured();
+  line["source"] = record.source;
+  json.write(line);
+  if (for_people)
     fmt::print("{}  {:.4g} s per problem ({}){}  {}  {}{}{}\n", record.problem, record.seconds,
                record.recorded().quality(), aim(record), record.device, record.family,
                config_text(record.config), remark(record));
-  }
-  fmt::print(json.people(), "{} record{}\n", records.size(), records.size() == 1 ? "" : "s");
+}
+
+void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
+  auto line = to_json(model);
+  line["state"] = model.dropped ? "stale" : "current";
+  line["source"] = model.source;
+  json.write(line);
+  if (!for_people) return;
+  const std::string of =
+      fmt::format("{}{}{}", model.library, model.library.empty() ? "" : " ", model.library_version);
+  const std::string residual = model.residual ? fmt::format(", residual {:.3g}", *model.residual) : "";
+  fmt::print("model {} of {}{}{}  {}  {}{}{}\n", model.model, model.operation, model.dtype.empty() ? "" : " ",
+             model.dtype, model.device, counted(std::size_t(model.samples), "sample"), residual,
+             (of.empty() ? "" : "  " + of) +
+                 (model.dropped ? "  [stale: fitted to other kernel sources, not used]" : ""));
+}
+
+void list(const WisdomFlags& flags) {
+  const Known known = read_known(flags);
+  JsonLines json(flags.json);
+  const bool for_people = flags.json != "-";
+  for (const auto& record : known.records) list_record(record, json, for_people);
+  for (const auto& model : known.models) list_model(model, json, for_people);
+  const std::string models =
+      known.models.empty() ? "" : " and " + counted(known.models.size(), "fitted model");
+  fmt::print(json.people(), "{}{}\n", counted(known.records.size(), "record"), models);
 }
 
 void export_lines(const WisdomFlags& flags) {
+  const Known known = read_known(flags);
   std::string lines;
-  for (const auto& record : read_records(flags)) lines += record.text + '\n';
+  for (const auto& record : known.records) lines += to_json(record).dump() + '\n';
+  for (const auto& model : known.models) lines += to_json(model).dump() + '\n';
   if (flags.output.empty() || flags.output == "-") {
     fmt::print("{}", lines);
     return;
@@ -107,73 +140,90 @@ void export_lines(const WisdomFlags& flags) {
 // All files or none; each is read before anything is written. Newer records stay; `merging`: those that are
 // better measured do.
 void take_in(const WisdomFlags& flags, bool merging) {
-  std::vector<WisdomRecord> records;
-  for (const std::string& file : flags.files)
-    for (WisdomRecord& record : records_of("FILE", file)) records.push_back(std::move(record));
+  std::vector<Known> files;
+  for (const std::string& file : flags.files) files.push_back(known_of("FILE", file));
   const auto store = open_own_wisdom("into", flags.into);
   const std::int64_t before = store->count();
-  std::size_t taken = 0;
+  std::size_t records = 0, taken = 0, models = 0, models_taken = 0;
+  const auto take = [&](const auto& one) { return merging ? store->merge(one) : store->add_found(one); };
   store->at_once([&] {
-    for (const WisdomRecord& record : records) {
-      if (merging ? store->merge(record) : store->add_found(record)) ++taken;
+    for (const Known& known : files) {
+      records += known.records.size(), models += known.models.size();
+      for (const WisdomRecord& record : known.records) taken += take(record) ? 1 : 0;
+      for (const FittedModel& model : known.models) models_taken += take(model) ? 1 : 0;
     }
   });
-  fmt::print("{} of {} records taken into {}, which held {} and holds {}\n", taken, records.size(),
-             store->path(), before, store->count());
+  fmt::print("{} of {} records taken into {}, which held {} and holds {}\n", taken, records, store->path(),
+             before, store->count());
+  if (models > 0) fmt::print("{} of {} taken\n", models_taken, counted(models, "fitted model"));
 }
 
-using Identified = std::map<std::string, WisdomRecord>;
-
-Identified identified(std::vector<WisdomRecord> found) {
-  Identified records;
-  for (WisdomRecord& record : found) {
-    const std::string identity = identity_of(record);
-    records.insert_or_assign(identity, std::move(record));
+// Records or models by what only one of them is kept for.
+template <class S>
+std::map<std::string, S> identified(std::vector<S> found) {
+  std::map<std::string, S> known;
+  for (S& one : found) {
+    const std::string identity = identity_of(one);
+    known.insert_or_assign(identity, std::move(one));
   }
-  return records;
+  return known;
+}
+
+struct Differences {
+  std::size_t only_first = 0, only_second = 0, differ = 0, same = 0;
+};
+
+template <class S>
+void compare(std::vector<S> firsts, std::vector<S> seconds, JsonLines& json, Differences& count) {
+  const auto first = identified(std::move(firsts)), second = identified(std::move(seconds));
+  for (const auto& [identity, one] : first) {
+    const auto other = second.find(identity);
+    if (other == second.end()) {
+      json.write({{"diff", "only_first"}, {"first", to_json(one)}});
+      ++count.only_first;
+    } else if (to_json(one) != to_json(other->second)) {
+      const char* better = is_better(one, other->second)   ? "first"
+                           : is_better(other->second, one) ? "second"
+                                                           : "neither";
+      json.write({{"diff", "differs"},
+                  {"first", to_json(one)},
+                  {"second", to_json(other->second)},
+                  {"better", better}});
+      ++count.differ;
+    } else {
+      ++count.same;
+    }
+  }
+  for (const auto& [identity, one] : second)
+    if (!first.contains(identity)) {
+      json.write({{"diff", "only_second"}, {"second", to_json(one)}});
+      ++count.only_second;
+    }
 }
 
 void diff(const WisdomFlags& flags) {
   const bool own = flags.files.size() == 1;
   const std::string first_path = own ? user_wisdom_path(Environment::read()) : flags.files[0];
   // The user may have no records yet.
-  const Identified first =
-      identified(own ? Wisdom({first_path}, "").records() : records_of("FILE", first_path));
-  const Identified second = identified(records_of("FILE", flags.files.back()));
+  Known first = own ? known_to(Wisdom({first_path}, "")) : known_of("FILE", first_path);
+  Known second = known_of("FILE", flags.files.back());
   JsonLines json(flags.output.empty() ? "-" : flags.output);
-  std::size_t only_first = 0, only_second = 0, differ = 0;
-  for (const auto& [identity, record] : first) {
-    const auto other = second.find(identity);
-    if (other == second.end()) {
-      json.write({{"diff", "only_first"}, {"first", to_json(record)}});
-      ++only_first;
-    } else if (to_json(record) != to_json(other->second)) {
-      const char* better = is_better(record, other->second)   ? "first"
-                           : is_better(other->second, record) ? "second"
-                                                              : "neither";
-      json.write({{"diff", "differs"},
-                  {"first", to_json(record)},
-                  {"second", to_json(other->second)},
-                  {"better", better}});
-      ++differ;
-    }
-  }
-  for (const auto& [identity, record] : second)
-    if (!first.contains(identity)) {
-      json.write({{"diff", "only_second"}, {"second", to_json(record)}});
-      ++only_second;
-    }
-  fmt::print(json.people(), "{} only in {}, {} only in {}, {} differ, {} are the same\n", only_first,
-             first_path, only_second, flags.files.back(), differ, first.size() - only_first - differ);
+  Differences count;
+  compare(std::move(first.records), std::move(second.records), json, count);
+  compare(std::move(first.models), std::move(second.models), json, count);
+  fmt::print(json.people(), "{} only in {}, {} only in {}, {} differ, {} are the same\n", count.only_first,
+             first_path, count.only_second, flags.files.back(), count.differ, count.same);
 }
 
 using Flags = std::shared_ptr<WisdomFlags>;
 
 void add_reading(CLI::App& verb, const Flags& flags) {
-  CLI::App* listing = verb.add_subcommand("list", "one line for each record, and whether lookups use it");
-  CLI::App* exporting = verb.add_subcommand("export", "the records as JSON lines");
+  CLI::App* listing =
+      verb.add_subcommand("list", "one line for each record and fitted model, and whether lookups use it");
+  CLI::App* exporting = verb.add_subcommand("export", "the records and fitted models as JSON lines");
   for (CLI::App* one : {listing, exporting}) {
-    one->add_option("PROBLEM", flags->filter, "only problems whose canonical text contains this");
+    one->add_option("PROBLEM", flags->filter,
+                    "only problems whose canonical text, and models whose name, contains this");
     one->add_option("--file", flags->file,
                     "reads this file instead of the user's wisdom and the shipped files");
   }
@@ -196,7 +246,7 @@ void add_reading(CLI::App& verb, const Flags& flags) {
 
 void add_writing(CLI::App& verb, const Flags& flags) {
   CLI::App* importing = verb.add_subcommand(
-      "import", "takes records into the user's database; they replace those of the same problem");
+      "import", "takes records and models into the user's database; they replace those of the same problem");
   CLI::App* merging =
       verb.add_subcommand("merge", "the same, but of two records of a problem the better measured one stays");
   for (CLI::App* one : {importing, merging}) {

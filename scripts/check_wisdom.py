@@ -21,7 +21,7 @@ def main():
     for path in sorted((pathlib.Path(__file__).parent.parent / "wisdom").glob("*.jsonl")):
         records = [json.loads(line) for line in path.read_text().splitlines()]
         for family, today in current.items():
-            hashes = collections.Counter(r["source_hash"] for r in records if r["family"] == family)
+            hashes = collections.Counter(r["source_hash"] for r in records if r.get("family") == family)
             if not hashes:
                 continue
             total, served = hashes.total(), hashes[today]

@@ -54,8 +54,8 @@ TuneResult search_and_keep(const GemmProblem& problem, const std::string& cpu, c
   pay_for_operands(problem, options, arena);
   const TuneResult result = tune(problem, options, arena);
   store.at_once([&] {
-    for (const auto& wrong : wrong_records(result)) store.add_found(parse_record(wrong.dump()).value());
-    store.add_found(parse_record(wisdom_record(result).dump()).value());
+    for (const auto& wrong : wrong_records(result)) store.add_found(record_of_line(wrong).value());
+    store.add_found(record_of_line(wisdom_record(result)).value());
   });
   return result;
 }

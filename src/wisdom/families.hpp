@@ -10,8 +10,17 @@ namespace tilewright {
 
 bool is_known_family(const std::string& family);
 
+// What its kernels compute, as records' problems begin; "" for a family this build lacks.
+std::string operation_of(const std::string& family);
+
 // The hash of the sources that make the family's kernels; "" for a family this build lacks.
 std::string current_source_hash(const std::string& family);
+
+// Whether a family of this build has it.
+bool is_current_source_hash(const std::string& hash);
+
+// The hash as it would be taken today of sources whose code is the same, where how it is taken has changed.
+std::string renamed_source_hash(const std::string& family, const std::string& hash);
 
 // Throws Error naming the field that the family's config does not have or that has the wrong type.
 void check_config(const std::string& family, const nlohmann::json& config);

@@ -80,17 +80,39 @@ GemmProblem spelled_once(GemmProblem p) {
 
 }  // namespace
 
-std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", family, architecture, to_string(p.dtype),
-                                op_pair(spelled_once(p)), p.m, p.n, p.k, to_string(p.layout),
-                                to_string(p.beta), to_string(p.residency));
+WisdomSubject subject_of(const std::string& text) {
+  WisdomSubject subject;
+  const std::size_t end = text.find(':');
+  if (end == std::string::npos) return subject;
+  constexpr std::string_view batched = "_batched", math = ":math=";
+  subject.operation = text.substr(0, end);
+  if (subject.operation.ends_with(batched))
+    subject.operation.resize(subject.operation.size() - batched.size());
+  std::string rest = text;
+  if (const std::size_t at = text.find(math); at != std::string::npos) {
+    const std::size_t from = at + math.size(), to = std::min(text.find(':', from), text.size());
+    subject.math = text.substr(from, to - from);
+    rest.erase(at, to - at);
+  }
+  if (subject.operation == "gemm") subject.problem = parse_problem(rest);
+  return subject;
+}
+
+std::string exact_key(const WisdomQuery& query) {
+  const GemmProblem& p = query.problem;
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", query.operation, query.math, query.family,
+                  query.architecture, to_string(p.dtype), op_pair(spelled_once(p)), p.m, p.n, p.k,
+                  to_string(p.layout), to_string(p.beta), to_string(p.residency));
   if (p.layout == Layout::block_interleaved) key += fmt::format(" {}", p.block);
   return key;
 }
 
-std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& p) {
-  return fmt::format("{} {} {} {} {} {} {}", family, architecture, to_string(p.dtype),
-                     op_pair(spelled_once(p)), is_interleaved(p.layout) ? "interleaved" : "apart",
+std::string kind_key(const WisdomQuery& query) {
+  const GemmProblem& p = query.problem;
+  return fmt::format("{} {} {} {} {} {} {} {} {}", query.operation, query.math, query.family,
+                     query.architecture, to_string(p.dtype), op_pair(spelled_once(p)),
+                     is_interleaved(p.layout) ? "interleaved" : "apart",
                      p.beta == Scalar::zero ? "writes" : "updates",
                      p.residency == Residency::l1 ? "l2" : to_string(p.residency));
 }

@@ -1,6 +1,7 @@
 // What records are found by: the keys that an exact match compares, the keys that a neighbour must share, and
 // how far apart two shapes are. All of it is computed from problem, family and architecture, and kept beside
-// each record in the store, so a change here is a new schema version.
+// each record in the store, so a change here is a new schema version. Only products have keys so far; records
+// of other operations are told apart by the text of their problem.
 #pragma once
 
 #include <array>
@@ -20,14 +21,25 @@ struct WisdomQuery {
   GemmProblem problem;  // with a residency other than automatic, or nothing matches
   std::string objective = "time";
   std::string device;
+  std::string math = "full";  // or the name of an emulation: its configs say nothing of full products
+  std::string operation = "gemm";
 };
 
-// dtype, ops (of real types c is t), m, n, k, layout (and block), beta class, residency, family and
-// architecture.
-std::string exact_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
+// What the text of a record's problem says: operation:...[:math=...]. Batches are of the same operation.
+struct WisdomSubject {
+  std::string operation;  // "" where the text names none
+  std::string math = "full";
+  std::optional<GemmProblem> problem;  // empty for an operation that this build has no keys for
+};
+// Throws Error where the problem of a product cannot be read.
+WisdomSubject subject_of(const std::string& text);
+
+// Operation, math mode, dtype, ops (of real types c is t), m, n, k, layout (and block), beta class,
+// residency, family and architecture.
+std::string exact_key(const WisdomQuery& query);
 
 // What a neighbour must share: a kernel of the same kind, in caches or not, that reads C or does not.
-std::string kind_key(const std::string& family, const std::string& architecture, const GemmProblem& problem);
+std::string kind_key(const WisdomQuery& query);
 
 // What an exact match passes over and yet makes another record: leading dimensions, strides, alpha, location,
 // and on a device the order of magnitude of the batch count. "" for the usual ones.

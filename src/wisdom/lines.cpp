@@ -16,8 +16,7 @@ struct Entry {
   std::int64_t number = 0;  // of the line, from 1
   std::size_t begin = 0;    // in the file
   std::size_t size = 0;
-  GemmProblem problem;
-  std::string objective, device, architecture;
+  WisdomQuery key;
 };
 
 // The value of `"key": "value"` where the line has the key once and its value no escapes; else nullopt, and
@@ -38,7 +37,7 @@ std::optional<std::string_view> plain_text(std::string_view line, std::string_vi
 }
 
 // What the indexes need of a line written by tilewright; false for any other line, which has to be parsed.
-bool scan(std::string_view line, Entry& entry) {
+bool scan(std::string_view line, WisdomQuery& key) {
   if (line.front() != '{' || line.back() != '}') return false;
   const auto family = plain_text(line, "\"family\"");
   const auto problem = plain_text(line, "\"problem\"");
@@ -51,13 +50,14 @@ bool scan(std::string_view line, Entry& entry) {
       !verdict || *verdict != "passed")
     return false;
   try {
-    entry.problem = parse_problem(std::string(*problem));
+    WisdomSubject subject = subject_of(std::string(*problem));
+    if (!subject.problem) return false;
+    key = {std::string(*family),        std::string(*isa),    *subject.problem,
+           std::string(*objective),     std::string(*device), std::move(subject.math),
+           std::move(subject.operation)};
   } catch (const Error&) {
     return false;  // parsing the line says what is wrong with it
   }
-  entry.objective = *objective;
-  entry.device = *device;
-  entry.architecture = *isa;
   return true;
 }
 
@@ -83,14 +83,19 @@ struct WisdomLines::Impl {
     }
   }
 
-  std::optional<WisdomRecord> parse(std::int64_t number, std::string_view line) const {
+  // What `read` makes of a line: a record or a model, with its place, or nothing.
+  template <class Read>
+  auto parse_with(Read read, std::int64_t number, std::string_view line) const {
     try {
-      auto record = parse_record(std::string(line));
-      if (record) record->source = fmt::format("{}:{}", path, number);
-      return record;
+      auto known = read(parse_line(std::string(line)));
+      if (known) known->source = fmt::format("{}:{}", path, number);
+      return known;
     } catch (const Error& error) {
       malformed(number, error.what());
     }
+  }
+  std::optional<WisdomRecord> parse(std::int64_t number, std::string_view line) const {
+    return parse_with(record_of_line, number, line);
   }
 
   void read() {
@@ -105,29 +110,20 @@ struct WisdomLines::Impl {
     read();
     entries.clear(), by_exact.clear(), by_kind.clear();
     each_line([&](std::int64_t number, std::size_t begin, std::string_view line) {
-      Entry entry;
-      entry.number = number, entry.begin = begin, entry.size = line.size();
-      std::string family = "";
-      if (scan(line, entry))
-        family = *plain_text(line, "\"family\"");
-      else if (!parse_into(number, line, entry, family))
-        return;
-      by_exact[exact_key(family, entry.architecture, entry.problem)].push_back(entries.size());
-      by_kind[kind_key(family, entry.architecture, entry.problem)].push_back(entries.size());
+      Entry entry{number, begin, line.size(), {}};
+      if (!scan(line, entry.key) && !parse_key(number, line, entry.key)) return;
+      by_exact[exact_key(entry.key)].push_back(entries.size());
+      by_kind[kind_key(entry.key)].push_back(entries.size());
       entries.push_back(std::move(entry));
     });
     indexed = true;
   }
 
-  bool parse_into(std::int64_t number, std::string_view line, Entry& entry, std::string& family) const {
+  bool parse_key(std::int64_t number, std::string_view line, WisdomQuery& key) const {
     const auto record = parse(number, line);
-    if (!record || !record->passed()) return false;
-    family = record->family;
-    entry.problem = parse_problem(record->problem);
-    entry.objective = record->objective;
-    entry.device = record->device;
-    entry.architecture = architecture_of(record->family, record->config);
-    return true;
+    const auto query = record && record->passed() ? query_of(*record) : std::nullopt;
+    if (query) key = *query;
+    return query.has_value();
   }
 
   using Index = std::unordered_map<std::string, std::vector<std::size_t>>;
@@ -149,19 +145,19 @@ std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomSta
   const bool near = stage == WisdomStage::near_shape || stage == WisdomStage::near_elsewhere;
   const bool elsewhere = stage == WisdomStage::exact_elsewhere || stage == WisdomStage::near_elsewhere;
   const Impl::Index& index = near ? impl_->by_kind : impl_->by_exact;
-  const auto at = index.find((near ? kind_key : exact_key)(query.family, query.architecture, query.problem));
+  const auto at = index.find((near ? kind_key : exact_key)(query));
   std::vector<WisdomFinding> found;
   if (at == index.end()) return found;
   for (const std::size_t i : at->second) {
-    const Entry& entry = impl_->entries[i];
-    if (is_same_device(query.device, entry.device) == elsewhere || entry.objective != query.objective)
+    const WisdomQuery& known = impl_->entries[i].key;
+    if (is_same_device(query.device, known.device) == elsewhere || known.objective != query.objective)
       continue;
-    const double distance = shape_distance(query.problem, entry.problem);
-    if (near && (distance > shape_radius || is_exact(query.problem, entry.problem) ||
-                 !fills_alike(query.problem, entry.problem, query.architecture)))
+    const double distance = shape_distance(query.problem, known.problem);
+    if (near && (distance > shape_radius || is_exact(query.problem, known.problem) ||
+                 !fills_alike(query.problem, known.problem, query.architecture)))
       continue;
-    found.push_back({distance + trait_penalty(query.problem, entry.problem, query.architecture) +
-                         device_penalty(query.device, entry.device),
+    found.push_back({distance + trait_penalty(query.problem, known.problem, query.architecture) +
+                         device_penalty(query.device, known.device),
                      std::int64_t(i)});
   }
   return found;
@@ -179,6 +175,14 @@ void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {
   impl_->read();
   impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
     if (const auto record = impl_->parse(number, line)) visit(*record);
+  });
+}
+
+void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
+  impl_->read();
+  impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
+    if (line.find("\"model\"") == std::string_view::npos) return;
+    if (const auto model = impl_->parse_with(model_of_line, number, line)) visit(*model);
   });
 }
 

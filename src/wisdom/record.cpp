@@ -11,44 +11,6 @@
 namespace tilewright {
 namespace {
 
-using nlohmann::json;
-
-std::string required_text(const json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_string())
-    throw Error(ErrorCode::invalid_argument, key, fmt::format("'{}' is missing or no text", key));
-  return it->get<std::string>();
-}
-
-// Removes the key, so that what is left at last is what no member holds.
-template <class T>
-void take(json& object, const char* key, T& value) {
-  const auto it = object.find(key);
-  if (it == object.end()) return;
-  if (!it->is_null()) value_from_json(*it, key, value);
-  object.erase(key);
-}
-
-template <class T>
-void take(json& object, const char* key, std::optional<T>& value) {
-  T taken{};
-  if (const auto it = object.find(key); it == object.end() || it->is_null()) {
-    object.erase(key);
-    return;
-  }
-  take(object, key, taken);
-  value = taken;
-}
-
-bool is_gemm_problem(const std::string& text) {
-  try {
-    (void)parse_problem(text);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 // The fewest samples whose extremes enclose the median with 95 %.
 constexpr std::int64_t least_samples = 6;
 
@@ -62,81 +24,55 @@ double uncertainty(const WisdomRecord& record) {
 
 }  // namespace
 
-void take_observed(json& object, WisdomRecord& record) {
-  take(object, "error", record.error);
-  take(object, "error_bound", record.error_bound);
-  take(object, "energy_j", record.energy_j);
-  const auto metrics = object.find("metrics");
-  if (metrics == object.end()) return;
-  if (!metrics->is_object()) throw Error(ErrorCode::invalid_argument, "metrics", "'metrics' is no object");
-  record.metrics = *metrics;
-  object.erase("metrics");
-}
-
-std::optional<WisdomRecord> parse_record(const std::string& line) {
-  json object;
+nlohmann::json parse_line(const std::string& line) {
+  nlohmann::json object;
   try {
-    object = json::parse(line);
-  } catch (const json::exception& error) {
+    object = nlohmann::json::parse(line);
+  } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::invalid_argument, "record", json_fault(error));
   }
   if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
-  if (object.contains("command") || object.contains("summary")) return std::nullopt;
-  WisdomRecord record;
-  record.family = required_text(object, "family");
-  record.problem = required_text(object, "problem");
-  if (!is_known_family(record.family) && !is_gemm_problem(record.problem)) return std::nullopt;
-  (void)parse_problem(record.problem);
-  const auto config = object.find("config");
-  if (config == object.end() || !config->is_object())
-    throw Error(ErrorCode::invalid_argument, "config", "'config' is missing or no object");
-  record.config = *config;
-  check_config(record.family, record.config);
-  record.device = required_text(object, "device");
-  for (const char* key : {"family", "problem", "config", "device"}) object.erase(key);
-  take(object, "driver", record.driver);
-  take(object, "source_hash", record.source_hash);
-  take(object, "compiler", record.compiler);
-  take(object, "objective", record.objective);
-  take(object, "seconds", record.seconds);
-  take(object, "seconds_low", record.seconds_low);
-  take(object, "seconds_high", record.seconds_high);
-  take(object, "samples", record.samples);
-  take(object, "default_seconds", record.default_seconds);
-  take(object, "candidates", record.candidates);
-  take_observed(object, record);
-  take(object, "verdict", record.verdict);
-  take(object, "reason", record.reason);
-  take(object, "time", record.time);
-  record.extra = std::move(object);
-  record.text = line;
+  return object;
+}
+
+std::optional<WisdomRecord> record_of_line(nlohmann::json line) {
+  for (const char* other : {"command", "summary", "model"})
+    if (line.contains(other)) return std::nullopt;
+  const auto text_of = [&](const char* key) {
+    const auto it = line.find(key);
+    return it != line.end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  const std::string family = text_of("family"), problem = text_of("problem");
+  const bool names_operation = problem.find(':') != std::string::npos;
+  if (!family.empty() && !problem.empty() && !is_known_family(family) && !names_operation)
+    return std::nullopt;
+  auto record = from_line<WisdomRecord>(std::move(line));
+  if (is_known_family(family)) {
+    if (!names_operation) (void)parse_problem(problem);  // says what is wrong
+    if (subject_of(problem).operation == operation_of(family)) check_config(family, record.config);
+  }
+  record.source_hash = renamed_source_hash(family, record.source_hash);
   return record;
 }
 
-json to_json(const WisdomRecord& record) {
-  json object = record.extra.is_object() ? record.extra : json::object();
-  object["family"] = record.family;
-  object["problem"] = record.problem;
-  object["config"] = record.config;
-  object["device"] = record.device;
-  if (!record.driver.empty()) object["driver"] = record.driver;
-  object["source_hash"] = record.source_hash;
-  object["compiler"] = record.compiler;
-  object["objective"] = record.objective;
-  object["seconds"] = record.seconds;
-  object["seconds_low"] = record.seconds_low;
-  object["seconds_high"] = record.seconds_high;
-  object["samples"] = record.samples;
-  object["default_seconds"] = record.default_seconds ? json(*record.default_seconds) : json();
-  object["candidates"] = record.candidates ? json(*record.candidates) : json();
-  if (record.error) object["error"] = *record.error;
-  if (record.error_bound) object["error_bound"] = *record.error_bound;
-  if (record.energy_j) object["energy_j"] = *record.energy_j;
-  if (record.metrics.is_object() && !record.metrics.empty()) object["metrics"] = record.metrics;
-  object["verdict"] = record.verdict;
-  if (!record.reason.empty()) object["reason"] = record.reason;
-  object["time"] = record.time;
-  return object;
+std::optional<WisdomRecord> parse_record(const std::string& line) { return record_of_line(parse_line(line)); }
+
+nlohmann::json to_json(const WisdomRecord& record) { return line_of(record); }
+
+std::optional<WisdomQuery> query_of(const WisdomRecord& record) {
+  try {
+    WisdomSubject subject = subject_of(record.problem);
+    if (!subject.problem) return std::nullopt;
+    return WisdomQuery{record.family,
+                       architecture_of(record.family, record.config),
+                       *subject.problem,
+                       record.objective,
+                       record.device,
+                       std::move(subject.math),
+                       std::move(subject.operation)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 bool is_stale(const WisdomRecord& record) {

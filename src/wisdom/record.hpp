@@ -1,10 +1,10 @@
 // One record of wisdom: which config was measured best for which problem, where, with what and how surely,
-// and its form as a JSON line. It knows nothing of files; configs are JSON objects, whatever the family.
+// its form as a JSON line, and which of two is believed. It knows nothing of files; configs are JSON objects,
+// whatever the family.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
+#include "wisdom/columns.hpp"
+#include "wisdom/key.hpp"
 
 namespace tilewright {
 
@@ -28,7 +28,7 @@ struct RecordedTime {
 
 struct WisdomRecord {
   std::string family;
-  std::string problem;    // canonical text, as it was measured
+  std::string problem;    // canonical text, as it was measured, with its math mode where that is not full
   nlohmann::json config;  // fields by name
   std::string device;     // e.g. the CPU's model name
   std::string driver;     // "" where there is none
@@ -48,7 +48,6 @@ struct WisdomRecord {
   std::string reason;              // of a verdict that is not "passed"
   std::string time;                // ISO 8601, UTC
   nlohmann::json extra;            // keys of the line that have no member here, kept as they came
-  std::string text;                // the JSON line
   std::string source;              // "file:line" or "file#record", for people
   bool dropped = false;            // from lookups, by a source that believes only records of current kernels
 
@@ -58,15 +57,36 @@ struct WisdomRecord {
   }
 };
 
-// The record that a line stands for; nullopt for the header or summary of a recorded run and for families
-// this build does not know whose problems it cannot read. Throws Error naming the key that is wrong.
+template <>
+struct FieldList<WisdomRecord> {
+  using R = WisdomRecord;
+  static constexpr auto if_known = Presence::if_known, required = Presence::required;
+  static constexpr auto value = std::make_tuple(
+      column("family", &R::family, required), column("problem", &R::problem, required),
+      column("config", &R::config, required), column("device", &R::device, required),
+      column("driver", &R::driver, if_known), column("source_hash", &R::source_hash),
+      column("compiler", &R::compiler), column("objective", &R::objective), column("seconds", &R::seconds),
+      column("seconds_low", &R::seconds_low), column("seconds_high", &R::seconds_high),
+      column("samples", &R::samples), column("default_seconds", &R::default_seconds),
+      column("candidates", &R::candidates), column("error", &R::error, if_known),
+      column("error_bound", &R::error_bound, if_known), column("energy_j", &R::energy_j, if_known),
+      column("metrics", &R::metrics, if_known), column("verdict", &R::verdict),
+      column("reason", &R::reason, if_known), column("time", &R::time));
+};
+
+// A line of a file; throws Error where it is no JSON object.
+nlohmann::json parse_line(const std::string& line);
+
+// The record that a line stands for; nullopt for the header or summary of a recorded run, for a model, and
+// for what names no operation. Problems of operations and families that this build lacks are kept as they
+// are. Throws Error naming the key that is wrong.
+std::optional<WisdomRecord> record_of_line(nlohmann::json line);
 std::optional<WisdomRecord> parse_record(const std::string& line);
 
 nlohmann::json to_json(const WisdomRecord& record);
 
-// Moves error, error_bound, energy_j and metrics from the keys of a line to their members. Throws Error
-// naming the key that is wrong.
-void take_observed(nlohmann::json& keys, WisdomRecord& record);
+// What lookups compare the record by; nullopt where this build cannot read its problem or config.
+std::optional<WisdomQuery> query_of(const WisdomRecord& record);
 
 // True when the kernels of the record's family have changed since, or are not known here: what was measured
 // then says nothing about the kernels of now.

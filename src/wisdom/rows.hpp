@@ -1,11 +1,9 @@
-// A record as a row of the database: its columns, the keys computed from it, and the statements that write
-// it. Searching among rows is store.cpp's.
+// A record and a model as rows of the database: the keys computed from them, and the statements that read and
+// write them. Their columns are the fields of columns.hpp; searching among rows is store.cpp's.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "core/problem.hpp"
+#include "wisdom/model.hpp"
 #include "wisdom/record.hpp"
 #include "wisdom/sqlite.hpp"
 
@@ -19,23 +17,36 @@ struct RowKeys {
 };
 RowKeys row_keys(const WisdomRecord& record);
 
-// A query of whole records, which record_of_row() reads.
-std::string select_records(const std::string& rest);
-WisdomRecord record_of_row(const sqlite::Statement& row, const std::string& path);
+// Records or models of a statement that selects whole rows, of whatever version of the table.
+template <class S>
+class StoredReader {
+ public:
+  StoredReader(const sqlite::Statement& rows, std::string path)
+      : rows_(rows), fields_(rows), id_(rows.column_named("id")), path_(std::move(path)) {}
+  S read() const {
+    S stored = fields_.read();
+    stored.source = fmt::format("{}#{}", path_, rows_.integer(id_));
+    stored.dropped = is_stale(stored);
+    return stored;
+  }
+
+ private:
+  const sqlite::Statement& rows_;
+  RowReader<S> fields_;
+  int id_;
+  std::string path_;
+};
 
 class RowWriter {
  public:
   RowWriter(const sqlite::Connection& connection, const std::string& path);
   void write(const WisdomRecord& record, const RowKeys& keys);
+  void write(const FittedModel& model);
 
  private:
-  template <class V>
-  void bind(int index, const std::optional<V>& value) {
-    value ? insert_.bind(index, *value) : insert_.bind_null(index);
-  }
   std::int64_t kind_of(const WisdomRecord& record, const RowKeys& keys);
 
-  sqlite::Statement add_kind_, kind_, insert_;
+  sqlite::Statement add_kind_, kind_, insert_, insert_model_;
 };
 
 }  // namespace tilewright

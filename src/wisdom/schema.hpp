@@ -12,8 +12,9 @@ namespace tilewright {
 inline constexpr std::int64_t wisdom_application_id = 0x54777773;  // "Twws", in the header of the file
 // 1: records without driver, default time, candidates, reason and keys. 2: with them, but error, energy and
 // what was observed only as other keys of the line, and kinds without their extent. 3: with columns for them.
-// 4: keys that hold c of real types as t; the columns are those of 3.
-inline constexpr std::int64_t wisdom_schema_version = 4;
+// 4: keys that hold c of real types as t; the columns are those of 3. 5: keys with operation and math mode,
+// source hashes as they are taken since kernels have a folder for each family, and fitted models.
+inline constexpr std::int64_t wisdom_schema_version = 5;
 
 // What a file that SQLite could open is.
 enum class SchemaState : std::uint8_t { empty, older, current };

@@ -55,6 +55,9 @@ Statement::~Statement() { sqlite3_finalize(statement_); }
 void Statement::bind(int index, std::string_view text) {
   sqlite3_bind_text(statement_, index, text.data(), int(text.size()), SQLITE_STATIC);
 }
+void Statement::bind_copy(int index, const std::string& text) {
+  sqlite3_bind_text(statement_, index, text.data(), int(text.size()), SQLITE_TRANSIENT);
+}
 void Statement::bind(int index, std::int64_t value) { sqlite3_bind_int64(statement_, index, value); }
 void Statement::bind(int index, double value) { sqlite3_bind_double(statement_, index, value); }
 void Statement::bind_null(int index) { sqlite3_bind_null(statement_, index); }
@@ -72,6 +75,11 @@ void Statement::run() {
 }
 void Statement::reset() noexcept { sqlite3_reset(statement_); }
 
+int Statement::column_named(std::string_view name) const {
+  for (int i = 0; i < sqlite3_column_count(statement_); ++i)
+    if (name == sqlite3_column_name(statement_, i)) return i;
+  return -1;
+}
 std::string_view Statement::text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   return text == nullptr ? std::string_view()

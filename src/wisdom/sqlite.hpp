@@ -23,21 +23,26 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
 
   void bind(int index, std::string_view text);
+  void bind_copy(int index, const std::string& text);  // which need not live on
   void bind(int index, std::int64_t value);
   void bind(int index, double value);
   void bind_null(int index);
   template <class... Values>
   Statement& with(const Values&... values) {
     reset();
-    int index = 0;
-    (bind(++index, values), ...);
+    bind_from(1, values...);
     return *this;
+  }
+  template <class... Values>
+  void bind_from(int index, const Values&... values) {
+    (bind(index++, values), ...);
   }
 
   bool step();  // true: a row is there to be read
   void run();   // for statements without rows
   void reset() noexcept;
 
+  int column_named(std::string_view name) const;  // -1: there is none
   std::string_view text(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;

@@ -70,7 +70,11 @@ struct Session {
         process(getpid()),
         by_identity(
             handle(), path,
-            select_records("WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = ?4")),
+            "SELECT * FROM records WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = "
+            "?4"),
+        known(by_identity, path),
+        model_by_identity(handle(), path, "SELECT * FROM models WHERE identity = ?1"),
+        known_model(model_by_identity, path),
         exact(handle(), path,
               "SELECT id, traits, device, block FROM records INDEXED BY records_by_identity WHERE exact_key "
               "= ?1 "
@@ -91,7 +95,11 @@ struct Session {
 
   std::unique_ptr<Connection> connection;
   pid_t process;
-  Statement by_identity, exact, kinds, crowd, in_cell, config, begin, commit;
+  Statement by_identity;
+  StoredReader<WisdomRecord> known;
+  Statement model_by_identity;
+  StoredReader<FittedModel> known_model;
+  Statement exact, kinds, crowd, in_cell, config, begin, commit;
   bool reading = false;
 };
 
@@ -159,13 +167,23 @@ struct WisdomStore::Impl {
     const RowKeys keys = row_keys(record);
     if (takes_place != nullptr) {
       const bool known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant).step();
-      const bool taken = !known || takes_place(record, record_of_row(s.by_identity, path));
+      const bool taken = !known || takes_place(record, s.known.read());
       s.by_identity.reset();
       if (!taken) return false;
     }
-    if (!writer_) writer_ = std::make_unique<RowWriter>(*s.connection, path);
-    writer_->write(record, keys);
+    writer(s).write(record, keys);
     return true;
+  }
+
+  bool keep_model(const FittedModel& model,
+                  bool (*takes_place)(const FittedModel& model, const FittedModel& known)) {
+    Session& s = session();
+    const std::string identity = identity_of(model);
+    const bool known = s.model_by_identity.with(identity).step();
+    const bool taken = !known || takes_place(model, s.known_model.read());
+    s.model_by_identity.reset();
+    if (taken) writer(s).write(model);
+    return taken;
   }
 
   // One snapshot, and one lock, for all that a lookup asks.
@@ -189,7 +207,7 @@ struct WisdomStore::Impl {
 
   void find_exact(const WisdomQuery& query, bool elsewhere, std::vector<WisdomFinding>& found) {
     Statement& rows = session().exact;
-    const std::string key = exact_key(query.family, query.architecture, query.problem);
+    const std::string key = exact_key(query);
     const std::string hash = current_source_hash(query.family);
     rows.with(key, query.objective, hash);
     while (rows.step()) {
@@ -213,7 +231,7 @@ struct WisdomStore::Impl {
 
   // The devices that records of the wanted kind come from: the own one, or all others.
   std::vector<Kind> kinds_of(const WisdomQuery& query, bool elsewhere) {
-    const std::string kind = kind_key(query.family, query.architecture, query.problem);
+    const std::string kind = kind_key(query);
     const std::string hash = current_source_hash(query.family);
     Statement& rows = session().kinds.with(kind, query.objective, hash);
     std::vector<Kind> kinds;
@@ -298,11 +316,23 @@ struct WisdomStore::Impl {
     return true;
   }
 
+  template <class S>
+  void each_row(const char* sql, const std::function<void(const S&)>& visit) {
+    Statement rows(session().handle(), path, sql);
+    const StoredReader<S> reader(rows, path);
+    while (rows.step()) visit(reader.read());
+  }
+
   std::string path;
   Mode mode;
   bool in_transaction = false;
 
  private:
+  RowWriter& writer(Session& session) {
+    if (!writer_) writer_ = std::make_unique<RowWriter>(*session.connection, path);
+    return *writer_;
+  }
+
   std::unique_ptr<Session> session_;
   std::unique_ptr<RowWriter> writer_;  // declared after the session: its statements go before the connection
 };
@@ -387,8 +417,24 @@ void WisdomStore::done() noexcept { impl_->end_reading(); }
 
 void WisdomStore::each(const std::function<void(const WisdomRecord&)>& visit) {
   if (!impl_->ready()) return;
-  Statement rows(impl_->session().handle(), impl_->path, select_records("ORDER BY id"));
-  while (rows.step()) visit(record_of_row(rows, impl_->path));
+  impl_->each_row("SELECT * FROM records ORDER BY id", visit);
+}
+
+void WisdomStore::each_model(const std::function<void(const FittedModel&)>& visit) {
+  if (!impl_->ready()) return;
+  impl_->each_row("SELECT * FROM models ORDER BY id", visit);
+}
+
+bool WisdomStore::merge(const FittedModel& model) {
+  bool kept = false;
+  at_once([&] { kept = impl_->keep_model(model, is_better); });
+  return kept;
+}
+
+bool WisdomStore::add_found(const FittedModel& model) {
+  bool kept = false;
+  at_once([&] { kept = impl_->keep_model(model, supersedes); });
+  return kept;
 }
 
 std::string identity_of(const WisdomRecord& record) {

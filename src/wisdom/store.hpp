@@ -1,6 +1,7 @@
 // The user's wisdom: a SQLite database that many processes may read and write at once. One record is kept per
 // identity (family, architecture, problem without its batch count, objective, device); configs that failed
-// the gate are kept beside it. It knows configs only as JSON text.
+// the gate are kept beside it. Fitted models have a table of their own. It knows configs and coefficients
+// only as JSON text.
 #pragma once
 
 #include <functional>
@@ -29,6 +30,9 @@ class WisdomStore : public WisdomSource {
   // What tuning has found, now or in a run that is resumed: unless that is newer, or well measured and this
   // is not; true when it was kept.
   bool add_found(const WisdomRecord& record);
+  // Likewise of models.
+  bool merge(const FittedModel& model);
+  bool add_found(const FittedModel& model);
 
   // All puts and merges within `work`, or none of them.
   void at_once(const std::function<void()>& work);
@@ -38,8 +42,9 @@ class WisdomStore : public WisdomSource {
   WisdomConfig fetch(std::int64_t record) override;
   void done() noexcept override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
+  void each_model(const std::function<void(const FittedModel&)>& visit) override;
 
-  std::int64_t count();
+  std::int64_t count();  // of records
 
  private:
   struct Impl;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 
 #include "core/share.hpp"
@@ -38,6 +39,7 @@ struct Wisdom::Impl {
   std::mutex mutex;
   std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
   std::vector<bool> given_up;
+  std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
 
   // Calls `use` with the source of the file; a file that was not named is given up when that throws.
   template <class Use>
@@ -51,6 +53,12 @@ struct Wisdom::Impl {
       given_up[i] = true;
       if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
     }
+  }
+
+  template <class Use>
+  void each_source(Use&& use) {
+    std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < files.size(); ++i) with_source(i, use);
   }
 
   // The answers of sources first ... last - 1, best first: of equal ones the first file wins and, within it,
@@ -159,13 +167,42 @@ std::optional<WisdomHit> Wisdom::find(const GemmProblem& problem, Isa isa,
   return found;
 }
 
-std::vector<WisdomRecord> Wisdom::records() const {
+std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   std::lock_guard lock(impl_->mutex);
+  const auto [at, is_new] = impl_->models.try_emplace(query);
+  if (!is_new) return at->second;
+  std::optional<ModelFit> best;
+  FittedModel found;
+  try {
+    for (std::size_t i = 0; i < impl_->files.size() && !(best && best->same_device); ++i)
+      impl_->with_source(i, [&](WisdomSource& source) {
+        source.each_model([&](const FittedModel& model) {
+          const auto fit = model.dropped ? std::nullopt : fit_of(model, query);
+          if (fit && (!best || *fit > *best)) best = fit, found = model;
+        });
+      });
+  } catch (...) {
+    impl_->models.erase(at);  // a file that could not be read is not taken for one without models later
+    throw;
+  }
+  if (best)
+    at->second = std::make_shared<const FoundModel>(
+        FoundModel{std::move(found), best->same_device ? WisdomMatch::exact : WisdomMatch::near_device});
+  return at->second;
+}
+
+std::vector<WisdomRecord> Wisdom::records() const {
   std::vector<WisdomRecord> all;
-  for (std::size_t i = 0; i < impl_->files.size(); ++i)
-    impl_->with_source(i, [&](WisdomSource& source) {
-      source.each([&](const WisdomRecord& record) { all.push_back(record); });
-    });
+  impl_->each_source(
+      [&](WisdomSource& source) { source.each([&](const WisdomRecord& record) { all.push_back(record); }); });
+  return all;
+}
+
+std::vector<FittedModel> Wisdom::models() const {
+  std::vector<FittedModel> all;
+  impl_->each_source([&](WisdomSource& source) {
+    source.each_model([&](const FittedModel& model) { all.push_back(model); });
+  });
   return all;
 }
 

@@ -1,6 +1,7 @@
-// Wisdom: which config was measured best for which problem. It asks its files in turn, the user's database
-// before the shipped JSON lines, and says how well what it found fits. Nothing is opened before the first
-// lookup, and no shipped file while the user's own records answer. Files are written by store.hpp.
+// Wisdom: which config was measured best for which problem, and which models were fitted to a device. It asks
+// its files in turn, the user's database before the shipped JSON lines, and says how well what it found fits.
+// Nothing is opened before the first lookup, and no shipped file while the user's own records answer. Files
+// are written by store.hpp.
 #pragma once
 
 #include <functional>
@@ -39,6 +40,12 @@ struct WisdomHit {
   RecordedTime recorded;
 };
 
+// A model that serves a device, its own or another's of the same architecture.
+struct FoundModel {
+  FittedModel model;
+  WisdomMatch match = WisdomMatch::none;  // exact or near_device
+};
+
 struct WisdomFile {
   std::string path;
   // Whether trouble with the file is thrown, or reported and the file done without: a program that never
@@ -75,8 +82,13 @@ class Wisdom {
                                 const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
                                 const std::string& objective = "time") const;
 
+  // The model that fits best (fit_of), of equally good ones the first file's; null where there is none. What
+  // one query found is kept, so that asking again costs next to nothing and opens no file.
+  std::shared_ptr<const FoundModel> model(const ModelQuery& query) const;
+
   // Everything the files hold, the failed and the stale too.
   std::vector<WisdomRecord> records() const;
+  std::vector<FittedModel> models() const;
 
  private:
   struct Impl;

@@ -123,11 +123,69 @@ TEST_F(WisdomSchemaTest, TheThirdSchemaIsUpgradedToKeysWithoutConjugatesOfRealNu
     WisdomStore(name, Mode::write).put(first);
     sql(name, "UPDATE records SET exact_key = 'gemm_small_cpu avx512 f64 nt 8 8 8'");
     WisdomStore(name, Mode::write).put(second);
-    sql(name, "UPDATE records SET exact_key = exact_key || id; PRAGMA user_version = 3;");
+    sql(name, "UPDATE records SET exact_key = exact_key || id; DROP TABLE models; PRAGMA user_version = 3;");
     ASSERT_EQ(WisdomStore(name, Mode::write).count(), 1);
     EXPECT_EQ(found(Wisdom({name}, "Abacus 1"), conj), std::vector<int>{conjugate_is_better ? 2 : 1});
     EXPECT_EQ(found(Wisdom({name}, "Abacus 1"), trans), std::vector<int>{conjugate_is_better ? 2 : 1});
   }
+}
+
+// The fourth, filled as builds did whose hashes were taken of all kernels in one folder.
+constexpr const char* version_4 = R"(
+CREATE TABLE kinds (
+  id INTEGER PRIMARY KEY,
+  kind_key TEXT NOT NULL, objective TEXT NOT NULL, source_hash TEXT NOT NULL, device TEXT NOT NULL,
+  m_low INTEGER NOT NULL, m_high INTEGER NOT NULL, n_low INTEGER NOT NULL, n_high INTEGER NOT NULL,
+  k_low INTEGER NOT NULL, k_high INTEGER NOT NULL,
+  UNIQUE (kind_key, objective, source_hash, device)
+);
+CREATE TABLE records (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  family TEXT NOT NULL, problem TEXT NOT NULL, config TEXT NOT NULL,
+  device TEXT NOT NULL, driver TEXT NOT NULL, source_hash TEXT NOT NULL, compiler TEXT NOT NULL,
+  objective TEXT NOT NULL,
+  seconds REAL NOT NULL, seconds_low REAL NOT NULL, seconds_high REAL NOT NULL, samples INTEGER NOT NULL,
+  default_seconds REAL, candidates INTEGER,
+  error REAL, error_bound REAL, energy_j REAL, metrics TEXT NOT NULL,
+  verdict TEXT NOT NULL, reason TEXT NOT NULL, time TEXT NOT NULL, extra TEXT NOT NULL,
+  exact_key TEXT NOT NULL, variant_key TEXT NOT NULL, kind INTEGER NOT NULL, cell INTEGER NOT NULL,
+  m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL, block INTEGER NOT NULL, traits INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX records_by_identity ON records (exact_key, objective, device, variant_key);
+CREATE INDEX records_by_cell ON records (kind, cell, m, n, k, block, traits);
+PRAGMA application_id = 1417115507;
+PRAGMA user_version = 4;
+)";
+
+std::string row_of_version_4(int id, const WisdomRecord& r) {
+  return fmt::format(
+      "INSERT INTO records VALUES ({0}, '{1}', '{2}', '{3}', '{4}', '580.1', '{5}', 'GNU 12', 'time', 1e-6, "
+      "0.9e-6, 1.1e-6, 11, 2e-6, 100, 1e-15, NULL, 0.5, '{{\"clock_mhz_low\": 2000}}', 'passed', '', "
+      "'2026-01-01T00:00:00Z', '{{\"regret\": 0.1}}', 'exact {0}', '', {0}, 7, 1, 2, 3, 0, 0);",
+      id, r.family, r.problem, r.config.dump(), r.device, r.source_hash);
+}
+
+TEST_F(WisdomSchemaTest, TheFourthSchemaIsUpgradedAndItsRecordsStayValid) {
+  WisdomRecord valid = record(problem(8, 8, 8), 1), stale = record(problem(8, 8, 9), 2),
+               other = record(problem(8, 8, 8), 3);
+  valid.source_hash = "3c6df4eac6cab0cf";
+  stale.source_hash = "of older kernels";
+  other.family = "lu_panel", other.problem = "lu:f64:m=64,n=64", other.source_hash = "x";
+  sql(file(),
+      version_4 + row_of_version_4(1, valid) + row_of_version_4(2, stale) + row_of_version_4(3, other));
+  ASSERT_EQ(WisdomStore(file(), Mode::write).count(), 3);
+  const auto records = all(file());
+  EXPECT_EQ(records[0].source_hash, gemm_small_cpu_source_hash)
+      << "of the kernels of today, or the list of renamed hashes has served its time";
+  EXPECT_EQ(records[0].energy_j, 0.5);
+  EXPECT_EQ(records[0].error, 1e-15);
+  EXPECT_FALSE(records[0].error_bound.has_value());
+  EXPECT_EQ(records[0].metrics["clock_mhz_low"], 2000);
+  EXPECT_EQ(records[0].extra, nlohmann::json({{"regret", 0.1}}));
+  EXPECT_TRUE(records[1].dropped);
+  EXPECT_EQ(records[2].problem, other.problem);
+  EXPECT_EQ(found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)), std::vector<int>{1});
+  EXPECT_TRUE(Wisdom({file()}, "").models().empty());
 }
 
 TEST_F(WisdomSchemaTest, SeveralProcessesUpgradeAtOnce) {

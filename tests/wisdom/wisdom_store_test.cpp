@@ -30,7 +30,7 @@ TEST_F(WisdomStoreTest, KeepsEveryField) {
   EXPECT_EQ(to_json(records[0]), to_json(r));
   EXPECT_EQ(records[1].verdict, "failed");
   EXPECT_EQ(records[1].reason, "C[3] is NaN");
-  const WisdomRecord again = parse_record(records[0].text).value();
+  const WisdomRecord again = parse_record(to_json(records[0]).dump()).value();
   EXPECT_EQ(again.energy_j, 0.5);
   EXPECT_EQ(again.error_bound, 4e-15);
   EXPECT_EQ(again.metrics, r.metrics);
@@ -65,6 +65,25 @@ TEST_F(WisdomStoreTest, OtherFamiliesAreKeptAndNotFound) {
   EXPECT_EQ(store.count(), 1);
   EXPECT_TRUE(found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)).empty());
   EXPECT_EQ(all(file())[0].config, other.config);
+}
+
+TEST_F(WisdomStoreTest, EmulatedMathAndOtherOperationsAreKeptApart) {
+  WisdomStore store(file(), Mode::write);
+  WisdomRecord emulated = record(problem(8, 8, 8), 2), lu = record(problem(8, 8, 8), 3);
+  emulated.problem += ":math=emulated";
+  lu.problem = "lu:f64:m=64,n=64";
+  for (const auto& r : {record(problem(8, 8, 8), 1), emulated, lu}) store.put(r);
+  EXPECT_FALSE(store.merge(lu)) << "what is there is as good";
+  EXPECT_EQ(store.count(), 3);
+  EXPECT_EQ(found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)), std::vector<int>{1});
+  std::vector<int> nrs;
+  Wisdom({file()}, "")
+      .offer({"gemm_small_cpu", "avx512", problem(8, 8, 9), "time", "Abacus 1", "emulated"},
+             [&](const WisdomAnswer& answer) {
+               nrs.push_back(answer.config.at("nr"));
+               return false;
+             });
+  EXPECT_EQ(nrs, std::vector<int>{2});
 }
 
 TEST_F(WisdomStoreTest, FailedConfigsAreNeverFound) {

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <fstream>
 
 #include "support/temp_folder.hpp"
@@ -260,8 +259,44 @@ TEST_F(WisdomTest, OtherFamiliesAndRunHeadersAreSkipped) {
   ASSERT_EQ(wisdom.records().size(), 1u);
   EXPECT_EQ(wisdom.records()[0].device, "Abacus 1");
   EXPECT_EQ(wisdom.records()[0].seconds, 1e-6);
-  EXPECT_EQ(wisdom.records()[0].text, line(text(problem(8, 8, 8)), 1));
   EXPECT_EQ(wisdom.lookup(problem(8, 8, 8), Isa::avx512).size(), 1u);
+}
+
+TEST_F(WisdomTest, RecordsOfEmulatedMathAndOfOtherOperationsAreApart) {
+  const std::string full = text(problem(8, 8, 8)), emulated = full + ":math=emulated";
+  auto other = nlohmann::json::parse(line("lu:f64:m=64,n=64", 3));
+  other["family"] = "lu_panel";
+  auto known_family = nlohmann::json::parse(line("potrf:f64:n=64", 4));
+  const auto file = write("a.jsonl", {line(full, 1), line(emulated, 2), other.dump(), known_family.dump()});
+  const Wisdom wisdom({file}, "Abacus 1");
+  const auto records = wisdom.records();
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(to_json(records[2]).at("config"), other.at("config"));
+  EXPECT_EQ(records[3].problem, "potrf:f64:n=64");
+  WisdomQuery query{"gemm_small_cpu", "avx512", problem(8, 8, 8), "time", "Abacus 1"};
+  const auto nrs = [&] {
+    std::vector<int> found;
+    wisdom.offer(query, [&](const WisdomAnswer& answer) {
+      found.push_back(answer.config.at("nr"));
+      return false;
+    });
+    return found;
+  };
+  EXPECT_EQ(nrs(), std::vector<int>{1});
+  query.math = "emulated";
+  EXPECT_EQ(nrs(), std::vector<int>{2});
+  query.problem.m = 9;
+  EXPECT_EQ(nrs(), std::vector<int>{2}) << "as a near shape";
+  query.operation = "lu";
+  EXPECT_EQ(nrs(), std::vector<int>{});
+}
+
+TEST_F(WisdomTest, HashesOfEarlierBuildsWithTheSameCodeAreTodays) {
+  auto old = nlohmann::json::parse(line(text(problem(8, 8, 8)), 1));
+  old["source_hash"] = "3c6df4eac6cab0cf";
+  EXPECT_EQ(record_of_line(old).value().source_hash, "a3b83e9c3bb52e6f");
+  old["source_hash"] = "44d4ea9828facc26";  // of another family
+  EXPECT_EQ(record_of_line(old).value().source_hash, "44d4ea9828facc26");
 }
 
 TEST_F(WisdomTest, WrongConfigsAreSkipped) {
@@ -301,18 +336,6 @@ TEST_F(WisdomTest, MalformedLinesAreNamed) {
       }
     }
   }
-}
-
-TEST_F(WisdomTest, LookupIsQuickAmongThousands) {
-  std::vector<std::string> lines;
-  for (int n = 2; n <= 33; ++n)
-    for (int k = 2; k <= 33; ++k) lines.push_back(line(text(problem(n, n, k)), 1 + n % 8));
-  const Wisdom wisdom({write("a.jsonl", lines)}, "Abacus 1");
-  (void)wisdom.records();
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 100; ++i) (void)wisdom.lookup(problem(20, 20, 20), Isa::avx512);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  EXPECT_LT(seconds / 100, 0.05);  // generous: sanitizers and busy machines
 }
 
 }  // namespace

@@ -1,0 +1,214 @@
+// How what wisdom keeps lies in a JSON line and in a row of the database: one field list per struct gives the
+// keys of the line, the columns of the table, and both ways to and from them. Such a struct has a member
+// `extra`, which holds the keys of a line that no field has. What the fields mean is the structs' own.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/fields.hpp"
+#include "wisdom/sqlite.hpp"
+
+namespace tilewright {
+
+// Of a field in a JSON line: always there and refused without, always written, or written where it is known.
+enum class Presence : std::uint8_t { required, always, if_known };
+
+template <class S, class M>
+struct Column : Field<S, M> {
+  Presence presence = Presence::always;
+};
+template <class S, class M>
+constexpr Column<S, M> column(const char* name, M S::*member, Presence presence = Presence::always) {
+  return {{name, member}, presence};
+}
+
+namespace columns {
+
+using Json = nlohmann::json;
+
+template <class V>
+constexpr bool is_optional = false;
+template <class V>
+constexpr bool is_optional<std::optional<V>> = true;
+
+template <class V>
+bool is_known(const V& value) {
+  if constexpr (is_optional<V>)
+    return value.has_value();
+  else if constexpr (std::is_arithmetic_v<V>)
+    return true;
+  else
+    return !value.empty();
+}
+
+template <class V>
+Json json_of(const V& value) {
+  if constexpr (is_optional<V>)
+    return value ? Json(*value) : Json();
+  else
+    return value;
+}
+
+// What `json` says replaces the value; null says nothing.
+template <class V>
+void read(const Json& json, const char* name, V& value) {
+  if constexpr (is_optional<V>) {
+    if (json.is_null()) return;
+    typename V::value_type known{};
+    read(json, name, known);
+    value = known;
+  } else if constexpr (std::is_same_v<V, Json>) {
+    if (!json.is_object())
+      throw Error(ErrorCode::invalid_argument, name, fmt::format("'{}' is no object", name));
+    value = json;
+  } else if (!json.is_null()) {
+    value_from_json(json, name, value);
+  }
+}
+
+template <class V>
+const char* sql_type() {
+  if constexpr (is_optional<V>)
+    return std::is_same_v<typename V::value_type, double> ? "REAL" : "INTEGER";
+  else
+    return std::is_same_v<V, double>         ? "REAL NOT NULL"
+           : std::is_same_v<V, std::int64_t> ? "INTEGER NOT NULL"
+                                             : "TEXT NOT NULL";
+}
+
+// Text of JSON is nobody's after the call, so SQLite keeps it.
+inline void bind(sqlite::Statement& statement, int index, const Json& value) {
+  statement.bind_copy(index, value.is_object() ? value.dump() : "{}");
+}
+inline void bind(sqlite::Statement& statement, int index, const std::string& value) {
+  statement.bind(index, value);
+}
+template <class V>
+void bind(sqlite::Statement& statement, int index, const V& value) {
+  if constexpr (is_optional<V>)
+    value ? statement.bind(index, *value) : statement.bind_null(index);
+  else
+    statement.bind(index, value);
+}
+
+template <class V>
+void read(const sqlite::Statement& row, int column, V& value) {
+  if (column < 0 || row.is_null(column)) return;
+  if constexpr (is_optional<V>)
+    read(row, column, value.emplace());
+  else if constexpr (std::is_same_v<V, double>)
+    value = row.real(column);
+  else if constexpr (std::is_same_v<V, std::int64_t>)
+    value = row.integer(column);
+  else if constexpr (std::is_same_v<V, Json>) {
+    // What cannot be read is kept as nothing, though no lookup can use it.
+    value = Json::parse(row.text(column), nullptr, false);
+    if (!value.is_object()) value = Json::object();
+  } else {
+    value = row.text(column);
+  }
+}
+
+// The fields, and the keys that none of them has.
+template <class S, class F>
+void for_each(F&& f) {
+  for_each_field<S>(f);
+  f(column("extra", &S::extra));
+}
+
+}  // namespace columns
+
+// "a, b, c", "a TEXT NOT NULL, b REAL", and "?, ?, ?" for as many.
+template <class S>
+std::string column_names() {
+  std::string text;
+  columns::for_each<S>([&](const auto& f) { text += (text.empty() ? "" : ", ") + std::string(f.name); });
+  return text;
+}
+template <class S>
+std::string column_definitions() {
+  std::string text;
+  columns::for_each<S>([&](const auto& f) {
+    using V = std::remove_cvref_t<decltype(std::declval<S>().*(f.member))>;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", f.name, columns::sql_type<V>());
+  });
+  return text;
+}
+template <class S>
+std::string column_places() {
+  std::string text;
+  columns::for_each<S>([&](const auto&) { text += text.empty() ? "?" : ", ?"; });
+  return text;
+}
+
+// Binds them from the first place on; the next free place. The struct must live until the statement is reset.
+template <class S>
+int bind_columns(sqlite::Statement& statement, const S& value) {
+  int index = 1;
+  columns::for_each<S>([&](const auto& f) { columns::bind(statement, index++, value.*(f.member)); });
+  return index;
+}
+
+// Rows of a table as structs. Columns are found by name, so that one reader serves tables of older versions,
+// which lack some.
+template <class S>
+class RowReader {
+ public:
+  explicit RowReader(const sqlite::Statement& rows) : rows_(rows) {
+    columns::for_each<S>([&](const auto& f) { places_.push_back(rows.column_named(f.name)); });
+  }
+  S read() const {
+    S value;
+    std::size_t at = 0;
+    columns::for_each<S>([&](const auto& f) { columns::read(rows_, places_[at++], value.*(f.member)); });
+    return value;
+  }
+
+ private:
+  const sqlite::Statement& rows_;
+  std::vector<int> places_;
+};
+
+// The JSON line of a struct.
+template <class S>
+nlohmann::json line_of(const S& value) {
+  nlohmann::json object = value.extra.is_object() ? value.extra : nlohmann::json::object();
+  for_each_field<S>([&](const auto& f) {
+    const auto& member = value.*(f.member);
+    if (f.presence != Presence::if_known || columns::is_known(member))
+      object[f.name] = columns::json_of(member);
+  });
+  return object;
+}
+
+// Moves the keys of a line that are fields to their members. Throws Error naming the key that is wrong.
+template <class S>
+void take_fields(nlohmann::json& object, S& value) {
+  for_each_field<S>([&](const auto& f) {
+    const auto it = object.find(f.name);
+    if (it == object.end()) return;
+    columns::read(*it, f.name, value.*(f.member));
+    object.erase(it);
+  });
+}
+
+// A whole line, whose required keys must be there. Throws Error naming the key that is wrong.
+template <class S>
+S from_line(nlohmann::json object) {
+  for_each_field<S>([&](const auto& f) {
+    using V = std::remove_cvref_t<decltype(std::declval<S>().*(f.member))>;
+    constexpr bool is_object = std::is_same_v<V, nlohmann::json>;
+    const auto it = object.find(f.name);
+    if (f.presence == Presence::required &&
+        (it == object.end() || !(is_object ? it->is_object() : it->is_string())))
+      throw Error(ErrorCode::invalid_argument, f.name,
+                  fmt::format("'{}' is missing or no {}", f.name, is_object ? "object" : "text"));
+  });
+  S value;
+  take_fields(object, value);
+  value.extra = std::move(object);
+  return value;
+}
+
+}  // namespace tilewright
