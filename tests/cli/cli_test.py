@@ -391,8 +391,9 @@ class OtherVerbs(Case):
         diff = run("wisdom", "diff", lines, better).stdout.splitlines()[0]
         self.assertEqual((json.loads(diff)["diff"], json.loads(diff)["better"]), ("differs", "second"))
         self.assertIn("1 of 1 fitted model taken", run("wisdom", "merge", better, **own).stdout)
-        self.refused("wisdom", "import", self.lines("bad.jsonl", {"model": "x", "device": "y"}), code=1,
-                     says=("bad.jsonl:1", "coefficients"))
+        result = run("wisdom", "import", self.lines("bad.jsonl", {"model": "x", "device": "y"}), **own)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("bad.jsonl:1 is malformed: 'coefficients'", result.stderr)
 
     def record(self, problem, nr, **fields):
         return {"family": "gemm_small_cpu", "device": "Abacus", "seconds": 1e-8, "seconds_low": 0.9e-8,
