@@ -166,24 +166,9 @@ class Run : public TuneWatcher {
                         {from_json<LayoutCosts>(result.findings.at("costs"))});
   }
 
-<<<<<<< HEAD
   void undecided(const TuneResult& result) override {
     fmt::print(stderr, "{}: undecided, and nothing is kept of it: energy needs a larger --budget than {}\n",
                to_string(result.problem), flags_.budget.empty() ? "the usual one" : flags_.budget);
-=======
-  // A result is in the log when it has been kept. Resumed, the same problem may have been tuned again since:
-  // of records the newer one stays, and costs of conversions, which bear no date, are left as they are.
-  void keep(const std::vector<nlohmann::json>& records, const std::vector<nlohmann::json>& wrongs) {
-    for (const auto& record : records) json_.write(measured_line(record));
-    if (!store_) return;
-    store_->at_once([&] {
-      for (const auto& wrong : wrongs) store_->add_found(record_of_line(wrong).value());
-      for (const auto& record : records)
-        if (!store_->add_found(record_of_line(record).value()))
-          fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
-                     record.at("problem").get<std::string>(), store_->path());
-    });
->>>>>>> origin/main
   }
 
   void kept(const std::vector<nlohmann::json>& records, const std::vector<bool>& newer) override {

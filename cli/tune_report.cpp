@@ -67,25 +67,6 @@ std::string difference(const nlohmann::json& winner, const nlohmann::json& stand
   return text.empty() ? "the default" : text;
 }
 
-std::string removed_text(const std::vector<Removed>& removed, std::size_t most) {
-  std::vector<Removed> cuts;
-  for (const Removed& one : removed)
-    if (one.cut > 0) cuts.push_back(one);
-  if (cuts.empty()) return "";
-  std::string text = "  branches of the space cut by its constraints:\n";
-  if (cuts.size() > most)
-    std::stable_sort(cuts.begin(), cuts.end(),
-                     [](const Removed& x, const Removed& y) { return x.cut > y.cut; });
-  std::int64_t rest = 0;
-  for (std::size_t i = 0; i < cuts.size(); ++i)
-    if (i < most)
-      text += fmt::format("    {:>8}  {}\n", cuts[i].cut, cuts[i].reason);
-    else
-      rest += cuts[i].cut;
-  if (cuts.size() > most) text += fmt::format("    {:>8}  {} others\n", rest, cuts.size() - most);
-  return text;
-}
-
 // Blocks to interleave a batch to, of the family layout.
 void print_conversion(std::FILE* out, const TuneResult& r, const std::string& removed) {
   fmt::print(
@@ -130,6 +111,25 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
 }
 
 }  // namespace
+
+std::string removed_text(const std::vector<Removed>& removed, std::size_t most) {
+  std::vector<Removed> cuts;
+  for (const Removed& one : removed)
+    if (one.cut > 0) cuts.push_back(one);
+  if (cuts.empty()) return "";
+  std::string text = "  branches of the space cut by its constraints:\n";
+  if (cuts.size() > most)
+    std::stable_sort(cuts.begin(), cuts.end(),
+                     [](const Removed& x, const Removed& y) { return x.cut > y.cut; });
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < cuts.size(); ++i)
+    if (i < most)
+      text += fmt::format("    {:>8}  {}\n", cuts[i].cut, cuts[i].reason);
+    else
+      rest += cuts[i].cut;
+  if (cuts.size() > most) text += fmt::format("    {:>8}  {} others\n", rest, cuts.size() - most);
+  return text;
+}
 
 void print_result(std::FILE* out, const TuneResult& r, std::size_t most_cuts) {
   if (r.findings.contains("costs"))

@@ -13,8 +13,11 @@
 
 namespace tilewright::cli {
 
-// Of the constraints that cut something off the space a line each, of more than `most_cuts` those that cut
-// the most and one for the rest.
+// One line for each constraint that cut something off the space, of more than `most` those that cut the most
+// and one for the rest; "" where none did.
+std::string removed_text(const std::vector<Removed>& removed, std::size_t most);
+
+// With as many constraints as `most_cuts`.
 void print_result(std::FILE* out, const TuneResult& result, std::size_t most_cuts);
 
 // The record with the keys that every measurement of the command line has. What the record holds already

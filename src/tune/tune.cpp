@@ -90,7 +90,6 @@ std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std:
                 fmt::format("budget_s = {} is no time to search in", search.budget_s));
   WisdomStore store = open_store(wisdom);
   const Wisdom known(wisdom_in_use(wisdom, Environment::read()), cpu_info().device);
-<<<<<<< HEAD
   SessionOptions options;
   options.budget_s = search.budget_s;
   options.at_least_one = true;
@@ -105,17 +104,6 @@ std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std:
   CallersWatcher watcher(search, wisdom, tuned);
   TuneSession(std::move(options), std::move(problems), machine, watcher).run();
   return tuned;
-=======
-  options.incumbent = incumbent_of(known, problem, options.isa, options.objective);
-  Arena arena;
-  pay_for_operands(problem, options, arena);
-  const TuneResult result = tune(problem, options, arena);
-  store.at_once([&] {
-    for (const auto& wrong : wrong_records(result)) store.add_found(record_of_line(wrong).value());
-    store.add_found(record_of_line(wisdom_record(result)).value());
-  });
-  return result;
->>>>>>> origin/main
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ TEST_F(TuneOnMissTest, FromC) {
   const char* two[] = {"gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=8:residency=l1",
                        "gemm_batched:f64:nn:m=3,n=3,k=3:pointer:batch=8:residency=l1"};
   tilewright_tune_options search{};
-  search.budget_s = 0.4;
+  search.budget_s = 4;
   int asked = 0;
   search.progress_data = &asked;
   search.progress = [](void* data, const char*, std::int64_t, double) { return ++*static_cast<int*>(data); };
