@@ -50,7 +50,9 @@ bool offer_wisdom(const PlanRequest& r, const char* family, const std::string& a
   const Wisdom* wisdom = r.context.wisdom();
   if (wisdom == nullptr) return false;
   for (const std::string& objective : objectives_asked(r))
-    if (wisdom->offer({family, architecture, r.problem, objective, device}, take)) return true;
+    if (wisdom->offer({family, architecture, r.problem, objective, device, to_string(r.options.math_mode)},
+                      take))
+      return true;
   return false;
 }
 
