@@ -19,8 +19,8 @@ class WisdomModelTest : public WisdomStoreTest {
     return m;
   }
   static ModelQuery query(const std::string& device = "Abacus 1") {
-    ModelQuery q{"cpu_gemm", device, "avx512"};
-    q.dtype = "f64";
+    ModelQuery q;
+    q.model = "cpu_gemm", q.device = device, q.architecture = "avx512", q.dtype = "f64";
     return q;
   }
   std::string lines(const std::string& name, const std::vector<FittedModel>& models) {
