@@ -5,10 +5,10 @@
 
 namespace tilewright::bench {
 
-LargeSmall any_large(DType dtype, int most, std::mt19937& random) {
+SmallCase any_large(DType dtype, int most, std::mt19937& random) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const auto size = [&] { return 1 + (below(3) == 0 ? below(40) : below(most)); };
-  LargeSmall one;
+  SmallCase one;
   GemmProblem& p = one.problem;
   p.dtype = dtype;
   p.m = size();
@@ -28,13 +28,13 @@ LargeSmall any_large(DType dtype, int most, std::mt19937& random) {
   p.lda = leading(p.a_rows());
   p.ldb = leading(p.b_rows());
   p.ldc = leading(p.m);
-  one.offset = kind == 2 ? 1 + below(3) : 0;
+  one.shift = kind == 2 ? 1 + below(3) : 0;
   return one;
 }
 
-GemmLargeShape shape_of(const LargeSmall& one) {
+GemmLargeShape shape_of(const SmallCase& one) {
   // cuMemAlloc gives multiples of 256 bytes, and the matrices begin 256 elements further.
-  const int address = one.offset == 0 ? 256 : one.offset * static_cast<int>(size_bytes(one.problem.dtype));
+  const int address = one.shift == 0 ? 256 : one.shift * static_cast<int>(size_bytes(one.problem.dtype));
   return gemm_large_shape(one.problem, {address, address, address});
 }
 

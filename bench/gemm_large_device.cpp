@@ -152,28 +152,29 @@ double LargeDevice::time(const std::function<void()>& launch, int count) {
   return stop_.seconds_since(start_) / count;
 }
 
-GpuCheckResult LargeDevice::check_small(const GpuCheck& check, const GemmLargeKernel& kernel) {
-  return check.check([&](const Operands& o) {
+CheckResult LargeDevice::check_small(const SmallCheck& check, const GemmLargeKernel& kernel) {
+  const GemmProblem& p = check.batch().one().problem;
+  return check.run(GpuMemory(gpu_), [&](const Operands& o) {
     GemmLargeOperands operands{o.a, o.b, o.c, o.alpha, o.beta};
-    workspace_.provide(kernel, check.problem(), operands);
-    kernel.launch(check.problem(), operands, nullptr);
+    workspace_.provide(kernel, p, operands);
+    kernel.launch(p, operands, nullptr);
   });
 }
 
 void LargeDevice::check(const GemmProblem& p, LargeTrial& trial) {
   try {
-    const GpuCheck edges(gpu_, gemm_large_edges(p, trial.kernel->shape(), trial.config));
-    const GpuCheckResult small = check_small(edges, *trial.kernel);
-    trial.error = small.error;
+    const SmallCheck edges(gemm_large_edges(p, trial.kernel->shape(), trial.config));
+    const CheckResult small = check_small(edges, *trial.kernel);
+    trial.error = small.accuracy.share();
     trial.fault = small.fault;
     if (!trial.fault.empty()) return;
     if (sampled_ != to_string(p)) {
-      sample_ = std::make_unique<GpuSample>(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1);
+      sample_ = std::make_unique<SampledCheck>(sampled_check(arena_, p, 1, p.beta == Scalar::zero ? 0 : 1));
       sampled_ = to_string(p);
     }
     const Accuracy large = sample_->check(ours(p, trial));
-    trial.error = std::max(trial.error, large.error);
-    if (!large.passed()) trial.fault = fmt::format("error {:.3g} times its bound", large.error);
+    trial.error = std::max(trial.error, large.share());
+    if (!large.passed()) trial.fault = large.fault();
   } catch (const Error& error) {
     trial.fault = error.what();
   }

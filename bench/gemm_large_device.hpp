@@ -16,10 +16,9 @@
 #include "device/gpu/nvml.hpp"
 #include "gemm_large_check.hpp"
 #include "measure/estimate.hpp"
+#include "measure/gpu/check.hpp"
 #include "measure/gpu/energy.hpp"
 #include "measure/gpu/ring.hpp"
-#include "measure/gpu/sample.hpp"
-#include "tune/gpu/check.hpp"
 
 namespace tilewright::bench {
 
@@ -63,7 +62,7 @@ class LargeDevice {
   LargeTrial load(const GemmLargeShape& shape, DType dtype, const GemmLargeConfig& config,
                   const JitBinary& binary) const;
   // Every element of a small problem through `kernel`.
-  GpuCheckResult check_small(const GpuCheck& check, const GemmLargeKernel& kernel);
+  CheckResult check_small(const SmallCheck& check, const GemmLargeKernel& kernel);
   // Sets `fault` of a trial that is wrong: on a small problem with edges, or at sampled elements of
   // `problem`.
   void check(const GemmProblem& problem, LargeTrial& trial);
@@ -104,8 +103,8 @@ class LargeDevice {
   GpuArena arena_;
   std::map<std::string, Compiled> binaries_;  // not loaded yet
   std::map<std::string, LargeTrial> compiled_;
-  std::future<void> ahead_;            // who fills `binaries_`: until then both maps are its own
-  std::unique_ptr<GpuSample> sample_;  // of the problem that was checked last
+  std::future<void> ahead_;               // who fills `binaries_`: until then both maps are its own
+  std::unique_ptr<SampledCheck> sample_;  // of the problem that was checked last
   std::string sampled_;
 };
 

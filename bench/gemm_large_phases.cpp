@@ -38,16 +38,16 @@ void LargeBench::run_variety() {
 
 void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right, std::size_t& wrong) {
   std::mt19937 random(seed * 4 + static_cast<unsigned>(dtype));
-  const LargeSmall one = any_large(dtype, 260, random);
+  const SmallCase one = any_large(dtype, 260, random);
   const GemmLargeShape shape = shape_of(one);
   const auto space = gemm_large_space(one.problem, shape, gpu_.limits());
   auto configs = space.sample(8, random);
   for (const auto& config : gemm_large_promising(one.problem, shape, gpu_.limits(), 4))
     configs.push_back(config);
   auto trials = device_.compile(shape, dtype, configs);
-  const GpuCheck checker(gpu_, one.problem, one.offset, seed);
+  const SmallCheck checker(one, 1, seed);
   for (const LargeTrial& trial : trials) {
-    GpuCheckResult result;
+    CheckResult result;
     try {
       result = device_.check_small(checker, *trial.kernel);
     } catch (const Error& error) {
@@ -55,7 +55,7 @@ void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right,
     }
     (result.fault.empty() ? right : wrong) += 1;
     if (!result.fault.empty())
-      std::printf("WRONG offset=%d %s | %s\n", one.offset, result.fault.c_str(),
+      std::printf("WRONG offset=%d %s | %s\n", one.shift, result.fault.c_str(),
                   describe(trial.config).c_str());
   }
 }

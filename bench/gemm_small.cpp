@@ -127,7 +127,7 @@ class Bench {
         if (!checked) continue;
         const CheckResult result = check_small(gpu_, job.named.one, *trial.kernel);
         trial.fault = result.fault;
-        trial.error = result.error;
+        trial.error = result.accuracy.share();
       } catch (const Error& error) {
         trial.fault = error.what();
       }
@@ -183,7 +183,7 @@ class Bench {
 
   // One launch each and nothing else of this program, so that a profiler's list of kernels is the file's.
   void launch_once(const Job& job, const SmallLoad& load, BlasPeer& peer) {
-    const double bytes = load.batch().traffic().bytes;
+    const double bytes = traffic_of(load.batch()).bytes;
     const Trial& trial = job.trials.front();
     json_->write(SmallRows::launch(job, "tilewright", launched_++, bytes, &trial));
     load.launch(*trial.kernel, stream_.get());
@@ -246,7 +246,7 @@ class Bench {
     const bool reads_c = job.shape.reads_c;
     const std::vector<GpuStreams::Loop>& loops = streams_->loops(reads_c);
     // The case's own mix of A, B and C.
-    const GpuStreamMix mix = load.batch().traffic().mix.as_long_as(double(flags_.cases.bytes));
+    const GpuStreamMix mix = traffic_of(load.batch()).mix.as_long_as(double(flags_.cases.bytes));
     Contest c{std::vector<Samples>(job.trials.size()),
               std::vector<Samples>(loops.size()),
               {},
@@ -276,7 +276,7 @@ class Bench {
   }
 
   SmallBound bound_of(const SmallBatch& batch, const Contest& c, bool reads_c) const {
-    SmallBound bound{batch.traffic().bytes, batch.flop_count()};
+    SmallBound bound{traffic_of(batch).bytes, flops_of(batch)};
     for (std::size_t i = 0; i < c.stream.size(); ++i) {
       const double rate = c.moved[i] / centre(c.stream[i]).centre * 1e-9;
       bound.ceilings[streams_->loops(reads_c)[i].name] = rate;

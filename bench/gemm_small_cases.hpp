@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gemm_small_batch.hpp"
+#include "measure/small_batch.hpp"
 
 namespace tilewright::bench {
 

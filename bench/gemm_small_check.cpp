@@ -1,49 +1,11 @@
-// The device's side of the check: operands, addresses and sizes to the device, C and codes back.
+// The batch that shows what a kernel does, and its launch.
 #include "gemm_small_check.hpp"
 
-#include "gemm_small_device.hpp"
+#include <algorithm>
+
+#include "measure/gpu/check.hpp"
 
 namespace tilewright::bench {
-namespace {
-
-template <class T>
-CheckResult check_typed(const Gpu& gpu, const SmallCase& one, const GemmSmallKernel& kernel) {
-  const GemmSmallConfig& c = kernel.config();
-  constexpr unsigned blocks = 2;  // so that each walks over several tiles
-  const std::int64_t tiles = std::int64_t(blocks) * (c.persistent ? c.stages + 2 : 1) + 1;
-  const std::int64_t count = tiles * c.matrices_per_block -
-                             (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
-                             (c.matrices_per_block > 2 ? 1 : 0);
-  std::mt19937 random(12345);
-  const SmallBatch batch(one, count, random);
-  const SmallData<T> data(batch, random);
-  GpuBuffer operands[3] = {device_copy(gpu, data.values(0)), device_copy(gpu, data.values(1)),
-                           device_copy(gpu, data.values(2))};
-  const auto base = [&](int operand) { return operands[operand].as<T>() + data.base(); };
-  const GpuBuffer alphas = device_copy(gpu, data.alphas()), betas = device_copy(gpu, data.betas());
-  DeviceArrays arrays(gpu, batch);
-  arrays.set_addresses(0, data.addresses(0, base(0)));
-  arrays.set_addresses(1, data.addresses(1, base(1)));
-  arrays.set_addresses(2, data.addresses(2, base(2)));
-  if (batch.sizes_vary())
-    for (int i = 0; i < 6; ++i) arrays.set_sizes(i, data.sizes(i));
-  GemmSmallOperands o = arrays.operands(base(0), base(1), base(2));
-  o.alpha = data.alphas().data();
-  o.beta = data.betas().data();
-  o.alphas = alphas.as<void>();
-  o.betas = betas.as<void>();
-  GpuBuffer codes = device_copy(gpu, std::vector<int>(static_cast<std::size_t>(count)));
-  if (batch.by_pointer()) o.info = codes.as<int>();
-  kernel.launch(o, nullptr, c.persistent ? blocks : 0);
-  gpu.synchronize();
-  std::vector<T> out(data.values(2).size());
-  operands[2].read(out.data(), out.size() * sizeof(T));
-  std::vector<int> info(batch.by_pointer() ? static_cast<std::size_t>(count) : 0);
-  if (!info.empty()) codes.read(info.data(), info.size() * sizeof(int));
-  return data.compare(out, info);
-}
-
-}  // namespace
 
 int alignment_of(const SmallCase& one) {
   const int bytes = one.shift * static_cast<int>(size_bytes(one.problem.dtype));
@@ -51,7 +13,23 @@ int alignment_of(const SmallCase& one) {
 }
 
 CheckResult check_small(const Gpu& gpu, const SmallCase& one, const GemmSmallKernel& kernel) {
-  return dispatch(one.problem.dtype, [&]<class T>() { return check_typed<T>(gpu, one, kernel); });
+  const GemmSmallConfig& c = kernel.config();
+  constexpr unsigned blocks = 2;  // so that each walks over several tiles
+  const std::int64_t tiles = std::int64_t(blocks) * (c.persistent ? c.stages + 2 : 1) + 1;
+  const std::int64_t count = tiles * c.matrices_per_block -
+                             (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
+                             (c.matrices_per_block > 2 ? 1 : 0);
+  return SmallCheck(one, count).run(GpuMemory(gpu), [&](const Operands& o) {
+    const GemmProblem& p = one.problem;
+    const auto step = [&](std::int64_t stride) { return p.block > 0 ? p.block : stride; };
+    GemmSmallOperands to{
+        o.a,   o.b,   o.c,  o.alpha, o.beta, count, step(p.stride_a), step(p.stride_b), step(p.stride_c),
+        p.lda, p.ldb, p.ldc};
+    to.alphas = o.alpha, to.betas = o.beta;
+    to.sizes = {o.sizes.m, o.sizes.n, o.sizes.k, o.sizes.lda, o.sizes.ldb, o.sizes.ldc};
+    to.info = o.info;
+    kernel.launch(to, nullptr, c.persistent ? blocks : 0);
+  });
 }
 
 }  // namespace tilewright::bench

@@ -1,10 +1,9 @@
-// Checks kernels of batched small GEMM on the GPU against plain loops on the host: partial tiles, more turns
-// than stages, guard bytes on both sides of C, NaN that must not be read, and bad problems of pointer
-// batches, which get their codes and harm no other.
+// Checks kernels of batched small GEMM on the GPU, every element of a batch that has partial tiles and more
+// turns than stages (measure/check_small.hpp).
 #pragma once
 
-#include "gemm_small_data.hpp"
 #include "kernel/gemm_small/loader.hpp"
+#include "measure/check_small.hpp"
 
 namespace tilewright::bench {
 

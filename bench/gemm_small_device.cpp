@@ -11,7 +11,7 @@ void DeviceArrays::set_all(const char* a, const char* b, char* c, const std::vec
   for (int operand = 0; operand < 3; ++operand) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       const std::int64_t q = problems.empty() ? static_cast<std::int64_t>(i) : problems[i];
-      addresses[i] = bases[operand] + batch_.matrix(operand, q).at * element;
+      addresses[i] = bases[operand] + batch_.matrix(operand, q).first * element;
     }
     set_addresses(operand, addresses);
   }

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "gemm_small_batch.hpp"
 #include "kernel/gemm_small/loader.hpp"
+#include "measure/small_batch.hpp"
 
 namespace tilewright::bench {
 

@@ -16,6 +16,40 @@ SmallBatch batch_of(const SmallCase& one) {
 
 }  // namespace
 
+GpuTraffic traffic_of(const SmallBatch& batch) {
+  const GemmProblem& p = batch.one().problem;
+  if (!batch.sizes_vary()) {
+    GemmProblem all = p;
+    all.batch_count = batch.count();
+    return gpu_traffic(all);
+  }
+  double total[3] = {};
+  for (std::int64_t q = 0; q < batch.count(); ++q)
+    for (int operand = 0; operand < 3; ++operand) {
+      const StoredOperand x = batch.matrix(operand, q);
+      const std::int64_t bytes = x.column_step * x.columns * size_bytes(p.dtype);
+      total[operand] += double((bytes + gpu_sector_bytes - 1) / gpu_sector_bytes * gpu_sector_bytes);
+    }
+  GpuTraffic traffic;
+  traffic.mix = {total[0], total[1], total[2], p.beta != Scalar::zero};
+  constexpr double pointers_and_sizes = 3 * 8 + 6 * 8;
+  traffic.bytes = traffic.mix.moved() + pointers_and_sizes * double(batch.count());
+  return traffic;
+}
+
+double flops_of(const SmallBatch& batch) {
+  GemmProblem all = batch.one().problem;
+  all.batch_count = batch.count();
+  if (!batch.sizes_vary()) return flops(all);
+  double sum = 0;
+  for (std::int64_t q = 0; q < batch.count(); ++q) {
+    GemmProblem own = batch.problem(q);
+    own.batch_count = 1;
+    sum += flops(own);
+  }
+  return sum;
+}
+
 SmallBuffers::SmallBuffers(const Gpu& gpu, std::size_t bytes) {
   for (int i = 0; i < 3; ++i) buffers_.emplace_back(gpu, bytes);
 }

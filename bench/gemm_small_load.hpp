@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "gemm/device_traffic.hpp"
 #include "gemm_small_device.hpp"
 
 namespace tilewright::bench {
@@ -24,6 +25,10 @@ class SmallBuffers {
   std::vector<GpuBuffer> buffers_;
   std::optional<bool> holds_single_;
 };
+
+// What a batch must move, in whole sectors of 32 bytes, addresses and sizes included.
+GpuTraffic traffic_of(const SmallBatch& batch);
+double flops_of(const SmallBatch& batch);
 
 class SmallLoad {
  public:

@@ -14,7 +14,7 @@
 #include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/estimate.hpp"
-#include "tune/kernel_check.hpp"
+#include "tune/gate.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/points.hpp"
 
@@ -75,10 +75,10 @@ class Sweep {
     });
     fmt::print("{}: {} points", to_string(problem_), configs.size());
     configs = thinned(std::move(configs), standard_, most);
-    const KernelCheck check(problem_);
+    const Gate gate(problem_, isa);
     for (const Config& config : configs) {
       auto kernel = make_gemm_small_cpu(problem_, config);
-      if (check.run(*kernel).empty()) points_.push_back({config, std::move(kernel), {}});
+      if (gate.run(*kernel).empty()) points_.push_back({config, std::move(kernel), {}});
     }
     fmt::print(", {} of {} kept are right\n", points_.size(), configs.size());
   }

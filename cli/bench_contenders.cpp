@@ -101,7 +101,7 @@ std::shared_ptr<Contenders::Stored> Contenders::stored(const GemmProblem& proble
                                     case_.pointer_order);
   auto made = std::make_shared<Stored>(Stored{std::move(set), {}, nullptr});
   for (std::int64_t batch = 0; batch < batches_; ++batch) made->batches.push_back(made->set.batch(batch));
-  made->check = std::make_unique<AccuracyCheck>(problem, made->batches.front(), case_.alpha, case_.beta);
+  made->check = std::make_unique<SampledCheck>(problem, made->batches.front(), case_.alpha, case_.beta);
   stored_.push_back(made);
   return made;
 }
@@ -230,19 +230,12 @@ void Contenders::add_compute_loop() {
 void Contenders::check_all() {
   std::vector<bool> keep(entries_.size(), true);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const AccuracyCheck& check = *entry_stored_[i]->check;
     Entry& entry = entries_[i];
-    check.restore();
-    entry.contender.run(0);
-    entry.accuracy = check.compare();
-    check.finish();
+    entry.accuracy = entry_stored_[i]->check->check([&] { entry.contender.run(0); });
     if (entry.accuracy.passed()) continue;
     keep[i] = false;
     absences_.push_back({entry.impl + (entry.variant.empty() ? "" : " (" + entry.variant + ")"),
-                         fmt::format("wrong result: error {:.3g} in problem {}, bound {:.3g}{}",
-                                     entry.accuracy.error, entry.accuracy.problem_index, entry.accuracy.bound,
-                                     entry.accuracy.gaps_intact ? "" : ", and it wrote into gaps of C"),
-                         true});
+                         "wrong result: " + entry.accuracy.fault(), true});
   }
   for (std::size_t i = entries_.size(); i-- > 0;)
     if (!keep[i]) {

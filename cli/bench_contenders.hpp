@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench_cases.hpp"
-#include "measure/accuracy.hpp"
 #include "measure/benchmark.hpp"
+#include "measure/check_sampled.hpp"
 #include "peer.hpp"
 
 namespace tilewright::cli {
@@ -58,7 +58,7 @@ class Contenders {
   struct Stored {
     OperandSet set;
     std::vector<Operands> batches;
-    std::unique_ptr<AccuracyCheck> check;
+    std::unique_ptr<SampledCheck> check;
   };
 
   void reserve(const std::vector<GemmProblem>& problems);

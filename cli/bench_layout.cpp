@@ -86,12 +86,9 @@ constexpr std::array<const char*, part_count> part_names = {"convert_in", "conve
                                                             "interleaved", "converted"};
 
 void check_converted(const LayoutCase& layout_case, const BenchCase& bench_case) {
-  const AccuracyCheck check(layout_case.from(), layout_case.from_batches().front(), bench_case.alpha,
-                            bench_case.beta);
-  check.restore();
-  layout_case.converted(0);
-  const Accuracy accuracy = check.compare();
-  check.finish();
+  const SampledCheck check(layout_case.from(), layout_case.from_batches().front(), bench_case.alpha,
+                           bench_case.beta);
+  const Accuracy accuracy = check.check([&] { layout_case.converted(0); });
   if (!accuracy.passed())
     throw JobFailed(fmt::format("converted multiplication of {} is wrong: error {:.3g}, bound {:.3g}",
                                 problem_text(bench_case), accuracy.error, accuracy.bound));
@@ -112,13 +109,9 @@ std::vector<PeerEntry> add_peers(BenchMachine& machine, const BenchPlan& plan, c
     peers::PeerCase request{bench_case.problem, bench_case.alpha, bench_case.beta, layout_case.threads(),
                             bench_case.hot() ? bench_case.threads : 1};
     for (peers::PeerVariant& variant : peer->prepare(request).variants) {
-      const AccuracyCheck check(request.problem, layout_case.from_batches().front(), request.alpha,
-                                request.beta);
-      check.restore();
-      variant.run(layout_case.from_batches().front());
-      const bool right = check.compare().passed();
-      check.finish();
-      if (!right) continue;
+      const Operands& first = layout_case.from_batches().front();
+      const SampledCheck check(request.problem, first, request.alpha, request.beta);
+      if (!check.check([&] { variant.run(first); }).passed()) continue;
       contenders.push_back({peer->name() + ' ' + variant.name,
                             [&layout_case, run = std::move(variant.run)](std::int64_t batch) {
                               run(layout_case.from_batches()[std::size_t(batch)]);

@@ -1,5 +1,5 @@
-// The --verify of gemm: C against the reference, element by element, on all problems or on a stated random
-// sample. It reads the arrays by their own strides and so checks the arrangement of operands as well as the
+// The --verify of gemm: C against sums in a wider type, element by element, on all problems or on a stated
+// random sample. It reads the arrays by their own strides and so checks the arrangement of operands as well as the
 // kernel.
 #pragma once
 
@@ -31,7 +31,7 @@ struct VerifyInput {
 struct VerifyResult {
   bool passed = true;
   double error = 0;        // of the worst element, the one with the largest error / error_bound
-  double error_bound = 0;  // norms times eps, for that element
+  double error_bound = 0;  // of that element
   std::string where;       // "C[12, 3, 4] = 1.5, reference 1.5000001"
   std::string scope;       // "all 1000 problems", "a random 20 of 1000 problems", ...
 };

@@ -3,17 +3,16 @@
 // an implementation wrote.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "bench_cases.hpp"
 #include "core/problem.hpp"
 #include "gemm/device_traffic.hpp"
-#include "measure/accuracy.hpp"
+#include "measure/gpu/check.hpp"
 #include "measure/gpu/pointers.hpp"
 #include "measure/gpu/ring.hpp"
-#include "measure/gpu/sample.hpp"
 
 namespace tilewright::cli {
 
@@ -34,36 +33,15 @@ class GpuCase {
 
   // Runs it once on the first batch; the error of some problems, the first and the last among them, or of
   // some elements of large ones. Throws what `run` throws.
-  template <class F>
-  Accuracy check(F&& run) {
-    if (large_) return large_->check(run);
-    put_back();
-    try {
-      run();
-    } catch (...) {
-      leave_first();
-      throw;
-    }
-    return compare();
-  }
+  Accuracy check(const std::function<void()>& run) const { return check_->check(run); }
 
  private:
-  void choose();
-  void put_back();
-  void write_sample();
-  Accuracy compare();
-  // Whatever a run left, not numbers above all, would be the next case's operands.
-  void leave_first();
-
   GpuArena& arena_;
   BenchCase case_;
   std::optional<GpuRing> ring_;
-  std::optional<GpuSample> large_;
+  std::optional<SampledCheck> check_;
   std::optional<GpuPointers> pointers_;
-  std::vector<std::int64_t> chosen_, order_;
-  GemmProblem sample_;  // the chosen problems on the host
-  std::vector<std::byte> sample_a_, sample_b_, sample_c_, first_c_;
-  std::unique_ptr<AccuracyCheck> accuracy_;
+  std::vector<std::int64_t> order_;
 };
 
 }  // namespace tilewright::cli

@@ -1,51 +1,84 @@
-// Did an implementation compute the right numbers? Some problems of a batch are computed again in extended
-// precision and compared with what it wrote, element by element, against a rounding bound; gaps and
-// surroundings of C must be untouched. Every implementation passes this before its time counts.
+// How far a result is from what it must be: of one element, of all that were looked at, and of two
+// implementations beside each other. Who looks, and where, is in check_small.hpp and check_sampled.hpp.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
-#include <memory>
-
-#include "core/problem.hpp"
+#include <limits>
+#include <string>
 
 namespace tilewright {
 
+// Of one element: |computed - exact|, what rounding may reach, and the former over the latter.
+struct Deviation {
+  double error = 0, bound = 0, share = 0;
+};
+
 struct Accuracy {
-  double error = 0;  // |computed - exact| of the element closest to or furthest beyond its bound
+  double error = 0;  // of the element closest to or furthest beyond its bound
   double bound = 0;  // of the same element: (k + 4) eps (|alpha| |A| |B| + |beta C|), doubled for complex
-  std::int64_t problem_index = -1;
-  bool gaps_intact = true;  // the padding below each column of C
-  double rms = 0;           // root mean square of error over bound, of all elements that were looked at
+  std::int64_t problem_index = -1;  // where it is
+  bool gaps_intact = true;          // the padding below each column of C
+  double rms = 0;                   // root mean square of error over bound, of all elements looked at
+  std::int64_t row = -1, column = -1;
+  std::complex<double> got{}, exact{};
+
+  double share() const { return bound > 0 ? error / bound : 0; }
+  // "" when it passed, else what is wrong.
+  std::string fault() const {
+    if (!gaps_intact) return "it writes outside C";
+    if (passed()) return "";
+    return fmt::format("error {:.3g} above bound {:.3g} in problem {}", error, bound, problem_index);
+  }
   bool passed() const { return error <= bound && gaps_intact; }  // false for NaN
 };
+
+// Looks at one element after the other. The position and the values of the worst are the caller's to set.
+class ErrorTally {
+ public:
+  // Whether it is the worst so far.
+  bool add(const Deviation& d) {
+    squares_ += d.share * d.share;
+    ++count_;
+    if (d.share <= worst_share_) return false;
+    worst_share_ = d.share;
+    worst.error = d.error, worst.bound = d.bound;
+    return true;
+  }
+  void add(const ErrorTally& other) {
+    const bool intact = worst.gaps_intact && other.worst.gaps_intact;
+    if (other.worst_share_ > worst_share_) worst = other.worst, worst_share_ = other.worst_share_;
+    worst.gaps_intact = intact;
+    squares_ += other.squares_, count_ += other.count_;
+  }
+  Accuracy accuracy() const {
+    Accuracy result = worst;
+    result.rms = count_ == 0 ? 0 : std::sqrt(squares_ / double(count_));
+    return result;
+  }
+
+  Accuracy worst;
+
+ private:
+  double worst_share_ = -1, squares_ = 0;
+  std::int64_t count_ = 0;
+};
+
+// Of two looks at one implementation, the one closer to or further beyond its bound.
+inline const Accuracy& worse_of(const Accuracy& x, const Accuracy& y) {
+  return x.share() > y.share() ? x : y;
+}
 
 // How many times as much `ours` errs as `peer` on the same problem, by root mean squares: of thousands of
 // elements they repeat within some percent, where the largest moves by more with the order of a sum alone. 1
 // where neither errs, infinite where ours alone does.
-double error_ratio(const Accuracy& ours, const Accuracy& peer);
-
-class AccuracyCheck {
- public:
-  // Chooses problems of the batch (the first, the last and some between, as many as a fixed amount of work
-  // allows), keeps their C and computes what must come out. The operands must stay where they are.
-  AccuracyCheck(const GemmProblem& problem, const Operands& operands, std::complex<double> alpha,
-                std::complex<double> beta);
-  ~AccuracyCheck();
-  AccuracyCheck(AccuracyCheck&&) noexcept;
-
-  // Puts the first contents of C back into the chosen problems, or NaN where beta = 0 forbids reading them.
-  void restore() const;
-  // Compares the chosen problems; then call restore() again before the next implementation.
-  Accuracy compare() const;
-  // Puts ordinary numbers back, so that nothing timed later meets NaN.
-  void finish() const;
-
-  struct Impl;
-
- private:
-  std::unique_ptr<Impl> impl_;
-  bool reads_c_ = true;
-};
+inline double error_ratio(const Accuracy& ours, const Accuracy& peer) {
+  if (peer.rms > 0) return ours.rms / peer.rms;
+  return ours.rms > 0 ? std::numeric_limits<double>::infinity() : 1;
+}
 
 }  // namespace tilewright

@@ -58,12 +58,13 @@ std::int64_t batches_for(const GemmProblem& problem, Residency residency, int th
       1, std::int64_t(std::ceil(ring_bytes / std::max(1.0, footprint_bytes(problem)))));
 }
 
-std::int64_t element_offset(const GemmProblem& problem, std::int64_t ld, std::int64_t columns, std::int64_t p,
-                            std::int64_t i, std::int64_t j) {
-  const std::int64_t size = size_bytes(problem.dtype);
-  if (!is_interleaved(problem.layout)) return (j * ld + i) * size;
-  const std::int64_t block = problem.block;
-  return (p / block * block * ld * columns + (j * ld + i) * block + p % block) * size;
+StoredOperand stored_operand(const GemmProblem& p, int operand) {
+  const std::int64_t rows[] = {p.a_rows(), p.b_rows(), p.m}, columns[] = {p.a_cols(), p.b_cols(), p.n};
+  const std::int64_t lds[] = {p.lda, p.ldb, p.ldc}, strides[] = {p.stride_a, p.stride_b, p.stride_c};
+  const std::int64_t block = is_interleaved(p.layout) ? p.block : 1, ld = lds[operand];
+  std::int64_t step = p.layout == Layout::strided ? strides[operand] : 0;
+  if (is_interleaved(p.layout)) step = block * ld * columns[operand];
+  return {rows[operand], columns[operand], block, block * ld, block, step};
 }
 
 OperandSet::Extent OperandSet::extent(const GemmProblem& problem, std::int64_t batches) {

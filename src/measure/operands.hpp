@@ -76,9 +76,18 @@ class OperandSet {
 std::int64_t batches_for(const GemmProblem& problem, Residency residency, int threads,
                          double ring_bytes = cold_bytes);
 
-// Bytes from the start of problem p's matrix to its element (i, j); for interleaved layouts, from the start
-// of the batch.
-std::int64_t element_offset(const GemmProblem& problem, std::int64_t ld, std::int64_t columns, std::int64_t p,
-                            std::int64_t i, std::int64_t j);
+// Where the elements of one operand lie, in elements from its address: (i, j) of matrix q as stored.
+struct StoredOperand {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t row_step = 1, column_step = 0;  // to the next row, to the next column
+  std::int64_t block = 1, step = 0;            // matrix q begins at first + q / block * step + q % block
+  std::int64_t first = 0;
+
+  std::int64_t at(std::int64_t q, std::int64_t i, std::int64_t j) const {
+    return first + q / block * step + q % block + i * row_step + j * column_step;
+  }
+};
+// Of operand 0 (A), 1 (B) or 2 (C); each matrix of a pointer batch has an address of its own.
+StoredOperand stored_operand(const GemmProblem& problem, int operand);
 
 }  // namespace tilewright

@@ -1,12 +1,16 @@
 // Values of the four element types as checks of kernels need them: the real type behind one, the wider one
-// that references are summed in, random numbers in [-0.5, 0.5), NaN, and an element under an operation.
+// that references are summed in, random numbers in [-0.5, 0.5), NaN, an element of C as it must be, and the
+// bound of its error. It knows no layouts.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <limits>
 #include <random>
 #include <type_traits>
+#include <vector>
 
+#include "measure/accuracy.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -85,14 +89,71 @@ T conjugated(T value, Op op) {
   return value;
 }
 
-// |got - wanted| over its bound (k + 4) eps `size`, where `size` is the sum of |a b| |alpha| and |beta c|;
-// above 1 the element is wrong, and far above it where it is NaN. `wanted` may be wider than the element.
-template <class T, class W>
-double share_of_bound(T got, W wanted, double size, double k) {
-  const double unit = std::numeric_limits<typename RealOf<T>::type>::epsilon();
-  const auto error = std::abs(as_wide(got) - static_cast<typename WideOf<T>::type>(wanted));
-  const double share = static_cast<double>(error) / ((k + 4) * unit * size + 1e-300);
-  return share >= 0 ? share : 1e30;
+// Rows of op(A) or columns of op(B), one behind the other, with the absolute values of their elements.
+template <class T>
+class Strips {
+ public:
+  Strips(std::int64_t length, std::int64_t count)
+      : length_(length), values_(std::size_t(length * count)), sizes_(values_.size()) {}
+
+  std::int64_t length() const { return length_; }
+  const T* values(std::int64_t strip) const { return values_.data() + strip * length_; }
+  const double* sizes(std::int64_t strip) const { return sizes_.data() + strip * length_; }
+  void set(std::int64_t strip, std::int64_t l, T value) {
+    const auto at = std::size_t(strip * length_ + l);
+    values_[at] = value, sizes_[at] = double(std::abs(value));
+  }
+
+ private:
+  std::int64_t length_;
+  std::vector<T> values_;
+  std::vector<double> sizes_;
+};
+
+// What an element of C must be, and the size that the bound of its error grows with.
+template <class T>
+struct Exact {
+  typename WideOf<T>::type value{};
+  double size = 0;
+};
+
+// value = alpha sum_l a(l) b(l) + beta c and size = |alpha| sum_l |a(l) b(l)| + |beta c|, of row i of op(A)
+// and column j of op(B). Neither counts where alpha is 0, nor C, as it was, where beta is 0.
+template <class T>
+Exact<T> exact_element(T alpha, const Strips<T>& a, std::int64_t i, const Strips<T>& b, std::int64_t j,
+                       T beta, T c) {
+  Exact<T> exact;
+  if (alpha != T(0)) {
+    const T *const x = a.values(i), *const y = b.values(j);
+    const double *const x_sizes = a.sizes(i), *const y_sizes = b.sizes(j);
+    for (std::int64_t l = 0; l < a.length(); ++l) {
+      exact.value = multiply_add(as_wide(x[l]), as_wide(y[l]), exact.value);
+      exact.size += x_sizes[l] * y_sizes[l];
+    }
+    exact.value = multiply_add(as_wide(alpha), exact.value, {});
+    exact.size *= double(std::abs(alpha));
+  }
+  if (beta != T(0)) {
+    exact.value = multiply_add(as_wide(beta), as_wide(c), exact.value);
+    exact.size += double(std::abs(beta)) * double(std::abs(c));
+  }
+  return exact;
+}
+
+// How far a computed element is from the exact one. Its bound is (k + 4) eps size, twice that for complex
+// types (Higham 2002, section 3.5, for any order of the sum). Nothing is promised where sums of that size
+// overflow.
+template <class T>
+Deviation deviation(T got, const Exact<T>& exact, std::int64_t k) {
+  using Real = std::numeric_limits<typename RealOf<T>::type>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double eps = double(Real::epsilon()) * (is_pair<T> ? 2 : 1);
+  Deviation d{0, double(k + 4) * eps * exact.size + double(Real::min()), 0};
+  if (!std::isfinite(std::abs(got)) && !(exact.size <= double(Real::max()))) return d;
+  d.error = double(std::abs(as_wide(got) - exact.value));
+  d.share = d.error / d.bound;
+  if (!(d.share >= 0)) d.share = infinity;
+  return d;
 }
 
 }  // namespace tilewright

@@ -1,7 +1,7 @@
 // The shapes around a problem, and the run over them.
 #include "tune/gate.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 namespace tilewright {
 namespace {
@@ -27,26 +27,50 @@ std::vector<GemmProblem> shapes_around(const GemmProblem& problem) {
   return shapes;
 }
 
+// One problem, an odd number, and for block-interleaved layouts counts that end at and within a block. The
+// block of an interleaved batch is its count, and a kernel is made for that.
+std::vector<std::int64_t> counts_for(const GemmProblem& problem) {
+  if (problem.layout == Layout::single) return {1};
+  if (problem.layout == Layout::interleaved) return {problem.batch_count};
+  if (problem.layout == Layout::block_interleaved) return {1, problem.block, 2 * problem.block + 3};
+  return {1, 2, 7};
+}
+
+std::vector<SmallCheck> checks_of(const GemmProblem& problem) {
+  std::vector<SmallCheck> checks;
+  for (const std::int64_t count : counts_for(problem))
+    checks.emplace_back(SmallCase{.problem = problem, .any_alignment = true}, count);
+  return checks;
+}
+
 }  // namespace
 
-Gate::Gate(const GemmProblem& problem, Isa isa) : problem_(problem), own_(problem) {
-  for (const GemmProblem& shape : shapes_around(problem))
-    neighbours_.push_back({shape, gemm_small_cpu_space(shape, isa), std::make_unique<KernelCheck>(shape)});
+Gate::Gate(const GemmProblem& problem, Isa isa) {
+  std::vector<GemmProblem> all = shapes_around(problem);
+  all.insert(all.begin(), problem);
+  for (const GemmProblem& shape : all)
+    shapes_.push_back({shape, gemm_small_cpu_space(shape, isa), checks_of(shape), KernelCall(shape)});
 }
 
 std::vector<GemmProblem> Gate::shapes() const {
-  std::vector<GemmProblem> all = {problem_};
-  for (const Neighbour& neighbour : neighbours_) all.push_back(neighbour.problem);
+  std::vector<GemmProblem> all;
+  for (const Shape& shape : shapes_) all.push_back(shape.problem);
   return all;
 }
 
 std::string Gate::run(const GemmSmallCpuKernel& kernel, Accuracy* worst) const {
-  if (auto wrong = own_.run(kernel, worst); !wrong.empty()) return wrong;
-  for (const Neighbour& neighbour : neighbours_) {
-    if (!neighbour.space.contains(kernel.config())) continue;
-    const auto other = make_gemm_small_cpu(neighbour.problem, kernel.config());
-    if (const auto wrong = neighbour.check->run(*other, worst); !wrong.empty())
-      return fmt::format("at {}: {}", to_string(neighbour.problem), wrong);
+  const HostMemory memory;
+  for (const Shape& shape : shapes_) {
+    const bool own = &shape == &shapes_.front();
+    if (!own && !shape.space.contains(kernel.config())) continue;
+    const auto made = own ? nullptr : make_gemm_small_cpu(shape.problem, kernel.config());
+    for (const SmallCheck& check : shape.checks) {
+      const CheckResult result = check.run(memory, [&](const Operands& operands) {
+        shape.call.run(own ? kernel : *made, operands, check.batch().count());
+      });
+      if (!result.fault.empty()) return result.fault;
+      if (worst != nullptr) *worst = worse_of(result.accuracy, *worst);
+    }
   }
   return "";
 }

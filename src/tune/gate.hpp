@@ -1,13 +1,15 @@
 // The numerics gate: no candidate is timed before it has passed. Its kernel for the problem at hand is
-// checked over batches between guards, and then the same config on neighbouring shapes with padded columns,
-// because wisdom lends configs to neighbours and to other leading dimensions. It measures nothing but errors.
+// checked over batches of several counts, one and odd ones among them, and then the same config on
+// neighbouring shapes with padded columns, because wisdom lends configs to neighbours and to other leading
+// dimensions. It measures nothing but errors.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "tune/kernel_check.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
+#include "measure/check_small.hpp"
+#include "tune/kernel_call.hpp"
 
 namespace tilewright {
 
@@ -17,21 +19,20 @@ class Gate {
   Gate(const GemmProblem& problem, Isa isa);
 
   // "" when the config is right everywhere it is legal, else where and what is wrong. `kernel` is its kernel
-  // for the problem itself; `worst` as in KernelCheck::run.
+  // for the problem itself; `worst` becomes the error nearest to its bound, of those it had and those seen.
   std::string run(const GemmSmallCpuKernel& kernel, Accuracy* worst = nullptr) const;
 
   // The problem itself and the neighbours.
   std::vector<GemmProblem> shapes() const;
 
  private:
-  struct Neighbour {
+  struct Shape {
     GemmProblem problem;
     Space<GemmSmallCpuConfig> space;
-    std::unique_ptr<KernelCheck> check;
+    std::vector<SmallCheck> checks;  // of batches of each count
+    KernelCall call;
   };
-  GemmProblem problem_;
-  KernelCheck own_;
-  std::vector<Neighbour> neighbours_;
+  std::vector<Shape> shapes_;  // the problem itself first
 };
 
 }  // namespace tilewright

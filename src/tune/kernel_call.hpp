@@ -18,15 +18,16 @@ class KernelCall {
  public:
   explicit KernelCall(const GemmProblem& problem);
 
-  // Runs the first `count` problems of the batch on the calling thread.
+  // Runs the first `count` problems of the batch on the calling thread, with the operands' own scalars where
+  // they have some.
   void run(const GemmSmallCpuKernel& kernel, const Operands& operands, std::int64_t count) const {
     GemmSmallCpuArguments args = args_;
     args.a = operands.a;
     args.b = operands.b;
     args.c = operands.c;
     args.count = count;
-    args.alpha = alpha_.data();
-    args.beta = beta_.data();
+    args.alpha = operands.alpha == nullptr ? alpha_.data() : operands.alpha;
+    args.beta = operands.beta == nullptr ? beta_.data() : operands.beta;
     args.self = &kernel;
     kernel.function()(&args);
   }

@@ -15,8 +15,8 @@
 #include "bench_report.hpp"
 #include "gemm/run/reference.hpp"
 #include "lists.hpp"
-#include "measure/accuracy.hpp"
 #include "measure/benchmark.hpp"
+#include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
 #include "measure/operands.hpp"
 #include "peer.hpp"
@@ -128,7 +128,7 @@ GemmProblem small_problem(DType dtype, Layout layout, Scalar beta, std::int64_t 
 }
 
 // The reference through the operand set is right for every layout, and one flipped element is not.
-TEST(Accuracy, AcceptsTheReferenceAndSeesOneWrongElement) {
+TEST(SampledCheck, AcceptsTheReferenceAndSeesOneWrongElement) {
   for (const DType dtype : cases::dtypes)
     for (const Layout layout :
          {Layout::strided, Layout::pointer, Layout::interleaved, Layout::block_interleaved})
@@ -144,22 +144,20 @@ TEST(Accuracy, AcceptsTheReferenceAndSeesOneWrongElement) {
         const bool single = dtype == DType::f32 || dtype == DType::c64;
         operands.alpha = single ? static_cast<const void*>(one_single) : one;
         operands.beta = single ? static_cast<const void*>(beta_single) : beta_value;
-        const AccuracyCheck check(problem, operands, 1, beta_value[0]);
-        check.restore();
-        gemm_reference(problem, operands);
-        EXPECT_TRUE(check.compare().passed()) << to_string(problem);
-        check.restore();
-        EXPECT_FALSE(check.compare().passed()) << "C as it was cannot be right: " << to_string(problem);
-        gemm_reference(problem, operands);
-        auto* c = static_cast<unsigned char*>(
-            layout == Layout::pointer ? static_cast<void* const*>(operands.c)[0] : operands.c);
-        c[size_bytes(dtype) - 1] ^= 0x40;
-        EXPECT_FALSE(check.compare().passed()) << to_string(problem);
-        check.finish();
+        const SampledCheck check(problem, operands, 1, beta_value[0]);
+        EXPECT_EQ(check.check([&] { gemm_reference(problem, operands); }).fault(), "") << to_string(problem);
+        EXPECT_FALSE(check.check([] {}).passed()) << "C as it was cannot be right: " << to_string(problem);
+        const auto flip = [&] {
+          gemm_reference(problem, operands);
+          auto* c = static_cast<unsigned char*>(
+              layout == Layout::pointer ? static_cast<void* const*>(operands.c)[0] : operands.c);
+          c[size_bytes(dtype) - 1] ^= 0x40;
+        };
+        EXPECT_FALSE(check.check(flip).passed()) << to_string(problem);
       }
 }
 
-TEST(Accuracy, SeesWritesIntoGapsOfC) {
+TEST(SampledCheck, SeesWritesIntoGapsOfC) {
   GemmProblem problem = small_problem(DType::f64, Layout::strided, Scalar::one, 3);
   problem.ldc = 6;
   problem.stride_c = 24;
@@ -168,12 +166,9 @@ TEST(Accuracy, SeesWritesIntoGapsOfC) {
   Operands operands = set.batch(0);
   const double one = 1;
   operands.alpha = operands.beta = &one;
-  const AccuracyCheck check(problem, operands, 1, 1);
-  check.restore();
-  gemm_reference(problem, operands);
-  EXPECT_TRUE(check.compare().passed());
-  static_cast<double*>(operands.c)[4] = 99;
-  EXPECT_FALSE(check.compare().gaps_intact);
+  const SampledCheck check(problem, operands, 1, 1);
+  EXPECT_TRUE(check.check([&] { gemm_reference(problem, operands); }).passed());
+  EXPECT_FALSE(check.check([&] { static_cast<double*>(operands.c)[4] = 99; }).gaps_intact);
 }
 
 TEST(OperandSet, BatchesAndPointersDoNotOverlap) {
@@ -279,15 +274,13 @@ TEST(Peers, ComputeWhatTheyClaim) {
               peers::PeerCase request{peer->stored(packed(problem)), 1.0, beta, threads};
               Arena arena;
               const OperandSet set(arena, request.problem, 1);
-              const AccuracyCheck check(request.problem, set.batch(0), 1, beta);
+              const SampledCheck check(request.problem, set.batch(0), 1, beta);
               const peers::PeerOffer offer = peer->prepare(request);
               EXPECT_EQ(offer.variants.empty(), !offer.declined.empty()) << peer->name();
               for (const peers::PeerVariant& variant : offer.variants) {
-                check.restore();
-                variant.run(set.batch(0));
-                EXPECT_TRUE(check.compare().passed()) << peer->name() << ' ' << variant.name << ' '
-                                                      << to_string(request.problem) << " threads " << threads;
-                check.finish();
+                EXPECT_TRUE(check.check([&] { variant.run(set.batch(0)); }).passed())
+                    << peer->name() << ' ' << variant.name << ' ' << to_string(request.problem) << " threads "
+                    << threads;
                 ++variants;
               }
             }

@@ -11,16 +11,16 @@
 #include <cstring>
 
 #include "emulation/gpu.hpp"
-#include "gemm_small_data.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/stencil.cuh"
+#include "measure/check_small.hpp"
 #include "support/gpu_limits.hpp"
 
 namespace tilewright::emulation {
 
 // A packed batch of one shape; `gap` rows below each column.
-inline bench::SmallCase problem_of(DType dtype, Layout layout, int m, int n, int k, int gap = 0) {
-  bench::SmallCase one;
+inline SmallCase problem_of(DType dtype, Layout layout, int m, int n, int k, int gap = 0) {
+  SmallCase one;
   GemmProblem& p = one.problem;
   p.dtype = dtype;
   p.m = m;
@@ -40,7 +40,7 @@ inline bench::SmallCase problem_of(DType dtype, Layout layout, int m, int n, int
   if (layout != Layout::strided) p.stride_a = p.stride_b = p.stride_c = 0;
   return one;
 }
-inline bench::SmallCase with_ops(bench::SmallCase one, Op a, Op b) {
+inline SmallCase with_ops(SmallCase one, Op a, Op b) {
   GemmProblem& p = one.problem;
   p.op_a = a;
   p.op_b = b;
@@ -58,95 +58,73 @@ struct DeviceType<std::complex<R>> {
   using type = Complex<R>;
 };
 
-// A copy of host values at a multiple of 256 bytes, as device memory begins.
-template <class T>
-class Memory {
+// Host memory whose pieces asynchronous copies must stay within.
+class CopiedMemory : public HostMemory {
  public:
-  explicit Memory(const std::vector<T>& values) : bytes_(values.size() * sizeof(T)), raw_(bytes_ + 256) {
-    const auto address = reinterpret_cast<std::uintptr_t>(raw_.data());
-    data_ = reinterpret_cast<T*>((address + 255) / 256 * 256);
-    if (bytes_ > 0) std::memcpy(static_cast<void*>(data_), values.data(), bytes_);
+  std::shared_ptr<std::byte> place(const void* from, std::size_t bytes) const override {
+    auto placed = HostMemory::place(from, bytes);
+    regions_.push_back({placed.get(), bytes});
+    return placed;
   }
-  T* data() const { return data_; }
-  std::vector<T> values() const { return {data_, data_ + bytes_ / sizeof(T)}; }
-  Region region() const { return {data_, bytes_}; }
+  const std::vector<Region>& regions() const { return regions_; }
 
  private:
-  std::size_t bytes_;
-  std::vector<char> raw_;
-  T* data_;
+  mutable std::vector<Region> regions_;
 };
 
-template <class T, GemmSmallShape S, GemmSmallConfig C>
-std::string run_once(const bench::SmallBatch& batch, const bench::SmallData<T>& data, unsigned blocks,
-                     Copies copies) {
-  using D = typename DeviceType<T>::type;
-  const Memory<T> a(data.values(0)), b(data.values(1)), c(data.values(2)), alphas(data.alphas()),
-      betas(data.betas());
-  const Memory<const T*> addresses[] = {Memory<const T*>(data.addresses(0, a.data() + data.base())),
-                                        Memory<const T*>(data.addresses(1, b.data() + data.base())),
-                                        Memory<const T*>(data.addresses(2, c.data() + data.base()))};
-  const Memory<int> info(std::vector<int>(static_cast<std::size_t>(batch.count())));
-  std::vector<Memory<std::int64_t>> sizes;
-  for (int i = 0; i < 6; ++i)
-    sizes.emplace_back(batch.sizes_vary() ? data.sizes(i) : std::vector<std::int64_t>());
-  const GemmProblem& p = batch.one().problem;
-  GemmSmallArgs<D> args = {};
-  const auto base = [&](const Memory<T>& operand, int which) {
-    const void* plain = operand.data() + data.base();
-    return reinterpret_cast<const D*>(batch.by_pointer() ? addresses[which].data() : plain);
-  };
-  args.a = base(a, 0);
-  args.b = base(b, 1);
-  args.c = const_cast<D*>(base(c, 2));
-  args.count = batch.count();
-  const bool interleaved = p.block > 0;
-  args.stride_a = interleaved ? p.block : p.stride_a;
-  args.stride_b = interleaved ? p.block : p.stride_b;
-  args.stride_c = interleaved ? p.block : p.stride_c;
-  args.lda = p.lda;
-  args.ldb = p.ldb;
-  args.ldc = p.ldc;
-  std::memcpy(static_cast<void*>(&args.alpha), &data.alphas()[0], sizeof(T));
-  std::memcpy(static_cast<void*>(&args.beta), &data.betas()[0], sizeof(T));
-  args.alphas = reinterpret_cast<const D*>(alphas.data());
-  args.betas = reinterpret_cast<const D*>(betas.data());
-  const long long** const arrays[] = {&args.sizes_m,   &args.sizes_n,   &args.sizes_k,
-                                      &args.sizes_lda, &args.sizes_ldb, &args.sizes_ldc};
-  for (int i = 0; i < 6; ++i) *arrays[i] = reinterpret_cast<const long long*>(sizes[std::size_t(i)].data());
+template <class T>
+GemmSmallArgs<T> arguments(const GemmProblem& p, std::int64_t count, const Operands& o) {
+  GemmSmallArgs<T> args = {};
+  args.a = static_cast<const T*>(o.a), args.b = static_cast<const T*>(o.b), args.c = static_cast<T*>(o.c);
+  args.count = count;
+  const auto step = [&](std::int64_t stride) { return p.block > 0 ? p.block : stride; };
+  args.stride_a = step(p.stride_a), args.stride_b = step(p.stride_b), args.stride_c = step(p.stride_c);
+  args.lda = p.lda, args.ldb = p.ldb, args.ldc = p.ldc;
+  args.alpha = *static_cast<const T*>(o.alpha), args.beta = *static_cast<const T*>(o.beta);
+  args.alphas = static_cast<const T*>(o.alpha), args.betas = static_cast<const T*>(o.beta);
+  const auto sizes = [](const std::int64_t* of) { return reinterpret_cast<const long long*>(of); };
+  args.sizes_m = sizes(o.sizes.m), args.sizes_n = sizes(o.sizes.n), args.sizes_k = sizes(o.sizes.k);
+  args.sizes_lda = sizes(o.sizes.lda), args.sizes_ldb = sizes(o.sizes.ldb),
+  args.sizes_ldc = sizes(o.sizes.ldc);
   args.last = true;
-  args.info = batch.by_pointer() ? info.data() : nullptr;
+  args.info = o.info;
   args.info_step = 1;
-  Launch launch;
-  launch.blocks = blocks;
-  launch.threads = C.threads;
-  launch.shared_bytes = static_cast<unsigned>(gemm_small_memory(S, C, sizeof(D)).total_bytes);
-  launch.copies = copies;
-  launch.global = {a.region(), b.region(), c.region()};
-  for (const auto& array : addresses) launch.global.push_back(array.region());
-  for (const auto& array : sizes) launch.global.push_back(array.region());
-  const std::string fault = run(launch, [&] { gemm_small<D, S, C>(args); });
-  if (!fault.empty()) return fault;
-  return data.compare(c.values(), batch.by_pointer() ? info.values() : std::vector<int>()).fault;
+  return args;
+}
+
+template <class T, GemmSmallShape S, GemmSmallConfig C>
+std::string run_once(const SmallCheck& check, unsigned blocks, Copies copies) {
+  using D = typename DeviceType<T>::type;
+  const CopiedMemory memory;
+  std::string stuck;
+  const CheckResult result = check.run(memory, [&](const Operands& o) {
+    const auto args = arguments<D>(check.batch().one().problem, check.batch().count(), o);
+    Launch launch;
+    launch.blocks = blocks;
+    launch.threads = C.threads;
+    launch.shared_bytes = static_cast<unsigned>(gemm_small_memory(S, C, sizeof(D)).total_bytes);
+    launch.copies = copies;
+    launch.global = memory.regions();
+    stuck = run(launch, [&] { gemm_small<D, S, C>(args); });
+  });
+  return stuck.empty() ? result.fault : stuck;
 }
 
 // `align` is what the shape vouches for; the batch has a partial tile and more turns than stages.
 template <class T, GemmSmallShape S, GemmSmallConfig C>
-void expect_right(bench::SmallCase one) {
+void expect_right(SmallCase one) {
   one.problem.dtype = dtype_of<T>;
   const GpuLimits limits = fictional_gpu(90);
   const GemmSmallShape shape = gemm_small_shape(one.problem, S.align_bytes, one.scalars_vary);
   EXPECT_EQ(describe(shape), describe(S));
   for (const auto& reason : gemm_small_space(shape, dtype_of<T>, limits).explain(C))
     ADD_FAILURE() << describe(C) << ": " << reason;
-  std::mt19937 random(3);
   const std::int64_t counts[] = {
       1, std::int64_t(C.matrices_per_block) * (2 * C.stages + 3) - C.matrices_per_block / 2};
   for (const std::int64_t count : counts) {
-    const bench::SmallBatch batch(one, count, random);
-    const bench::SmallData<T> data(batch, random);
+    const SmallCheck check(one, count, 3);
     for (const Copies copies : {Copies::at_once, Copies::late}) {
-      const std::string fault = run_once<T, S, C>(batch, data, C.persistent ? 2 : 100, copies);
+      const std::string fault = run_once<T, S, C>(check, C.persistent ? 2 : 100, copies);
       EXPECT_EQ(fault, "") << describe(S) << " | " << describe(C) << " count " << count
                            << (copies == Copies::late ? ", late copies" : "");
     }

@@ -9,7 +9,6 @@ using L = GemmSmallLoad;
 using O = GemmSmallStore;
 using R = GemmSmallRefill;
 using Step = GemmSmallStep;
-using bench::SmallCase;
 
 TEST(GemmSmallEmulation, PackedTilesOfWholeLines) {
   expect_right<double,

@@ -9,7 +9,6 @@ using L = GemmSmallLoad;
 using O = GemmSmallStore;
 using R = GemmSmallRefill;
 using Step = GemmSmallStep;
-using bench::SmallCase;
 
 constexpr GemmSmallShape varying(int m, int n, int k, int align_bytes) {
   GemmSmallShape s{.m = m, .n = n, .k = k, .sizes_vary = true, .align_bytes = align_bytes};
@@ -327,7 +326,8 @@ TEST(GemmSmallPointerEmulation, VaryingSizesOfTransposedMatrices) {
 
 // What the emulation must notice: a copy that nobody waits for, and an arrival too few.
 TEST(GemmSmallPointerEmulation, ArrivalsOfCopiesAreCounted) {
-  const Memory<double> values(std::vector<double>(32, 1.0));
+  alignas(64) double values[32];
+  std::fill(std::begin(values), std::end(values), 1.0);
   auto* const barrier = reinterpret_cast<unsigned long long*>(shared + 1024);
   auto* const to = reinterpret_cast<double*>(shared);
   const auto run_kernel = [&](unsigned arrivals, bool arrives) {
@@ -335,11 +335,11 @@ TEST(GemmSmallPointerEmulation, ArrivalsOfCopiesAreCounted) {
     launch.threads = 32;
     launch.shared_bytes = 2048;
     launch.copies = Copies::late;
-    launch.global = {values.region()};
+    launch.global = {{values, sizeof values}};
     return run(launch, [&] {
       if (threadIdx.x == 0) barrier_init(barrier, arrivals);
       __syncthreads();
-      tilewright::copy_async<8>(to + threadIdx.x, values.data() + threadIdx.x);
+      tilewright::copy_async<8>(to + threadIdx.x, values + threadIdx.x);
       if (arrives) tilewright::copy_async_arrive(barrier);
       if (threadIdx.x == 0) tilewright::barrier_arrive_expect(barrier, 0);
       tilewright::barrier_wait(barrier, 0);

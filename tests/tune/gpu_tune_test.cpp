@@ -5,12 +5,11 @@
 
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
+#include "measure/gpu/check.hpp"
 #include "measure/gpu/pointers.hpp"
-#include "measure/gpu/sample.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/family/families.hpp"
-#include "tune/gpu/check.hpp"
 #include "tune/gpu/vendor.hpp"
 #include "tune/session.hpp"
 
@@ -53,11 +52,10 @@ class GpuChecks : public GpuTune {
     vendor_ = open_gpu_vendor(*gpu_, large(":beta=one"));
     if (vendor_.trial == nullptr) GTEST_SKIP() << vendor_.absence;
   }
-  GpuCheckResult check(std::int64_t element, double value) {
-    const GemmProblem edges = vendor_.trial->edges().front();
-    const GpuCheck gate(*gpu_, edges);
-    return gate.check([&](const Operands& o) {
-      vendor_.trial->run_edges(edges, o);
+  CheckResult check(std::int64_t element, double value) {
+    const SmallCheck gate(vendor_.trial->edges(), 1);
+    return gate.run(GpuMemory(*gpu_), [&](const Operands& o) {
+      vendor_.trial->run_edges(o);
       gpu_->synchronize();
       if (value != 0) gpu_->write(static_cast<double*>(o.c) + element, &value, sizeof value);
     });
@@ -67,21 +65,21 @@ class GpuChecks : public GpuTune {
 };
 
 TEST_F(GpuChecks, SmallProblemsAreCheckedInFull) {
-  const GemmProblem p = vendor_.trial->edges().front();
-  const GpuCheckResult right = check(0, 0);
+  const GemmProblem p = vendor_.trial->edges().problem;
+  const CheckResult right = check(0, 0);
   EXPECT_EQ(right.fault, "");
-  EXPECT_LE(right.error, 1);
+  EXPECT_TRUE(right.accuracy.passed());
   EXPECT_NE(check((p.n - 1) * p.ldc + p.m - 1, 7).fault.find("element (95, 66) is wrong"), std::string::npos);
   EXPECT_NE(check(p.m, 7).fault.find("outside C"), std::string::npos) << "a gap";
   EXPECT_NE(check(-1, 7).fault.find("outside C"), std::string::npos) << "before C";
-  EXPECT_GT(check(5, std::nan("")).error, 1);
+  EXPECT_FALSE(check(5, std::nan("")).accuracy.passed());
 }
 
 TEST_F(GpuChecks, LargeProblemsAreCheckedAtSomeElements) {
   const GemmProblem p = large(":beta=one");
   GpuArena arena(*gpu_, megabyte);
   arena.fill(p.dtype);
-  const GpuSample sample(arena, p, 1, 1);
+  const SampledCheck sample = sampled_check(arena, p, 1, 1);
   const double one = 1;
   const Operands o{arena.a(), arena.b(), arena.c(), &one, &one};
   const auto run = [&] { vendor_.trial->run(o); };
@@ -136,7 +134,7 @@ TEST_F(GpuTune, ErrorsAreThoseOfTheResultAndNotOfTheReference) {
   if (vendor.trial == nullptr) GTEST_SKIP() << vendor.absence;
   GpuArena arena(*gpu_, megabyte);
   arena.fill(p.dtype);
-  const GpuSample sample(arena, p, 1, 0);
+  const SampledCheck sample = sampled_check(arena, p, 1, 0);
   const KnownErrors known(arena, p);
   std::vector<float> summed(63), rounded(known.exact.begin(), known.exact.end());
   const float one = 1, zero = 0;
@@ -147,7 +145,7 @@ TEST_F(GpuTune, ErrorsAreThoseOfTheResultAndNotOfTheReference) {
   });
   const Accuracy best = sample.check([&] { gpu_->write(arena.c(), rounded.data(), rounded.size() * 4); });
   EXPECT_GT(known.of(rounded).rms, 0);
-  EXPECT_NEAR(vendors.error / known.of(summed).error, 1, 1e-6);
+  EXPECT_NEAR(vendors.share() / known.of(summed).share(), 1, 1e-6);
   EXPECT_NEAR(vendors.rms / known.of(summed).rms, 1, 1e-6);
   EXPECT_NEAR(best.rms / known.of(rounded).rms, 1, 1e-4);
   EXPECT_NEAR(error_ratio(best, vendors), known.of(rounded).rms / known.of(summed).rms, 1e-4);
@@ -178,7 +176,7 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   const GemmProblem p = large();
   const TuneResult result = tune(p);
   EXPECT_EQ(result.origin.family, "gemm");
-  EXPECT_LE(result.accuracy.error, 1);
+  EXPECT_TRUE(result.accuracy.passed());
   EXPECT_GT(result.measured, 1);
   const auto found = records_of(result);
   const auto& ours = found.front();
@@ -271,7 +269,7 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
         "gemm_batched:f32:tn:m=5,n=3,k=4:{}:batch=1000:beta=one:residency=cold:location=device", layout)));
     const TuneResult result = tune(p);
     EXPECT_EQ(result.origin.family, "gemm_small") << layout;
-    EXPECT_LE(result.accuracy.error, 1) << layout;
+    EXPECT_TRUE(result.accuracy.passed()) << layout;
     EXPECT_GT(result.measured, 0) << layout;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
@@ -292,7 +290,7 @@ TEST_F(GpuTune, VariableAndGroupedBatches) {
         "gemm_batched:f64:tn:{}:variable:batch=1000:beta=one:residency=cold:location=device", sizes)));
     const TuneResult result = tune(p);
     EXPECT_EQ(result.origin.family, "gemm_small");
-    EXPECT_LE(result.accuracy.error, 1);
+    EXPECT_TRUE(result.accuracy.passed());
     EXPECT_GT(result.measured, 0) << result.first_wrong;
     const TempFolder folder;
     const std::string path = folder / "wisdom.jsonl";
@@ -334,7 +332,7 @@ TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
     const GemmProblem p =
         packed(parse_problem(fmt::format("gemm_batched:f64:nn:{}:residency=cold:location=device", layout)));
     const TuneResult result = tune(p);
-    EXPECT_LE(result.accuracy.error, 1) << layout;
+    EXPECT_TRUE(result.accuracy.passed()) << layout;
     EXPECT_GT(result.measured, 0) << layout;
   }
   GemmProblem wide =

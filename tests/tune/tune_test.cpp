@@ -11,7 +11,6 @@
 #include "support/temp_folder.hpp"
 #include "tune/family/families.hpp"
 #include "tune/gate.hpp"
-#include "tune/kernel_check.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
 #include "wisdom/wisdom.hpp"
@@ -49,21 +48,21 @@ class Flawed : public GemmSmallCpuKernel {
   Flaw flaw_;
 };
 
-TEST(KernelCheck, AcceptsTheDefaultOfEveryLayout) {
+TEST(Gate, AcceptsTheDefaultOfEveryLayout) {
   for (const DType dtype : cases::dtypes)
     for (const Layout layout :
          {Layout::single, Layout::strided, Layout::pointer, Layout::interleaved, Layout::block_interleaved})
       for (const Scalar beta : {Scalar::zero, Scalar::one, Scalar::general}) {
         const GemmProblem problem = problem_of(dtype, layout, beta);
         const auto kernel = make_gemm_small_cpu(problem, gemm_small_cpu_default(problem, Isa::portable));
-        EXPECT_EQ(KernelCheck(problem).run(*kernel), "") << to_string(problem);
+        EXPECT_EQ(Gate(problem, Isa::portable).run(*kernel), "") << to_string(problem);
       }
 }
 
-TEST(KernelCheck, SeesFlaws) {
+TEST(Gate, SeesFlaws) {
   const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::zero);
-  const KernelCheck check(problem);
-  const auto verdict = [&](Flawed::Flaw flaw) { return check.run(Flawed(problem, flaw)); };
+  const Gate gate(problem, Isa::portable);
+  const auto verdict = [&](Flawed::Flaw flaw) { return gate.run(Flawed(problem, flaw)); };
   EXPECT_EQ(verdict([](const GemmSmallCpuArguments&) {}), "");
   EXPECT_NE(verdict([](const GemmSmallCpuArguments& a) { static_cast<double*>(a.c)[0] += 1e-12; }), "");
   EXPECT_NE(verdict([](const GemmSmallCpuArguments& a) { static_cast<double*>(a.c)[15 * a.count] = 0; }), "")
@@ -79,17 +78,6 @@ TEST(KernelCheck, SeesFlaws) {
               static_cast<double*>(a.c)[3] = std::numeric_limits<double>::quiet_NaN();
             }),
             "");
-}
-
-TEST(Gate, TriesTheNeighboursToo) {
-  for (const Layout layout : {Layout::single, Layout::strided, Layout::pointer, Layout::block_interleaved}) {
-    const GemmProblem problem = problem_of(DType::f32, layout, Scalar::general);
-    const auto kernel = make_gemm_small_cpu(problem, gemm_small_cpu_default(problem, Isa::portable));
-    EXPECT_EQ(Gate(problem, Isa::portable).run(*kernel), "") << to_string(problem);
-  }
-  const GemmProblem problem = problem_of(DType::f64, Layout::strided, Scalar::zero);
-  const Flawed flawed(problem, [](const GemmSmallCpuArguments& a) { static_cast<double*>(a.c)[0] += 1; });
-  EXPECT_NE(Gate(problem, Isa::portable).run(flawed), "");
 }
 
 TEST(Gate, TriesPaddedColumnsOfTheShapeItself) {

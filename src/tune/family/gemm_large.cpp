@@ -40,8 +40,8 @@ class LargeTrial : public GpuTrial {
         kernel_(std::move(kernel)),
         scratch_(scratch) {}
 
-  std::vector<GemmProblem> edges() const override { return {edges_}; }
-  void run_edges(const GemmProblem& p, const Operands& o) const override { launch(p, o); }
+  SmallCase edges() const override { return {.problem = edges_}; }
+  void run_edges(const Operands& o) const override { launch(edges_, o); }
   void run(const Operands& o) const override { launch(problem_, o); }
 
  private:

@@ -29,34 +29,24 @@ constexpr ChoiceSizes small_sizes{.usual = 240, .whole = 4000, .fewest = 24};
 
 class SmallTrial : public GpuTrial {
  public:
-  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel,
-             const GpuArena& arena)
-      : problem_(problem), one_block_(shape.interleave == 0), kernel_(std::move(kernel)), arena_(arena) {
+  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel)
+      : problem_(problem), one_block_(shape.interleave == 0), kernel_(std::move(kernel)) {
     // The code knows the size of small blocks, so that a shorter batch must consist of several.
     if (problem_.layout == Layout::interleaved && !one_block_) problem_.layout = Layout::block_interleaved;
   }
 
-  // A last tile that is not full where tiles hold several problems. Of sizes that vary the largest, a middle
-  // and a flat one, each among problems of others.
-  std::vector<GemmProblem> edges() const override {
+  // A last tile that is not full where tiles hold several problems; sizes and leading dimensions of all kinds
+  // where they vary.
+  SmallCase edges() const override {
     const GemmSmallConfig& c = kernel_->config();
     GemmProblem p = problem_;
     p.batch_count = std::int64_t(c.matrices_per_block) * (edge_blocks * (c.stages + 2)) -
                     (c.matrices_per_block > 1 ? c.matrices_per_block / 2 : 0) -
                     (c.matrices_per_block > 2 ? 1 : 0);
     if (one_block_) p.block = p.batch_count;
-    if (p.layout != Layout::variable) return {p};
-    GemmProblem middle = p, flat = p;
-    middle.m = (p.m + 1) / 2, middle.n = (p.n + 2) / 3, middle.k = (2 * p.k + 2) / 3;
-    flat.m = 1, flat.k = (p.k + 1) / 2;
-    return {with_places_of_pointers(p), with_places_of_pointers(middle), with_places_of_pointers(flat)};
+    return {.problem = p, .gaps = true};
   }
-  void run_edges(const GemmProblem& p, const Operands& o) const override {
-    if (problem_.layout == Layout::variable)
-      run_among_others(p, o);
-    else
-      launch(o, p, edge_blocks);
-  }
+  void run_edges(const Operands& o) const override { launch(o, edges().problem, edge_blocks); }
   void run(const Operands& o) const override { launch(o, problem_, 0); }
 
  private:
@@ -81,37 +71,9 @@ class SmallTrial : public GpuTrial {
     kernel_->launch(operands, static_cast<CUstream_st*>(o.stream), blocks);
   }
 
-  // Every other problem is one of another size, over numbers of the arena, so that a tile holds both kinds.
-  void run_among_others(const GemmProblem& p, const Operands& o) const {
-    const Gpu& gpu = arena_.gpu();
-    DrawnSizes sizes(problem_, 2 * p.batch_count);
-    const std::int64_t own[] = {p.m, p.n, p.k, p.lda, p.ldb, p.ldc};
-    for (int i = 0; i < 6; ++i)
-      for (std::int64_t q = 0; q < p.batch_count; ++q) sizes.values[i][std::size_t(2 * q)] = own[i];
-    const void* const arrays[] = {o.a, o.b, o.c};
-    void* const others[] = {arena_.a(), arena_.b(), arena_.c()};
-    std::vector<GpuBuffer> mixed;
-    for (int operand = 0; operand < 3; ++operand) {
-      std::vector<void*> addresses(std::size_t(p.batch_count)), all(2 * addresses.size(), others[operand]);
-      gpu.read(addresses.data(), arrays[operand], addresses.size() * sizeof(void*));
-      for (std::size_t q = 0; q < addresses.size(); ++q) all[2 * q] = addresses[q];
-      mixed.emplace_back(gpu, all.size() * sizeof(void*));
-      mixed.back().write(all.data(), mixed.back().bytes());
-    }
-    const GpuSizes uploaded(gpu, sizes);
-    Operands all = o;
-    all.a = mixed[0].as<void>(), all.b = mixed[1].as<void>(), all.c = mixed[2].as<void>();
-    all.sizes = uploaded.arrays();
-    GemmProblem both = problem_;
-    both.batch_count = 2 * p.batch_count;
-    launch(all, both, edge_blocks);
-    gpu.synchronize();  // before the arrays go
-  }
-
   GemmProblem problem_;
   bool one_block_;  // all problems are interleaved together, however many they are
   std::unique_ptr<GemmSmallKernel> kernel_;
-  const GpuArena& arena_;
 };
 
 bool lies_anywhere(const GemmProblem& p) {
@@ -136,8 +98,7 @@ class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
   std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
     return std::make_unique<SmallTrial>(
         problem_, shape_,
-        std::make_unique<GemmSmallKernel>(gpu_.gpu(), binary, shape_, config(i), problem_.dtype),
-        gpu_.arena());
+        std::make_unique<GemmSmallKernel>(gpu_.gpu(), binary, shape_, config(i), problem_.dtype));
   }
 
  private:

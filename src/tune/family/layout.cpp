@@ -11,6 +11,7 @@
 
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
+#include "measure/check_sampled.hpp"
 #include "measure/clock.hpp"
 #include "measure/conversion.hpp"
 #include "measure/estimate.hpp"
@@ -91,15 +92,12 @@ class Block {
 
   // "" when a converted multiplication gives what the reference gives.
   std::string check(Accuracy& seen) const {
-    const AccuracyCheck check(from_, from_batches_.front(), representative(from_.alpha),
-                              representative(from_.beta));
-    check.restore();
-    for (const Part part : parts) run(part, 0);
-    seen = check.compare();
-    check.finish();
-    if (!seen.gaps_intact) return "it writes outside C";
-    if (seen.passed()) return "";
-    return fmt::format("error {:.3g} above bound {:.3g}", seen.error, seen.bound);
+    const SampledCheck check(from_, from_batches_.front(), representative(from_.alpha),
+                             representative(from_.beta));
+    seen = check.check([&] {
+      for (const Part part : parts) run(part, 0);
+    });
+    return seen.fault();
   }
 
  private:

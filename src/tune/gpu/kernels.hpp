@@ -10,6 +10,7 @@
 #include "core/problem.hpp"
 #include "kernel/jit/stencil.hpp"
 #include "measure/gpu/arena.hpp"
+#include "measure/small_batch.hpp"
 
 namespace tilewright {
 
@@ -17,9 +18,9 @@ namespace tilewright {
 class GpuTrial {
  public:
   virtual ~GpuTrial() = default;
-  // Problems so small that every element can be checked, with whatever edges the kernel has.
-  virtual std::vector<GemmProblem> edges() const = 0;
-  virtual void run_edges(const GemmProblem& edges, const Operands& operands) const = 0;
+  // A batch so small that every element can be checked, with whatever edges the kernel has.
+  virtual SmallCase edges() const = 0;
+  virtual void run_edges(const Operands& operands) const = 0;
   // Queues the problem itself on operands.stream.
   virtual void run(const Operands& operands) const = 0;
 };

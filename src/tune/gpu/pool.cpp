@@ -112,46 +112,45 @@ void GpuPool::make(Slot& slot, std::size_t i) {
   if (slot.trial == nullptr) slot.trial = kernels_->load(i, slot.binary);
 }
 
-const GpuCheck& GpuPool::check_of(const GemmProblem& edges) {
-  for (const auto& known : edges_)
-    if (known->problem() == edges) return *known;
-  if (edges_.size() == most_edges_kept) edges_.erase(edges_.begin());
-  edges_.push_back(std::make_unique<GpuCheck>(arena_.gpu(), edges));
-  return *edges_.back();
-}
-
-void GpuPool::check_edges(Slot& slot, const GemmProblem& edges) {
-  if (const GpuOperandBytes bytes = gpu_operand_bytes(edges);
+void GpuPool::check(Slot& slot, const SmallCase& edges) {
+  const GemmProblem& p = edges.problem;
+  if (const GpuOperandBytes bytes = gpu_operand_bytes(p);
       std::max({bytes.a, bytes.b, bytes.c}) > most_checked_bytes) {
     slot.failure = fmt::format("{} has operands of more than {} bytes, which would have to be checked",
-                               to_string(edges), most_checked_bytes);
+                               to_string(p), most_checked_bytes);
     return;
   }
-  const auto run_edges = [&](const Operands& o) { slot.trial->run_edges(edges, o); };
-  GpuCheckResult seen = check_of(edges).check(run_edges);
-  if (seen.fault.empty() && edges.layout == Layout::pointer) {  // such kernels serve every alignment
-    const GpuCheckResult odd = GpuCheck(arena_.gpu(), edges, 1).check(run_edges);
-    seen = {std::max(seen.error, odd.error), odd.fault};
+  auto known = std::find_if(edges_.begin(), edges_.end(),
+                            [&](const SmallCheck& check) { return check.batch().one() == edges; });
+  if (known == edges_.end()) {
+    if (edges_.size() == most_edges_kept) edges_.erase(edges_.begin());
+    edges_.emplace_back(edges, p.batch_count);
+    known = edges_.end() - 1;
   }
-  slot.accuracy = {std::max(slot.accuracy.error, seen.error), 1};
-  slot.failure = std::move(seen.fault);
+  CheckResult result =
+      known->run(GpuMemory(arena_.gpu()), [&](const Operands& o) { slot.trial->run_edges(o); });
+  slot.accuracy = worse_of(result.accuracy, slot.accuracy);
+  slot.failure = std::move(result.fault);
 }
 
 // The sampled elements of the problem itself come second: a reference of all of them would take hours for
 // what the device does in milliseconds.
 void GpuPool::check(Slot& slot) {
-  slot.accuracy = {0, 1};
-  for (const GemmProblem& edges : slot.trial->edges()) {
-    check_edges(slot, edges);
-    if (!slot.failure.empty()) return;
+  SmallCase edges = slot.trial->edges();
+  check(slot, edges);
+  const Layout layout = problem_.layout;
+  if (layout == Layout::pointer || layout == Layout::variable) {  // such kernels serve every alignment
+    edges.any_alignment = true;
+    if (slot.failure.empty()) check(slot, edges);
   }
-  if (problem_.layout == Layout::variable) return;  // whose edges are of many sizes already
+  // Batches of many sizes have been looked at.
+  if (!slot.failure.empty() || layout == Layout::variable) return;
   if (!sample_)
-    sample_.emplace(arena_, problem_, representative(problem_.alpha), representative(problem_.beta));
+    sample_.emplace(
+        sampled_check(arena_, problem_, representative(problem_.alpha), representative(problem_.beta)));
   const Accuracy sampled = sample_->check([&] { slot.trial->run(operands(0)); });
-  slot.accuracy.error = std::max(slot.accuracy.error, sampled.error);
-  if (!sampled.passed())
-    slot.failure = fmt::format("error {:.3g} times its bound at {}", sampled.error, to_string(problem_));
+  slot.accuracy = worse_of(sampled, slot.accuracy);
+  if (!sampled.passed()) slot.failure = fmt::format("at {}: {}", to_string(problem_), sampled.fault());
 }
 
 bool GpuPool::is_right(std::size_t i) {

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "measure/gpu/check.hpp"
 #include "measure/gpu/pointers.hpp"
 #include "measure/gpu/ring.hpp"
-#include "measure/gpu/sample.hpp"
 #include "measure/gpu/timer.hpp"
 #include "tune/config_pool.hpp"
-#include "tune/gpu/check.hpp"
 #include "tune/gpu/kernels.hpp"
 #include "tune/gpu/machine.hpp"
 #include "tune/gpu/sizes.hpp"
@@ -40,7 +39,7 @@ class GpuPool : public ConfigPool {
   }
   Origin origin() const override;
   void announce(std::span<const std::size_t> wanted) override;
-  // Whether it compiled, fits the device and is right: every element of small problems with edges, and some
+  // Whether it compiled, fits the device and is right: every element of a small batch with edges, and some
   // of the problem itself.
   bool is_right(std::size_t i) override;
   const std::string& failure(std::size_t i) const override { return slots_[i].failure; }
@@ -59,7 +58,7 @@ class GpuPool : public ConfigPool {
     JitBinary binary;
     std::unique_ptr<GpuTrial> trial;
     std::string failure;
-    Accuracy accuracy{};  // relative to the bound, which is 1
+    Accuracy accuracy{};
     bool compiled = false, checked = false;
     double launch_s = 0;  // as last seen
   };
@@ -68,8 +67,7 @@ class GpuPool : public ConfigPool {
   void compile(std::span<const std::size_t> wanted);
   void make(Slot& slot, std::size_t i);
   void check(Slot& slot);
-  void check_edges(Slot& slot, const GemmProblem& edges);
-  const GpuCheck& check_of(const GemmProblem& edges);
+  void check(Slot& slot, const SmallCase& edges);
   // Loaded, and known how long a launch takes.
   const GpuTrial& ready(std::size_t i);
   Operands operands(std::int64_t index) const;
@@ -86,9 +84,9 @@ class GpuPool : public ConfigPool {
   std::optional<GpuPointers> pointers_;  // of a pointer or variable batch
   std::optional<GpuSizes> sizes_;        // of a variable batch
   std::unique_ptr<const Scalars> scalars_;
-  std::optional<GpuSample> sample_;
-  std::vector<std::unique_ptr<GpuCheck>> edges_;  // of the last small problems, which many candidates share
-  std::vector<Slot> slots_;                       // the candidates', then the peer's
+  std::optional<SampledCheck> sample_;
+  std::vector<SmallCheck> edges_;  // of the last small batches, which many candidates share
+  std::vector<Slot> slots_;        // the candidates', then the peer's
   std::vector<std::size_t> announced_;
   std::size_t next_announced_ = 0;
   std::int64_t next_ = 0;  // batch

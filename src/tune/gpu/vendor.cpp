@@ -20,7 +20,7 @@ class VendorTrial : public GpuTrial {
   }
 
   const std::string& version() const { return library_->version(); }
-  std::vector<GemmProblem> edges() const override {
+  SmallCase edges() const override {
     GemmProblem p = problem_;
     p.layout = Layout::single;
     p.batch_count = 1;
@@ -28,9 +28,9 @@ class VendorTrial : public GpuTrial {
     p.m = std::min<std::int64_t>(p.m, 131), p.n = std::min<std::int64_t>(p.n, 67),
     p.k = std::min<std::int64_t>(p.k, 97);
     p.lda = p.a_rows() + 1, p.ldb = p.b_rows() + 3, p.ldc = p.m + 2;
-    return {p};
+    return {.problem = p};
   }
-  void run_edges(const GemmProblem& p, const Operands& o) const override { call(p, o); }
+  void run_edges(const Operands& o) const override { call(edges().problem, o); }
   void run(const Operands& o) const override { call(problem_, o); }
 
  private:

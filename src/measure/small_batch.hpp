@@ -1,0 +1,64 @@
+// A batch of small problems as it lies in memory, whatever its layout: where each matrix begins, its sizes,
+// and which problems are wrong on purpose. It holds no elements; check_small fills and compares them.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "measure/operands.hpp"
+
+namespace tilewright {
+
+struct SmallCase {
+  GemmProblem problem;         // of a variable batch m, n, k are the largest sizes
+  bool scalars_vary = false;   // alpha and beta per problem
+  std::int64_t smallest = 1;   // of sizes that vary
+  bool square = false;         // sizes that vary are m = n = k
+  bool any_alignment = false;  // matrices of pointer batches begin at any element, else at whole sectors
+  bool gaps = false;           // leading dimensions of a variable batch may exceed the rows
+  bool faults = false;         // some problems of a pointer batch are wrong
+  int shift = 0;               // elements from an aligned address to the begin of packed operands
+
+  friend bool operator==(const SmallCase&, const SmallCase&) = default;
+};
+
+enum class SmallFault : unsigned char { none, null_a, null_b, null_c, bad_m, bad_lda, large_n };
+
+class SmallBatch {
+ public:
+  SmallBatch(const SmallCase& one, std::int64_t count, std::mt19937& random);
+
+  const SmallCase& one() const { return case_; }
+  std::int64_t count() const { return count_; }
+  bool by_pointer() const;
+  bool sizes_vary() const { return case_.problem.layout == Layout::variable; }
+
+  // Problem q with its own sizes and leading dimensions.
+  GemmProblem problem(std::int64_t q) const;
+  // Matrix q alone of operand 0 (A), 1 (B) or 2 (C), from the operand's base.
+  StoredOperand matrix(int operand, std::int64_t q) const;
+  std::int64_t elements(int operand) const { return elements_[operand]; }
+  // Problems whose matrices are stored: a last block of an interleaved batch is stored whole.
+  std::int64_t stored() const;
+
+  SmallFault fault(std::int64_t q) const {
+    return faults_.empty() ? SmallFault::none : faults_[std::size_t(q)];
+  }
+  // Sizes as the device reads them: m, n, k, lda, ldb, ldc.
+  const std::vector<std::int64_t>& sizes(int which) const { return sizes_[which]; }
+
+ private:
+  void draw_sizes(std::mt19937& random);
+  void scatter();
+
+  SmallCase case_;
+  std::int64_t count_;
+  std::int64_t elements_[3] = {};
+  std::vector<std::int64_t> places_[3];  // of pointer batches
+  std::vector<std::int64_t> sizes_[6];   // of variable batches
+  std::vector<SmallFault> faults_;
+};
+
+}  // namespace tilewright
