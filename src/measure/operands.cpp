@@ -21,18 +21,17 @@ std::int64_t whole_pages(std::int64_t bytes) { return (bytes + 4095) / 4096 * 40
 // Bytes from one batch to the next of each operand, as they lie in memory, in whole lines.
 struct Extents {
   explicit Extents(const GemmProblem& problem)
-      : a(operand(problem, problem.lda * problem.a_cols(), problem.stride_a)),
-        b(operand(problem, problem.ldb * problem.b_cols(), problem.stride_b)),
-        c(operand(problem, problem.ldc * problem.n, problem.stride_c)) {}
+      : a(bytes(problem, 0)), b(bytes(problem, 1)), c(bytes(problem, 2)) {}
   std::int64_t a, b, c;
 
  private:
-  static std::int64_t operand(const GemmProblem& problem, std::int64_t matrix, std::int64_t stride) {
-    const std::int64_t count = problem.batch_count;
-    std::int64_t elements = matrix * count;
-    if (problem.layout == Layout::strided && count > 0) elements = stride * (count - 1) + matrix;
+  static std::int64_t bytes(const GemmProblem& problem, int operand) {
+    const StoredOperand x = stored_operand(problem, operand);
+    const std::int64_t count = problem.batch_count, matrices = x.column_step * x.columns;
+    std::int64_t elements = matrices * count;  // of addresses
+    if (problem.layout == Layout::strided && count > 0) elements = x.step * (count - 1) + matrices;
     if (is_interleaved(problem.layout) && problem.block > 0)
-      elements = (count + problem.block - 1) / problem.block * problem.block * matrix;
+      elements = (count + problem.block - 1) / problem.block * matrices;
     return whole_lines(elements * size_bytes(problem.dtype));
   }
 };
@@ -61,7 +60,8 @@ std::int64_t batches_for(const GemmProblem& problem, Residency residency, int th
 StoredOperand stored_operand(const GemmProblem& p, int operand) {
   const std::int64_t rows[] = {p.a_rows(), p.b_rows(), p.m}, columns[] = {p.a_cols(), p.b_cols(), p.n};
   const std::int64_t lds[] = {p.lda, p.ldb, p.ldc}, strides[] = {p.stride_a, p.stride_b, p.stride_c};
-  const std::int64_t block = is_interleaved(p.layout) ? p.block : 1, ld = lds[operand];
+  const std::int64_t block = is_interleaved(p.layout) ? std::max<std::int64_t>(p.block, 1) : 1;
+  const std::int64_t ld = lds[operand];
   std::int64_t step = p.layout == Layout::strided ? strides[operand] : 0;
   if (is_interleaved(p.layout)) step = block * ld * columns[operand];
   return {rows[operand], columns[operand], block, block * ld, block, step};

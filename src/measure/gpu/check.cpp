@@ -2,6 +2,7 @@
 #include "measure/gpu/check.hpp"
 
 #include "core/dispatch.hpp"
+#include "measure/gpu/pointers.hpp"
 #include "measure/typed_values.hpp"
 
 namespace tilewright {
@@ -9,17 +10,12 @@ namespace {
 
 constexpr std::int64_t most_interleaved = 6;  // problems whose elements are copied one by one
 
-StoredOperand placed(const GemmProblem& p, int operand) {
-  StoredOperand x = stored_operand(p, operand);
-  if (p.layout == Layout::pointer)
-    x.step = gpu_pointer_distance(x.column_step * x.columns, size_bytes(p.dtype));
-  return x;
-}
-
 class ArenaOperands : public CheckedOperands {
  public:
   ArenaOperands(const GpuArena& arena, const GemmProblem& p)
-      : arena_(arena), dtype_(p.dtype), stored_{placed(p, 0), placed(p, 1), placed(p, 2)} {}
+      : arena_(arena),
+        dtype_(p.dtype),
+        stored_{gpu_stored_operand(p, 0), gpu_stored_operand(p, 1), gpu_stored_operand(p, 2)} {}
 
   void before(const Stretch& s, void* to) const override {
     dispatch(dtype_, [&]<class T>() {

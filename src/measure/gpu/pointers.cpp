@@ -6,25 +6,20 @@
 #include <random>
 
 namespace tilewright {
-namespace {
-
-// A batch without addresses of its own lies as its strides say.
-std::int64_t gpu_distance(const GemmProblem& p, std::int64_t elements, std::int64_t stride) {
-  return p.layout == Layout::pointer ? gpu_pointer_distance(elements, size_bytes(p.dtype)) : stride;
+StoredOperand gpu_stored_operand(const GemmProblem& p, int operand) {
+  StoredOperand x = stored_operand(p, operand);
+  if (p.layout == Layout::pointer)
+    x.step = gpu_pointer_distance(x.column_step * x.columns, size_bytes(p.dtype));
+  return x;
 }
-
-}  // namespace
 
 GpuPointers::GpuPointers(const Gpu& gpu, const GemmProblem& p, std::int64_t batches,
                          const std::function<Operands(std::int64_t)>& at, std::span<const std::int64_t> order)
     : batches_(batches), count_(p.batch_count) {
   const std::int64_t size = size_bytes(p.dtype);
-  const std::int64_t distances[] = {gpu_distance(p, p.lda * p.a_cols(), p.stride_a),
-                                    gpu_distance(p, p.ldb * p.b_cols(), p.stride_b),
-                                    gpu_distance(p, p.ldc * p.n, p.stride_c)};
   std::vector<const char*> all(std::size_t(batches * count_));
   for (int operand = 0; operand < 3; ++operand) {
-    const std::int64_t step = distances[operand] * size;
+    const std::int64_t step = gpu_stored_operand(p, operand).step * size;
     for (std::int64_t i = 0; i < batches; ++i) {
       const Operands o = at(i);
       const void* const bases[] = {o.a, o.b, o.c};

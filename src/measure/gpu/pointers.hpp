@@ -11,8 +11,12 @@
 
 #include "core/problem.hpp"
 #include "device/gpu/gpu.hpp"
+#include "measure/operands.hpp"
 
 namespace tilewright {
+
+// Where an operand lies behind the base address of its batch, a pointer batch too.
+StoredOperand gpu_stored_operand(const GemmProblem& problem, int operand);
 
 class GpuPointers {
  public:

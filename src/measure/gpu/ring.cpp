@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "measure/gpu/pointers.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -15,16 +17,11 @@ std::size_t aligned(std::size_t bytes) { return (bytes + align_bytes - 1) / alig
 GpuOperandBytes gpu_operand_bytes(const GemmProblem& p) {
   const std::int64_t in_block = is_interleaved(p.layout) ? p.block : 1;
   const std::int64_t steps = (p.batch_count + in_block - 1) / in_block;
-  const auto bytes = [&](std::int64_t stride, std::int64_t ld, std::int64_t columns) {
-    const std::int64_t matrices = ld * columns * in_block;
-    const std::int64_t step = p.layout == Layout::pointer
-                                  ? gpu_pointer_distance(matrices, size_bytes(p.dtype))
-                              : is_interleaved(p.layout) ? matrices
-                                                         : stride;
-    return static_cast<std::size_t>(((steps - 1) * step + matrices) * size_bytes(p.dtype));
+  const auto bytes = [&](int operand) {
+    const StoredOperand x = gpu_stored_operand(p, operand);
+    return static_cast<std::size_t>(((steps - 1) * x.step + x.column_step * x.columns) * size_bytes(p.dtype));
   };
-  return {bytes(p.stride_a, p.lda, p.a_cols()), bytes(p.stride_b, p.ldb, p.b_cols()),
-          bytes(p.stride_c, p.ldc, p.n)};
+  return {bytes(0), bytes(1), bytes(2)};
 }
 
 void check_gpu_memory(const char* argument, const GemmProblem& problem, const GpuOperandBytes& bytes,
