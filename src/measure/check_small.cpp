@@ -257,6 +257,7 @@ SmallCheck::SmallCheck(const SmallCase& one, std::int64_t count, unsigned seed) 
 }
 SmallCheck::~SmallCheck() = default;
 SmallCheck::SmallCheck(SmallCheck&&) noexcept = default;
+SmallCheck& SmallCheck::operator=(SmallCheck&&) noexcept = default;
 
 const SmallBatch& SmallCheck::batch() const { return state_->batch; }
 

@@ -41,6 +41,7 @@ class SmallCheck {
   explicit SmallCheck(const GemmProblem& problem) : SmallCheck({.problem = problem}, problem.batch_count) {}
   ~SmallCheck();
   SmallCheck(SmallCheck&&) noexcept;
+  SmallCheck& operator=(SmallCheck&&) noexcept;
 
   const SmallBatch& batch() const;
   // `run` multiplies, or queues it on the default stream. Values of alpha and beta lie on the host; one per
