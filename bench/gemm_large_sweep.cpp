@@ -3,8 +3,8 @@
 #include "gemm_large_sweep.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
+#include "experiment.hpp"
 #include "range_flag.hpp"
 
 namespace tilewright::bench {
@@ -15,9 +15,6 @@ constexpr double most = 1e9, most_configs = 1e5, most_n = 1 << 20, most_seconds 
 CLI::App* add_verb(CLI::App& app, SweepFlags& f, const char* name, const char* does) {
   CLI::App* verb = app.add_subcommand(name, does);
   verb->add_option("--configs", f.configs, "the list of configs that `compile` writes")->required();
-  verb->add_option("--share", f.share, "the folder that holds kernel/ (src in a checkout)")
-      ->capture_default_str();
-  verb->add_option("--cache", f.cache, "a folder for compiled kernels")->required();
   verb->add_option("--device", f.device, "number of the GPU")->capture_default_str()->check(from_to(0, 1023));
   return verb;
 }
@@ -83,7 +80,7 @@ void add_screen(CLI::App& app, SweepFlags& f, bool& complete) {
   verb->add_option("--anchors", f.anchors, "configs of --done that are measured again, to check the join")
       ->capture_default_str()
       ->check(from_to(0, most));
-  verb->callback([&] { complete = LargeSweep(f, f.window).screen(); });
+  verb->callback([&] { complete = screen(f); });
 }
 
 void add_long(CLI::App& app, SweepFlags& f, bool& complete) {
@@ -98,7 +95,7 @@ void add_long(CLI::App& app, SweepFlags& f, bool& complete) {
   verb->add_option("--repeats", f.repeats, "measurements of each of those")
       ->capture_default_str()
       ->check(from_to(1, most));
-  verb->callback([&] { complete = LargeSweep(f, f.long_window).measure_long(); });
+  verb->callback([&] { complete = measure_long(f); });
 }
 
 void add_sizes(CLI::App& app, SweepFlags& f, bool& complete) {
@@ -111,7 +108,7 @@ void add_sizes(CLI::App& app, SweepFlags& f, bool& complete) {
   verb->add_option("--count", f.size_count, "configs, the hull's best arc among them")
       ->capture_default_str()
       ->check(from_to(1, most));
-  verb->callback([&] { complete = LargeSweep(f, f.window).measure_sizes(); });
+  verb->callback([&] { complete = measure_sizes(f); });
 }
 
 void add_sample(CLI::App& app, SweepFlags& f) {
@@ -123,20 +120,17 @@ void add_sample(CLI::App& app, SweepFlags& f) {
   verb->add_option("--count", f.sample_count, "configs, the hull's among them")
       ->capture_default_str()
       ->check(from_to(1, most));
-  verb->callback([&f] { LargeSweep(f, f.window).sample(); });
+  verb->callback([&f] { sample(f); });
 }
 
 int run(int argc, char** argv) {
   SweepFlags flags;
   bool complete = true;
-  flags.command = "bench_gemm_large_sweep";
-  for (int i = 1; i < argc; ++i) flags.command += std::string(" ") + argv[i];
   CLI::App app("Time and energy of many configs of large GEMM on one GPU (docs/analyze.md).",
                "bench_gemm_large_sweep");
   app.footer(
-      "Example: bench_gemm_large_sweep compile --configs list.jsonl --cache kernels\n"
-      "         bench_gemm_large_sweep screen --configs list.jsonl --cache kernels --json sweep.jsonl "
-      "--budget 540\n"
+      "Example: bench_gemm_large_sweep compile --configs list.jsonl\n"
+      "         bench_gemm_large_sweep screen --configs list.jsonl --json sweep.jsonl --budget 540\n"
       "         tilewright analyze sweep.jsonl --html report.html");
   app.require_subcommand(1);
   add_limits(app, flags);
@@ -150,7 +144,6 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  constexpr int left_for_another_run = 3;
   return complete ? 0 : left_for_another_run;
 }
 
@@ -158,13 +151,6 @@ int run(int argc, char** argv) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tilewright::bench::run(argc, argv);
-  } catch (const tilewright::Error& error) {
-    std::fprintf(stderr, "bench_gemm_large_sweep: %s\n", error.what());
-    return error.code() == tilewright::ErrorCode::invalid_argument ? 2 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gemm_large_sweep: %s\n", error.what());
-    return 1;
-  }
+  return tilewright::bench::run_program("bench_gemm_large_sweep",
+                                        [&] { return tilewright::bench::run(argc, argv); });
 }

@@ -3,22 +3,17 @@
 // and repeatedly, and a sample launched in a known order for a profiler. docs/analyze.md tells the method.
 #pragma once
 
-#include <chrono>
-#include <set>
-
 #include "analyze/data.hpp"
-#include "analyze/sentinel.hpp"
-#include "gemm_large_device.hpp"
-#include "tune/line_log.hpp"
+#include "device/gpu/gpu.hpp"
+#include "kernel/gemm_large/gemm_large.hpp"
+#include "measure/gpu/energy.hpp"
 
 namespace tilewright::bench {
 
 struct SweepFlags {
-  std::string command;  // as typed
   std::string configs;  // the list that `compile` writes and the others read
   std::string json;     // measurements, or the order of `sample`
-  std::string share = "src", cache;
-  std::string limits;  // a file of them, to compile for a device that is not here
+  std::string limits;   // a file of them, to compile for a device that is not here
   int device = 0;
   DType dtype = DType::f64;
   std::string op = "nn";
@@ -49,7 +44,6 @@ struct SweepList {
   nlohmann::json head;
   std::vector<SweepEntry> entries;  // in the order in which they are measured
 };
-GemmProblem sweep_problem(const SweepFlags& flags);
 // Throws Error(io) naming file and line.
 SweepList read_sweep_list(const std::string& path);
 // Writes what configs may ask of the device, for compiling elsewhere.
@@ -77,49 +71,12 @@ std::vector<nlohmann::json> choose_sizes(const std::vector<SweepPoint>& points, 
 // The same with all corners of the hull, even where those are more.
 std::vector<nlohmann::json> choose_sample(const std::vector<SweepPoint>& points, std::size_t count);
 
-class LargeSweep {
- public:
-  // Loads run as `window` says.
-  LargeSweep(const SweepFlags& flags, const GpuLoadWindow& window);
-  // Each returns whether nothing is left for another run.
-  bool screen();
-  bool measure_long();
-  // Some configs at other sizes.
-  bool measure_sizes();
-  void sample();
-
- private:
-  void open_log(bool resume);
-  void take_sentinels();
-  void look_idle();
-  void sentinel(const char* phase);
-  void measure(const GemmLargeConfig& config, const char* phase);
-  void refuse(const GemmLargeConfig& config, const char* phase, const std::string& fault);
-  JitBinary binary_of(const GemmLargeConfig& config) const;  // throws as StencilCompiler::compile()
-  void compile_all(const std::vector<GemmLargeConfig>& configs) const;
-  LargeTrial load_kernel(const GemmLargeConfig& config) const;
-  void add_levels(nlohmann::json& row, const LargeTrial& trial) const;
-  std::set<std::string> left_to_others() const;
-  std::map<std::string, std::size_t> long_elsewhere() const;
-  std::vector<SweepPoint> screened() const;
-  std::size_t count_measured(const char* phase, const nlohmann::json& config) const;
-  bool late(std::size_t left) const;
-  bool finish(const char* phase, std::size_t measured, std::size_t left) const;
-
-  SweepFlags flags_;
-  GpuLoadWindow window_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  SweepList list_;
-  std::map<std::string, const SweepEntry*> entries_;  // by config
-  GemmProblem problem_;
-  GemmLargeShape list_shape_;  // that the list was compiled and its instructions counted for
-  GemmLargeShape shape_;       // of the problem at hand
-  LargeDevice device_;
-  std::unique_ptr<LineLog> log_;
-  std::vector<nlohmann::json> rows_;  // of this file, kept and new
-  SentinelWatch watch_;
-  std::vector<std::string> card_notes_;  // of the last look at who else uses the card
-  std::size_t since_sentinel_ = 0;
-};
+// Each returns whether nothing is left for another run.
+bool screen(const SweepFlags& flags);
+bool measure_long(const SweepFlags& flags);
+// Some configs at other sizes.
+bool measure_sizes(const SweepFlags& flags);
+// One launch each, for a profiler.
+void sample(const SweepFlags& flags);
 
 }  // namespace tilewright::bench

@@ -18,10 +18,6 @@
 
 namespace tilewright::bench {
 
-#if defined(TILEWRIGHT_BENCH_SWEEP)
-SmallCases small_sweep();
-#endif
-
 namespace {
 
 struct Options {
@@ -227,10 +223,6 @@ int run(const Options& options) {
   for (const auto& list : {small_header_f64(), small_header_f32(), small_loops_f64(), small_loops_f32(),
                            small_loops_f64_512(), small_loops_f32_512()})
     cases.insert(cases.end(), list.begin(), list.end());
-#if defined(TILEWRIGHT_BENCH_SWEEP)
-  const SmallCases sweep = small_sweep();
-  cases.insert(cases.end(), sweep.begin(), sweep.end());
-#endif
   Report report;
   if (!options.json.empty()) {
     report.json = options.json == "-" ? stdout : std::fopen(options.json.c_str(), "w");

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "analyze/launch_counters.hpp"
-#include "analyze_report.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
+#include "report/analyze_report.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {

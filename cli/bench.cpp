@@ -1,171 +1,88 @@
-// The verb `bench`: ours beside the peers, interleaved in one run. This file registers the flags and runs the
-// list of cases; what a case is, who takes part and how it is told are in bench_cases, bench_contenders,
-// bench_run and bench_report.
+// The verb `bench`: ours beside the peers, interleaved in one run. This file registers the flags, runs the
+// list of cases and prints; what is measured of a case is a family's (src/bench).
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <memory>
 
-#include "bench_families.hpp"
-#include "bench_gpu.hpp"
-#include "bench_report.hpp"
+#include "bench/family.hpp"
+#include "bench/provenance.hpp"
+#include "bench_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
+#include "measure/clock.hpp"
 #include "progress.hpp"
-#include "provenance.hpp"
 #include "record_log.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-void print_peers(std::FILE* out, const BenchMachine& machine) {
-  std::string found;
-  for (const auto& peer : machine.search.found)
-    found += fmt::format("{}{} {}", found.empty() ? "" : ", ", peer->name(), peer->version());
-  fmt::print(out, "peers: {}\n", found.empty() ? "none" : found);
-  for (const auto& missing : machine.search.missing)
-    fmt::print(out, "not here: {} ({})\n", missing.name, missing.reason);
+void tell(JsonLines& json, const bench::Told& told) {
+  for (const std::string& line : told.lines) fmt::print(json.people(), "{}\n", line);
+  std::fflush(json.people());
+  for (const auto& row : told.rows) json.write(row);
 }
 
-// Why somebody is not in the comparison, and what may have disturbed it; each line once.
-class Asides {
- public:
-  void print(std::FILE* out, const CaseResult& result) {
-    for (const Absence& absence : result.absences)
-      once(out, fmt::format("left out: {} ({})", absence.impl, absence.reason));
-    for (const std::string& note : result.notes) once(out, "NOTE " + note);
-  }
+// The rows of ours that an earlier run left in the file.
+std::vector<nlohmann::json> measured_rows(const BenchFlags& flags) {
+  std::vector<nlohmann::json> rows;
+  if (!flags.resume) return rows;
+  std::ifstream file(flags.json);
+  for (std::string text; std::getline(file, text);)
+    if (auto row = nlohmann::json::parse(text, nullptr, false);
+        row.is_object() && row.value("impl", "") == "tilewright")
+      rows.push_back(std::move(row));
+  return rows;
+}
 
- private:
-  void once(std::FILE* out, std::string line) {
-    if (std::find(told_.begin(), told_.end(), line) != told_.end()) return;
-    fmt::print(out, "{}\n", line);
-    told_.push_back(std::move(line));
-  }
-  std::vector<std::string> told_;
-};
+bool is_among(const std::vector<nlohmann::json>& rows, const bench::Case& one) {
+  const nlohmann::json keys = case_keys(one);
+  return std::any_of(rows.begin(), rows.end(), [&](const nlohmann::json& row) {
+    return std::all_of(keys.items().begin(), keys.items().end(), [&](const auto& item) {
+      return row.contains(item.key()) && row[item.key()] == item.value();
+    });
+  });
+}
 
-// Collects the cases where ours errs too much beside the best peer, or where there is none to say.
-class ErrorLimit {
- public:
-  explicit ErrorLimit(const std::string& most)
-      : most_(most.empty() ? 0 : parse_number("--most-error-ratio", most)) {
-    if (!most.empty() && !(most_ > 0))
-      throw Error(ErrorCode::invalid_argument, "--most-error-ratio",
-                  fmt::format("--most-error-ratio = {}: must be positive", most));
-  }
-  void look(const CaseResult& result) {
-    if (most_ == 0) return;
-    const auto ratio = result.error_ratio(Role::peer);
-    if (ratio && *ratio <= most_) return;
-    ++count_;
-    if (first_.empty())
-      first_ = fmt::format("{}: {}", problem_text(result.bench_case),
-                           ratio ? fmt::format("{:.3f} times as much", *ratio) : "no peer to compare with");
-  }
-  void finish() const {
-    if (count_ > 0)
-      throw JobFailed(fmt::format("--most-error-ratio = {}: ours errs more in {} cases; the first is {}",
-                                  most_, count_, first_));
-  }
-
- private:
-  double most_ = 0;
-  int count_ = 0;
-  std::string first_;
-};
-
-// Runs the cases one after the other and tells of each; `more` prints what else there is to say of one.
-void report_cases(const BenchFlags& flags, const BenchPlan& plan, JsonLines& json,
-                  const std::function<CaseResult(const BenchCase&)>& run,
-                  const std::function<void(const CaseResult&)>& more) {
-  std::FILE* out = json.people();
-  fmt::print(out, "{}\n", table_head());
+void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
+  const std::vector<nlohmann::json> known = measured_rows(flags);
+  const double budget =
+      flags.budget.empty() ? std::numeric_limits<double>::infinity() : parse_number("--budget", flags.budget);
+  const double begin = wall_seconds();
+  JsonLines json(flags.json, flags.resume);
+  json.head({{known.empty() ? "command" : "resumed", command_line()}});
+  const auto family = bench::make_family(plan);
+  tell(json, {family->head(), {}});
   Progress progress("bench", std::int64_t(plan.cases.size()));
-  Summary summary;
-  Asides asides;
   std::int64_t done = 0;
-  for (const BenchCase& bench_case : plan.cases) {
-    progress.show(done, problem_text(bench_case));
-    const CaseResult result = run(bench_case);
+  for (const bench::Case& one : plan.cases) {
+    progress.show(done++, problem_text(one));
+    if (is_among(known, one)) continue;
+    if (wall_seconds() - begin >= budget) {
+      fmt::print(json.people(), "budget of {:.0f} s used at {}; go on with --resume\n", budget,
+                 problem_text(one));
+      break;
+    }
+    const bench::Told told = family->measure(one);
     progress.clear();
-    asides.print(out, result);
-    fmt::print(out, "{}\n", table_line(result));
-    more(result);
-    std::fflush(out);
-    for (const auto& object : json_of(result)) json.write(object);
-    summary.add(result);
-    if (!flags.record.empty()) record_run(flags.record, bench_case.problem, result.ours().seconds.centre);
-    ++done;
+    tell(json, told);
+    if (!flags.record.empty() && told.seconds) record_run(flags.record, one.problem, *told.seconds);
   }
-  progress.clear();
-  for (const std::string& line : summary.lines()) fmt::print(out, "{}\n", line);
-  for (const auto& object : summary.objects()) json.write(object);
-}
-
-void run_cases(const BenchFlags& flags, const BenchPlan& plan) {
-  JsonLines json(flags.json);
-  json.head({{"command", command_line()}});
-  BenchMachine machine;
-  if (plan.all_peers || !plan.peers.empty()) print_peers(json.people(), machine);
-  report_cases(
-      flags, plan, json, [&](const BenchCase& one) { return run_case(machine, plan, one); },
-      [&](const CaseResult& result) {
-        if (flags.counters) print_counters(json.people(), machine, result);
-      });
-}
-
-// What a case that is not timed has to say.
-void print_check(JsonLines& json, const CaseResult& result) {
-  const auto ratio = result.error_ratio(Role::peer);
-  fmt::print(json.people(), "{}: {} implementations are right{}\n", problem_text(result.bench_case),
-             result.impls.size(),
-             ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : "");
-  nlohmann::json line{{"phase", "check"},
-                      {"problem", problem_text(result.bench_case)},
-                      {"data", to_string(result.bench_case.data)},
-                      {"config", config_of(result.ours())},
-                      {"right", result.impls.size()},
-                      {"error_rms", result.ours().accuracy.rms},
-                      {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
-  add_provenance(line);
-  line.update(result.provenance);
-  json.write(line);
-}
-
-void run_gpu_cases(const BenchFlags& flags, const BenchPlan& plan) {
-  ErrorLimit limit(flags.most_error_ratio);
-  JsonLines json(flags.json);
-  json.head({{"command", command_line()}});
-  GpuBenchMachine machine(plan);
-  for (const std::string& line : machine.describe()) fmt::print(json.people(), "{}\n", line);
-  machine.prepare(plan.cases);
-  const auto run = [&](const BenchCase& one) { return machine.run(one, flags.check_only); };
-  const auto more = [&](const CaseResult& result) {
-    if (flags.counters) print_gpu_counters(json.people(), result);
-    limit.look(result);
-  };
-  if (!flags.check_only) {
-    report_cases(flags, plan, json, run, more);
-    return limit.finish();
-  }
-  Asides asides;
-  for (const BenchCase& one : plan.cases) {
-    const CaseResult result = run(one);
-    asides.print(json.people(), result);
-    limit.look(result);
-    print_check(json, result);
-  }
-  limit.finish();
+  const bench::Told told = family->finish();
+  tell(json, told);
+  if (!told.failure.empty()) throw JobFailed(told.failure);
 }
 
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.
 const std::map<std::string, std::vector<std::string>>& flags_without_use() {
   static const std::map<std::string, std::vector<std::string>> table = {
       {"gemm_small", {"--numa", "--threads", "--counters"}},
-      {"gemm", {"--block", "--numa", "--threads", "--pointer-order"}},
+      {"gemm", {"--block", "--pointer-order"}},
+      {"gemm --location device", {"--numa", "--threads"}},
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
         "--counters", "--peers", "--record"}},
@@ -173,8 +90,10 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
         "--threads", "--candidate", "--config", "--counters", "--peers", "--record"}},
-      {"layout --location device", {"--data", "--threads", "--check-only", "--most-error-ratio"}},
-      {"transfer --location device", {"--configs", "--megabytes", "--check-only", "--most-error-ratio"}}};
+      {"layout --location device",
+       {"--data", "--threads", "--check-only", "--most-error-ratio", "--once", "--races"}},
+      {"transfer --location device",
+       {"--configs", "--megabytes", "--check-only", "--most-error-ratio", "--once", "--races"}}};
   return table;
 }
 
@@ -190,21 +109,21 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
   if (flags.on_gpu() && flags.layout.find("variable") != std::string::npos)
     refuse(flags.family + " --layout variable", {"--configs", "--config"});
   const std::string on_device = flags.family + " --location device";
-  for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : ""})
+  for (const std::string& what : {flags.family, flags.on_gpu() ? on_device : std::string()})
     if (const auto at = flags_without_use().find(what); at != flags_without_use().end())
       refuse(what, at->second);
   if (!flags.on_gpu())
-    refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio"});
+    refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio",
+                          "--once", "--races"});
+  if (!(flags.on_gpu() && flags.family == "gemm"))
+    refuse(flags.family, {"--energy-seconds", "--energy-rounds"});
+  if (flags.resume && (flags.json.empty() || flags.json == "-"))
+    throw Error(ErrorCode::invalid_argument, "--resume", "--resume: --json names no file to go on with");
 }
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   refuse_flags_without_use(verb, flags);
-  const BenchPlan plan = plan_bench(flags);
-  if (flags.family == "overhead") return bench_overhead(flags, plan);
-  if (flags.family == "layout") return bench_layout(flags, plan);
-  if (flags.family == "transfer") return bench_transfer(flags, plan);
-  if (flags.on_gpu()) return run_gpu_cases(flags, plan);
-  run_cases(flags, plan);
+  run_cases(flags, plan_bench(flags));
 }
 
 void add_case_flags(CLI::App& verb, BenchFlags& flags) {
@@ -225,10 +144,11 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--beta", flags.beta, "values")->capture_default_str();
   verb.add_option("--pad-ld", flags.pad_ld, "rows added to every leading dimension")->capture_default_str();
   verb.add_option("--pointer-order", flags.pointer_order, "sequential, random")->capture_default_str();
-  verb.add_option("--residency", flags.residency, "cold, l2, l1 (default: cold and l2; on the GPU cold)");
+  verb.add_option("--residency", flags.residency,
+                  "cold, l2, l1 (default: cold and l2; of gemm and on the GPU cold)");
   verb.add_option(
       "--location", flags.location,
-      "host; of gemm_small and gemm device, of layout and transfer either (default: the family's)");
+      "host; of gemm_small device, of gemm, layout and transfer either (default: of gemm device, else host)");
   verb.add_option("--memory", flags.memory,
                   "pageable; of transfer --location device also pinned (default: there both)");
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
@@ -249,6 +169,9 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
       ->capture_default_str();
   verb.add_option("--record", flags.record, "adds what was multiplied to this log");
   verb.add_option("--json", flags.json, "one JSON object per line into this file (- is stdout)");
+  verb.add_option("--budget", flags.budget, "seconds after which no case is begun");
+  verb.add_flag("--resume", flags.resume,
+                "goes on with the file of --json: what it has is not measured again");
 }
 
 void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
@@ -259,6 +182,18 @@ void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
       ->capture_default_str();
   verb.add_option("--device", flags.device, "on the GPU: which one")->capture_default_str();
   verb.add_flag("--check-only", flags.check_only, "on the GPU: checks everybody and times nothing");
+  verb.add_flag("--once", flags.once,
+                "on the GPU: one launch each and nothing more, in the order of the rows, for a profiler");
+  verb.add_option(
+          "--races", flags.races,
+          "on the GPU: times nothing; ends with 1 where so many launches of ours differ from a first one")
+      ->capture_default_str();
+  verb.add_option("--energy-seconds", flags.energy_seconds,
+                  "on the GPU, of gemm: window that each is weighed in")
+      ->capture_default_str();
+  verb.add_option("--energy-rounds", flags.energy_rounds,
+                  "on the GPU, of gemm: windows of each, in turn; two or more give a ratio of efficiency")
+      ->capture_default_str();
   verb.add_option("--most-error-ratio", flags.most_error_ratio,
                   "on the GPU: ends with 1 where ours errs more than so many times as much as the best peer");
 }
@@ -282,6 +217,7 @@ void add_bench(CLI::App& app) {
       "run.jsonl\n"
       "Example: tilewright bench gemm --dtype f64,f32 --sizes 1024,4096,64x64x65536 --op nn,nt,tn,tt --beta "
       "0,1\n"
+      "Example: tilewright bench gemm --location host --dtype f64 --sizes 1024,2048 --threads 1,2\n"
       "Example: tilewright bench transfer --location device --dtype f64,f32 --sizes 4,8,16,32");
   verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/provenance.hpp"
 #include "bound.hpp"
 #include "core/env.hpp"
 #include "core/problem.hpp"
@@ -15,7 +16,6 @@
 #include "gemm_job.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
-#include "provenance.hpp"
 #include "record_log.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"

@@ -9,11 +9,11 @@
 
 #include <memory>
 
+#include "arrays/gemm_arrays.hpp"
+#include "arrays/gemm_pieces.hpp"
 #include "core/dispatch.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm_arrays.hpp"
-#include "gemm_pieces.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "progress.hpp"

@@ -1,12 +1,12 @@
 // The --verify of gemm: C against sums in a wider type, element by element, on all problems or on a stated
-// random sample. It reads the arrays by their own strides and so checks the arrangement of operands as well as the
-// kernel.
+// random sample. It reads the arrays by their own strides and so checks the arrangement of operands as well
+// as the kernel.
 #pragma once
 
 #include <complex>
 #include <string>
 
-#include "gemm_arrays.hpp"
+#include "arrays/gemm_arrays.hpp"
 
 namespace tilewright::cli {
 

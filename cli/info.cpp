@@ -16,7 +16,7 @@
 #include "json_lines.hpp"
 #include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
-#include "peer.hpp"
+#include "peers/peer.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"

@@ -17,8 +17,9 @@ namespace tilewright::cli {
 
 class JsonLines {
  public:
-  // "" writes nothing. Throws Error(invalid_argument) when the file cannot be opened.
-  explicit JsonLines(const std::string& path) : path_(path) {
+  // "" writes nothing. With `keeps` lines follow those that the file has. Throws Error(invalid_argument) when
+  // the file cannot be opened.
+  explicit JsonLines(const std::string& path, bool keeps = false) : path_(path), written_(keeps) {
     if (path.empty()) return;
     if (path == "-") {
       file_ = stdout;
@@ -58,7 +59,7 @@ class JsonLines {
   std::FILE* file_ = nullptr;
   std::vector<nlohmann::json> heads_;
   bool is_new_ = false;
-  bool written_ = false;  // what the file held before stays until there is something to put in its place
+  bool written_;  // what the file held before stays until there is something to put in its place
 };
 
 }  // namespace tilewright::cli

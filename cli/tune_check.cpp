@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "bench/provenance.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "progress.hpp"
-#include "provenance.hpp"
 #include "tune/recheck.hpp"
 #include "verbs.hpp"
 #include "wisdom/wisdom.hpp"

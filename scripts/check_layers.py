@@ -15,7 +15,7 @@ FUNCTION_LINES = 60
 KERNEL_LINES = 150  # a GPU stencil, with named phases
 FOLDER_FILES = 40
 # What the rebuild has not reached yet: folders, and stems of a circle. Nothing may be added here.
-NOT_YET = {"bench", "cli", "cli/bench_cases"}
+NOT_YET = set()
 
 # For each folder: the prefixes of quoted includes it may use. A folder may always include itself.
 WORDS = ("tilewright/types.hpp", "tilewright/problem.hpp")  # the public headers that the lower half is written in

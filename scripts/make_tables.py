@@ -182,7 +182,7 @@ def counters(words):
     machine = dict(word.split("=", 1) for word in words.split())["machine"]
     files = files_of(ROOT, machine, "gemm_small-*-counters")
     if not files:
-        return "No run of `bench_gemm_small --once 1` under a profiler is recorded in results/.\n"
+        return "No run of `tilewright bench gemm_small --once` under a profiler is recorded in results/.\n"
     rows = rows_of(files[-1])
     head, launches = rows[0], [row for row in rows if "counters" in row]
     lines = ["| n | type | | kernels | " + " | ".join(name for name, _ in COUNTERS) + " |",
@@ -209,7 +209,7 @@ def ladder(words):
         if any(row["n"] == 4096 for row in steps):  # else the run was ended before it
             break
     else:
-        return "No run of `bench_gemm_large --phase ladder` is recorded in results/.\n"
+        return "No run of `bench_gemm_large_ladder` is recorded in results/.\n"
     text = ["| n | step | time, us | TFLOP/s | of cuBLAS | registers | products | shared loads | moves | all instructions "
             "| products : shared loads |", "|--:|---|" + "--:|" * 9]
     for row in steps:

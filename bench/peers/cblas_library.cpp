@@ -110,10 +110,27 @@ PeerOffer CblasPeer::prepare_typed(const PeerCase& request) const {
   return offer;
 }
 
+// One product on several threads is the library's own work; else it starts none.
+PeerOffer CblasPeer::prepare_on_threads(const PeerCase& request) const {
+  const auto set_threads = library_.symbol<void (*)(int)>("openblas_set_num_threads");
+  if (!set_threads) return PeerOffer::decline("it starts no threads of its own here, and the product is one");
+  PeerCase alone = request;
+  alone.threads = 1;
+  PeerOffer offer = prepare(alone);
+  for (PeerVariant& variant : offer.variants)
+    variant.run = [set_threads, threads = request.threads, run = std::move(variant.run)](const Operands& o) {
+      set_threads(threads);
+      run(o);
+      set_threads(1);
+    };
+  return offer;
+}
+
 PeerOffer CblasPeer::prepare(const PeerCase& request) const {
   const GemmProblem& problem = request.problem;
   for (const std::int64_t value : {problem.batch_count, problem.stride_a, problem.stride_b, problem.stride_c})
     if (value > int_limit) return PeerOffer::decline("a size does not fit its 32-bit integers");
+  if (problem.layout == Layout::single && request.threads > 1) return prepare_on_threads(request);
   return dispatch(problem.dtype, [&]<class T>() { return prepare_typed<T>(request); });
 }
 

@@ -99,6 +99,7 @@ class CblasPeer : public Peer {
  private:
   template <class T>
   PeerOffer prepare_typed(const PeerCase& request) const;
+  PeerOffer prepare_on_threads(const PeerCase& request) const;
 
   std::string name_;
   std::string version_;

@@ -28,6 +28,8 @@ class Eigen : public Peer {
     const GemmProblem& problem = request.problem;
     if (is_complex(problem.dtype) && (problem.op_a != Op::none || problem.op_b != Op::none))
       return PeerOffer::decline("complex products are compiled without transposition only");
+    if (problem.layout == Layout::single && request.threads > 1)
+      return PeerOffer::decline("it is compiled without threads of its own, and the product is one");
     PeerOffer offer;
     if (fixed_case_declined(request).empty()) {
       if (request.problem.dtype == DType::f64) add_fixed_variants(offer, request, eigen_fixed_f64());

@@ -10,16 +10,14 @@
 #include <limits>
 #include <set>
 
-#include "batch_loop.hpp"
-#include "bench_cases.hpp"
-#include "bench_report.hpp"
+#include "bench/report.hpp"
+#include "bench/run.hpp"
+#include "bench_flags.hpp"
 #include "gemm/run/reference.hpp"
 #include "lists.hpp"
-#include "measure/benchmark.hpp"
 #include "measure/check_sampled.hpp"
-#include "measure/clock.hpp"
 #include "measure/operands.hpp"
-#include "peer.hpp"
+#include "peers/peer.hpp"
 #include "support/cases.hpp"
 
 namespace tilewright {
@@ -60,7 +58,7 @@ TEST(BenchPlan, ProductOfLists) {
   flags.beta = "0,1";
   flags.residency = "cold,l2,l1";
   flags.threads = "1:2";
-  const cli::BenchPlan plan = cli::plan_bench(flags);
+  const bench::Plan plan = cli::plan_bench(flags);
   EXPECT_EQ(plan.cases.size(), 2u * 3 * 2 * 3 * 2);
   for (std::size_t i = 1; i < plan.cases.size(); ++i)
     EXPECT_LE(plan.cases[i - 1].problem.dtype, plan.cases[i].problem.dtype);
@@ -104,6 +102,9 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
             ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.peers = "cublas"; }), ErrorCode::ok);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "host"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.location = "host"; }), ErrorCode::ok);
+  EXPECT_EQ(refused([](F& f) { f.family = "gemm", f.location = "host", f.peers = "cublas"; }),
+            ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.target = "cpu"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.residency = "l2"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.peers = "openblas"; }),
@@ -155,55 +156,82 @@ TEST(OperandSet, StreamsCoverTheBytesOfTheCase) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(streams.c) % 64, 0u);
 }
 
-void burn(double seconds) {
-  const double end = thread_cpu_seconds() + seconds;
-  while (thread_cpu_seconds() < end) {
+// Turns that take as long as a table says, so that nothing depends on a clock.
+std::vector<bench::Contender> timed_rounds(const std::map<std::string, double>& seconds,
+                                           const bench::RoundRules& rules, std::vector<std::string>& order) {
+  std::vector<bench::Contender> all;
+  for (const auto& [name, time] : seconds) all.push_back({.role = bench::Role::peer, .impl = name});
+  all.push_back({.role = bench::Role::memory_loop, .impl = "loop"});
+  all.push_back({.role = bench::Role::ours, .impl = "ours"});
+  bench::hold_rounds(
+      all,
+      [&](bench::Contender& one) {
+        order.push_back(one.impl);
+        return seconds.count(one.impl) > 0 ? seconds.at(one.impl) : 1e-3;
+      },
+      rules);
+  return all;
+}
+
+TEST(Rounds, DropTheHopelessAndAskTheSlowLess) {
+  std::vector<std::string> order;
+  const auto all = timed_rounds({{"fast", 2e-4}, {"hopeless", 2e-3}, {"near", 2.2e-4}}, {.rounds = 7}, order);
+  const std::map<std::string, std::size_t> rounds = {
+      {"fast", 7}, {"hopeless", 3}, {"near", 7}, {"ours", 7}, {"loop", 7}};
+  for (const bench::Contender& one : all) {
+    EXPECT_EQ(one.rounds.size(), rounds.at(one.impl)) << one.impl;
+    EXPECT_EQ(one.seconds.samples, std::int64_t(one.rounds.size()));
   }
+  order.clear();
+  for (const auto& one : timed_rounds({{"slow", 1}}, {.rounds = 9, .slow_s = 0.5, .slow_rounds = 4}, order))
+    EXPECT_EQ(one.rounds.size(), one.impl == "slow" ? 4u : 9u) << one.impl;
 }
 
-TEST(Benchmark, FindsTheFasterAndDropsTheHopeless) {
-  std::atomic<int> alone{0};
-  std::vector<Contender> contenders = {{"fast", [](std::int64_t) { burn(2e-4); }, 0, false},
-                                       {"hopeless", [](std::int64_t) { burn(2e-3); }, 0, false},
-                                       {"alone", [&](std::int64_t) { burn(3e-3), ++alone; }, -1, false}};
-  TimingSchedule schedule;
-  schedule.batches = 4;
-  schedule.repetitions = 7;
-  const auto seconds = benchmark(contenders, schedule);
-  EXPECT_LT(seconds[0].centre, seconds[1].centre);
-  EXPECT_EQ(seconds[0].samples, 7);
-  EXPECT_EQ(seconds[1].samples, 3);
-  EXPECT_EQ(seconds[2].samples, 7);
-  EXPECT_EQ(alone, 7);
-  schedule.hot = true;
-  schedule.hot_turn_s = 2e-3;
-  const auto hot = benchmark(contenders, schedule);
-  EXPECT_NEAR(hot[0].centre, 2e-4, 1e-4);
+TEST(Rounds, EverybodyIsFirstAndLoopsAreLast) {
+  std::vector<std::string> order;
+  timed_rounds({{"a", 1e-3}, {"b", 1e-3}}, {.rounds = 6}, order);
+  ASSERT_EQ(order.size(), 24u);
+  std::map<std::string, int> first;
+  for (std::size_t i = 0; i < order.size(); i += 4) {
+    ++first[order[i]];
+    EXPECT_EQ(order[i + 3], "loop");
+  }
+  EXPECT_EQ(first, (std::map<std::string, int>{{"a", 2}, {"b", 2}, {"ours", 2}}));
 }
 
-TEST(Benchmark, ColdTurnsWalkTheRingInOrder) {
+// A stage of a small case whose contender only says which batches it was given.
+struct Visits {
+  explicit Visits(bench::Case c) : machine(bench::host_machine(plan)), stage(machine->stage(c)) {}
+  bench::Plan plan{.peers = {}, .all_peers = false};
+  std::unique_ptr<bench::Machine> machine;
+  std::unique_ptr<bench::Stage> stage;
+};
+
+bench::Case visited_case(Residency residency, int threads) {
+  bench::Case c;
+  c.problem = cases::strided(DType::f64, {64, 64, 64}, Scalar::one, 2000);
+  c.problem.residency = residency;
+  c.threads = threads;
+  return c;
+}
+
+TEST(HostStage, ColdTurnsWalkTheRingInOrder) {
+  Visits on(visited_case(Residency::cold, 1));
   std::vector<std::int64_t> visited;
-  std::vector<Contender> contenders = {{"a", [&](std::int64_t i) { visited.push_back(i); }, -1, false},
-                                       {"b", [&](std::int64_t i) { visited.push_back(i); }, -1, false}};
-  TimingSchedule schedule;
-  schedule.batches = 6;
-  schedule.batches_per_turn = 2;
-  schedule.repetitions = 6;
-  benchmark(contenders, schedule);
-  ASSERT_EQ(visited.size(), 24u);
-  for (std::size_t i = 0; i < visited.size(); ++i) EXPECT_EQ(visited[i], std::int64_t(i % 6));
+  bench::Contender one{.impl = "a"}, other{.impl = "b"};
+  one.run = other.run = [&](std::int64_t i) { visited.push_back(i); };
+  for (int turn = 0; turn < 8; ++turn) on.stage->turn(turn % 2 == 0 ? one : other);
+  ASSERT_GE(visited.size(), 8u);
+  for (std::size_t i = 0; i < visited.size(); ++i)
+    ASSERT_EQ(visited[i], std::int64_t(i) % on.stage->batches());
 }
 
-TEST(Benchmark, HotThreadsHaveTheirOwnBatches) {
+TEST(HostStage, HotThreadsHaveTheirOwnBatches) {
+  Visits on(visited_case(Residency::l2, 2));
   std::atomic<int> used[2] = {};
-  std::vector<Contender> contenders = {
-      {"a", [&](std::int64_t i) { used[i] = 1 + (omp_get_thread_num() == i); }, -1, false}};
-  TimingSchedule schedule;
-  schedule.hot = true;
-  schedule.threads = 2;
-  schedule.repetitions = 3;
-  schedule.hot_turn_s = 1e-4;
-  benchmark(contenders, schedule);
+  bench::Contender one{.impl = "a"};
+  one.run = [&](std::int64_t i) { used[i] = 1 + (omp_get_thread_num() == i); };
+  on.stage->turn(one);
   EXPECT_EQ(used[0], 2);
   EXPECT_EQ(used[1], 2);
 }
@@ -254,9 +282,9 @@ TEST(RunCase, MeasuresOursAndAPeerAgainstABound) {
   flags.residency = "l1";
   flags.peers = "loop_ijk";
   flags.repetitions = "3";
-  const cli::BenchPlan plan = cli::plan_bench(flags);
-  cli::BenchMachine machine;
-  const cli::CaseResult result = cli::run_case(machine, plan, plan.cases.front());
+  const bench::Plan plan = cli::plan_bench(flags);
+  const auto machine = bench::host_machine(plan);
+  const bench::CaseResult result = bench::run_case(*machine, plan.cases.front());
   EXPECT_EQ(result.ours().impl, "tilewright");
   EXPECT_EQ(result.ours().seconds.samples, 3);
   EXPECT_EQ(result.bound_kind, "compute");
@@ -265,30 +293,30 @@ TEST(RunCase, MeasuresOursAndAPeerAgainstABound) {
   EXPECT_LT(result.bound_share(), 1.5);
 #endif
   EXPECT_LE(result.ours().accuracy.error, result.ours().accuracy.bound);
-  const cli::ImplResult* peer = result.best(cli::Role::peer);
+  const bench::Contender* peer = result.best(bench::Role::peer);
   if (peer) {
     EXPECT_EQ(peer->impl, "loop_ijk");
-    EXPECT_DOUBLE_EQ(result.ratio(cli::Role::peer), peer->seconds.centre / result.ours().seconds.centre);
+    EXPECT_DOUBLE_EQ(result.ratio(bench::Role::peer), peer->seconds.centre / result.ours().seconds.centre);
   }
-  const auto object = cli::json_of(result).front();
+  const auto object = bench::json_of(result).front();
   EXPECT_TRUE(object["config"].is_object()) << object["config"];
   EXPECT_EQ(object["batch_count"], plan.cases.front().problem.batch_count);
 }
 
-cli::CaseResult result_with(double ours, double peer, double bound) {
-  cli::CaseResult result;
+bench::CaseResult result_with(double ours, double peer, double bound) {
+  bench::CaseResult result;
   result.bench_case.family = "gemm_small_cpu";
   result.bench_case.problem = cases::strided(DType::f64, {4, 4, 4}, Scalar::one, 100);
   result.bench_case.problem.residency = Residency::cold;
   result.work_flops = flops(result.bench_case.problem);
   result.bound_s = bound;
   result.bound_kind = "memory";
-  cli::ImplResult one;
-  one.role = cli::Role::ours;
+  bench::Contender one;
+  one.role = bench::Role::ours;
   one.impl = "tilewright";
   one.seconds = {ours, ours, ours, 7};
   result.impls.push_back(one);
-  one.role = cli::Role::peer;
+  one.role = bench::Role::peer;
   one.impl = "slow";
   one.seconds.centre = 3 * peer;
   result.impls.push_back(one);
@@ -299,12 +327,12 @@ cli::CaseResult result_with(double ours, double peer, double bound) {
 }
 
 TEST(Summary, FollowsFromItsCases) {
-  cli::Summary summary;
+  bench::Summary summary;
   summary.add(result_with(1, 2, 0.5));
-  cli::CaseResult second = result_with(1, 0.5, 1);
+  bench::CaseResult second = result_with(1, 0.5, 1);
   second.bench_case.problem.m = 5;
   summary.add(second);
-  cli::CaseResult other = result_with(1, 1, 1);
+  bench::CaseResult other = result_with(1, 1, 1);
   other.bench_case.threads = 2;
   summary.add(other);
   const auto objects = summary.objects();
@@ -312,7 +340,7 @@ TEST(Summary, FollowsFromItsCases) {
   EXPECT_EQ(objects[0]["summary"], true);
   EXPECT_DOUBLE_EQ(objects[0]["ratio_geomean"], 1);
   EXPECT_DOUBLE_EQ(objects[0]["ratio_min"], 0.5);
-  EXPECT_EQ(objects[0]["ratio_min_case"], cli::problem_text(second.bench_case));
+  EXPECT_EQ(objects[0]["ratio_min_case"], bench::problem_text(second.bench_case));
   EXPECT_DOUBLE_EQ(objects[0]["bound_share_min"], 0.5);
   EXPECT_EQ(objects[1]["threads"], 2);
   for (const char* key : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target",
@@ -321,26 +349,26 @@ TEST(Summary, FollowsFromItsCases) {
 }
 
 TEST(Summary, TellsTheRegretOfTheDefaultWhereWisdomIsInUse) {
-  cli::CaseResult plain = result_with(1, 2, 0.5), wise = result_with(1, 2, 0.5);
-  cli::ImplResult standard = wise.ours();
+  bench::CaseResult plain = result_with(1, 2, 0.5), wise = result_with(1, 2, 0.5);
+  bench::Contender standard = wise.ours();
   standard.impl = "tilewright_default";
   standard.seconds.centre = 1.25;
   wise.impls.push_back(standard);
-  EXPECT_EQ(cli::table_line(plain).find("regret"), std::string::npos);
-  EXPECT_NE(cli::table_line(wise).find("regret 25.0 %"), std::string::npos) << cli::table_line(wise);
-  cli::Summary summary;
+  EXPECT_EQ(bench::table_line(plain).find("regret"), std::string::npos);
+  EXPECT_NE(bench::table_line(wise).find("regret 25.0 %"), std::string::npos) << bench::table_line(wise);
+  bench::Summary summary;
   summary.add(plain);
   EXPECT_FALSE(summary.objects()[0].contains("regret_max"));
   summary.add(wise);
   const auto object = summary.objects()[0];
   EXPECT_DOUBLE_EQ(object["default_ratio_min"], 1.25);
   EXPECT_DOUBLE_EQ(object["regret_max"], 0.25);
-  EXPECT_EQ(object["regret_max_case"], cli::problem_text(wise.bench_case));
+  EXPECT_EQ(object["regret_max_case"], bench::problem_text(wise.bench_case));
   EXPECT_NE(summary.lines()[0].find("default over ours 1.250"), std::string::npos) << summary.lines()[0];
 }
 
 TEST(Report, HasEveryKeyOfTheContract) {
-  const auto objects = cli::json_of(result_with(1, 2, 0.5));
+  const auto objects = bench::json_of(result_with(1, 2, 0.5));
   ASSERT_EQ(objects.size(), 3u);
   EXPECT_EQ(objects[0]["impl"], "tilewright");
   EXPECT_DOUBLE_EQ(objects[0]["bound_share"], 0.5);

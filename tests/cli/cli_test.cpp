@@ -6,9 +6,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "arrays/gemm_arrays.hpp"
+#include "arrays/gemm_pieces.hpp"
 #include "bound.hpp"
-#include "gemm_arrays.hpp"
-#include "gemm_pieces.hpp"
 #include "gemm_verify.hpp"
 #include "lists.hpp"
 #include "record_log.hpp"

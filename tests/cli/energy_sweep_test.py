@@ -15,7 +15,7 @@ import time
 import unittest
 
 TOOL = ""
-SWEEP, SHARE, METER = os.environ["SWEEP"], os.environ["SHARE"], os.environ["METER"]
+SWEEP, METER = os.environ["SWEEP"], os.environ["METER"]
 QUICK = ("--seconds", 0.15, "--heat", 0.05, "--edges", 5, "--sentinel-every", 3)
 
 
@@ -24,7 +24,6 @@ class EnergySweep(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.list = cls.folder / "list.jsonl"
-        cls.common = {"--configs": cls.list, "--cache": cls.folder / "kernels", "--share": SHARE}
         result = cls.run_sweep("compile", "--n", 64, "--count", 8)
         assert result.returncode == 0, result.stderr
 
@@ -34,7 +33,7 @@ class EnergySweep(unittest.TestCase):
 
     @classmethod
     def environment(cls, meter=True, **settings):
-        environment = dict(os.environ, FAKE_NVML_MOVES_PER_SECOND="50")
+        environment = dict(os.environ, FAKE_NVML_MOVES_PER_SECOND="50", TILEWRIGHT_CACHE=str(cls.folder / "kernels"))
         if meter:
             environment["LD_LIBRARY_PATH"] += ":" + METER
         return environment | {f"FAKE_NVML_{key.upper()}": str(value) for key, value in settings.items()}
@@ -45,7 +44,7 @@ class EnergySweep(unittest.TestCase):
 
     @classmethod
     def command(cls, verb, *arguments):
-        common = [part for flag, value in cls.common.items() if flag not in arguments for part in (flag, value)]
+        common = () if "--configs" in arguments else ("--configs", cls.list)
         return [SWEEP, verb, *map(str, common), *map(str, arguments)]
 
     def screen(self, name, *arguments, **settings):
@@ -233,7 +232,7 @@ class EnergySweep(unittest.TestCase):
 
     def test_6_a_busy_card_is_said(self):
         result, rows, _ = self.screen("busy.jsonl", busy=60, others=2)
-        self.assertIn("NOTE the card was 60 % busy before the sweep began", result.stdout)
+        self.assertIn("NOTE the card was 60 % busy before the run began", result.stdout)
         self.assertIn("NOTE 2 other processes compute on the card", result.stdout)
         self.assertIn("2 other processes compute on the card", self.notes_of(self.measured(rows)))
 
@@ -254,8 +253,7 @@ class EnergySweep(unittest.TestCase):
         self.assertEqual(foreign.read_text(), "my notes\n")
         for arguments, words in ((("--op", "n"), "--op = 'n'"), (("--op", "nnn"), "--op = 'nnn'"), (("--op", "ab"), "'a'"),
                                  (("--n", 0), "--n: 0 is no number from 1"), (("--n", -4), "--n: -4"),
-                                 (("--count", 0), "--count: 0"), (("--jobs", 100000), "--jobs: 100000"),
-                                 (("--cache", "/proc/nope"), "--cache = '/proc/nope'")):
+                                 (("--count", 0), "--count: 0"), (("--jobs", 100000), "--jobs: 100000")):
             result = self.run_sweep("compile", *arguments, "--configs", self.folder / "not.jsonl")
             self.assertIn(result.returncode, (1, 2), arguments)
             self.assertIn(words, result.stderr)

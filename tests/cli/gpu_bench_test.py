@@ -130,6 +130,34 @@ class BenchOnGpu(OnGpu):
         self.assertEqual(result.stdout.count("ours errs 1.000 times"), 2)
         self.bench(*case, "--most-error-ratio", "0.9", code=1)
 
+    def test_long_windows_in_turn(self):
+        meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
+        self.bench("--sizes", "96", "--beta", "0", "--energy-seconds", "0.15", "--energy-rounds", "3", LD_LIBRARY_PATH=meter,
+                   FAKE_NVML_MOVES_PER_SECOND="50")
+        ours = next(row for row in self.rows()[0] if row["impl"] == "tilewright")
+        self.assertEqual((ours["efficiency_ratio"]["peer"], ours["efficiency_ratio"]["samples"]), ("cublas", 3))
+        self.assertGreater(ours["energy_j"], 0)
+        for flag in ("--energy-seconds", "--energy-rounds"):
+            self.assertIn(flag, self.bench("--sizes", "96", flag, "0", code=2).stderr)
+
+    def test_races_are_looked_for(self):
+        result = self.bench("--sizes", "96,65x70x33", "--beta", "0,1", "--candidate", "stencil", "--configs", "2", "--races", "3")
+        rows, summaries = self.rows()
+        self.assertEqual(summaries, [])
+        self.assertEqual({(row["phase"], row["launches"], row["moved"]) for row in rows}, {("repeat", 3, 0)})
+        self.assertIn("0 of 3 launches of tilewright differ from the first", result.stdout)
+
+    def test_a_run_goes_on_with_its_file(self):
+        case = ("--sizes", "64,80,96", "--peers", "none")
+        self.assertIn("go on with --resume", self.bench(*case, "--budget", "0").stdout)
+        self.bench("--sizes", "64,80", "--peers", "none")
+        before = self.out.read_text()
+        self.bench(*case, "--resume")
+        self.assertTrue(self.out.read_text().startswith(before))
+        rows, _ = self.rows()
+        self.assertEqual([row["n"] for row in rows if row.get("impl") == "tilewright"], [64, 80, 96])
+        self.assertIn("--resume", self.run_tool("bench", *self.FAMILY, "--resume", code=2).stderr)
+
     def test_a_card_that_is_not_alone_and_a_coarse_meter(self):
         meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
         result = self.bench("--sizes", "96", LD_LIBRARY_PATH=meter, FAKE_NVML_BUSY="40", FAKE_NVML_OTHERS="2",
@@ -149,9 +177,25 @@ class BenchOnGpu(OnGpu):
         self.bench("--sizes", "70", "--layout", "strided", "--batch", "3", "--beta", "1", "--configs", "2")
         self.assertEqual({row["batch_count"] for row in self.rows()[0]}, {3})
 
+    def test_on_the_host(self):
+        on_host = ("bench", "gemm", "--location", "host", "--sizes", "70x96x80", "--dtype", "f32,c128", "--op", "nt", "--repetitions", "2")
+        self.run_tool(*on_host, "--peers", "openblas,eigen", "--json", self.out)
+        rows, summaries = self.rows()
+        self.assertEqual(len(summaries), 2)
+        self.assertIn("tilewright", {row["impl"] for row in rows})
+        for row in rows:
+            self.assertEqual([key for key in KEYS if key not in row], [])
+            self.assertEqual((row["family"], row["layout"], row["location"], row["target"], row["residency"], row["threads"]),
+                             ("gemm", "single", "host", "cpu", "cold", 1))
+            self.assertLessEqual(row["error"], row["error_bound"])
+        for flag in ("--configs", "--check-only", "--megabytes"):
+            value = () if flag == "--check-only" else ("1",)
+            self.assertIn(flag, self.run_tool(*on_host, flag, *value, code=2).stderr)
+        self.assertIn("--peers", self.run_tool(*on_host, "--peers", "cublas", code=2).stderr)
+
     def test_refusals(self):
         for arguments, says in ((("--layout", "pointer"), "--layout"), (("--peers", "openblas"), "--peers"),
-                                (("--location", "host"), "--location"), (("--residency", "l2"), "--residency"),
+                                (("--residency", "l2"), "--residency"),
                                 (("--threads", "2"), "--threads"), (("--candidate", "fastest"), "candidate"),
                                 (("--objective", "joules"), "--objective"), (("--config", '{"tile_m": 100}'), "config")):
             result = self.bench("--sizes", "96", *arguments, code=2)
@@ -176,6 +220,29 @@ class SmallOnGpu(OnGpu):
                 self.assertLessEqual(row["error"], row["error_bound"])
                 # The batch is what fits the operands: 100 bytes a matrix, 128 where each has its own sectors.
                 self.assertAlmostEqual(row["batch_count"] * (128 if layout == "pointer" else 100), 1 << 20, delta=3200)
+
+    def test_single_launches_for_a_profiler(self):
+        self.bench("--sizes", "3,4", "--beta", "1", "--batch", "100", "--peers", "cublas_strided", "--once")
+        lines = [json.loads(line) for line in self.out.read_text().splitlines()]
+        rows = lines[1:]
+        self.assertEqual([row["order"] for row in rows], [0, 1, 2, 3])
+        self.assertEqual([row["impl"] for row in rows], ["tilewright", "cublas_strided"] * 2)
+        self.assertEqual((rows[2]["n"], rows[2]["bound_bytes"]), (4, 4 * 16 * 8 * 100))
+        self.assertIn("threads", rows[2]["config"])
+        profile, joined = self.folder / "ncu.csv", self.folder / "counters.jsonl"
+        with open(profile, "w") as file:
+            print('"ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","dram__bytes.sum"', file=file)
+            print('"","","","","ns","byte"', file=file)
+            for i, row in enumerate(rows):
+                name, blocks, threads = ("gemm_small", row["blocks"], row["threads"]) if "config" in row else ("other", 1, 8)
+                print(f'"{i}","{name}","({threads}, 1, 1)","({blocks}, 1, 1)","1000","{2 * row["bound_bytes"]}"', file=file)
+        arguments = ("analyze", "--counters", profile, "--order", self.out)
+        self.run_tool(*arguments, "--json", joined)
+        counted = [json.loads(line) for line in joined.read_text().splitlines()]
+        self.assertEqual(counted[0], lines[0])
+        self.assertEqual([row["counters"]["bound_bytes_share"] for row in counted[1:]], [0.5] * 4)
+        self.assertEqual(counted[1]["config"], rows[0]["config"])
+        self.assertIn("SWEEP is missing", self.run_tool(*arguments, code=2).stderr)
 
     def test_blocks_end_with_the_batch(self):
         self.bench("--sizes", "4x3x6", "--layout", "block_interleaved", "--batch", "101", "--op", "tn",

@@ -1,7 +1,7 @@
 // .npy files: headers of all three versions, every refusal with its wording, mapped input, and output that
 // appears only when committed. That NumPy reads what is written here is checked by the command line's own
 // test.
-#include "npy.hpp"
+#include "arrays/npy.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "arrays/npy.hpp"
 #include "fuzz/fuzzers.hpp"
-#include "npy.hpp"
 #include "support/random_call.hpp"
 #include "support/trap.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "bench_wisdom.hpp"
+#include "bench/wisdom_cost.hpp"
 
-namespace tilewright::cli {
+namespace tilewright::bench {
 namespace {
 
 TEST(WisdomSpeed, OfALargeDatabase) {
@@ -29,4 +29,4 @@ TEST(WisdomSpeed, OfALargeDatabase) {
 }
 
 }  // namespace
-}  // namespace tilewright::cli
+}  // namespace tilewright::bench

@@ -112,7 +112,7 @@ constexpr TailSlices tail_slices(int m, int widest, Tail tail) {
 // Columns per block: as many as allowed, evenly shared among the blocks.
 constexpr int even_share(int n, int most) { return ceil_div(n, ceil_div(n, most)); }
 
-// The rule for kernels of register blocks. Its constants are those that bench/small_sweep found best, or
+// The rule for kernels of register blocks. Its constants are those that timing every config found best, or
 // within a few percent of it, at n = 2 .. 32 in f32 and f64 on an AVX-512 machine.
 constexpr Config choose_blocks(Shape s, Isa isa) {
   Config c;

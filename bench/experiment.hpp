@@ -1,0 +1,136 @@
+// What experiments on one GPU share: a machine of the engine (src/bench), a file of rows that a later run
+// goes on with, a time after which nothing new is begun, and the process's code. What they measure is theirs.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "bench/gpu/stage.hpp"
+#include "bench/plans.hpp"
+#include "bench/provenance.hpp"
+#include "bench/report.hpp"
+#include "core/env.hpp"
+#include "measure/gpu/observer.hpp"
+#include "tune/line_log.hpp"
+#include "wisdom/families.hpp"
+
+namespace tilewright::bench {
+
+// As calls keep compiled kernels (gemm/context.cpp), so that one finds what another compiled.
+inline std::filesystem::path kernel_cache() {
+  const std::string cache = cache_folder(Environment::read());
+  return cache.empty() ? std::filesystem::path() : std::filesystem::path(cache) / "kernels";
+}
+
+constexpr int left_for_another_run = 3;  // the process's code
+
+// The code of a program: 2 for wrong use, 1 where it failed.
+template <class Run>
+int run_program(const char* name, Run&& run) {
+  try {
+    return run();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return error.code() == ErrorCode::invalid_argument ? 2 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
+}
+
+// One large product in device memory.
+inline Case large_case(const GemmProblem& problem) {
+  Case c;
+  c.family = "gemm", c.target = "gpu", c.layout = Layout::single;
+  c.problem = packed(problem);
+  c.problem.location = Location::device;
+  return c;
+}
+inline Case large_case(DType dtype, const std::string& op, std::int64_t n) {
+  if (op.size() != 2)
+    throw Error(ErrorCode::invalid_argument, "--op",
+                fmt::format("--op = '{}': two letters of n, t, c are wanted, such as nt", op));
+  GemmProblem p;
+  p.dtype = dtype;
+  p.m = p.n = p.k = n;
+  p.op_a = enum_from_string<Op>(op.substr(0, 1), "--op");
+  p.op_b = enum_from_string<Op>(op.substr(1), "--op");
+  return large_case(p);
+}
+
+// Energy of a load and what it was measured by; null with `energy_note` where there is none.
+inline void add_load(nlohmann::json& line, const Case& c, const GpuLoad& load) {
+  const EnergyWindow& e = load.energy;
+  nlohmann::json& metrics = line["metrics"];
+  metrics["mean_seconds"] = load.mean_s;
+  metrics["launches"] = load.launches;
+  metrics["energy_edges"] = e.edges;
+  line["energy_j"] = line["watts"] = line["gflops_per_watt"] = nullptr;
+  if (!e.fault.empty()) {
+    line["energy_note"] = e.fault;
+    return;
+  }
+  line["energy_j"] = load.joules_per_launch();
+  line["watts"] = e.watts();
+  line["gflops_per_watt"] = flops(c.problem) / load.joules_per_launch() * 1e-9;
+  line["window_s"] = e.seconds();
+  metrics["energy_error_share"] = e.error_share;
+  metrics["energy_unsteady"] = e.unsteady;
+}
+
+class Experiment {
+ public:
+  explicit Experiment(int device = 0)
+      : plan_{.family = "gemm", .operand_bytes = 1 << 20, .device = device}, gpu(plan_) {}
+
+  // Whether as many seconds have passed; says how much is left out.
+  bool late(double seconds, const std::string& left) const {
+    if (elapsed() < seconds) return false;
+    std::printf("%.0f s are used: %s left; go on with --resume\n", elapsed(), left.c_str());
+    return true;
+  }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  // Of ours with a config, and of cuBLAS. Throws what planning the case throws; the reason why there is none.
+  Contender ours(GpuStage& stage, const nlohmann::json& config) {
+    GemmOptions options = stage.options();
+    options.candidate = "gemm", options.config = config.dump();
+    return stage.ours("tilewright", gpu.context, options);
+  }
+  static Contender cublas(GpuStage& stage) {
+    std::vector<Contender> all;
+    std::vector<Absence> absences;
+    stage.add_peers(all, absences);
+    if (all.empty()) throw Error(ErrorCode::unsupported, "cublas", "cublas: " + absences.front().reason);
+    return all.front();
+  }
+
+  // What a measured line says of case, implementation and device.
+  nlohmann::json row(const Case& c, const char* phase, const Contender& one) const {
+    nlohmann::json line = measured_row(c, one.impl, one.seconds);
+    line.update(gpu.provenance());
+    line["phase"] = phase;
+    line["residency"] = "cold";  // operands rotate through memory
+    line["impl_version"] = one.version;
+    line["gflops"] = flops(c.problem) / one.seconds.centre * 1e-9;
+    line["metrics"] = one.plan ? metrics_of(*one.plan) : nlohmann::json::object();
+    line["metrics"].update(gpu.readings());
+    if (!one.plan) return line;
+    line["config"] = config_of(*one.plan);
+    line["source_hash"] = current_source_hash("gemm");
+    line["error"] = one.accuracy.error, line["error_bound"] = one.accuracy.bound;
+    return line;
+  }
+
+ private:
+  Plan plan_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+
+ public:
+  GpuBench gpu;
+};
+
+}  // namespace tilewright::bench

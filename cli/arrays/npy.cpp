@@ -1,0 +1,218 @@
+// Mapped .npy files: opening, checking and creating them. The text of the header is in npy_header.cpp.
+#include "arrays/npy.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <omp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+// Older C libraries lack the names; older kernels answer EINVAL and populate() then touches the pages itself.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace tilewright::cli {
+
+namespace {
+
+constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t populate_step_bytes = std::int64_t{4} << 20;
+
+[[noreturn]] void fail(ErrorCode code, const std::string& argument, const std::string& what,
+                       const char* doing, int error_number) {
+  throw Error(code, argument, fmt::format("{} {}: {}", what, doing, std::strerror(error_number)));
+}
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// Enough for every header NumPy writes for an array without fields.
+constexpr std::size_t header_read_bytes = 65536 + 16;
+
+std::string read_front(int file, const std::string& argument, const std::string& what) {
+  std::string front(header_read_bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < front.size()) {
+    const ssize_t got =
+        ::pread(file, front.data() + filled, front.size() - filled, static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(ErrorCode::invalid_argument, argument, what, "cannot be read", errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  front.resize(filled);
+  return front;
+}
+
+void touch_pages(std::byte* begin, std::int64_t bytes, bool write) {
+  for (std::int64_t at = 0; at < bytes; at += page_bytes) {
+    volatile std::byte* page = begin + at;
+    const std::byte value = *page;
+    if (write) *page = value;
+  }
+}
+
+// 0 or an error number.
+int bring_in(std::byte* begin, std::int64_t bytes, bool write) {
+  const int advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+  if (::madvise(begin, static_cast<std::size_t>(bytes), advice) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  touch_pages(begin, bytes, write);
+  return 0;
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Mapping::Mapping(int file, std::int64_t bytes, bool writable, const std::string& what)
+    : bytes_(bytes), writable_(writable), what_(what) {
+  const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes), protection, MAP_SHARED, file, 0);
+  if (address == MAP_FAILED) fail(ErrorCode::io, "", what, "cannot be mapped into memory", errno);
+  data_ = static_cast<std::byte*>(address);
+}
+
+Mapping::Mapping(Mapping&& other) noexcept { *this = std::move(other); }
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(writable_, other.writable_);
+  std::swap(what_, other.what_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (data_) ::munmap(data_, static_cast<std::size_t>(bytes_));
+}
+
+void Mapping::populate(int threads, const Watch& watch) const {
+  const std::int64_t step_count = (bytes_ + populate_step_bytes - 1) / populate_step_bytes;
+  std::atomic<int> failure{0};
+  std::atomic<std::int64_t> done{0};
+  threads = static_cast<int>(std::clamp<std::int64_t>(step_count, 1, threads));  // each must be worth waking
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t step = 0; step < step_count; ++step) {
+    if (failure != 0) continue;
+    const std::int64_t begin = step * populate_step_bytes;
+    if (const int error = bring_in(data_ + begin, std::min(populate_step_bytes, bytes_ - begin), writable_);
+        error != 0)
+      failure = error;
+    const std::int64_t now = ++done;
+    if (watch && omp_get_thread_num() == 0) watch(double(now) / double(step_count));
+  }
+  if (failure != 0) fail(ErrorCode::io, "", what_, "cannot be brought into memory", failure);
+}
+
+NpyInput::NpyInput(const std::string& path, const std::string& argument)
+    : what_(fmt::format("{} = '{}'", argument, path)) {
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail(ErrorCode::invalid_argument, argument, what_, "cannot be opened", errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0)
+    fail(ErrorCode::invalid_argument, argument, what_, "cannot be examined", errno);
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorCode::invalid_argument, argument,
+                fmt::format("{} is {}, not a file", what_,
+                            S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe"));
+  header_ = parse_npy_header(read_front(file.get(), argument, what_), argument, what_);
+  const std::int64_t expected = header_.count() * size_bytes(header_.dtype);
+  const std::int64_t found = static_cast<std::int64_t>(status.st_size) - header_.data_offset;
+  if (found < expected)
+    throw Error(ErrorCode::invalid_argument, argument,
+                fmt::format("{} is truncated: shape {} needs {} bytes of data, the file holds {}", what_,
+                            shape_text(header_.shape), expected, std::max<std::int64_t>(found, 0)));
+  mapping_ = Mapping(file.get(), header_.data_offset + expected, false, what_);
+  if (header_.data_offset % size_bytes(header_.dtype) != 0)
+    moved_.assign(mapping_.data() + header_.data_offset, mapping_.data() + mapping_.bytes());
+}
+
+NpyOutput::NpyOutput(const std::string& path, DType dtype, bool fortran_order,
+                     const std::vector<std::int64_t>& shape)
+    : path_(path), what_(fmt::format("output = '{}'", path)) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error(ErrorCode::invalid_argument, "output", fmt::format("{} exists and is not a file", what_));
+  const std::string head = npy_header_bytes(dtype, fortran_order, shape);
+  NpyHeader header;
+  header.shape = shape;
+  data_offset_ = static_cast<std::int64_t>(head.size());
+  const std::int64_t bytes = data_offset_ + header.count() * size_bytes(dtype);
+  try {
+    file_ = ::open(folder_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (file_ < 0) open_hidden();
+    reserve(bytes);
+    mapping_ = Mapping(file_, bytes, true, what_);
+  } catch (...) {
+    if (file_ >= 0) ::close(file_);
+    if (!hidden_.empty()) ::unlink(hidden_.c_str());
+    throw;
+  }
+  std::memcpy(mapping_.data(), head.data(), head.size());
+}
+
+void NpyOutput::open_hidden() {
+  hidden_ = fmt::format("{}.{}.partial", path_, ::getpid());
+  file_ = ::open(hidden_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ >= 0) return;
+  hidden_.clear();
+  const bool wrong_use = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, "output", what_, "cannot be created", errno);
+}
+
+// Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and
+// lets the file system hand out its largest pages.
+void NpyOutput::reserve(std::int64_t bytes) {
+  if (::fallocate(file_, 0, 0, bytes) == 0) return;
+  if (errno != EOPNOTSUPP && errno != ENOSYS)
+    fail(ErrorCode::io, "output", what_, fmt::format("cannot be given {} bytes", bytes).c_str(), errno);
+  if (::ftruncate(file_, bytes) != 0) fail(ErrorCode::io, "output", what_, "cannot be sized", errno);
+}
+
+NpyOutput::~NpyOutput() {
+  if (file_ >= 0) ::close(file_);
+  if (!hidden_.empty()) ::unlink(hidden_.c_str());
+}
+
+void NpyOutput::commit() {
+  mapping_ = Mapping();
+  if (hidden_.empty()) {  // a nameless file can be linked only under a new name, and renamed from there
+    const std::string name = fmt::format("{}.{}.partial", path_, ::getpid());
+    const std::string self = fmt::format("/proc/self/fd/{}", file_);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      fail(ErrorCode::io, "output", what_, "cannot be named", errno);
+    hidden_ = name;
+  }
+  if (::rename(hidden_.c_str(), path_.c_str()) != 0)
+    fail(ErrorCode::io, "output", what_, "cannot be named", errno);
+  hidden_.clear();
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,278 @@
+// From flags to cases: the product of all lists, in an order that changes the element type least often.
+#include "bench_flags.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/machine.hpp"
+#include "core/problem.hpp"
+#include "kernel/layout/layout.hpp"
+#include "lists.hpp"
+#include "peers/peer.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+[[noreturn]] void not_built(const std::string& flag, const std::string& value, const std::string& reason) {
+  throw Error(ErrorCode::unsupported, flag,
+              fmt::format("{} = '{}' is not built yet: {}", flag, value, reason));
+}
+
+[[noreturn]] void refuse(const std::string& flag, const std::string& value, const std::string& reason) {
+  throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, value, reason));
+}
+
+Scalar scalar_class(double value) {
+  return value == 0 ? Scalar::zero : value == 1 ? Scalar::one : Scalar::general;
+}
+
+// Whether a transfer's host memory matters: copies read it directly where it is pinned.
+bool moves_to_gpu(const BenchFlags& flags) { return flags.family == "transfer" && flags.on_gpu(); }
+
+void refuse_location(const BenchFlags& flags) {
+  const Location own = flags.on_gpu() ? Location::device : Location::host;
+  for (const std::string& location : split(flags.location, ',')) {
+    if (location.empty() || enum_from_string<Location>(location, "--location") == own) continue;
+    not_built(
+        "--location", flags.location,
+        flags.has_both_locations()
+            ? fmt::format("{} is measured in one location in a run", flags.family)
+            : fmt::format("{} is measured on operands in {} memory only", flags.family, to_string(own)));
+  }
+}
+
+std::vector<std::string> memories_of(const BenchFlags& flags) {
+  const std::string text = !flags.memory.empty() ? flags.memory
+                           : moves_to_gpu(flags) ? "pageable,pinned"
+                                                 : "pageable";
+  const std::vector<std::string> memories = split(text, ',');
+  for (const std::string& memory : memories) {
+    if (memory == "pinned" && !moves_to_gpu(flags))
+      not_built("--memory", memory, "pinned memory matters to GPU transfers only");
+    if (memory != "pageable" && memory != "pinned")
+      refuse("--memory", memory, "is not one of pinned, pageable");
+  }
+  return memories;
+}
+
+void refuse_what_is_not_built(const BenchFlags& flags) {
+  const std::map<std::string, std::string> families = {{"hybrid", "CPU and GPU together"},
+                                                       {"lu", "LU factorisation"}};
+  if (const auto at = families.find(flags.family); at != families.end())
+    not_built("FAMILY", flags.family, at->second);
+  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",
+                                          "layout",         "overhead",   "transfer"};
+  if (std::find(known.begin(), known.end(), flags.family) == known.end())
+    refuse("FAMILY", flags.family,
+           "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
+  refuse_location(flags);
+  if (flags.target.empty()) return;
+  const auto target = enum_from_string<Target>(flags.target, "--target");
+  if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
+    not_built("--target", flags.target,
+              fmt::format("{} runs on the {} only", flags.family, flags.on_gpu() ? "GPU" : "CPU"));
+}
+
+std::vector<int> thread_counts(const std::string& text) {
+  std::vector<int> threads;
+  for (const std::int64_t count : parse_counts("--threads", text, 1)) {
+    if (count > 4096) refuse("--threads", text, "more than 4096 threads");
+    threads.push_back(static_cast<int>(count));
+  }
+  return threads;
+}
+
+std::vector<std::string> placements(const std::string& text) {
+  if (text.empty()) return {""};
+  std::vector<std::string> values = split(text, ',');
+  for (const std::string& value : values)
+    if (value != "first_touch" && value != "interleave" && value != "per_node")
+      refuse("--numa", value, "is not one of first_touch, interleave, per_node");
+  return values;
+}
+
+std::int64_t operand_bytes(const BenchFlags& flags) {
+  return parse_count("--megabytes", flags.megabytes, 1) << 20;
+}
+
+struct Shape {
+  DType dtype;
+  Layout layout;
+  OpPair op;
+  double beta;
+  Residency residency;
+  Size size;
+  std::int64_t block;
+};
+
+bool is_converted(const BenchFlags& flags, Layout layout) {
+  return flags.family == "layout" && (layout == Layout::strided || layout == Layout::pointer);
+}
+
+// Problems per block; without a wish one 64-byte vector of each real component, which kernels and peers like
+// best. Of conversions it is the block that they produce: on the GPU, where none is known as best, all that
+// are worth producing.
+std::vector<std::int64_t> blocks_of(const BenchFlags& flags, DType dtype, Layout layout) {
+  const bool converted = is_converted(flags, layout);
+  if (layout != Layout::block_interleaved && !converted) return {0};
+  if (!flags.block.empty()) return parse_counts("--block", flags.block, 1);
+  if (converted && !flags.on_gpu()) return {0};
+  if (converted) {
+    std::vector<std::int64_t> blocks;
+    layout_space(dtype).visit([&](const LayoutConfig& config) { blocks.push_back(config.block); });
+    return blocks;
+  }
+  return {dtype == DType::f32 || dtype == DType::c64 ? 16 : 8};
+}
+
+GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64_t batch) {
+  GemmProblem problem;
+  problem.dtype = shape.dtype;
+  problem.op_a = shape.op.a;
+  problem.op_b = shape.op.b;
+  problem.m = shape.size.m;
+  problem.n = shape.size.n;
+  problem.k = shape.size.k;
+  const std::int64_t pad = parse_count("--pad-ld", flags.pad_ld, 0);
+  problem.lda = problem.a_rows() + pad;
+  problem.ldb = problem.b_rows() + pad;
+  problem.ldc = problem.m + pad;
+  const bool pointers = shape.layout == Layout::grouped || shape.layout == Layout::variable;
+  problem.layout = pointers ? Layout::pointer : shape.layout;
+  problem.block = is_converted(flags, shape.layout) ? 0 : shape.block;
+  problem.alpha = scalar_class(parse_number("--alpha", flags.alpha));
+  problem.beta = scalar_class(shape.beta);
+  problem.residency = shape.residency;
+  if (flags.on_gpu()) {
+    problem.location = Location::device;
+    GemmProblem one = packed(problem);
+    if (one.layout == Layout::interleaved) one.block = 0;  // all problems, however many there are
+    one.batch_count = batch > 0 ? batch : bench::device_batch_count(one, std::size_t(operand_bytes(flags)));
+    if (one.layout == Layout::single) one.batch_count = 1;
+    return packed(one);
+  }
+  const std::int64_t fits = default_batch_count(problem, shape.residency);
+  problem.batch_count = batch == 0                           ? fits
+                        : shape.residency == Residency::cold ? batch
+                                                             : std::min(batch, fits);
+  if (problem.layout == Layout::single) problem.batch_count = 1;
+  return packed(problem);
+}
+
+std::string sizes_of(const BenchFlags& flags) {
+  if (!flags.sizes.empty()) return flags.sizes;
+  return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
+}
+
+std::vector<Layout> layouts_of(const BenchFlags& flags) {
+  const bool large = flags.family == "gemm";
+  if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
+  const auto layouts = parse_names<Layout>("--layout", flags.layout);
+  for (const Layout layout : layouts)
+    if (large && layout != Layout::single && layout != Layout::strided)
+      not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
+  return layouts;
+}
+
+std::vector<Shape> shapes(const BenchFlags& flags) {
+  std::vector<Shape> all;
+  const auto sizes = parse_sizes("--sizes", sizes_of(flags));
+  const auto residencies =
+      parse_names<Residency>("--residency", !flags.residency.empty()                  ? flags.residency
+                                            : flags.is_gpu_family() || flags.on_gpu() ? "cold"
+                                                                                      : "cold,l2");
+  for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
+    for (const Layout layout : layouts_of(flags))
+      for (const OpPair op : parse_ops("--op", flags.op))
+        for (const double beta : parse_numbers("--beta", flags.beta))
+          for (const Residency residency : residencies)
+            for (const std::int64_t block : blocks_of(flags, dtype, layout))
+              for (const Size& size : sizes) all.push_back({dtype, layout, op, beta, residency, size, block});
+  for (const Residency residency : residencies)
+    if (flags.on_gpu() && residency != Residency::cold)
+      not_built("--residency", to_string(residency), "on the GPU operands rotate through device memory");
+    else if (residency == Residency::automatic)
+      refuse("--residency", "auto", "is not one of cold, l2, l1");
+  return all;
+}
+
+void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
+  plan.all_peers = flags.peers == "auto";
+  if (plan.all_peers || flags.peers == "none") return;
+  plan.peers = split(flags.peers, ',');
+  const std::vector<std::string> known =
+      flags.on_gpu() ? bench::gpu_peer_names(flags.family) : peers::peer_names();
+  for (const std::string& name : plan.peers)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
+}
+
+double error_limit(const std::string& most) {
+  if (most.empty()) return 0;
+  const double limit = parse_number("--most-error-ratio", most);
+  if (!(limit > 0))
+    throw Error(ErrorCode::invalid_argument, "--most-error-ratio",
+                fmt::format("--most-error-ratio = {}: must be positive", most));
+  return limit;
+}
+
+}  // namespace
+
+bench::Plan plan_bench(const BenchFlags& flags) {
+  refuse_what_is_not_built(flags);
+  bench::Plan plan;
+  plan.family = flags.family;
+  choose_peers(flags, plan);
+  plan.memories = memories_of(flags);
+  plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
+  plan.operand_bytes = operand_bytes(flags);
+  plan.device = static_cast<int>(parse_count("--device", flags.device, 0));
+  plan.counters = flags.counters;
+  plan.usual_batch = flags.batch.empty();
+  plan.check_only = flags.check_only;
+  plan.once = flags.once;
+  plan.races = static_cast<int>(parse_count("--races", flags.races, 0));
+  plan.energy_window_s = parse_number("--energy-seconds", flags.energy_seconds);
+  if (!(plan.energy_window_s > 0)) refuse("--energy-seconds", flags.energy_seconds, "must be positive");
+  plan.energy_rounds = static_cast<int>(parse_count("--energy-rounds", flags.energy_rounds, 1));
+  plan.most_error_ratio = error_limit(flags.most_error_ratio);
+  plan.repetitions = static_cast<int>(parse_count("--repetitions", flags.repetitions, 1));
+  const auto batches =
+      flags.batch.empty() ? std::vector<std::int64_t>{0} : parse_counts("--batch", flags.batch, 1);
+  const auto orders = parse_names<PointerOrder>("--pointer-order", flags.pointer_order);
+  const auto data = parse_names<Data>("--data", flags.data);
+  bench::Case one;
+  one.family = flags.family;
+  one.alpha = parse_number("--alpha", flags.alpha);
+  one.target = !flags.target.empty() ? flags.target : flags.on_gpu() ? "gpu" : "cpu";
+  one.options.candidate = candidate_named(flags.candidate);
+  one.options.config = flags.config;
+  set_objective("--objective", flags.objective, one.options);
+  for (const int threads : thread_counts(flags.threads))
+    for (const std::string& numa : placements(flags.numa))
+      for (const Shape& shape : shapes(flags))
+        for (const std::int64_t batch : batches)
+          for (const PointerOrder order : orders)
+            for (const Data kind : data) {
+              one.threads = threads;
+              one.numa = numa;
+              one.problem = make_problem(flags, shape, batch);
+              one.layout = shape.layout;
+              one.beta = shape.beta;
+              one.convert_block = is_converted(flags, shape.layout) ? shape.block : 0;
+              one.pointer_order = order;
+              one.data = kind;
+              one.options.residency = shape.residency;
+              plan.cases.push_back(one);
+            }
+  // Changing the element type refills a gigabyte.
+  std::stable_sort(plan.cases.begin(), plan.cases.end(), [](const bench::Case& x, const bench::Case& y) {
+    return x.problem.dtype < y.problem.dtype;
+  });
+  return plan;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,174 @@
+// The families gemm_small_cpu, gemm_small and gemm: multiplications beside those of the peers, or, where only
+// checks were asked for, the errors of both.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/family.hpp"
+#include "bench/plans.hpp"
+#include "bench/provenance.hpp"
+#include "bench/report.hpp"
+#include "bench/run.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+class Gemm : public Family {
+ public:
+  explicit Gemm(const Plan& plan) : plan_(plan), machine_(machine_for(plan)) {
+    machine_->prepare(plan.cases);
+  }
+
+  std::vector<std::string> head() override {
+    std::vector<std::string> lines = machine_->describe();
+    if (!plan_.check_only && !plan_.once && plan_.races == 0) lines.push_back(table_head());
+    return lines;
+  }
+
+  Told measure(const Case& c) override {
+    if (plan_.once) return launch_once(c);
+    const CaseResult result = run_case(*machine_, c);
+    Told told{asides(result), {}};
+    look_at_errors(result);
+    if (plan_.races > 0) {
+      tell_races(result, told);
+      return told;
+    }
+    if (plan_.check_only) {
+      tell_check(result, told);
+      return told;
+    }
+    told.lines.push_back(table_line(result));
+    if (plan_.counters) tell_counters(result, told);
+    told.rows = json_of(result);
+    told.seconds = result.ours().seconds.centre;
+    summary_.add(result);
+    return told;
+  }
+
+  Told finish() override {
+    Told told{summary_.lines(), summary_.objects()};
+    if (errs_more_ > 0)
+      told.failure = fmt::format("--most-error-ratio = {}: ours errs more in {} cases; the first is {}",
+                                 plan_.most_error_ratio, errs_more_, first_that_errs_);
+    if (races_ > 0) told.failure = fmt::format("--races = {}: {} results move", plan_.races, races_);
+    return told;
+  }
+
+ private:
+  // Why somebody is not in the comparison, and what may have disturbed it; each line once.
+  std::vector<std::string> asides(const CaseResult& result) {
+    std::vector<std::string> all, fresh;
+    for (const Absence& absence : result.absences)
+      all.push_back(fmt::format("left out: {} ({})", absence.impl, absence.reason));
+    for (const std::string& note : result.notes) all.push_back("NOTE " + note);
+    for (const std::string& line : all)
+      if (std::find(told_.begin(), told_.end(), line) == told_.end()) {
+        told_.push_back(line);
+        fresh.push_back(line);
+      }
+    return fresh;
+  }
+
+  // Counts the cases where ours errs too much beside the best peer, or where there is none to say.
+  void look_at_errors(const CaseResult& result) {
+    if (plan_.most_error_ratio == 0) return;
+    const auto ratio = result.error_ratio(Role::peer);
+    if (ratio && *ratio <= plan_.most_error_ratio) return;
+    if (errs_more_++ == 0)
+      first_that_errs_ = fmt::format(
+          "{}: {}", problem_text(result.bench_case),
+          ratio ? fmt::format("{:.3f} times as much", *ratio) : std::string("no peer to compare with"));
+  }
+
+  static void tell_check(const CaseResult& result, Told& told) {
+    const auto ratio = result.error_ratio(Role::peer);
+    const Contender& ours = result.ours();
+    told.lines.push_back(fmt::format(
+        "{}: {} implementations are right{}", problem_text(result.bench_case), result.impls.size(),
+        ratio ? fmt::format(", ours errs {:.3f} times as much as the best peer", *ratio) : ""));
+    nlohmann::json row{{"phase", "check"},
+                       {"problem", problem_text(result.bench_case)},
+                       {"data", to_string(result.bench_case.data)},
+                       {"config", ours.plan ? config_of(*ours.plan) : nlohmann::json()},
+                       {"right", result.impls.size()},
+                       {"error_rms", ours.accuracy.rms},
+                       {"error_ratio", ratio ? nlohmann::json(*ratio) : nlohmann::json()}};
+    add_provenance(row);
+    row.update(result.provenance);
+    told.rows.push_back(row);
+  }
+
+  // One launch each and nothing else of ours, so that a profiler's list of kernels is that of the rows.
+  Told launch_once(const Case& c) {
+    const auto stage = machine_->stage(c);
+    std::vector<Contender> all = {stage->ours("tilewright", machine_->context, stage->options())};
+    std::vector<Absence> absences;
+    stage->add_peers(all, absences);
+    Told told;
+    for (const Contender& one : all) {
+      told.rows.push_back({{"order", launched_++},
+                           {"impl", one.impl},
+                           {"problem", problem_text(c)},
+                           {"dtype", to_string(c.problem.dtype)},
+                           {"layout", to_string(c.layout)},
+                           {"n", c.problem.n},
+                           {"beta", c.beta},
+                           {"bound_bytes", stage->bytes()}});
+      told.rows.back().update(stage->launch_once(one));
+    }
+    return told;
+  }
+
+  void tell_races(const CaseResult& result, Told& told) {
+    for (const Contender& one : result.impls) {
+      if (one.role != Role::ours) continue;
+      nlohmann::json row = case_keys(result.bench_case);
+      row.update({{"phase", "repeat"},
+                  {"impl", one.impl},
+                  {"config", one.plan ? config_of(*one.plan) : nlohmann::json()},
+                  {"launches", plan_.races},
+                  {"moved", one.moved}});
+      add_provenance(row);
+      row.update(result.provenance);
+      told.rows.push_back(row);
+      races_ += one.moved > 0;
+      told.lines.push_back(fmt::format("{}: {} of {} launches of {} differ from the first",
+                                       problem_text(result.bench_case), one.moved, plan_.races, one.impl));
+    }
+  }
+
+  void tell_counters(const CaseResult& result, Told& told) {
+    const bool on_device = result.bench_case.on_device();
+    for (const Contender& impl : result.impls) {
+      if (impl.role != Role::ours || (!on_device && &impl != &result.ours())) continue;
+      const std::string who = on_device ? impl.impl + ": " : "";
+      const auto lines =
+          impl.plan ? counts_of(*impl.plan) : std::vector<std::string>{"generated code: none for this case"};
+      for (const std::string& line : lines) told.lines.push_back("  " + who + line);
+    }
+    for (const std::string& line : machine_->hardware_counts(result.bench_case))
+      told.lines.push_back("  " + line);
+  }
+
+  const Plan& plan_;
+  std::unique_ptr<Machine> machine_;
+  Summary summary_;
+  std::vector<std::string> told_;
+  int errs_more_ = 0, races_ = 0;
+  std::size_t launched_ = 0;
+  std::string first_that_errs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> gemm_family(const Plan& plan) { return std::make_unique<Gemm>(plan); }
+
+std::unique_ptr<Family> make_family(const Plan& plan) {
+  if (plan.family == "overhead") return overhead_family(plan);
+  if (plan.family == "layout") return layout_family(plan);
+  if (plan.family == "transfer") return transfer_family(plan);
+  return gemm_family(plan);
+}
+
+}  // namespace tilewright::bench

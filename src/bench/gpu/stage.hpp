@@ -1,0 +1,79 @@
+// One case in device memory: batches that are walked in turn through operands of at least 1 GiB, arrays of
+// pointers where the layout has them, the check of what an implementation wrote, and turns of several
+// launches between two events, each on the next of the batches.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bench/calls.hpp"
+#include "bench/gpu/machine.hpp"
+#include "core/problem.hpp"
+#include "gemm/device_traffic.hpp"
+#include "measure/gpu/check.hpp"
+#include "measure/gpu/energy.hpp"
+#include "measure/gpu/pointers.hpp"
+#include "measure/gpu/ring.hpp"
+
+namespace tilewright::bench {
+
+// How long a turn is, and how long the same contender runs untimed before it.
+struct GpuPace {
+  double turn_s = 2e-4, untimed_s = 0;
+  std::int64_t most_launches = 512;
+};
+// Bound by memory: what ran before does not matter.
+constexpr GpuPace small_gpu_pace{};
+// At the card's power limit a short turn says what ran before it: the clock follows within tens of
+// milliseconds.
+constexpr GpuPace large_gpu_pace{.turn_s = 0.05, .untimed_s = 0.05, .most_launches = 8192};
+
+class GpuStage : public Stage {
+ public:
+  // A large problem makes the arena grow. Throws Error naming the flag where its operands do not fit.
+  GpuStage(GpuBench& bench, GpuArena& arena, const Case& c);
+
+  GemmOptions options() const override { return bench_.options(case_); }
+  Contender ours(const std::string& impl, Context& context, const GemmOptions& options) override;
+  std::vector<nlohmann::json> promising(std::size_t count) const override;
+  std::vector<Way> ways(std::size_t count) const override;
+  void add_peers(std::vector<Contender>& to, std::vector<Absence>& absences) override;
+  void add_loops(std::vector<Contender>& to) override;
+  void expect_sound(const Contender& one, const Error& fault) const override;
+  double turn(Contender& one) override;
+  RoundRules rules() const override;
+  std::string weigh(Contender& one) override;
+  int moved(const Contender& one, int runs) override;
+  nlohmann::json launch_once(const Contender& one) override;
+  double bytes() const override { return traffic_.bytes; }
+  void tell(const std::vector<Contender>& timed, CaseResult& result) const override;
+
+  std::int64_t batches() const override { return ring_->batches(); }
+  // The arrays of pointers for a pointer batch.
+  Operands batch(std::int64_t index) const override;
+  // A load of it without pauses; the meter is NVML's, where that answers.
+  GpuLoad steady(const Contender& one, const GpuLoadWindow& window, Observer* observer = nullptr);
+  // The same batch at its base addresses, and as arrays of pointers, for peers that take nothing else.
+  Operands in_place(std::int64_t index) const;
+  Operands pointers_to(std::int64_t index);
+  // The error of some problems, the first and the last among them, or of some elements of large ones.
+  Accuracy check(const std::function<void()>& run) override { return check_->check(run); }
+
+ private:
+  BatchCall variable_call(Context& context, const GemmOptions& options) const;
+  BatchCall peer_call(const std::string& name);
+  double launched(const Contender& one, std::int64_t launches);
+  GpuBench& bench_;
+  GpuArena& arena_;
+  Case case_;
+  GpuTraffic traffic_;
+  std::optional<GpuRing> ring_;
+  std::optional<SampledCheck> check_;
+  std::optional<GpuPointers> pointers_;
+  std::vector<std::int64_t> order_;  // of the matrices of a pointer batch
+  GpuPace pace_;
+  std::int64_t next_ = 0;  // batch
+};
+
+}  // namespace tilewright::bench

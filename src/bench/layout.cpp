@@ -1,0 +1,337 @@
+// The family layout: converting strided and pointer batches to interleaved ones, multiplying there, and
+// converting back, beside multiplying where the data are (Dongarra 2017, Figs. 4a and 5). From the parts
+// follows how often converted data must be used before converting pays.
+#include "kernel/layout/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/family.hpp"
+#include "bench/plans.hpp"
+#include "bench/provenance.hpp"
+#include "bench/report.hpp"
+#include "bench/run.hpp"
+#include "gemm/layout_costs.hpp"
+#include "measure/conversion.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+
+// In the order in which they are told; `converted` is the three in turn.
+constexpr const char* parts[] = {"convert_in", "direct", "interleaved", "convert_out", "converted"};
+
+Case interleaved_case(const Case& c) {
+  Case to = c;
+  const std::int64_t block = c.convert_block > 0 ? c.convert_block : recommended_block(c.problem.dtype);
+  to.problem = interleaved_problem(c.problem, block);
+  to.layout = to.problem.layout;
+  return to;
+}
+
+// One case on its way to interleaved blocks and back.
+class LayoutRun {
+ public:
+  LayoutRun(Machine& machine, const Case& c)
+      : machine_(machine),
+        from_(c),
+        to_(interleaved_case(c)),
+        single_(machine.stage(from_)),
+        blocks_(machine.stage(to_, 1)),
+        conversion_(machine.conversion(from_.problem, to_.problem, single_->options().threads)) {
+    add_part("convert_in", [this](std::int64_t b) { convert_in(b); });
+    add_part("convert_out", [this](std::int64_t b) { convert_out(b); });
+    all_.push_back(single_->ours("tilewright", machine.context, single_->options()));
+    all_.back().what = "direct";
+    for (const Stage::Way& way : blocks_->ways(std::size_t(std::max(1, machine.plan.configs)))) add_way(way);
+    std::vector<Absence> absences;
+    std::vector<Contender> peers;
+    single_->add_peers(peers, absences);
+    for (Contender& peer : peers) {
+      if (peer.stored != from_.problem.layout) continue;
+      peer.what = "direct";
+      all_.push_back(std::move(peer));
+    }
+    check_all(*single_, from_, all_, absences);
+    for (const Absence& one : absences) note("left out: {} ({})", one.impl, one.reason);
+  }
+
+  Told measure(LayoutCosts& costs) {
+    add_converted();
+    for (Contender& loop : conversion_.loops) all_.push_back(std::move(loop));
+    hold_rounds(
+        all_, [this](Contender& one) { return single_->turn(one); }, single_->rules());
+    single_->tell({}, state_);
+    set_ceilings();
+    keep_fastest();
+    costs = this->costs();
+    if (multiplying_ > 0) notes_.push_back(shares_text());
+    Told told{{table_line(costs)}, {}};
+    for (const std::string& line : notes_) told.lines.push_back("    " + line);
+    for (const Contender* part : kept_) told.rows.push_back(row(*part));
+    told.rows.push_back(record_of(costs));
+    return told;
+  }
+
+ private:
+  template <class... Values>
+  void note(const char* format, const Values&... values) {
+    notes_.push_back(fmt::format(fmt::runtime(format), values...));
+  }
+  void convert_in(std::int64_t b) const {
+    conversion_.in(single_->batch(b), blocks_->batch(b % blocks_->batches()));
+  }
+  void convert_out(std::int64_t b) const {
+    conversion_.out(blocks_->batch(b % blocks_->batches()), single_->batch(b));
+  }
+  void add_part(const char* what, std::function<void(std::int64_t)> run) {
+    all_.push_back({.role = Role::ours, .impl = "tilewright", .version = TILEWRIGHT_VERSION, .what = what});
+    all_.back().run = std::move(run);
+  }
+
+  // Conversions are right when what they enclose is.
+  void add_multiplication(const std::string& way, const GemmOptions& options) {
+    Contender one = blocks_->ours("tilewright", machine_.context, options);
+    one.what = "interleaved", one.variant = way;
+    one.run = [run = std::move(one.run), count = blocks_->batches()](std::int64_t b) { run(b % count); };
+    one.check = [this, run = one.run] {
+      return single_->check([&] { convert_in(0), run(0), convert_out(0); });
+    };
+    all_.push_back(std::move(one));
+  }
+  // The promising configs of one way, and what wisdom knows of such blocks; those that do not compile or fit
+  // are left out.
+  void add_way(const Stage::Way& way) {
+    if (way.name.empty()) return add_multiplication("", blocks_->options());
+    if (way.configs.empty()) note("no kernel with {} fits blocks of {}", way.name, to_.problem.block);
+    std::vector<GemmOptions> tried(way.configs.size(), blocks_->options());
+    std::vector<std::string> declined(tried.size());
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < tried.size(); ++i) try {
+        tried[i].config = way.configs[i].dump();
+        plan(machine_.context, to_.problem, tried[i]);
+      } catch (const Error& error) {
+        declined[i] = error.what();
+      }
+    for (std::size_t i = 0; i < tried.size(); ++i)
+      if (declined[i].empty())
+        add_multiplication(way.name, tried[i]);
+      else
+        note("left out: {} ({})", tried[i].config, declined[i]);
+    const GemmPlan known = plan(machine_.context, to_.problem, blocks_->options());
+    if (match_of(known) != WisdomMatch::none && way.is_of(config_of(known)))
+      add_multiplication(way.name, blocks_->options());
+  }
+
+  // The three in turn, with the multiplication that a first turn found fastest.
+  void add_converted() {
+    const Contender* best = nullptr;
+    double best_s = 0;
+    for (Contender& one : all_) {
+      if (one.what != "interleaved") continue;
+      if (const double seconds = single_->turn(one); best == nullptr || seconds < best_s)
+        best = &one, best_s = seconds;
+    }
+    if (best == nullptr)
+      throw Error(ErrorCode::internal, "block",
+                  fmt::format("{} by blocks of {}: no kernel multiplies them", problem_text(from_),
+                              to_.problem.block));
+    const auto made = best->plan;
+    add_part("converted", [this, multiply = best->run](std::int64_t b) {
+      convert_in(b);
+      multiply(b);
+      convert_out(b);
+    });
+    all_.back().plan = made;
+  }
+
+  void set_ceilings() {
+    for (const Contender& one : all_)
+      if (one.is_loop()) {
+        double& best = one.impl == "copying" ? copying_ : multiplying_;
+        best = std::max(best, one.rate());
+        state_.metrics["streaming_gbs"][one.impl][one.variant] = one.rate() * 1e-9;
+      }
+  }
+
+  // Of each part, and of each way to multiply interleaved blocks, the fastest of ours and of the peers.
+  void keep_fastest() {
+    for (const char* what : parts)
+      for (const bool ours : {true, false})
+        for (const Contender& one : all_) {
+          if (one.what != what || (one.role == Role::ours) != ours) continue;
+          const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Contender* kept) {
+            return kept->what == what && (kept->role == Role::ours) == ours &&
+                   (!ours || kept->variant == one.variant);
+          });
+          if (known == kept_.end())
+            kept_.push_back(&one);
+          else if (one.seconds.centre < (*known)->seconds.centre)
+            *known = &one;
+        }
+  }
+  // The fastest of a part.
+  const Contender* find(const std::string& what, bool ours = true) const {
+    const Contender* best = nullptr;
+    for (const Contender* one : kept_)
+      if (one->what == what && (one->role == Role::ours) == ours &&
+          (best == nullptr || one->seconds.centre < best->seconds.centre))
+        best = one;
+    return best;
+  }
+
+  // Bytes that a part must move and the rate of the loop that bounds it; 0 where no bound is told.
+  std::pair<double, double> bound_of(const Contender& one) const {
+    if (one.what == "convert_in") return {conversion_.in_bytes, copying_};
+    if (one.what == "convert_out") return {conversion_.out_bytes, copying_};
+    if (one.what == "direct") return {single_->bytes(), multiplying_};
+    return {one.what == "interleaved" ? blocks_->bytes() : 0, multiplying_};
+  }
+  double share_of_bound(const Contender& one) const {
+    const auto [bytes, rate] = bound_of(one);
+    return bytes > 0 && rate > 0 ? bytes / rate / one.seconds.centre : 0;
+  }
+
+  LayoutCosts costs() const {
+    const GemmProblem& p = from_.problem;
+    const double share = (from_.hot() ? 1.0 : double(from_.threads)) / double(p.batch_count);
+    const auto seconds = [&](const char* what) { return share * find(what)->seconds.centre; };
+    return {.dtype = p.dtype,
+            .m = p.m,
+            .n = p.n,
+            .k = p.k,
+            .from = p.layout,
+            .block = to_.problem.block,
+            .residency = p.residency,
+            .convert_in_s = seconds("convert_in"),
+            .convert_out_s = seconds("convert_out"),
+            .direct_s = seconds("direct"),
+            .interleaved_s = seconds("interleaved")};
+  }
+
+  std::string table_line(const LayoutCosts& costs) const {
+    const GemmProblem& p = from_.problem;
+    const double scale = 1e9 / double(p.batch_count) / from_.batches_at_once();
+    const int digits = from_.on_device() ? 3 : 1;  // a GPU takes fractions of a nanosecond
+    std::string text = fmt::format("{} {}x{}x{} {} {} b{:g}", to_string(p.dtype), p.m, p.n, p.k,
+                                   to_string(from_.layout), to_string(p.residency), from_.beta);
+    if (!from_.on_device()) text += fmt::format(" t{}", from_.threads);
+    std::string line = fmt::format("{:<40}", text + fmt::format(" block {}", costs.block));
+    for (const auto& [what, width] : {std::pair{"convert_in", 9},
+                                      {"convert_out", 9},
+                                      {"direct", 9},
+                                      {"interleaved", 12},
+                                      {"converted", 10}})
+      line += fmt::format(" {:>{}.{}f}", find(what)->seconds.centre * scale, width, digits);
+    const Contender* peer = find("direct", false);
+    const auto threshold = conversion_reuse_threshold(costs);
+    return line +
+           fmt::format("  {:<16} {:>9} {:>10}", peer == nullptr ? "none" : peer->impl,
+                       peer == nullptr ? "" : fmt::format("{:.{}f}", peer->seconds.centre * scale, digits),
+                       threshold ? fmt::format("{}", *threshold) : "never");
+  }
+
+  std::string shares_text() const {
+    std::string text;
+    for (const Contender* part : kept_) {
+      const double share = share_of_bound(*part);
+      if (part->role != Role::ours || share == 0) continue;
+      text += fmt::format("{} {}{} {:.1f} %", text.empty() ? "of the streaming bound:" : ",", part->what,
+                          part->variant.empty() ? "" : " with " + part->variant, 100 * share);
+    }
+    return text;
+  }
+
+  json row(const Contender& part) const {
+    json object = measured_row(from_, part.impl, part.seconds);
+    object["impl_version"] = part.version;
+    object["gflops"] = flops(from_.problem) * from_.batches_at_once() / part.seconds.centre * 1e-9;
+    json& metrics = object["metrics"] = state_.metrics;
+    metrics["what"] = part.what, metrics["block"] = to_.problem.block;
+    if (part.plan) {
+      metrics.update(metrics_of(*part.plan));
+      if (const json config = config_of(*part.plan); !config.is_null()) object["config"] = config;
+    }
+    if (part.role == Role::ours && !part.variant.empty()) metrics["way"] = part.variant;
+    if (const double share = share_of_bound(part); share > 0) {
+      const auto [bytes, rate] = bound_of(part);
+      object["bound_kind"] = "memory", object["ceiling"] = rate * 1e-9, object["bound_share"] = share;
+      metrics["sector_bytes"] = bytes;
+    }
+    object.update(state_.provenance);
+    return object;
+  }
+
+  // What `explain` computes thresholds from.
+  json record_of(const LayoutCosts& costs) const {
+    json record = to_json(costs);
+    record["family"] = "layout";
+    record["problem"] = problem_text(from_);
+    record["location"] = to_string(from_.problem.location);
+    const auto threshold = conversion_reuse_threshold(costs);
+    record["reuse_threshold"] = threshold ? json(*threshold) : json();
+    add_provenance(record);
+    record.update(state_.provenance);
+    return record;
+  }
+
+  Machine& machine_;
+  Case from_, to_;
+  std::unique_ptr<Stage> single_, blocks_;
+  Machine::Conversion conversion_;
+  std::vector<Contender> all_;
+  std::vector<const Contender*> kept_;
+  double multiplying_ = 0, copying_ = 0;  // bytes per second of the best loops; 0 where there are none
+  CaseResult state_;                      // clock, readings and provenance
+  std::vector<std::string> notes_;        // for people
+};
+
+class LayoutFamily : public Family {
+ public:
+  explicit LayoutFamily(const Plan& plan) {
+    for (const Case& c : plan.cases) {
+      if (c.layout != Layout::strided && c.layout != Layout::pointer)
+        throw Error(
+            ErrorCode::invalid_argument, "--layout",
+            fmt::format("--layout = '{}': conversions start from strided or pointer", to_string(c.layout)));
+      prepared_.push_back(with_candidate(c));
+      prepared_.push_back(interleaved_case(prepared_.back()));
+    }
+    machine_ = machine_for(plan);
+    machine_->prepare(prepared_);
+  }
+
+  std::vector<std::string> head() override {
+    return {"nanoseconds per problem",
+            fmt::format("{:<40} {:>9} {:>9} {:>9} {:>12} {:>10}  {:<16} {:>9} {:>10}", "case", "in", "out",
+                        "direct", "interleaved", "converted", "best peer", "its time", "pays from")};
+  }
+
+  Told measure(const Case& c) override {
+    LayoutCosts costs;
+    const Told told = LayoutRun(*machine_, with_candidate(c)).measure(costs);
+    save_layout_costs(path_, machine_->device(), {costs});
+    return told;
+  }
+
+  Told finish() override { return {{"kept for explain in " + path_}, {}}; }
+
+ private:
+  // On a GPU our kernels alone know interleaved blocks.
+  static Case with_candidate(Case c) {
+    if (c.on_device()) c.options.candidate = "gemm_small";
+    return c;
+  }
+
+  std::vector<Case> prepared_;
+  std::unique_ptr<Machine> machine_;
+  std::string path_ = layout_costs_path(Environment::read());
+};
+
+}  // namespace
+
+std::unique_ptr<Family> layout_family(const Plan& plan) { return std::make_unique<LayoutFamily>(plan); }
+
+}  // namespace tilewright::bench

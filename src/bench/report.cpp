@@ -1,0 +1,231 @@
+// Tables, JSON objects and summaries of measured cases.
+#include "bench/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "bench/plans.hpp"
+#include "bench/provenance.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+
+// {..., .95, ...} -> {"..._geomean": .97, "..._min": .95, "..._min_case": ...}; null without cases.
+void add_statistics(json& object, const std::string& prefix, const std::vector<double>& values,
+                    const std::vector<std::string>& cases) {
+  object[prefix + "_geomean"] = values.empty() ? json() : json(geometric_mean(values));
+  const auto least = std::min_element(values.begin(), values.end());
+  object[prefix + "_min"] = values.empty() ? json() : json(*least);
+  object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
+}
+
+// Ours without wisdom over ours, and by how much the rule of thumb costs more.
+void add_regret(json& object, const std::vector<double>& ratios, const std::vector<std::string>& cases) {
+  add_statistics(object, "default_ratio", ratios, cases);
+  const auto most = std::max_element(ratios.begin(), ratios.end());
+  object["regret_geomean"] = geometric_mean(ratios) - 1;
+  object["regret_max"] = *most - 1;
+  object["regret_max_case"] = cases[std::size_t(most - ratios.begin())];
+}
+
+json case_metrics(const CaseResult& result, const Contender& impl) {
+  json metrics;
+  metrics["ceiling_loop"] = result.ceiling_loop;
+  metrics["compute_gflops"] = result.compute_gflops;
+  metrics["memory_gbytes"] = result.memory_gbytes > 0 ? json(result.memory_gbytes) : json();
+  metrics["stored_layout"] = to_string(impl.stored);
+  if (!impl.variant.empty()) metrics["variant"] = impl.variant;
+  if (result.bench_case.problem.block > 0) metrics["block"] = result.bench_case.problem.block;
+  if (result.interleaved_bound_s > 0)
+    metrics["interleaved_bound_share"] = result.interleaved_bound_s / impl.seconds.centre;
+  if (impl.plan) metrics.update(metrics_of(*impl.plan));
+  metrics.update(result.metrics);
+  return metrics;
+}
+
+// Seven figures are more than any measurement has, and a third less to keep.
+void round_figures(json& value) {
+  if (value.is_number_float() && std::isfinite(value.get<double>()))
+    value = std::strtod(fmt::format("{:.7g}", value.get<double>()).c_str(), nullptr);
+  if (value.is_structured())
+    for (auto& item : value) round_figures(item);
+}
+
+void add_energy(json& object, const CaseResult& result, const Contender& impl) {
+  object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
+  if (!impl.joules) {
+    object["energy_note"] = result.energy_note;
+    return;
+  }
+  object["energy_j"] = *impl.joules;
+  object["watts"] = impl.watts;
+  object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
+}
+
+// Of ours beside the fastest peer: who errs more, and the ratio of times that was paired within rounds.
+void add_comparison(json& object, const CaseResult& result) {
+  const Contender* peer = result.best(Role::peer);
+  if (!peer || !result.bench_case.on_device()) return;
+  object["error_ratio"] = *result.error_ratio(Role::peer);  // null where ours alone errs
+  if (const auto ratio = result.paired_ratio(Role::peer)) object["ratio"] = ratio_keys(peer->impl, *ratio);
+  if (const auto ratio = result.paired_efficiency(Role::peer))
+    object["efficiency_ratio"] = ratio_keys(peer->impl, *ratio);
+}
+
+json impl_object(const CaseResult& result, const Contender& impl) {
+  json object = measured_row(result.bench_case, impl.impl, impl.seconds);
+  object["impl_version"] = impl.version;
+  object["config"] = impl.plan ? config_of(*impl.plan) : json();
+  object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(match_of(*impl.plan)));
+  object["gflops"] = result.work_flops / impl.seconds.centre * 1e-9;
+  object["bound_gflops"] = result.work_flops / result.bound_s * 1e-9;
+  object["bound_share"] = result.bound_s / impl.seconds.centre;
+  object["bound_kind"] = result.bound_kind;
+  object["ceiling"] = result.ceiling;
+  add_energy(object, result, impl);
+  object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
+  object["error_rms"] = impl.accuracy.rms;
+  if (&impl == &result.ours()) add_comparison(object, result);
+  if (!result.notes.empty()) object["notes"] = result.notes;
+  object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
+  object["total_s"] = nullptr;
+  object["metrics"] = case_metrics(result, impl);
+  round_figures(object);
+  object.update(result.provenance);
+  return object;
+}
+
+}  // namespace
+
+json seconds_keys(const Estimate& seconds) {
+  return {{"seconds", seconds.centre},
+          {"seconds_low", seconds.low},
+          {"seconds_high", seconds.high},
+          {"samples", seconds.samples}};
+}
+
+json ratio_keys(const std::string& peer, const Estimate& ratio) {
+  return {{"peer", peer},
+          {"centre", ratio.centre},
+          {"low", ratio.low},
+          {"high", ratio.high},
+          {"samples", ratio.samples}};
+}
+
+json measured_row(const Case& c, const std::string& impl, const Estimate& seconds) {
+  json object = case_keys(c);
+  object["impl"] = impl;
+  object.update(seconds_keys(seconds));
+  add_provenance(object);
+  return object;
+}
+
+std::string table_head() {
+  return fmt::format("{:<40} {:>11} {:>9} {:>7} {:>8}  {:<30} {:>6}", "case", "time/problem", "GFLOP/s",
+                     "share", "bound", "best peer", "ratio");
+}
+
+std::string table_line(const CaseResult& result) {
+  const double problems = double(result.bench_case.problem.batch_count) * result.bench_case.batches_at_once();
+  const Contender& ours = result.ours();
+  const auto rival = [&](Role role) -> std::string {
+    const Contender* peer = result.best(role);
+    if (!peer) return fmt::format("{:<30} {:>6}", "none", "");
+    const std::string name =
+        peer->variant.empty() ? peer->impl : fmt::format("{} {}", peer->impl, peer->variant);
+    std::string text = fmt::format("{:<30} {:>6.3f}", name, result.ratio(role));
+    if (const auto paired = result.paired_ratio(role))
+      text += fmt::format(" [{:.3f}, {:.3f}]", paired->low, paired->high);
+    return text;
+  };
+  std::string line =
+      fmt::format("{:<40} {:>9.1f} ns {:>9.2f} {:>6.1f}% {:>8}  {}", case_text(result.bench_case),
+                  ours.seconds.centre / problems * 1e9, result.work_flops / ours.seconds.centre * 1e-9,
+                  100 * result.bound_share(), result.bound_kind, rival(Role::peer));
+  if (result.best(Role::strided_peer)) line += "  strided: " + rival(Role::strided_peer);
+  if (result.interleaved_bound_s > 0)
+    line += fmt::format("  ({:.1f}% of the interleaved bound)",
+                        100 * result.interleaved_bound_s / ours.seconds.centre);
+  if (const double ratio = result.default_ratio(); ratio > 0) {
+    const Contender* standard = result.without_wisdom();
+    const double standard_s = (standard ? *standard : ours).seconds.centre;
+    line +=
+        fmt::format("  default {:.1f} ns, regret {:.1f} %", standard_s / problems * 1e9, 100 * (ratio - 1));
+  }
+  return line;
+}
+
+std::vector<json> json_of(const CaseResult& result) {
+  std::vector<json> objects;
+  for (const Contender& impl : result.impls) objects.push_back(impl_object(result, impl));
+  return objects;
+}
+
+void Summary::add(const CaseResult& result) {
+  const json all = case_keys(result.bench_case);
+  json key;
+  for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
+    key[name] = all[name];
+  auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.key == key; });
+  if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}});
+  const auto note = [&](Values& all_values, double value) {
+    if (!(value > 0)) return;
+    all_values.values.push_back(value);
+    all_values.cases.push_back(all["problem"]);
+  };
+  note(group->ratios, result.ratio(Role::peer));
+  note(group->strided_ratios, result.ratio(Role::strided_peer));
+  note(group->shares, result.bound_share());
+  note(group->default_ratios, result.default_ratio());
+  note(group->interleaved_shares, result.interleaved_bound_s / result.ours().seconds.centre);
+}
+
+std::vector<json> Summary::objects() const {
+  std::vector<json> objects;
+  for (const Group& group : groups_) {
+    json object = group.key;
+    object["summary"] = true;
+    const auto add = [&](const std::string& prefix, const Values& all) {
+      add_statistics(object, prefix, all.values, all.cases);
+    };
+    add("ratio", group.ratios);
+    add("bound_share", group.shares);
+    if (!group.strided_ratios.values.empty()) add("strided_ratio", group.strided_ratios);
+    if (const Values& all = group.default_ratios; !all.values.empty())
+      add_regret(object, all.values, all.cases);
+    if (!group.interleaved_shares.values.empty()) add("interleaved_bound_share", group.interleaved_shares);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+std::vector<std::string> Summary::lines() const {
+  std::vector<std::string> lines;
+  for (const Group& group : groups_) {
+    const json& k = group.key;
+    std::string line =
+        fmt::format("{} {} {} beta={:g} {} threads={}:", k["dtype"].get<std::string>(),
+                    k["layout"].get<std::string>(), k["op"].get<std::string>(), k["beta"].get<double>(),
+                    k["residency"].get<std::string>(), k["threads"].dump());
+    const auto add = [&](const std::string& what, const Values& all) {
+      const std::vector<double>& values = all.values;
+      if (values.empty()) return;
+      line += fmt::format(" {} {:.3f} (least {:.3f})", what, geometric_mean(values),
+                          *std::min_element(values.begin(), values.end()));
+    };
+    add("ratio to best peer", group.ratios);
+    add(" to best strided peer", group.strided_ratios);
+    add(" share of bound", group.shares);
+    add(" default over ours", group.default_ratios);
+    add(" of interleaved bound", group.interleaved_shares);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace tilewright::bench

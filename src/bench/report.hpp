@@ -1,0 +1,48 @@
+// What `bench` says: a line per case for people, a JSON object per implementation and a summary per group of
+// cases for scripts. The keys are a contract (docs/measuring.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/result.hpp"
+
+namespace tilewright::bench {
+
+// Keys of a time, and with them those of what was measured of one implementation in the case: what families
+// that compare no multiplications write.
+nlohmann::json seconds_keys(const Estimate& seconds);
+// Of a ratio to a peer that was taken in pairs.
+nlohmann::json ratio_keys(const std::string& peer, const Estimate& ratio);
+nlohmann::json measured_row(const Case& c, const std::string& impl, const Estimate& seconds);
+
+std::string table_head();
+std::string table_line(const CaseResult& result);
+
+// One object per implementation, ours first.
+std::vector<nlohmann::json> json_of(const CaseResult& result);
+
+// Collects cases; one object for each distinct (family, dtype, layout, op, beta, residency, threads, target),
+// in the order in which they first came.
+class Summary {
+ public:
+  void add(const CaseResult& result);
+  std::vector<nlohmann::json> objects() const;
+  // The same for people.
+  std::vector<std::string> lines() const;
+
+ private:
+  // Values of one kind with the cases that they are of.
+  struct Values {
+    std::vector<double> values;
+    std::vector<std::string> cases;
+  };
+  struct Group {
+    nlohmann::json key;
+    Values ratios, strided_ratios, shares, interleaved_shares, default_ratios;
+  };
+  std::vector<Group> groups_;
+};
+
+}  // namespace tilewright::bench

@@ -1,0 +1,76 @@
+// The loop of rounds: order, turns, who drops out.
+#include "bench/rounds.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+
+namespace tilewright::bench {
+namespace {
+
+// In as many rounds each is first once, which follows what lies between rounds; who follows whom is drawn
+// anew after these.
+class Order {
+ public:
+  explicit Order(std::size_t count) : order_(count) { std::iota(order_.begin(), order_.end(), 0u); }
+
+  const std::vector<std::size_t>& next() {
+    if (order_.empty()) return order_;
+    if (round_++ % order_.size() == 0)
+      std::shuffle(order_.begin(), order_.end(), random_);
+    else
+      std::rotate(order_.begin(), order_.begin() + 1, order_.end());
+    return order_;
+  }
+
+ private:
+  std::vector<std::size_t> order_;
+  std::size_t round_ = 0;
+  std::mt19937 random_{5};  // any: orders are the same in every run
+};
+
+bool has_rivals(Role role) {
+  return role != Role::ours && role != Role::compute_loop && role != Role::other_loop;
+}
+
+// Who is clearly beaten by another of its role.
+std::vector<bool> hopeless(const std::vector<Contender>& all, double factor) {
+  std::map<Role, double> best;
+  std::vector<double> centre;
+  for (const Contender& one : all) {
+    centre.push_back(estimate(one.rounds).centre);
+    const auto [at, inserted] = best.emplace(one.role, centre.back());
+    if (!inserted) at->second = std::min(at->second, centre.back());
+  }
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    result.push_back(has_rivals(all[i].role) && centre[i] > factor * best[all[i].role]);
+  return result;
+}
+
+}  // namespace
+
+void hold_rounds(std::vector<Contender>& all, const std::function<double(Contender&)>& turn,
+                 const RoundRules& rules) {
+  std::stable_partition(all.begin(), all.end(), [](const Contender& one) { return !one.is_loop(); });
+  const auto first_loop =
+      std::find_if(all.begin(), all.end(), [](const Contender& one) { return one.is_loop(); });
+  const auto entrants = static_cast<std::size_t>(first_loop - all.begin());
+  Order order(entrants);
+  std::vector<bool> dropped(all.size());
+  const auto take_turn = [&](std::size_t i, int round) {
+    Contender& one = all[i];
+    const bool is_slow =
+        round >= rules.slow_rounds && !one.rounds.empty() && one.rounds.back() >= rules.slow_s;
+    if (!dropped[i] && !is_slow) one.rounds.push_back(turn(one));
+  };
+  for (int round = 0; round < rules.rounds; ++round) {
+    if (round == rules.screening) dropped = hopeless(all, rules.drop_factor);
+    for (const std::size_t i : order.next()) take_turn(i, round);
+    for (std::size_t i = entrants; i < all.size(); ++i) take_turn(i, round);
+  }
+  for (Contender& one : all) one.seconds = estimate(one.rounds);
+}
+
+}  // namespace tilewright::bench

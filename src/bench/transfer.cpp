@@ -1,0 +1,170 @@
+// The family transfer. On the CPU allocation, first touch and release are timed together here; on a GPU the
+// stages are gpu/transfer.cpp's.
+#include "bench/transfer.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench/family.hpp"
+#include "bench/report.hpp"
+#include "measure/clock.hpp"
+#include "tilewright/allocate.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+constexpr std::int64_t default_batch = 10000;  // as in the paper
+
+// malloc per matrix, every line of it touched by the zeros written to it.
+void one_block_per_matrix(const TransferBatch& batch) {
+  std::vector<void*> pointers;
+  pointers.reserve(std::size_t(3 * batch.count));
+  for (const std::int64_t bytes : batch.bytes)
+    for (std::int64_t p = 0; p < batch.count; ++p) {
+      pointers.push_back(std::malloc(std::size_t(bytes)));
+      if (!pointers.back()) throw std::bad_alloc();
+      std::memset(pointers.back(), 0, std::size_t(bytes));
+    }
+  for (void* pointer : pointers) std::free(pointer);
+}
+
+void one_block(const TransferBatch& batch) {
+  for (const std::int64_t bytes : batch.bytes) {
+    void* block = std::malloc(std::size_t(bytes * batch.count));
+    if (!block) throw std::bad_alloc();
+    std::memset(block, 0, std::size_t(bytes * batch.count));
+    asm volatile("" : : "r"(block) : "memory");  // the zeros are wanted even though nobody reads them
+    std::free(block);
+  }
+}
+
+void batch_allocator(const TransferBatch& batch) {
+  for (const std::int64_t bytes : batch.bytes) allocate_batch(bytes, batch.count, Placement::first_touch, 1);
+}
+
+struct HostWay {
+  const char* name;
+  void (*run)(const TransferBatch&);
+};
+constexpr HostWay host_ways[] = {{"one_block_per_matrix", one_block_per_matrix},
+                                 {"one_block", one_block},
+                                 {"tilewright", batch_allocator}};
+
+// All ways in turn within each repetition.
+TransferResult measure_host_transfer(const Plan& plan, const TransferBatch& batch) {
+  std::vector<double> samples[std::size(host_ways)];
+  for (int r = 0; r < plan.repetitions; ++r)
+    for (std::size_t i = 0; i < std::size(host_ways); ++i) {
+      malloc_trim(0);  // pages kept from the last time would be a gift
+      const double begin = thread_cpu_seconds();
+      host_ways[i].run(batch);
+      samples[i].push_back(thread_cpu_seconds() - begin);
+    }
+  TransferResult result{.batch = batch, .ways = {}};
+  for (std::size_t i = 0; i < std::size(host_ways); ++i)
+    result.ways.push_back({host_ways[i].name, "pageable", estimate(samples[i])});
+  return result;
+}
+
+std::string sizes_text(const Case& c) {
+  return fmt::format("{} {}x{}x{}", to_string(c.problem.dtype), c.problem.m, c.problem.n, c.problem.k);
+}
+
+// Seconds, bytes and GB/s by stage, and of all that moves.
+json metrics_of(const TransferWay& way) {
+  json metrics = {{"clock", "wall"}}, stages = json::object();
+  double bytes = 0;
+  for (const TransferStage& stage : way.stages) {
+    json one = seconds_keys(stage.seconds);
+    if (stage.bytes > 0) one["bytes"] = stage.bytes, one["gbs"] = stage.bytes / stage.seconds.centre * 1e-9;
+    bytes += stage.bytes;
+    stages[stage.name] = one;
+  }
+  metrics["stages"] = stages;
+  metrics["bytes"] = bytes, metrics["gbs"] = bytes / way.seconds.centre * 1e-9;
+  return metrics;
+}
+
+class Transfer : public Family {
+ public:
+  explicit Transfer(const Plan& plan) : plan_(plan) {
+    if (plan.on_device()) check_gpu_transfer(plan);
+  }
+
+  std::vector<std::string> head() override {
+    if (!plan_.on_device())
+      return {fmt::format("{:<20} {:>9} {:>26} {:>15} {:>17} {:>7}", "problem", "batch",
+                          "one block per matrix (ms)", "one block (ms)", "tilewright (ms)", "ratio")};
+    return {fmt::format("{:<20} {:>9} {:<9} {:<21} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>7}",
+                        "problem (ms)", "batch", "memory", "way", "allocate", "A in", "B in", "C in", "C out",
+                        "release", "all", "ratio")};
+  }
+
+  Told measure(const Case& asked) override {
+    Case c = asked;
+    GemmProblem& p = c.problem;
+    if (plan_.usual_batch) p.batch_count = default_batch;
+    const std::string text = fmt::format("{} {}", sizes_text(c), p.batch_count);
+    if (std::find(seen_.begin(), seen_.end(), text) != seen_.end()) return {};
+    seen_.push_back(text);
+    const std::int64_t size = size_bytes(p.dtype);
+    const TransferBatch batch{p.batch_count,
+                              {p.lda * p.a_cols() * size, p.ldb * p.b_cols() * size, p.ldc * p.n * size}};
+    return plan_.on_device() ? on_gpu(c, batch) : on_host(c, batch);
+  }
+
+ private:
+  Told on_host(const Case& c, const TransferBatch& batch) const {
+    const std::vector<TransferWay> ways = measure_host_transfer(plan_, batch).ways;
+    const auto s = [&](std::size_t i) { return ways[i].seconds.centre; };
+    Told told{{fmt::format("{:<20} {:>9} {:>26.3f} {:>15.3f} {:>17.3f} {:>7.2f}", sizes_text(c), batch.count,
+                           s(0) * 1e3, s(1) * 1e3, s(2) * 1e3, s(0) / s(2))},
+              {}};
+    for (const TransferWay& way : ways) told.rows.push_back(measured_row(c, way.impl, way.seconds));
+    return told;
+  }
+
+  Told on_gpu(Case c, const TransferBatch& batch) const {
+    const TransferResult result = measure_gpu_transfer(plan_, batch);
+    c.problem.batch_count = result.batch.count;
+    Told told;
+    if (result.batch.count < batch.count)
+      told.lines.push_back(fmt::format("{}: {} of {} problems, so that the case lasts some seconds",
+                                       sizes_text(c), result.batch.count, batch.count));
+    const auto whole_s = [&](const TransferWay& way) {
+      for (const TransferWay& other : result.ways)
+        if (other.memory == way.memory && other.impl == "one_block") return other.seconds.centre;
+      return way.seconds.centre;
+    };
+    for (const TransferWay& way : result.ways) {
+      const double ratio = way.seconds.centre / whole_s(way);
+      std::string line = fmt::format("{:<20} {:>9} {:<9} {:<21}", sizes_text(c), c.problem.batch_count,
+                                     way.memory, way.impl);
+      for (const TransferStage& stage : way.stages)
+        line += fmt::format(" {:>11.3f}", stage.seconds.centre * 1e3);
+      told.lines.push_back(line + fmt::format(" {:>9.3f} {:>7.2f}", way.seconds.centre * 1e3, ratio));
+      json row = measured_row(c, way.impl, way.seconds);
+      row["memory"] = way.memory;
+      row["metrics"] = metrics_of(way);
+      row["metrics"]["ratio"] = ratio;
+      row["metrics"]["asked_batch_count"] = batch.count;
+      row.update(result.provenance);
+      told.rows.push_back(row);
+    }
+    return told;
+  }
+
+  const Plan& plan_;
+  std::vector<std::string> seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> transfer_family(const Plan& plan) { return std::make_unique<Transfer>(plan); }
+
+}  // namespace tilewright::bench

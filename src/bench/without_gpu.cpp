@@ -1,0 +1,29 @@
+// In builds without GPU sources: every door to them, with the reason why it is shut.
+#include <fmt/format.h>
+
+#include "bench/launch_cost.hpp"
+#include "bench/machine.hpp"
+#include "bench/transfer.hpp"
+
+namespace tilewright::bench {
+
+namespace {
+
+[[noreturn]] void refuse(const Plan& plan) {
+  throw Error(ErrorCode::unsupported, "FAMILY",
+              fmt::format("FAMILY = '{}' is refused on a GPU: this build has no GPU runtime", plan.family));
+}
+
+}  // namespace
+
+std::unique_ptr<Machine> gpu_machine(const Plan& plan) { refuse(plan); }
+void check_gpu_transfer(const Plan& plan) { refuse(plan); }
+TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch&) { refuse(plan); }
+
+GpuLaunchCosts measure_gpu_launches(int) {
+  GpuLaunchCosts none;
+  none.why_none = "this build has no GPU runtime";
+  return none;
+}
+
+}  // namespace tilewright::bench
