@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t hit_limit = 8;
-constexpr const char* small_cpu = "gemm_small_cpu";
 
 struct Ranked {
   WisdomFinding finding;
@@ -102,7 +101,8 @@ struct Ending {
 
 }  // namespace
 
-bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
+bool Wisdom::offer(WisdomQuery query, const Take& take) const {
+  if (query.device.empty()) query.device = impl_->device;
   std::lock_guard lock(impl_->mutex);
   const Ending ending{impl_->sources};
   std::vector<nlohmann::json> offered;
@@ -129,42 +129,6 @@ bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
        {WisdomStage::near_shape, WisdomStage::exact_elsewhere, WisdomStage::near_elsewhere})
     if (offered.size() < hit_limit && offer_all(stage, 0, count)) return true;
   return false;
-}
-
-namespace {
-
-std::optional<WisdomHit> typed(const WisdomAnswer& answer) {
-  try {
-    return WisdomHit{from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source,
-                     answer.recorded};
-  } catch (const Error&) {
-    return std::nullopt;  // a config of other fields than this build's
-  }
-}
-
-}  // namespace
-
-std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa,
-                                      const std::string& objective) const {
-  std::vector<WisdomHit> hits;
-  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
-    if (auto hit = typed(answer)) hits.push_back(std::move(*hit));
-    return false;
-  });
-  return hits;
-}
-
-std::optional<WisdomHit> Wisdom::find(const GemmProblem& problem, Isa isa,
-                                      const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
-                                      const std::string& objective) const {
-  std::optional<WisdomHit> found;
-  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
-    auto hit = typed(answer);
-    if (!hit || !accepts(hit->config)) return false;
-    found = std::move(hit);
-    return true;
-  });
-  return found;
 }
 
 std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
