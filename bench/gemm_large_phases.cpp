@@ -42,8 +42,7 @@ void LargeBench::variety_problem(DType dtype, unsigned seed, std::size_t& right,
   const GemmLargeShape shape = shape_of(one);
   const auto space = gemm_large_space(one.problem, shape, gpu_.limits());
   auto configs = space.sample(8, random);
-  for (const auto& config : gemm_large_promising(one.problem, shape, gpu_.limits(), 4))
-    configs.push_back(config);
+  for (const auto& config : gemm_large_promising(one.problem, shape, known_, 4)) configs.push_back(config);
   auto trials = device_.compile(shape, dtype, configs);
   const GpuCheck checker(gpu_, one.problem, one.offset, seed);
   for (const LargeTrial& trial : trials) {
@@ -72,8 +71,7 @@ void LargeBench::repeat_case(const GemmProblem& p) {
   device_.prepare(p);
   const GemmLargeShape shape = gemm_large_shape(p);
   std::vector<GemmLargeConfig> configs = own_configs(p);
-  for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), flags_.configs))
-    configs.push_back(config);
+  for (const auto& config : gemm_large_promising(p, shape, known_, flags_.configs)) configs.push_back(config);
   const int rounds = flags_.rounds.value_or(usual_rounds);
   const auto bytes = static_cast<std::size_t>(p.m * p.n) * size_bytes(p.dtype);
   PinnedBuffer first(gpu_, bytes), again(gpu_, bytes);
@@ -150,7 +148,7 @@ std::vector<GemmLargeConfig> LargeBench::own_configs(const GemmProblem& p) {
   const auto space = gemm_large_space(p, shape, gpu_.limits());
   std::vector<GemmLargeConfig> legal;
   for (const auto& text : flags_.own) {
-    const auto config = parse_config(text, gemm_large_default(p, shape, gpu_.limits()));
+    const auto config = parse_config(text, gemm_large_default(p, shape, known_));
     if (const auto faults = space.explain(config); faults.empty())
       legal.push_back(config);
     else
@@ -162,7 +160,7 @@ std::vector<GemmLargeConfig> LargeBench::own_configs(const GemmProblem& p) {
 // The first of the list, what was asked for, and what won here before or for sizes before this one.
 std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const Winners& winners) {
   const GemmLargeShape shape = gemm_large_shape(p);
-  const auto space = gemm_large_accurate_space(p, shape, gpu_.limits());
+  const auto space = gemm_large_accurate_space(p, shape, known_);
   // The longer the runs the fewer are tried.
   constexpr double long_flops = 4e11, longest_flops = 4e12;
   const bool longest = flops(p) > longest_flops;
@@ -171,7 +169,7 @@ std::vector<GemmLargeConfig> LargeBench::candidates(const GemmProblem& p, const 
   if (count < flags_.configs)
     say(fmt::format("{} of the promising configs are tried for each problem of more than {:.0e} operations",
                     count, longest ? longest_flops : long_flops));
-  auto configs = gemm_large_promising(p, shape, gpu_.limits(), count);
+  auto configs = gemm_large_promising(p, shape, known_, count);
   const auto add = [&](const GemmLargeConfig& config) {
     if (std::find(configs.begin(), configs.end(), config) == configs.end()) configs.push_back(config);
   };

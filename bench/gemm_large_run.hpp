@@ -9,6 +9,7 @@
 
 #include "gemm_large_device.hpp"
 #include "tune/line_log.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
 
@@ -103,6 +104,8 @@ class LargeBench {
   Winners seeds_;  // by problem
   LargeDevice device_;
   const Gpu& gpu_;
+  const GemmLargeDevice known_ = gemm_large_device(
+      gpu_.limits(), fitted_coefficients(nullptr, gpu_.limits().name, architecture_of(gpu_.limits())));
   LineLog log_;  // emptied or gone on with last, when all that was given has been read
   std::vector<nlohmann::json> rows_;
   std::vector<std::string> notes_, said_;    // of who used the card before; what was told

@@ -84,9 +84,12 @@ class GpuRun {
   std::vector<nlohmann::json> promising(std::size_t count) const {
     const GemmProblem& p = case_.problem;
     const GpuLimits& limits = m_.gpu.limits();
+    const auto device = [&] {
+      return gemm_large_device(limits, fitted_coefficients(nullptr, limits.name, architecture_of(limits)));
+    };
     std::vector<nlohmann::json> configs;
     if (is_large())
-      for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), limits, count))
+      for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), device(), count))
         configs.push_back(to_json(config));
     else
       for (const auto& config : gemm_small_promising(planned_small_shape(p), p.dtype, limits, count))

@@ -38,6 +38,7 @@ struct Wisdom::Impl {
   std::mutex mutex;
   std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
   std::vector<bool> given_up;
+  std::vector<std::optional<std::vector<FittedModel>>> known_models;  // of each file, once it was asked
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
 
   // Calls `use` with the source of the file; a file that was not named is given up when that throws.
@@ -52,6 +53,15 @@ struct Wisdom::Impl {
       given_up[i] = true;
       if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
     }
+  }
+
+  const std::vector<FittedModel>& models_of(std::size_t i, WisdomSource& source) {
+    if (!known_models[i]) {
+      std::vector<FittedModel> all;
+      source.each_model([&](const FittedModel& model) { all.push_back(model); });
+      known_models[i] = std::move(all);
+    }
+    return *known_models[i];
   }
 
   template <class Use>
@@ -85,6 +95,7 @@ Wisdom::Wisdom(std::vector<WisdomFile> files, std::string device,
   impl_->report = std::move(report);
   impl_->sources.resize(impl_->files.size());
   impl_->given_up.resize(impl_->files.size());
+  impl_->known_models.resize(impl_->files.size());
 }
 Wisdom::~Wisdom() = default;
 
@@ -140,10 +151,10 @@ std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   try {
     for (std::size_t i = 0; i < impl_->files.size() && !(best && best->same_device); ++i)
       impl_->with_source(i, [&](WisdomSource& source) {
-        source.each_model([&](const FittedModel& model) {
+        for (const FittedModel& model : impl_->models_of(i, source)) {
           const auto fit = model.dropped ? std::nullopt : fit_of(model, query);
           if (fit && (!best || *fit > *best)) best = fit, found = model;
-        });
+        }
       });
   } catch (...) {
     impl_->models.erase(at);  // a file that could not be read is not taken for one without models later
@@ -168,6 +179,24 @@ std::vector<FittedModel> Wisdom::models() const {
     source.each_model([&](const FittedModel& model) { all.push_back(model); });
   });
   return all;
+}
+
+std::function<nlohmann::json(const std::string&, DType)> fitted_coefficients(const Wisdom* wisdom,
+                                                                             std::string device,
+                                                                             std::string architecture) {
+  std::shared_ptr<const Wisdom> shipped;
+  if (wisdom == nullptr) {
+    shipped = std::make_shared<const Wisdom>(wisdom_in_use({"", false}, Environment::read()), device);
+    wisdom = shipped.get();
+  }
+  return [wisdom, shipped, device = std::move(device), architecture = std::move(architecture)](
+             const std::string& model, DType dtype) {
+    ModelQuery query;
+    query.model = model, query.device = device, query.architecture = architecture;
+    query.dtype = to_string(dtype);
+    const auto found = wisdom->model(query);
+    return found == nullptr ? nlohmann::json() : found->model.coefficients;
+  };
 }
 
 std::string user_wisdom_path(const Environment& environment) {

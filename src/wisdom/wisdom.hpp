@@ -39,6 +39,13 @@ struct FoundModel {
   WisdomMatch match = WisdomMatch::none;  // exact or near_device
 };
 
+class Wisdom;
+
+// Coefficients of the model of that name and type for a device, null where there is none: for kernels, which
+// know no wisdom. Null: asks what is shipped. `wisdom` must outlive it.
+std::function<nlohmann::json(const std::string& model, DType dtype)> fitted_coefficients(
+    const Wisdom* wisdom, std::string device, std::string architecture);
+
 struct WisdomFile {
   std::string path;
   // Whether trouble with the file is thrown, or reported and the file done without: a program that never
