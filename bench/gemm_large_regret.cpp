@@ -20,6 +20,7 @@
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "measure/recorded_file.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -33,7 +34,7 @@ struct Screened {
 using Contests = std::map<std::string, std::map<std::string, std::vector<Screened>>>;
 
 // As the driver gives them for an H200.
-GpuLimits h200() {
+GemmLargeDevice h200() {
   GpuLimits limits;
   limits.compute_capability = 90;
   limits.multiprocessors = 132;
@@ -44,7 +45,7 @@ GpuLimits h200() {
   limits.threads_per_multiprocessor = 2048;
   limits.registers_per_multiprocessor = 65536;
   limits.l2_bytes = std::int64_t{60} << 20;
-  return limits;
+  return gemm_large_device(limits, fitted_coefficients(nullptr, "NVIDIA H200", architecture_of(limits)));
 }
 
 // Nothing where it has an axis that went since.
@@ -56,7 +57,7 @@ std::optional<GemmLargeConfig> config_of(const nlohmann::json& row) {
   }
 }
 
-void add_rows(const std::string& path, const GpuLimits& limits, Contests& contests) {
+void add_rows(const std::string& path, const GemmLargeDevice& limits, Contests& contests) {
   std::istringstream file = read_recorded(path, "FILE", ErrorCode::io);
   for (std::string line; std::getline(file, line);) {
     const auto row = nlohmann::json::parse(line, nullptr, false);
@@ -66,8 +67,8 @@ void add_rows(const std::string& path, const GpuLimits& limits, Contests& contes
     const GemmLargeShape shape = gemm_large_shape(p);
     const auto c = config_of(row);
     if (!c || !gemm_large_space(p, shape, limits).contains(*c)) continue;
-    const double cycles =
-        gemm_large_cost(p, shape, *c, limits).cycles() * gemm_large_correction(*c, shape, p.dtype);
+    const double cycles = gemm_large_cost(p, shape, *c, limits).cycles() *
+                          gemm_large_correction(*c, shape, limits.of(p.dtype).corrections);
     contests[std::string(to_string(p.dtype))][to_string(p) + row.value("device_uuid", "")].push_back(
         {cycles, row.at("seconds").get<double>()});
   }
@@ -95,7 +96,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "bench_gemm_large_regret FILE... : files that bench_gemm_large --json wrote\n");
     return 2;
   }
-  const GpuLimits limits = h200();
+  const GemmLargeDevice limits = h200();
   Contests contests;
   for (int i = 1; i < argc; ++i) add_rows(argv[i], limits, contests);
   for (const auto& [dtype, of_type] : contests) {

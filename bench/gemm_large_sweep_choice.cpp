@@ -15,7 +15,7 @@ constexpr double slowest = 10;               // times the fastest predicted; slo
 
 class Chooser {
  public:
-  Chooser(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits, std::size_t count)
+  Chooser(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeDevice& limits, std::size_t count)
       : p_(p), s_(s), limits_(limits), count_(count), space_(gemm_large_space(p, s, limits)) {}
 
   void add_rules_of_thumb() {
@@ -73,7 +73,7 @@ class Chooser {
 
   const GemmProblem& p_;
   const GemmLargeShape& s_;
-  const GpuLimits& limits_;
+  const GemmLargeDevice& limits_;
   std::size_t count_;
   Space<C> space_;
   double fastest_ = 0;
@@ -104,8 +104,8 @@ std::string missing_values(const AxisValues& all, const AxisValues& some) {
   return text;
 }
 
-SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits,
-                         std::size_t count, unsigned seed) {
+SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape,
+                         const GemmLargeDevice& limits, std::size_t count, unsigned seed) {
   Chooser chooser(problem, shape, limits, count);
   chooser.add_rules_of_thumb();
   chooser.draw(seed);

@@ -23,7 +23,7 @@ struct SweepChoice {
   AxisValues values;                     // that the space was seen to have
 };
 // `count` configs or as many as the draws gave. The same arguments give the same list.
-SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits,
-                         std::size_t count, unsigned seed);
+SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape,
+                         const GemmLargeDevice& limits, std::size_t count, unsigned seed);
 
 }  // namespace tilewright::bench

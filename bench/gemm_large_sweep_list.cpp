@@ -18,6 +18,8 @@
 #include "gemm_large_sweep_choice.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "main_loop.hpp"
+#include "wisdom/families.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
@@ -169,7 +171,10 @@ void compile_sweep(const SweepFlags& flags) {
   const GpuLimits limits = limits_for(flags);
   const GemmProblem problem = large_case(flags.dtype, flags.op, flags.n).problem;
   const auto wanted = static_cast<std::size_t>(double(flags.count) * reserve);
-  SweepChoice choice = choose_sweep(problem, gemm_large_shape(problem), limits, wanted, flags.seed);
+  SweepChoice choice = choose_sweep(
+      problem, gemm_large_shape(problem),
+      gemm_large_device(limits, fitted_coefficients(nullptr, limits.name, architecture_of(limits))), wanted,
+      flags.seed);
   ListCompiler compiler(flags, problem, limits);
   std::vector<nlohmann::json> good, refused;
   std::vector<GemmLargeConfig> kept;

@@ -8,6 +8,7 @@
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "measure/gpu/check.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -145,7 +146,7 @@ class Variety {
     const int align = alignment_of(one, 256);
     const GemmLargeShape shape = gemm_large_shape(p, {align, align, align});
     auto configs = gemm_large_space(p, shape, gpu_.limits()).sample(count, draw.random);
-    for (const auto& config : gemm_large_promising(p, shape, gpu_.limits(), count / 2))
+    for (const auto& config : gemm_large_promising(p, shape, known_, count / 2))
       configs.push_back(config);
     const SmallCheck check(one, 1, seed);
     const auto compile = [&](const GemmLargeConfig& config) {
@@ -191,6 +192,8 @@ class Variety {
   }
 
   Gpu gpu_;
+  const GemmLargeDevice known_ = gemm_large_device(
+      gpu_.limits(), fitted_coefficients(nullptr, gpu_.limits().name, architecture_of(gpu_.limits())));
   Gpu::Current current_;
   StencilCompiler compiler_;
   GemmLargeScratch scratch_;

@@ -80,8 +80,10 @@ std::vector<WisdomCost> measure_wisdom(std::int64_t record_count) {
     opening.push_back(time_of([&] { Context context(options); }));
     const Wisdom wisdom({file}, cpu_info().device);
     const auto lookup = [&](const GemmProblem& problem, std::vector<double>& seconds) {
-      seconds.push_back(
-          time_of([&] { (void)wisdom.find(problem, Isa::portable, [](const auto&) { return true; }); }));
+      seconds.push_back(time_of([&] {
+        (void)wisdom.offer({"gemm_small_cpu", to_string(Isa::portable), problem},
+                           [](const auto&) { return true; });
+      }));
     };
     lookup(problem_of(9, 9, 9 + round), very_first);
     for (int i = 0; i < lookups; ++i) {

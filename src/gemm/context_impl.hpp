@@ -14,6 +14,7 @@
 #include "core/env.hpp"
 #include "device/cblas.hpp"
 #include "gemm/run/kernel_cache.hpp"
+#include "kernel/gemm_small_cpu/config.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/gemm.hpp"
 #include "wisdom/wisdom.hpp"

@@ -74,6 +74,14 @@ std::shared_ptr<const GpuLayoutKernel> GpuMachine::layout(DType dtype, bool inte
       });
 }
 
+const GemmLargeDevice& GpuMachine::large(const Wisdom* wisdom) const {
+  std::call_once(large_asked_, [&] {
+    const GpuLimits& limits = gpu_.limits();
+    large_ = gemm_large_device(limits, fitted_coefficients(wisdom, limits.name, architecture_of(limits)));
+  });
+  return large_;
+}
+
 GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc)
     : share_(std::move(share)), cache_(std::move(cache)), nvrtc_(std::move(nvrtc)) {}
 

@@ -15,6 +15,7 @@
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/loader.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
@@ -24,6 +25,8 @@ class GpuMachine {
 
   const Gpu& gpu() const { return gpu_; }
   const StencilCompiler& compiler() const { return *compiler_; }
+  // With what the first who asks is told by wisdom, or where that is null by the shipped one, of large GEMM.
+  const GemmLargeDevice& large(const Wisdom* wisdom) const;
 
   // The loaded kernel: kept from before, from the disk or, where that is allowed, compiled. Throws what
   // StencilCompiler throws, and Error(unsupported) when no block of it fits the device.
@@ -75,6 +78,8 @@ class GpuMachine {
 
   Gpu gpu_;
   std::shared_ptr<const StencilCompiler> compiler_;
+  mutable std::once_flag large_asked_;
+  mutable GemmLargeDevice large_;
   mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;

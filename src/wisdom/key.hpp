@@ -20,7 +20,7 @@ struct WisdomQuery {
   std::string architecture;
   GemmProblem problem;  // with a residency other than automatic, or nothing matches
   std::string objective = "time";
-  std::string device;
+  std::string device = {};    // "": that of whoever is asked
   std::string math = "full";  // or the name of an emulation: its configs say nothing of full products
   std::string operation = "gemm";
 };

@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t hit_limit = 8;
-constexpr const char* small_cpu = "gemm_small_cpu";
 
 struct Ranked {
   WisdomFinding finding;
@@ -39,6 +38,7 @@ struct Wisdom::Impl {
   std::mutex mutex;
   std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
   std::vector<bool> given_up;
+  std::vector<std::optional<std::vector<FittedModel>>> known_models;  // of each file, once it was asked
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
 
   // Calls `use` with the source of the file; a file that was not named is given up when that throws.
@@ -53,6 +53,15 @@ struct Wisdom::Impl {
       given_up[i] = true;
       if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
     }
+  }
+
+  const std::vector<FittedModel>& models_of(std::size_t i, WisdomSource& source) {
+    if (!known_models[i]) {
+      std::vector<FittedModel> all;
+      source.each_model([&](const FittedModel& model) { all.push_back(model); });
+      known_models[i] = std::move(all);
+    }
+    return *known_models[i];
   }
 
   template <class Use>
@@ -86,6 +95,7 @@ Wisdom::Wisdom(std::vector<WisdomFile> files, std::string device,
   impl_->report = std::move(report);
   impl_->sources.resize(impl_->files.size());
   impl_->given_up.resize(impl_->files.size());
+  impl_->known_models.resize(impl_->files.size());
 }
 Wisdom::~Wisdom() = default;
 
@@ -102,7 +112,8 @@ struct Ending {
 
 }  // namespace
 
-bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
+bool Wisdom::offer(WisdomQuery query, const Take& take) const {
+  if (query.device.empty()) query.device = impl_->device;
   std::lock_guard lock(impl_->mutex);
   const Ending ending{impl_->sources};
   std::vector<nlohmann::json> offered;
@@ -131,42 +142,6 @@ bool Wisdom::offer(const WisdomQuery& query, const Take& take) const {
   return false;
 }
 
-namespace {
-
-std::optional<WisdomHit> typed(const WisdomAnswer& answer) {
-  try {
-    return WisdomHit{from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source,
-                     answer.recorded};
-  } catch (const Error&) {
-    return std::nullopt;  // a config of other fields than this build's
-  }
-}
-
-}  // namespace
-
-std::vector<WisdomHit> Wisdom::lookup(const GemmProblem& problem, Isa isa,
-                                      const std::string& objective) const {
-  std::vector<WisdomHit> hits;
-  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
-    if (auto hit = typed(answer)) hits.push_back(std::move(*hit));
-    return false;
-  });
-  return hits;
-}
-
-std::optional<WisdomHit> Wisdom::find(const GemmProblem& problem, Isa isa,
-                                      const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
-                                      const std::string& objective) const {
-  std::optional<WisdomHit> found;
-  offer({small_cpu, to_string(isa), problem, objective, impl_->device}, [&](const WisdomAnswer& answer) {
-    auto hit = typed(answer);
-    if (!hit || !accepts(hit->config)) return false;
-    found = std::move(hit);
-    return true;
-  });
-  return found;
-}
-
 std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   std::lock_guard lock(impl_->mutex);
   const auto [at, is_new] = impl_->models.try_emplace(query);
@@ -176,10 +151,10 @@ std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   try {
     for (std::size_t i = 0; i < impl_->files.size() && !(best && best->same_device); ++i)
       impl_->with_source(i, [&](WisdomSource& source) {
-        source.each_model([&](const FittedModel& model) {
+        for (const FittedModel& model : impl_->models_of(i, source)) {
           const auto fit = model.dropped ? std::nullopt : fit_of(model, query);
           if (fit && (!best || *fit > *best)) best = fit, found = model;
-        });
+        }
       });
   } catch (...) {
     impl_->models.erase(at);  // a file that could not be read is not taken for one without models later
@@ -204,6 +179,24 @@ std::vector<FittedModel> Wisdom::models() const {
     source.each_model([&](const FittedModel& model) { all.push_back(model); });
   });
   return all;
+}
+
+std::function<nlohmann::json(const std::string&, DType)> fitted_coefficients(const Wisdom* wisdom,
+                                                                             std::string device,
+                                                                             std::string architecture) {
+  std::shared_ptr<const Wisdom> shipped;
+  if (wisdom == nullptr) {
+    shipped = std::make_shared<const Wisdom>(wisdom_in_use({"", false}, Environment::read()), device);
+    wisdom = shipped.get();
+  }
+  return [wisdom, shipped, device = std::move(device), architecture = std::move(architecture)](
+             const std::string& model, DType dtype) {
+    ModelQuery query;
+    query.model = model, query.device = device, query.architecture = architecture;
+    query.dtype = to_string(dtype);
+    const auto found = wisdom->model(query);
+    return found == nullptr ? nlohmann::json() : found->model.coefficients;
+  };
 }
 
 std::string user_wisdom_path(const Environment& environment) {

@@ -11,7 +11,6 @@
 
 #include "core/env.hpp"
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu/config.hpp"
 #include "wisdom/source.hpp"
 
 namespace tilewright {
@@ -25,7 +24,7 @@ struct EnumNames<WisdomMatch> {
       std::pair{WisdomMatch::near_device, "near_device"}, std::pair{WisdomMatch::none, "default"}};
 };
 
-// A found config of any family, and the same as the struct of batched small GEMM on the CPU.
+// A found config of any family.
 struct WisdomAnswer {
   nlohmann::json config;
   WisdomMatch match = WisdomMatch::none;
@@ -33,18 +32,19 @@ struct WisdomAnswer {
   RecordedTime recorded;
   std::string problem, device;  // that it was measured for and on
 };
-struct WisdomHit {
-  GemmSmallCpuConfig config;
-  WisdomMatch match = WisdomMatch::none;
-  std::string source;
-  RecordedTime recorded;
-};
 
 // A model that serves a device, its own or another's of the same architecture.
 struct FoundModel {
   FittedModel model;
   WisdomMatch match = WisdomMatch::none;  // exact or near_device
 };
+
+class Wisdom;
+
+// Coefficients of the model of that name and type for a device, null where there is none: for kernels, which
+// know no wisdom. Null: asks what is shipped. `wisdom` must outlive it.
+std::function<nlohmann::json(const std::string& model, DType dtype)> fitted_coefficients(
+    const Wisdom* wisdom, std::string device, std::string architecture);
 
 struct WisdomFile {
   std::string path;
@@ -57,8 +57,8 @@ struct WisdomFile {
 
 class Wisdom {
  public:
-  // The files in the order in which they are believed; a missing one is no error. `report` is told of files
-  // that were not named and cannot be used.
+  // The files in the order in which they are believed; a missing one is no error. Queries that name no device
+  // are for `device`. `report` is told of files that were not named and cannot be used.
   Wisdom(std::vector<WisdomFile> files, std::string device,
          std::function<void(const std::string&)> report = {});
   ~Wisdom();
@@ -72,15 +72,7 @@ class Wisdom {
   //   near_device: both of these from records of another device with the same architecture.
   // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used.
   using Take = std::function<bool(const WisdomAnswer& answer)>;
-  bool offer(const WisdomQuery& query, const Take& take) const;
-
-  // The same for batched small GEMM on the CPU: all of the offered, or the first that `accepts`. Only records
-  // that were tuned for this objective are looked at.
-  std::vector<WisdomHit> lookup(const GemmProblem& problem, Isa isa,
-                                const std::string& objective = "time") const;
-  std::optional<WisdomHit> find(const GemmProblem& problem, Isa isa,
-                                const std::function<bool(const GemmSmallCpuConfig&)>& accepts,
-                                const std::string& objective = "time") const;
+  bool offer(WisdomQuery query, const Take& take) const;
 
   // The model that fits best (fit_of), of equally good ones the first file's; null where there is none. What
   // one query found is kept, so that asking again costs next to nothing and opens no file.

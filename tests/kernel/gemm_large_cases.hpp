@@ -2,6 +2,8 @@
 #pragma once
 
 #include "kernel/gemm_large/gemm_large.hpp"
+#include "support/gpu_limits.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::testing {
 
@@ -22,6 +24,13 @@ inline GemmProblem problem(DType dtype, std::int64_t m, std::int64_t n, std::int
   p.ldb += pad;
   p.ldc += pad;
   return p;
+}
+
+// A GPU that is not there, with the models that were fitted to an H200.
+inline GemmLargeDevice known_gpu(int compute_capability, int multiprocessors = 132) {
+  static const Wisdom shipped({std::string(TILEWRIGHT_TEST_WISDOM "/h200.jsonl")}, "");
+  return gemm_large_device(fictional_gpu(compute_capability, multiprocessors),
+                           fitted_coefficients(&shipped, "NVIDIA H200", ""));
 }
 
 }  // namespace tilewright::testing

@@ -9,7 +9,6 @@
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_large_cases.hpp"
 #include "kernel/jit/sass.hpp"
-#include "support/gpu_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -38,7 +37,7 @@ std::vector<Instance> covering_instances() {
           if (capability < 90 && op_a != op_b) continue;
           const GemmProblem p = problem(dtype, 4096, 4096, 4096, op_a, op_b);
           const GemmLargeShape s = gemm_large_shape(p);
-          const auto limits = fictional_gpu(capability);
+          const auto limits = testing::known_gpu(capability);
           all.push_back({p, gemm_large_default(p, s, limits), capability});
           for (const Config& ahead : gemm_large_promising(p, s, limits, 60))
             if (capability == 90 && op_a == op_b && ahead.prefetch && ahead.load == GemmLargeLoad::tensor) {
@@ -82,7 +81,7 @@ TEST(GemmLarge, CoveringInstancesCompile) {
       EXPECT_EQ(sass_early_arrivals(disassemble(binary.code, "nvdisasm", true)), 0)
           << capability << " " << to_string(p) << " " << describe(config);
     }
-    const auto limits = fictional_gpu(capability);
+    const auto limits = testing::known_gpu(capability);
     if (config == gemm_large_default(p, s, limits) || config == gemm_large_defaults(p, s, limits).back()) {
       EXPECT_EQ(gemm_large_refusal(binary, config, limits), "")
           << capability << " " << to_string(p) << " " << describe(config);
@@ -99,7 +98,7 @@ TEST(GemmLarge, DefaultsOfALastWaveCompile) {
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   int shared = 0;
   for (const int n : {3000, 4096, 8192})
     for (const Op op_a : {Op::none, Op::trans})
@@ -130,7 +129,7 @@ TEST(GemmLarge, WideAccessesToCCompile) {
       GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);
       p.beta = beta;
       const GemmLargeShape s = gemm_large_shape(p);
-      const Config c = gemm_large_default(p, s, fictional_gpu(90));
+      const Config c = gemm_large_default(p, s, testing::known_gpu(90));
       const std::string code =
           disassemble(compile_gemm_large(compiler, s, c, dtype, 90).code, "nvdisasm", true);
       const auto count = [&](const std::string& instruction) {
@@ -157,11 +156,11 @@ TEST(GemmLarge, PaddedCopiesCompile) {
   for (const DType dtype : all_types) {
     const GemmProblem p = problem(dtype, 4097, 4100, 4099), aligned = problem(dtype, 4096, 4096, 4096);
     const GemmLargeShape s = gemm_large_shape(p);
-    Config c = gemm_large_default(aligned, gemm_large_shape(aligned), fictional_gpu(90));
+    Config c = gemm_large_default(aligned, gemm_large_shape(aligned), testing::known_gpu(90));
     if (dtype == DType::c128)  // always aligned for the copy engine, so that only threads need copies
       c = {.tile_m = 64, .tile_n = 64, .tile_k = 8, .warp_n = 16, .load = GemmLargeLoad::async};
     c.boundary = GemmLargeBoundary::zero_padding;
-    ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(90)).contains(c)) << describe(c);
+    ASSERT_TRUE(gemm_large_space(p, s, testing::known_gpu(90)).contains(c)) << describe(c);
     EXPECT_EQ(compile_gemm_large(compiler, s, c, dtype, 90).functions.size(), 2u);
   }
 }
@@ -175,9 +174,9 @@ TEST(GemmLarge, KernelsForTheResidueCompile) {
   }
   const GemmProblem p = problem(DType::f64, 4097, 4100, 4099);
   const GemmLargeShape s = gemm_large_shape(p);
-  Config c = gemm_large_default(p, s, fictional_gpu(80));
+  Config c = gemm_large_default(p, s, testing::known_gpu(80));
   c.boundary = GemmLargeBoundary::residue_kernel;
-  ASSERT_TRUE(gemm_large_space(p, s, fictional_gpu(80)).contains(c)) << describe(c);
+  ASSERT_TRUE(gemm_large_space(p, s, testing::known_gpu(80)).contains(c)) << describe(c);
   const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
   EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
   for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
@@ -188,7 +187,7 @@ TEST(GemmLarge, SpilledKernelsAreRefused) {
   binary.log =
       "ptxas info : 40 bytes stack frame, 24 bytes spill stores, 16 bytes spill loads\nUsed 255 registers";
   GemmLargeConfig config;
-  const auto refusal = [&] { return gemm_large_refusal(binary, config, fictional_gpu(90)); };
+  const auto refusal = [&] { return gemm_large_refusal(binary, config, testing::known_gpu(90)); };
   EXPECT_NE(refusal().find("40 bytes are spilled"), std::string::npos);
   binary.log =
       "ptxas info : 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nUsed 236 registers";

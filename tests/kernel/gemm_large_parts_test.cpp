@@ -7,7 +7,6 @@
 
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"
-#include "support/gpu_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -89,7 +88,7 @@ TEST(GemmLarge, TheCopyEngineGetsCopiesOfWhatIsNotAlignedAlone) {
   EXPECT_EQ(padding_of(swapped, c).a_bytes, 0);
   EXPECT_EQ(padding_of(swapped, c).b_bytes, 51456);
   // Where all is aligned such a config is that without copies.
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   const GemmProblem aligned = problem(DType::f64, 8, 800, 802, Op::none, Op::none);
   Config padded = gemm_large_default(aligned, gemm_large_shape(aligned), limits);
   padded.boundary = GemmLargeBoundary::zero_padding;

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"
 #include "measure/recorded_file.hpp"
-#include "support/gpu_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -119,7 +119,7 @@ std::vector<ErrorOfVendor> recorded_errors(const std::string& file, DType dtype)
 class RecordedErrors : public ::testing::TestWithParam<DType> {};
 
 TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
-  const GpuLimits limits = fictional_gpu(90, 132);
+  const GemmLargeDevice limits = testing::known_gpu(90, 132);
   std::map<std::string, GemmLargeConfig> defaults;
   int cases = 0, shared = 0, blurred = 0;
   for (const char* file : {"results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz",
@@ -150,7 +150,7 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
 
 // Where cuBLAS adds up in one sum ours may, too, and shall, but where the rule is coarser than the library.
 TEST_P(RecordedErrors, AreNotPaidForWhereCublasSharesNothing) {
-  const GpuLimits limits = fictional_gpu(90, 132);
+  const GemmLargeDevice limits = testing::known_gpu(90, 132);
   std::map<std::string, bool> shared;
   for (const auto& [p, terms, is_blurred] :
        recorded_errors("results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz", GetParam()))
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Types, RecordedErrors,
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 TEST(GemmLargeRounding, AccurateSpacesHoldOnlyConfigsThatSetSumsAside) {
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   const GemmProblem p = square(DType::f32, 257, 257);
   const GemmLargeShape s = gemm_large_shape(p);
   const auto legal = gemm_large_space(p, s, limits), accurate = gemm_large_accurate_space(p, s, limits);
@@ -204,6 +204,19 @@ TEST(GemmLargeRounding, AccurateSpacesHoldOnlyConfigsThatSetSumsAside) {
   EXPECT_EQ(gemm_large_sum_turns(large, c, limits), 0);
 }
 
+TEST(GemmLargeRounding, OfADeviceWithoutModelsNothingIsAsked) {
+  const GemmLargeDevice unknown = fictional_gpu(90), known = testing::known_gpu(90);
+  const GemmProblem p = square(DType::f32, 257, 257);
+  const GemmLargeShape s = gemm_large_shape(p);
+  EXPECT_EQ(cublas_terms(p, unknown), 0);
+  EXPECT_GT(cublas_terms(p, known), 0);
+  EXPECT_EQ(gemm_large_default(p, s, unknown).sum_turns, 0);
+  GemmLargeConfig streamed;
+  streamed.stream_k = 1;
+  EXPECT_EQ(gemm_large_correction(streamed, s, unknown.of(p.dtype).corrections), 1);
+  EXPECT_EQ(gemm_large_correction(streamed, s, known.of(p.dtype).corrections), 1.03);
+}
+
 // The rule must not ask for more than the choice has configs for.
 TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
   for (const int capability : {75, 80, 90})
@@ -213,7 +226,7 @@ TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
              {std::pair(7, 64), std::pair(7, 1500), std::pair(64, 64), std::pair(100, 600),
               std::pair(100, 4300), std::pair(5000, 128), std::pair(500, 300)})
           for (const int k : {33, 80, 100, 300, 1000, 20000}) {
-            const GpuLimits limits = fictional_gpu(capability, multiprocessors);
+            const GemmLargeDevice limits = testing::known_gpu(capability, multiprocessors);
             const GemmProblem p = testing::problem(dtype, m, n, k);
             const GemmLargeShape s = gemm_large_shape(p);
             const auto first = gemm_large_promising(p, s, limits, 1);
@@ -225,7 +238,7 @@ TEST(GemmLargeRounding, EveryProblemHasAFastConfig) {
 
 // Sums for which registers have no room lie in shared memory, so that tiles need not be small.
 TEST(GemmLargeRounding, LargeTilesKeepSumsInSharedMemory) {
-  const GpuLimits limits = fictional_gpu(90, 132);
+  const GemmLargeDevice limits = testing::known_gpu(90, 132);
   const GemmProblem p = square(DType::f64, 1024, 8192);
   const GemmLargeConfig c = gemm_large_default(p, gemm_large_shape(p), limits);
   EXPECT_GT(c.sum_turns, 0);

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "kernel/gemm_large_cases.hpp"
-#include "support/gpu_limits.hpp"
 
 namespace tilewright {
 namespace {
@@ -39,7 +38,7 @@ TEST(GemmLarge, ShapeKeepsWhatEntersTheCode) {
 // What runs (warps_k) and the models of registers and stores (the others, not measured yet) say of single
 // configs must not get lost in the order of all.
 TEST(GemmLarge, PromisingConfigsHaveWhatRunsAndModelsSay) {
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   const auto first = [&](const GemmProblem& p, std::size_t count, auto&& holds) {
     const auto configs = gemm_large_promising(p, gemm_large_shape(p), limits, count);
     return std::any_of(configs.begin(), configs.end(), holds);
@@ -82,7 +81,7 @@ TEST(GemmLarge, DefaultPromisingAndLadderAreLegal) {
                                     {8192, 8192, 64},
                                     {1009, 7, 1013}})
         for (const Op op : {Op::none, Op::trans}) {
-          const GpuLimits limits = fictional_gpu(capability);
+          const GemmLargeDevice limits = testing::known_gpu(capability);
           const GemmProblem p = problem(dtype, m, n, k, op, Op::none, m == 1009 ? 1 : 0);
           const GemmLargeShape s = gemm_large_shape(p);
           const auto space = gemm_large_space(p, s, limits);
@@ -128,7 +127,7 @@ TEST(GemmLarge, StepsOfTheLadderChangeWhatTheyName) {
   for (const int capability : {75, 80, 90})
     for (const DType dtype : all_types) {
       const GemmProblem p = problem(dtype, 4096, 4096, 4096, Op::none, Op::trans);
-      const auto steps = gemm_large_ladder(p, gemm_large_shape(p), fictional_gpu(capability));
+      const auto steps = gemm_large_ladder(p, gemm_large_shape(p), testing::known_gpu(capability));
       ASSERT_FALSE(steps.empty());
       EXPECT_EQ(steps.front().name, "plain");
       for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -151,7 +150,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
   const GemmLargeShape s = gemm_large_shape(p);
   const auto reasons = [&](const Config& c, int capability) {
     std::string text;
-    for (const auto& reason : gemm_large_space(p, s, fictional_gpu(capability)).explain(c))
+    for (const auto& reason : gemm_large_space(p, s, testing::known_gpu(capability)).explain(c))
       text += reason + "; ";
     return text;
   };
@@ -173,7 +172,7 @@ TEST(GemmLarge, ConstraintsSayWhy) {
 TEST(GemmLarge, SpaceHoldsTheExperimentOfAnzt) {
   // 770 configs and more at n = 4096, both products among them.
   const GemmProblem p = problem(DType::f64, 4096, 4096, 4096);
-  const auto space = gemm_large_space(p, gemm_large_shape(p), fictional_gpu(90));
+  const auto space = gemm_large_space(p, gemm_large_shape(p), testing::known_gpu(90));
   std::mt19937 random(1);
   std::set<std::string> seen;
   std::map<GemmLargeProduct, int> products;
@@ -191,7 +190,7 @@ TEST(GemmLarge, TilesAreFilledOnce) {
       const GemmProblem p = problem(dtype, 4096, 4096, 4096, op, op);
       const GemmLargeShape s = gemm_large_shape(p);
       const int bytes = static_cast<int>(size_bytes(dtype));
-      for (const auto& c : gemm_large_space(p, s, fictional_gpu(90)).sample(12, random)) {
+      for (const auto& c : gemm_large_space(p, s, testing::known_gpu(90)).sample(12, random)) {
         const GemmLargeShape seen = gemm_large_kernel_shape(s, c);
         const GemmLargeTile a = gemm_large_tile_a(seen, c, bytes), b = gemm_large_tile_b(seen, c, bytes);
         for (const GemmLargeTile& tile : {a, b}) {
@@ -387,25 +386,25 @@ TEST(GemmLarge, PanelsOfMoreTilesThanAnIntCounts) {
 TEST(GemmLarge, LaunchKnowsItsNeeds) {
   const GemmProblem p = problem(DType::f64, 1000, 1000, 1000);
   const GemmLargeShape s = gemm_large_shape(p);
-  const auto plain = gemm_large_launch(p, s, {}, fictional_gpu(90), 1);
+  const auto plain = gemm_large_launch(p, s, {}, testing::known_gpu(90), 1);
   EXPECT_EQ(plain.launch.blocks, 64u);
   EXPECT_EQ(plain.launch.threads, 256u);
   EXPECT_EQ(plain.workspace_bytes, 0);
-  const auto split = gemm_large_launch(p, s, {.split_k = 4}, fictional_gpu(90), 1);
+  const auto split = gemm_large_launch(p, s, {.split_k = 4}, testing::known_gpu(90), 1);
   EXPECT_EQ(split.launch.blocks, 256u);
   EXPECT_EQ(split.workspace_bytes, 256ll * 128 * 128 * 8);
   EXPECT_EQ(split.counter_count, 64);
-  const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, fictional_gpu(90), 1);
+  const auto stream = gemm_large_launch(p, s, {.stream_k = 1, .persistent = true}, testing::known_gpu(90), 1);
   EXPECT_EQ(stream.launch.blocks, 132u);
   EXPECT_EQ(stream.workspace_bytes, 2ll * 132 * 128 * 128 * 8);
   const auto tail =
-      gemm_large_launch(problem(DType::f64, 8192, 8192, 8192), s, {.tail_k = 8}, fictional_gpu(90), 1);
+      gemm_large_launch(problem(DType::f64, 8192, 8192, 8192), s, {.tail_k = 8}, testing::known_gpu(90), 1);
   EXPECT_EQ(tail.launch.blocks, 31u * 132u + 4u * 8u) << "31 whole waves and four tiles of 4096";
   EXPECT_EQ(tail.workspace_bytes, 4ll * 8 * 128 * 128 * 8);
   EXPECT_EQ(tail.counter_count, 4096);
-  EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, fictional_gpu(90), 1).launch.threads, 288u);
+  EXPECT_EQ(gemm_large_launch(p, s, {.specialised = true}, testing::known_gpu(90), 1).launch.threads, 288u);
   const auto pairs = gemm_large_launch(problem(DType::f64, 1000, 1100, 1000), s, {.split_k = 4, .cluster = 2},
-                                       fictional_gpu(90), 1);
+                                       testing::known_gpu(90), 1);
   EXPECT_EQ(pairs.launch.blocks, 8u * 10u * 4u) << "nine columns of tiles are five pairs";
   EXPECT_EQ(pairs.launch.cluster, 2u);
   EXPECT_EQ(pairs.workspace_bytes, 320ll * 128 * 128 * 8);
@@ -415,7 +414,7 @@ TEST(GemmLarge, LaunchKnowsItsNeeds) {
 // Where there are fewer blocks than places an early launch asks for so much shared memory that
 // multiprocessors that are idle already take no more blocks than others.
 TEST(GemmLarge, EarlyLaunchesSpreadEvenly) {
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   const Config early{.tile_m = 64, .tile_n = 64, .warp_m = 32, .warp_n = 32, .dependent_launch = true};
   const auto fits = [&](const GpuLaunch& launch) {
     return limits.shared_bytes_per_multiprocessor /
@@ -441,7 +440,7 @@ TEST(GemmLarge, EarlyLaunchesSpreadEvenly) {
 }
 
 TEST(GemmLarge, CostSeesWavesAndConflicts) {
-  const GpuLimits limits = fictional_gpu(90);
+  const GemmLargeDevice limits = testing::known_gpu(90);
   const auto cycles = [&](const GemmProblem& p, const Config& c) {
     return gemm_large_cost(p, gemm_large_shape(p), c, limits).cycles();
   };

@@ -7,7 +7,7 @@
 
 #include "gemm_large_sweep.hpp"
 #include "gemm_large_sweep_choice.hpp"
-#include "support/gpu_limits.hpp"
+#include "kernel/gemm_large_cases.hpp"
 #include "support/temp_folder.hpp"
 
 namespace tilewright::bench {
@@ -19,7 +19,7 @@ SweepChoice choice(std::size_t count, unsigned seed) {
   p.m = p.n = p.k = 4096;
   p.location = Location::device;
   p = packed(p);
-  return choose_sweep(p, gemm_large_shape(p), fictional_gpu(90), count, seed);
+  return choose_sweep(p, gemm_large_shape(p), testing::known_gpu(90), count, seed);
 }
 
 TEST(SweepChoice, HasEveryValueAndEveryKindAndRepeats) {

@@ -145,10 +145,11 @@ TEST_F(Tune, TheWinnerIsALegalConfigAndReadsBackAsWisdom) {
     EXPECT_TRUE(record["metrics"].contains(key)) << key;
   const TempFolder folder;
   const Wisdom wisdom({folder.write("wisdom.jsonl", record.dump() + "\n")}, record["device"]);
-  const auto hits = wisdom.lookup(problem, isa());
-  ASSERT_FALSE(hits.empty());
-  EXPECT_EQ(hits[0].match, WisdomMatch::exact);
-  EXPECT_EQ(hits[0].config, config);
+  EXPECT_TRUE(wisdom.offer({"gemm_small_cpu", to_string(isa()), problem}, [&](const WisdomAnswer& answer) {
+    EXPECT_EQ(answer.match, WisdomMatch::exact);
+    EXPECT_EQ(answer.config, result.config);
+    return true;
+  }));
 }
 
 TEST_F(Tune, ChoicesRestrictTheSearch) {

@@ -40,7 +40,7 @@ class WisdomStoreTest : public WisdomFolder {
 
   static std::vector<int> found(const Wisdom& wisdom, const GemmProblem& p) {
     std::vector<int> nrs;
-    for (const WisdomHit& hit : wisdom.lookup(p, Isa::avx512)) nrs.push_back(hit.config.nr);
+    for (const WisdomHit& hit : lookup(wisdom, p, Isa::avx512)) nrs.push_back(hit.config.nr);
     return nrs;
   }
 

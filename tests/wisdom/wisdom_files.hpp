@@ -13,8 +13,27 @@
 #include "kernel/gemm_small_cpu/config.hpp"
 #include "support/temp_folder.hpp"
 #include "wisdom/record.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
+
+// What wisdom offers for batched small GEMM on the CPU, best first.
+struct WisdomHit {
+  GemmSmallCpuConfig config;
+  WisdomMatch match = WisdomMatch::none;
+  std::string source;
+  RecordedTime recorded;
+};
+inline std::vector<WisdomHit> lookup(const Wisdom& wisdom, const GemmProblem& problem, Isa isa,
+                                     const std::string& objective = "time") {
+  std::vector<WisdomHit> hits;
+  wisdom.offer({"gemm_small_cpu", to_string(isa), problem, objective}, [&](const WisdomAnswer& answer) {
+    hits.push_back(
+        {from_json<GemmSmallCpuConfig>(answer.config), answer.match, answer.source, answer.recorded});
+    return false;
+  });
+  return hits;
+}
 
 class WisdomFolder : public ::testing::Test {
  protected:

@@ -39,7 +39,7 @@ TEST_F(WisdomSchemaTest, AnOlderSchemaIsUpgraded) {
     WisdomStore store(name, mode);
     EXPECT_EQ(store.count(), 51);  // what no lookup can use is kept too
     const Wisdom wisdom({name}, "Abacus 1");
-    const auto hits = wisdom.lookup(problem(33, 8, 8), Isa::avx512);
+    const auto hits = lookup(wisdom, problem(33, 8, 8), Isa::avx512);
     ASSERT_FALSE(hits.empty());
     EXPECT_EQ(hits[0].match, WisdomMatch::exact);
     EXPECT_EQ(hits[0].config.nr, 33);
@@ -103,7 +103,7 @@ TEST_F(WisdomSchemaTest, TheSecondSchemaIsUpgradedWithAllItHeld) {
     EXPECT_FALSE(records[0].error.has_value());
     EXPECT_EQ(records[1].reason, "C[3] is NaN");
     EXPECT_EQ(records[2].config["nr"], 3);
-    const auto hits = Wisdom({name}, "Abacus 1").lookup(problem(8, 8, 8), Isa::avx512);
+    const auto hits = lookup(Wisdom({name}, "Abacus 1"), problem(8, 8, 8), Isa::avx512);
     ASSERT_EQ(hits.size(), 2u);  // its keys were made anew
     EXPECT_EQ(hits[0].match, WisdomMatch::exact);
     EXPECT_EQ(hits[0].config.nr, 1);
@@ -235,7 +235,7 @@ TEST_F(WisdomSchemaTest, TroubleWithAFileThatWasNotNamedIsReportedOnce) {
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_NE(reports[0].find(file()), std::string::npos);
   const Wisdom named({file(), path("shipped.jsonl")}, "Abacus 1");
-  EXPECT_THROW(named.lookup(problem(8, 8, 8), Isa::avx512), Error);
+  EXPECT_THROW(lookup(named, problem(8, 8, 8), Isa::avx512), Error);
 }
 
 TEST_F(WisdomSchemaTest, AMissingDatabaseIsEmptyUntilItIsMade) {

@@ -116,7 +116,7 @@ TEST_F(WisdomStoreTest, FindsTheNeighbourThatJsonLinesFind) {
     const Wisdom database({name}, "Abacus 1"), file({folder_.write("lines.jsonl", lines)}, "Abacus 1");
     for (int i = 0; i < 100; ++i) {
       const GemmProblem asked = problem(size(2 * most), size(most), size(most));
-      const auto one = database.lookup(asked, Isa::avx512), other = file.lookup(asked, Isa::avx512);
+      const auto one = lookup(database, asked, Isa::avx512), other = lookup(file, asked, Isa::avx512);
       ASSERT_EQ(one.empty(), other.empty()) << to_string(asked);
       if (one.empty()) continue;
       EXPECT_EQ(one[0].match, other[0].match) << to_string(asked);
@@ -130,7 +130,7 @@ TEST_F(WisdomStoreTest, RanksShapesAsJsonLinesDo) {
   for (const auto& [m, nr] : {std::pair{16, 1}, {20, 2}, {14, 3}, {60, 4}})
     store.put(record(problem(m, 8, 8), nr));
   const Wisdom wisdom({file()}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(22, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(22, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 3u);
   EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
   EXPECT_EQ(hits[0].config.nr, 2);
@@ -157,11 +157,11 @@ TEST_F(WisdomStoreTest, RanksDevicesAsJsonLinesDo) {
   store.put(record(problem(8, 8, 8), 5, "Abacus 9"));
   const Wisdom wisdom({file()}, "Abacus 1");
   EXPECT_EQ(found(wisdom, problem(8, 8, 8)), (std::vector<int>{4, 3, 5, 2, 1}));  // a sibling before others
-  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512);
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
   EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
   for (std::size_t i = 2; i < hits.size(); ++i) EXPECT_EQ(hits[i].match, WisdomMatch::near_device);
-  EXPECT_TRUE(wisdom.lookup(problem(8, 8, 8), Isa::avx2).empty());  // no device of that family is known
+  EXPECT_TRUE(lookup(wisdom, problem(8, 8, 8), Isa::avx2).empty());  // no device of that family is known
 }
 
 // Against the plain definition, on records strewn thinly and thickly.
@@ -187,7 +187,7 @@ TEST_F(WisdomStoreTest, FindsTheNearestShape) {
       double best = 10;
       for (const auto& p : known)
         if (shape_distance(asked, p) <= shape_radius) best = std::min(best, distance(p));
-      const auto hits = wisdom.lookup(asked, Isa::avx512);
+      const auto hits = lookup(wisdom, asked, Isa::avx512);
       if (best == 10) {
         EXPECT_TRUE(hits.empty());
         continue;
@@ -220,10 +220,13 @@ TEST_F(WisdomStoreTest, ShippedLinesAreNotReadWhileTheDatabaseAnswers) {
   WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
   std::ofstream(path("shipped.jsonl")) << "this is no JSON\n";
   const Wisdom wisdom({file(), path("shipped.jsonl")}, "Abacus 1");
-  const auto hit = wisdom.find(problem(8, 8, 8), Isa::avx512, [](const auto&) { return true; });
-  ASSERT_TRUE(hit.has_value());
-  EXPECT_EQ(hit->match, WisdomMatch::exact);
-  EXPECT_THROW(wisdom.lookup(problem(8, 8, 9), Isa::avx512), Error);
+  WisdomMatch match = WisdomMatch::none;
+  EXPECT_TRUE(wisdom.offer({"gemm_small_cpu", "avx512", problem(8, 8, 8)}, [&](const WisdomAnswer& answer) {
+    match = answer.match;
+    return true;
+  }));
+  EXPECT_EQ(match, WisdomMatch::exact);
+  EXPECT_THROW(lookup(wisdom, problem(8, 8, 9), Isa::avx512), Error);
 }
 
 TEST_F(WisdomStoreTest, AnExactShippedLineBeatsANearRecord) {
@@ -306,7 +309,7 @@ TEST_F(WisdomStoreTest, LookupsTakeRecordsOfTheirObjective) {
   store.put(frugal);
   const Wisdom wisdom({file()}, "Abacus 1");
   const auto nr = [&](const std::string& objective) {
-    const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512, objective);
+    const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512, objective);
     return hits.size() == 1 ? hits.front().config.nr : 0;
   };
   EXPECT_EQ(nr("time"), 1);
@@ -320,7 +323,7 @@ TEST_F(WisdomStoreTest, LookupsTellWhatWasMeasured) {
   WisdomStore(file(), Mode::write).put(r);
   const std::string lines = folder_.write("lines.jsonl", to_json(r).dump() + "\n");
   for (const std::string& path : {file(), lines}) {
-    const auto hits = Wisdom({path}, "Abacus 1").lookup(problem(8, 8, 8), Isa::avx512);
+    const auto hits = lookup(Wisdom({path}, "Abacus 1"), problem(8, 8, 8), Isa::avx512);
     ASSERT_EQ(hits.size(), 1u) << path;
     EXPECT_EQ(hits[0].recorded.seconds, r.seconds);
     EXPECT_EQ(hits[0].recorded.samples, r.samples);
@@ -340,7 +343,7 @@ TEST_F(WisdomStoreTest, SeveralProcessesWriteAndReadAtOnce) {
     children.push_back(child([&] {
       const Wisdom wisdom({file()}, "Abacus 1");
       for (int i = 0; i < 20000; ++i) {
-        const auto hits = wisdom.lookup(problem(writers, each, 8), Isa::avx512);
+        const auto hits = lookup(wisdom, problem(writers, each, 8), Isa::avx512);
         if (!hits.empty() && hits[0].match == WisdomMatch::exact) return;
         usleep(1000);
       }

@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "support/temp_folder.hpp"
+#include "wisdom/wisdom_files.hpp"
 
 namespace tilewright {
 namespace {
@@ -54,12 +54,12 @@ class WisdomTest : public ::testing::Test {
 TEST_F(WisdomTest, NothingIsReadBeforeTheFirstLookup) {
   const auto file = write("a.jsonl", {"this is no JSON"});
   const Wisdom wisdom({file}, "Abacus 1");
-  EXPECT_THROW(wisdom.lookup(problem(8, 8, 8), Isa::avx512), Error);
+  EXPECT_THROW(lookup(wisdom, problem(8, 8, 8), Isa::avx512), Error);
 }
 
 TEST_F(WisdomTest, MissingFileIsEmpty) {
   const Wisdom wisdom({folder_ / "absent.jsonl"}, "Abacus 1");
-  EXPECT_TRUE(wisdom.lookup(problem(8, 8, 8), Isa::avx512).empty());
+  EXPECT_TRUE(lookup(wisdom, problem(8, 8, 8), Isa::avx512).empty());
   EXPECT_TRUE(wisdom.records().empty());
 }
 
@@ -70,7 +70,7 @@ TEST_F(WisdomTest, ExactIgnoresBatchCountAndLeadingDimensions) {
   asked.batch_count = 77;
   asked.lda = 20;
   asked.stride_a = 160;
-  const auto hits = wisdom.lookup(asked, Isa::avx512);
+  const auto hits = lookup(wisdom, asked, Isa::avx512);
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
   EXPECT_EQ(hits[0].config.nr, 7);
@@ -81,7 +81,7 @@ TEST_F(WisdomTest, KindMustAgree) {
   const auto file = write("a.jsonl", {line(text(problem(8, 8, 8)), 1)});
   const Wisdom wisdom({file}, "Abacus 1");
   const auto found = [&](const GemmProblem& p, Isa isa = Isa::avx512) {
-    return !wisdom.lookup(p, isa).empty();
+    return !lookup(wisdom, p, isa).empty();
   };
   EXPECT_TRUE(found(problem(8, 8, 8)));
   EXPECT_FALSE(found(problem(8, 8, 8), Isa::avx2));
@@ -113,13 +113,13 @@ TEST_F(WisdomTest, RealNumbersHaveNoConjugate) {
   complex.dtype = DType::c128;
   const auto file = write("a.jsonl", {line(text(trans), 1), line(text(complex), 2)});
   const Wisdom wisdom({file}, "Abacus 1");
-  ASSERT_EQ(wisdom.lookup(conj, Isa::avx512).size(), 1u);
-  EXPECT_EQ(wisdom.lookup(conj, Isa::avx512)[0].match, WisdomMatch::exact);
+  ASSERT_EQ(lookup(wisdom, conj, Isa::avx512).size(), 1u);
+  EXPECT_EQ(lookup(wisdom, conj, Isa::avx512)[0].match, WisdomMatch::exact);
   conj.m = 9;
-  ASSERT_EQ(wisdom.lookup(conj, Isa::avx512).size(), 1u);
-  EXPECT_EQ(wisdom.lookup(conj, Isa::avx512)[0].match, WisdomMatch::near_shape);
+  ASSERT_EQ(lookup(wisdom, conj, Isa::avx512).size(), 1u);
+  EXPECT_EQ(lookup(wisdom, conj, Isa::avx512)[0].match, WisdomMatch::near_shape);
   complex.op_a = Op::conj_trans;
-  EXPECT_TRUE(wisdom.lookup(complex, Isa::avx512).empty());
+  EXPECT_TRUE(lookup(wisdom, complex, Isa::avx512).empty());
 }
 
 TEST_F(WisdomTest, NearestShapePrefersTheSameTail) {
@@ -127,7 +127,7 @@ TEST_F(WisdomTest, NearestShapePrefersTheSameTail) {
   const auto file = write("a.jsonl", {line(text(problem(16, 8, 8)), 1), line(text(problem(20, 8, 8)), 2),
                                       line(text(problem(14, 8, 8)), 3), line(text(problem(60, 8, 8)), 4)});
   const Wisdom wisdom({file}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(22, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(22, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 3u);  // 60 is outside the radius
   EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
   EXPECT_EQ(hits[0].config.nr, 2);  // ln(22/20) + tail penalty < ln(22/14)
@@ -140,7 +140,7 @@ TEST_F(WisdomTest, OrderIsExactThenNearShapeThenOtherDevices) {
       "a.jsonl", {line(text(problem(9, 9, 9)), 1, "Babbage 2"), line(text(problem(8, 8, 8)), 2, "Babbage 2"),
                   line(text(problem(9, 9, 9)), 3), line(text(problem(8, 8, 8)), 4)});
   const Wisdom wisdom({file}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 4u);
   EXPECT_EQ(hits[0].config.nr, 4);
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
@@ -161,7 +161,7 @@ TEST_F(WisdomTest, GenerationsOfOneBrandAreToldApart) {
   const auto p = text(problem(8, 8, 8));
   const auto file = write("a.jsonl", {line(p, 1, brand), line(p, 2, own),
                                       line(p, 3, brand + " (family 6, model 207, stepping 2)")});
-  const auto hits = Wisdom({file}, own).lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(Wisdom({file}, own), problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 3u);
   EXPECT_EQ(hits[0].config.nr, 2);
   EXPECT_EQ(hits[1].config.nr, 1);
@@ -178,12 +178,12 @@ TEST_F(WisdomTest, CachesAndBetaStandInForEachOther) {
   const Wisdom wisdom({file}, "Abacus 1");
   auto asked = l2;
   asked.residency = Residency::l1;
-  auto hits = wisdom.lookup(asked, Isa::avx512);
+  auto hits = lookup(wisdom, asked, Isa::avx512);
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
   asked = l2;
   asked.beta = Scalar::general;
-  hits = wisdom.lookup(asked, Isa::avx512);
+  hits = lookup(wisdom, asked, Isa::avx512);
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_EQ(hits[0].match, WisdomMatch::near_shape);
 }
@@ -197,13 +197,13 @@ TEST_F(WisdomTest, EqualBlockIsExactAndAnotherBlockIsNear) {
   other.block = 16;
   const auto file = write("a.jsonl", {line(text(other), 16), line(text(p), 8)});
   const Wisdom wisdom({file}, "Abacus 1");
-  const auto hits = wisdom.lookup(p, Isa::avx512);
+  const auto hits = lookup(wisdom, p, Isa::avx512);
   ASSERT_EQ(hits.size(), 2u);
   EXPECT_EQ(hits[0].match, WisdomMatch::exact);
   EXPECT_EQ(hits[0].config.nr, 8);
   EXPECT_EQ(hits[1].match, WisdomMatch::near_shape);
   p.block = 4;  // half a vector of 64 bytes
-  EXPECT_TRUE(wisdom.lookup(p, Isa::avx512).empty());
+  EXPECT_TRUE(lookup(wisdom, p, Isa::avx512).empty());
 }
 
 TEST_F(WisdomTest, OnDevicesRecordsOfLikeColumnsAndCountsComeFirst) {
@@ -218,7 +218,7 @@ TEST_F(WisdomTest, OnDevicesRecordsOfLikeColumnsAndCountsComeFirst) {
   const Wisdom wisdom({file}, "Abacus 1");
   const auto best = [&](GemmProblem p, std::int64_t count) {
     p.batch_count = count;
-    const auto hits = wisdom.lookup(p, Isa::avx512);
+    const auto hits = lookup(wisdom, p, Isa::avx512);
     EXPECT_EQ(hits.size(), 3u);
     return hits.empty() ? 0 : hits[0].config.nr;
   };
@@ -232,7 +232,7 @@ TEST_F(WisdomTest, FirstFileAndLaterLineWin) {
   const auto first = write("first.jsonl", {line(p, 1), line(p, 2)});
   const auto second = write("second.jsonl", {line(p, 3)});
   const Wisdom wisdom({first, second}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 3u);
   EXPECT_EQ(hits[0].config.nr, 2);
   EXPECT_EQ(hits[1].config.nr, 1);
@@ -246,7 +246,7 @@ TEST_F(WisdomTest, EqualConfigsAreReturnedOnceAndAtMostEight) {
     lines.push_back(line(text(problem(8, 8, 8)), nr));
   }
   const Wisdom wisdom({write("a.jsonl", lines)}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 8u);
   for (std::size_t i = 0; i < hits.size(); ++i) EXPECT_EQ(hits[i].config.nr, 20 - static_cast<int>(i));
 }
@@ -259,7 +259,7 @@ TEST_F(WisdomTest, OtherFamiliesAndRunHeadersAreSkipped) {
   ASSERT_EQ(wisdom.records().size(), 1u);
   EXPECT_EQ(wisdom.records()[0].device, "Abacus 1");
   EXPECT_EQ(wisdom.records()[0].seconds, 1e-6);
-  EXPECT_EQ(wisdom.lookup(problem(8, 8, 8), Isa::avx512).size(), 1u);
+  EXPECT_EQ(lookup(wisdom, problem(8, 8, 8), Isa::avx512).size(), 1u);
 }
 
 TEST_F(WisdomTest, RecordsOfEmulatedMathAndOfOtherOperationsAreApart) {
@@ -305,7 +305,7 @@ TEST_F(WisdomTest, WrongConfigsAreSkipped) {
   auto passed = nlohmann::json::parse(line(text(problem(8, 8, 8)), 2));
   passed["verdict"] = "passed";
   const Wisdom wisdom({write("a.jsonl", {failed.dump(), passed.dump()})}, "Abacus 1");
-  const auto hits = wisdom.lookup(problem(8, 8, 8), Isa::avx512);
+  const auto hits = lookup(wisdom, problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_EQ(hits[0].config.nr, 2);
   EXPECT_EQ(wisdom.records().size(), 2u);  // a list shows the warning too

@@ -10,6 +10,7 @@
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "measure/contest.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -127,7 +128,9 @@ std::vector<nlohmann::json> GpuStage::promising(std::size_t count) const {
   const GpuLimits& limits = bench_.gpu.limits();
   std::vector<nlohmann::json> configs;
   if (case_.is_large()) {
-    for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), limits, count))
+    const GemmLargeDevice device =
+        gemm_large_device(limits, fitted_coefficients(nullptr, limits.name, architecture_of(limits)));
+    for (const auto& config : gemm_large_promising(p, gemm_large_shape(p), device, count))
       configs.push_back(to_json(config));
     return configs;
   }

@@ -50,6 +50,11 @@ struct GpuLimits {
   std::int64_t memory_bytes = 0;
 };
 
+// What its code is made for, "sm_90".
+inline std::string architecture_of(const GpuLimits& limits) {
+  return "sm_" + std::to_string(limits.compute_capability);
+}
+
 // Why none of our kernels runs on such a device; "" where they do.
 inline std::string why_too_old(const GpuLimits& limits) {
   constexpr int least = 75;

@@ -58,9 +58,9 @@ class LargeKernels {
     GemmProblem p = problem_;
     p.beta = Scalar::zero;
     const GemmLargeShape shape = large_shape(p, r);
-    const GpuLimits& limits = machine.gpu().limits();
-    const bool legal = gemm_large_space(p, shape, limits).contains(config);
-    return machine.gemm_large(shape, legal ? config : gemm_large_default(p, shape, limits), p.dtype,
+    const GemmLargeDevice& device = machine.large(r.context.wisdom());
+    const bool legal = gemm_large_space(p, shape, device).contains(config);
+    return machine.gemm_large(shape, legal ? config : gemm_large_default(p, shape, device), p.dtype,
                               r.may_compile);
   }
   void add_needs(const GemmLargeLaunch& needs) {
@@ -141,12 +141,12 @@ Offers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
   const auto space = [&r, machine, shape] {
-    const GpuLimits& limits = machine->gpu().limits();
-    return r.options.config.empty() ? gemm_large_accurate_space(r.problem, shape, limits)
-                                    : gemm_large_space(r.problem, shape, limits);
+    const GemmLargeDevice& device = machine->large(r.context.wisdom());
+    return r.options.config.empty() ? gemm_large_accurate_space(r.problem, shape, device)
+                                    : gemm_large_space(r.problem, shape, device);
   };
   const auto rules_of_thumb = [&r, machine, shape] {
-    return gemm_large_defaults(r.problem, shape, machine->gpu().limits());
+    return gemm_large_defaults(r.problem, shape, machine->large(r.context.wisdom()));
   };
   return config_offers(r, device_family<GemmLargeConfig>("gemm", *machine, space, rules_of_thumb),
                        [&r, machine](const GemmLargeConfig& config) {

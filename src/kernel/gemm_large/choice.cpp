@@ -7,6 +7,7 @@
 
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
+#include "kernel/gemm_large/spills.hpp"
 
 namespace tilewright {
 namespace {
@@ -50,19 +51,19 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
 // Configs ordered by predicted cost, few of each kind before more of any.
 class LargeShortlist {
  public:
-  LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GpuLimits& limits)
+  LargeShortlist(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeDevice& device)
       : p_(problem),
         s_(shape),
-        limits_(limits),
-        space_(gemm_large_accurate_space(problem, shape, limits)),
-        legal_(gemm_large_space(problem, shape, limits)) {}
+        device_(device),
+        space_(gemm_large_accurate_space(problem, shape, device)),
+        legal_(gemm_large_space(problem, shape, device)) {}
 
   void consider(C c, double penalty) {
     c.sum_turns = 0;
     c.sums_in_shared = false;
-    c.sum_turns = gemm_large_sum_turns(p_, c, limits_);
+    c.sum_turns = gemm_large_sum_turns(p_, c, device_);
     const auto usable = [&] {
-      return !gemm_large_known_to_spill(c, s_, p_.dtype, limits_) && space_.contains(c);
+      return !gemm_large_known_to_spill(c, s_, p_.dtype, device_) && space_.contains(c);
     };
     // What registers lack room for has some in shared memory, perhaps beside fewer stages.
     if (c.sum_turns > 0 && !usable() && legal_without_sums(c)) {
@@ -73,8 +74,8 @@ class LargeShortlist {
       }
     }
     if (!usable()) return;
-    const double cycles = gemm_large_cost(p_, s_, c, limits_).cycles();
-    ranked_.push_back({cycles * gemm_large_correction(c, s_, p_.dtype) * penalty, c});
+    const double cycles = gemm_large_cost(p_, s_, c, device_).cycles();
+    ranked_.push_back({cycles * gemm_large_correction(c, s_, device_.of(p_.dtype).corrections) * penalty, c});
   }
 
   std::vector<C> best(std::size_t count) {
@@ -119,7 +120,7 @@ class LargeShortlist {
 
   const GemmProblem& p_;
   const GemmLargeShape& s_;
-  const GpuLimits& limits_;
+  const GemmLargeDevice& device_;
   Space<C> space_, legal_;
   std::vector<Ranked> ranked_;
 };
@@ -335,7 +336,8 @@ std::vector<int> depths(const C& c, DType dtype) {
   // Swizzled rows of multiply-adds are whole ones of banks.
   if (!mma && c.layout == GemmLargeLayout::swizzle)
     return {gemm_large_row / static_cast<int>(size_bytes(dtype))};
-  // The deeper are faster (gemm_large/corrections.cpp), but large tiles have room for the others alone.
+  // The deeper are faster (shallow_turns_mma of the corrections), but large tiles have room for the others
+  // alone.
   if (mma && dtype == DType::c128) return {8, 16};
   // f32 in tiles of k = 8 took 6 % longer (192x128, n = 8192) to 12 % (n = 1000); of c64 those of 16 won,
   // too. f64 and c128 without tensor cores, whose elements have twice the bytes, are not measured.
@@ -383,12 +385,12 @@ C legal_everywhere(DType dtype) {
 }  // namespace
 
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const GemmLargeShape& s,
-                                                  const GpuLimits& limits, std::size_t count) {
+                                                  const GemmLargeDevice& device, std::size_t count) {
   // First the tilings with one kind of ring each, then variations of the best of them.
-  LargeShortlist tiles(p, s, limits);
-  const std::vector<GemmLargeProduct> all = products(p, limits);
+  LargeShortlist tiles(p, s, device);
+  const std::vector<GemmLargeProduct> all = products(p, device);
   const bool mma = all.front() != GemmLargeProduct::fma, only_one = count == 1;
-  for (C c : ways_in(p, s, limits, mma)) {
+  for (C c : ways_in(p, s, device, mma)) {
     c.product = all.front();
     c.prefetch = !mma && c.layout != GemmLargeLayout::swizzle;
     for (const Tiling& t : tilings(p.dtype, mma)) {
@@ -398,21 +400,21 @@ std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& p, const Ge
       std::tie(c.thread_m, c.thread_n) = std::tuple(t.thread_m, t.thread_n);
       for (const int tile_k : depths(c, p.dtype)) {
         c.tile_k = tile_k;
-        consider_tiling(tiles, c, p, s, limits, only_one);
+        consider_tiling(tiles, c, p, s, device, only_one);
       }
     }
   }
   std::vector<C> best = tiles.best(std::max<std::size_t>(only_one ? 1 : 12, count / 3));
   if (best.empty() || only_one) return best;
-  LargeShortlist list(p, s, limits);
+  LargeShortlist list(p, s, device);
   for (const C& base : best) vary(list, base, p, all);
   return list.best(count);
 }
 
 std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const GemmLargeShape& s,
-                                                 const GpuLimits& limits) {
-  std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, limits)};
-  const std::vector<C> promising = gemm_large_promising(p, s, limits, 24);
+                                                 const GemmLargeDevice& device) {
+  std::vector<GemmLargeConfig> configs = {gemm_large_default(p, s, device)};
+  const std::vector<C> promising = gemm_large_promising(p, s, device, 24);
   // Copies need memory, which may not be to be had.
   const auto frugal =
       std::find_if(promising.begin(), promising.end(), [](const C& c) { return !gemm_large_copies(c); });
@@ -423,8 +425,9 @@ std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& p, const Gem
   return configs;
 }
 
-GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s, const GpuLimits& limits) {
-  const auto promising = gemm_large_promising(p, s, limits, 1);
+GemmLargeConfig gemm_large_default(const GemmProblem& p, const GemmLargeShape& s,
+                                   const GemmLargeDevice& device) {
+  const auto promising = gemm_large_promising(p, s, device, 1);
   return promising.empty() ? legal_everywhere(p.dtype) : promising.front();
 }
 

@@ -10,6 +10,7 @@
 #include "core/problem.hpp"
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/tensor_map.hpp"
+#include "kernel/gemm_large/model.hpp"
 #include "kernel/gemm_large/work_config.hpp"
 #include "kernel/space.hpp"
 
@@ -45,11 +46,12 @@ double gemm_large_terms(const GemmProblem& problem, const GemmLargeConfig& confi
 // Tiles of k after which `config` has to set its sums aside at the latest so that its rounding errors are no
 // larger than cuBLAS's; 0 where it need not. Where no number of tiles will do, the one with the smallest
 // errors.
-int gemm_large_sum_turns(const GemmProblem& problem, const GemmLargeConfig& config, const GpuLimits& limits);
+int gemm_large_sum_turns(const GemmProblem& problem, const GemmLargeConfig& config,
+                         const GemmLargeDevice& device);
 // The legal configs whose errors are no larger: rules of thumb, searches and wisdom choose among these. Who
 // names a config may have any, and so has what must run anywhere (the last of gemm_large_defaults).
 Space<GemmLargeConfig> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
-                                                 const GpuLimits& limits);
+                                                 const GemmLargeDevice& device);
 
 // A or B at `address` as the copy engine reads it, for the shape that the kernel sees: the boxes are those of
 // a tile (of a tile of A that a cluster shares, the part that a block fetches). Where columns go by several
@@ -104,16 +106,16 @@ double gemm_large_wavefronts(const GemmLargeShape& shape, const GemmLargeConfig&
 
 // Up to `count` legal configs worth measuring, the most promising first by predicted cost.
 std::vector<GemmLargeConfig> gemm_large_promising(const GemmProblem& problem, const GemmLargeShape& shape,
-                                                  const GpuLimits& limits, std::size_t count);
+                                                  const GemmLargeDevice& device, std::size_t count);
 
 // The config used when wisdom knows nothing near: always a point of the space.
 GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeShape& shape,
-                                   const GpuLimits& limits);
+                                   const GemmLargeDevice& device);
 
 // That one first, then what to use where the compiler spills registers for it; the last one is so small that
 // it never does.
 std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& problem, const GemmLargeShape& shape,
-                                                 const GpuLimits& limits);
+                                                 const GemmLargeDevice& device);
 
 // The techniques of P2 and today's switched on one after the other, as configs with a name each; those that
 // the problem or the device does not allow are left out.

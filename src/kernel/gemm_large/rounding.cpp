@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "kernel/gemm_large/cublas_sums.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 
 namespace tilewright {
@@ -12,13 +11,11 @@ namespace {
 
 using C = GemmLargeConfig;
 
-double allowed_terms(const GemmProblem& p, const GpuLimits& limits) {
-  return 1.1 * cublas_terms(p, limits);  // 5 % of the error
-}
+// 5 % of the error more than the sums of cuBLAS have.
+double allowed_of(double cublas_terms) { return 1.1 * cublas_terms; }
 
 // `c` with as long sums as are allowed, else with those that err least.
-C with_allowed_sums(const GemmProblem& p, C c, const GpuLimits& limits) {
-  const double allowed = allowed_terms(p, limits);
+C with_allowed_sums(const GemmProblem& p, C c, double allowed) {
   C best = c;
   best.sum_turns = 0;
   double least = gemm_large_terms(p, best);
@@ -30,7 +27,7 @@ C with_allowed_sums(const GemmProblem& p, C c, const GpuLimits& limits) {
 
 // What every problem has a fast config for: in tiles of k = 16, shared by two groups of warps or split where
 // the choice tries that (consider_schedules() in gemm_large/choice.cpp).
-double fewest_terms(const GemmProblem& p, const GpuLimits& limits) {
+double fewest_terms(const GemmProblem& p, const GpuLimits& limits, double allowed) {
   const auto tiles_of = [&](double side) {
     return std::ceil(double(p.m) / side) * std::ceil(double(p.n) / side);
   };
@@ -43,7 +40,7 @@ double fewest_terms(const GemmProblem& p, const GpuLimits& limits) {
     c.split_k = split;
     for (c.warps_k = 1; c.warps_k <= (split == 1 && small_tiles <= limits.multiprocessors ? 2 : 1);
          ++c.warps_k)
-      fewest = std::min(fewest, gemm_large_terms(p, with_allowed_sums(p, c, limits)));
+      fewest = std::min(fewest, gemm_large_terms(p, with_allowed_sums(p, c, allowed)));
   }
   return fewest;
 }
@@ -68,15 +65,18 @@ double gemm_large_terms(const GemmProblem& p, const C& c) {
   return sum;
 }
 
-int gemm_large_sum_turns(const GemmProblem& p, const C& c, const GpuLimits& limits) {
-  return cublas_shares_k(p, limits) ? with_allowed_sums(p, c, limits).sum_turns : 0;
+int gemm_large_sum_turns(const GemmProblem& p, const C& c, const GemmLargeDevice& device) {
+  const double terms = cublas_terms(p, device);
+  return terms > 0 ? with_allowed_sums(p, c, allowed_of(terms)).sum_turns : 0;
 }
 
 Space<C> gemm_large_accurate_space(const GemmProblem& problem, const GemmLargeShape& shape,
-                                   const GpuLimits& limits) {
-  Space<C> space = gemm_large_space(problem, shape, limits);
-  if (!cublas_shares_k(problem, limits)) return space;
-  const double most = std::max(allowed_terms(problem, limits), fewest_terms(problem, limits));
+                                   const GemmLargeDevice& device) {
+  Space<C> space = gemm_large_space(problem, shape, device);
+  const double terms = cublas_terms(problem, device);
+  if (terms == 0) return space;
+  const double allowed = allowed_of(terms);
+  const double most = std::max(allowed, fewest_terms(problem, device, allowed));
   space.require("sums of few tiles are set aside, or errors would be larger than cuBLAS's",
                 [=](const C& c) { return gemm_large_terms(problem, c) <= most; });
   return space;

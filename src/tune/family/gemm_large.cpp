@@ -8,6 +8,7 @@
 #include "tune/family/families.hpp"
 #include "tune/gpu/pool.hpp"
 #include "wisdom/families.hpp"
+#include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 namespace {
@@ -134,13 +135,15 @@ class LargeFamily : public TuneFamily {
     open.timed.residency = Residency::cold;
     reserve_operands(open.timed, gpu);
     const GpuLimits& limits = gpu.gpu().limits();
+    const GemmLargeDevice device = gemm_large_device(
+        limits, fitted_coefficients(machine.wisdom(), limits.name, architecture_of(limits)));
     const GemmLargeShape shape = shape_of(open.timed);
     const bool any_sums = rules.speak_of("sum_turns");  // by who wants to know what they cost
     auto choice = choose_configs(
-        open.timed, rules, gemm_large_default(open.timed, shape, limits),
+        open.timed, rules, gemm_large_default(open.timed, shape, device),
         any_sums ? gemm_large_space(open.timed, shape, limits)
-                 : gemm_large_accurate_space(open.timed, shape, limits),
-        large_sizes, [&](std::size_t most) { return gemm_large_promising(open.timed, shape, limits, most); },
+                 : gemm_large_accurate_space(open.timed, shape, device),
+        large_sizes, [&](std::size_t most) { return gemm_large_promising(open.timed, shape, device, most); },
         &open.removed);
     open.incumbent = choice.incumbent;
     GpuVendor vendor;

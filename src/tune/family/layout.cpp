@@ -250,11 +250,15 @@ class LayoutFamily : public TuneFamily {
     open.incumbent = choice.incumbent;
     const auto config_for = [&](const GemmProblem& p) {
       const auto legal = gemm_small_cpu_space(p, machine.isa());
-      if (machine.wisdom() != nullptr)
-        if (const auto hit =
-                machine.wisdom()->find(p, machine.isa(), [&](const auto& c) { return legal.contains(c); }))
-          return hit->config;
-      return gemm_small_cpu_default(p, machine.isa());
+      auto best = gemm_small_cpu_default(p, machine.isa());
+      if (machine.wisdom() == nullptr) return best;
+      machine.wisdom()->offer({"gemm_small_cpu", to_string(machine.isa()), p}, [&](const auto& answer) {
+        const auto config = config_of<GemmSmallCpuConfig>(answer.config);
+        const bool is_legal = config && legal.contains(*config);
+        if (is_legal) best = *config;
+        return is_legal;
+      });
+      return best;
     };
     open.pool = std::make_unique<LayoutPool>(open.timed, std::move(choice.configs), config_for, machine);
     return open;
