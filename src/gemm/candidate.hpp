@@ -48,6 +48,7 @@ struct Offer {
   // Whether it runs with a config that wants to be measured for the problem, and not with a choice of its
   // own.
   bool has_config = false;
+  std::string forecast;        // of its seconds and of others', in words; "" for none
   std::string unusable;        // what the nearest record lacks, where it is not used for the seconds
   std::function<Made()> make;  // may throw Error(unsupported) or Error(out_of_memory) instead of refusing
 };

@@ -36,6 +36,8 @@ struct ConfigFamily {
   std::string architecture, device;
   std::function<Space<Config>()> space;
   std::function<std::vector<Config>()> rules_of_thumb;
+  // What a config without a record is forecast to cost, noted in its offer; may be null.
+  std::function<void(const Config& config, Offer& offer)> forecast = nullptr;
 };
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
@@ -113,8 +115,9 @@ class ConfigChoices {
 // The family's configs as offers; make(config) gives the Made of one. The request outlives them.
 template <class Config, class Make>
 Offers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Make make) {
-  return [&request, choices = ConfigChoices<Config>(request, std::move(family)),
-          make]() mutable -> std::optional<Offer> {
+  const auto forecast = family.forecast;
+  return [&request, choices = ConfigChoices<Config>(request, std::move(family)), make,
+          forecast]() mutable -> std::optional<Offer> {
     auto choice = choices.next();
     if (!choice) return std::nullopt;
     Offer offer = offer_of(request, choice->known);
@@ -122,6 +125,8 @@ Offers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Ma
     offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
                          ? choice->unusable
                          : fmt::format("that of {}: it has no time", choice->known.problem);
+    const bool is_known = choice->known.match != WisdomMatch::none || !request.options.config.empty();
+    if (!is_known && forecast != nullptr) forecast(choice->config, offer);
     offer.make = [make, config = choice->config] { return make(config); };
     return offer;
   };

@@ -36,9 +36,12 @@ bool has_record(const Offer& offer) { return offer.seconds && offer.known.match 
 std::string why_after(const char* winner, const Offer& taken, const Offer& offer) {
   if (has_record(taken) && has_record(offer))
     return fmt::format("{} took {} where it took {}", winner, record_text(taken), record_text(offer));
+  if (!taken.forecast.empty() && !has_record(offer))
+    return fmt::format("{} is taken by its {}", winner, taken.forecast);
   if (!offer.seconds && offer.has_config && !taken.has_config)
-    return fmt::format("wisdom has no record of it near this problem that can be used{}, and {} needs none",
-                       offer.unusable.empty() ? "" : " (" + offer.unusable + ")", winner);
+    return fmt::format("wisdom has no record of it near this problem that can be used{}, and {} needs none{}",
+                       offer.unusable.empty() ? "" : " (" + offer.unusable + ")", winner,
+                       offer.forecast.empty() ? "" : "; " + offer.forecast);
   return fmt::format("could serve, but comes after {}", winner);
 }
 

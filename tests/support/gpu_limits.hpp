@@ -19,6 +19,7 @@ inline GpuLimits fictional_gpu(int compute_capability, int multiprocessors = 132
   limits.threads_per_block = 1024;
   limits.threads_per_multiprocessor = turing ? 1024 : 2048;
   limits.registers_per_multiprocessor = 65536;
+  limits.memory_bytes_per_s = 4.8e12;
   limits.l2_bytes = std::int64_t(turing ? 4 : compute_capability < 90 ? 40 : 50) << 20;
   return limits;
 }

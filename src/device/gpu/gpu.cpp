@@ -52,6 +52,9 @@ GpuLimits read_limits(const GpuDriver& driver, CUdevice device) {
   limits.threads_per_multiprocessor = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   limits.registers_per_multiprocessor = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
   limits.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  constexpr double hz_of_khz = 1e3, edges = 2, bits = 8;
+  limits.memory_bytes_per_s = edges * hz_of_khz * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                              attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / bits;
   std::size_t bytes = 0;
   driver.check(driver.device_memory(&bytes, device), "cuDeviceTotalMem");
   limits.memory_bytes = static_cast<std::int64_t>(bytes);

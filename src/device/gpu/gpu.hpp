@@ -48,6 +48,7 @@ struct GpuLimits {
   int registers_per_multiprocessor = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
+  double memory_bytes_per_s = 0;  // both edges of its clock times the width of its bus
 };
 
 // What its code is made for, "sm_90".

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "gemm/config_choice.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
 #include "gemm/run/ways.hpp"
+#include "kernel/gemm_large/forecast.hpp"
 
 namespace tilewright {
 namespace {
@@ -137,6 +140,28 @@ std::string large_declines(const PlanRequest& r) {
   return why_no_machine(r);
 }
 
+// Of the default config and of cuBLAS, by what was fitted to this device or one of its architecture. Only
+// where ours is probably faster does the offer name its seconds, and goes before a library without a record.
+void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShape& shape,
+              const GemmLargeConfig& config, Offer& offer) {
+  const Wisdom* wisdom = r.context.wisdom();
+  if (wisdom == nullptr || objective_of(r.options).needs_energy()) return;
+  ModelQuery query;
+  query.model = "gemm_large_forecast";
+  query.device = limits.name;
+  query.architecture = fmt::format("sm_{}", limits.compute_capability);
+  query.dtype = to_string(r.problem.dtype);
+  const auto found = wisdom->model(query);
+  if (found == nullptr) return;
+  const auto forecast =
+      forecast_gemm_large(forecast_model(found->model.coefficients), r.problem, shape, config, limits);
+  if (!forecast) return;
+  offer.forecast = forecast->text();
+  if (!forecast->take_ours) return;
+  offer.seconds = forecast->ours_s;
+  offer.error = forecast->ours_sd;
+}
+
 Offers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
@@ -148,10 +173,13 @@ Offers large_offers(const PlanRequest& r) {
   const auto rules_of_thumb = [&r, machine, shape] {
     return gemm_large_defaults(r.problem, shape, machine->large(r.context.wisdom()));
   };
-  return config_offers(r, device_family<GemmLargeConfig>("gemm", *machine, space, rules_of_thumb),
-                       [&r, machine](const GemmLargeConfig& config) {
-                         return Made{std::make_shared<const LargeRunner>(r, machine, config)};
-                       });
+  auto family = device_family<GemmLargeConfig>("gemm", *machine, space, rules_of_thumb);
+  family.forecast = [&r, machine, shape](const GemmLargeConfig& config, Offer& offer) {
+    forecast(r, machine->gpu().limits(), shape, config, offer);
+  };
+  return config_offers(r, std::move(family), [&r, machine](const GemmLargeConfig& config) {
+    return Made{std::make_shared<const LargeRunner>(r, machine, config)};
+  });
 }
 
 }  // namespace

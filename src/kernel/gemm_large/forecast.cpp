@@ -1,0 +1,255 @@
+// The formulas of the forecasts, the same as scripts/fit_forecast.py fits: a unit that has the most to do, a
+// share of what the others have, and what comes before and after. The fit decides the coefficients; which
+// kernels cuBLAS has is a guess at what such libraries have, judged by the errors at unseen shapes.
+#include "kernel/gemm_large/forecast.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+namespace tilewright {
+
+template <>
+struct FieldList<CublasCoefficients> {
+  using C = CublasCoefficients;
+  static constexpr auto value = std::make_tuple(
+      field("host_us", &C::host_us), field("host_split_us", &C::host_split_us),
+      field("launch_us", &C::launch_us), field("idle_share", &C::idle_share),
+      field("store_share", &C::store_share), field("split_us", &C::split_us),
+      field("split_bytes_per_us", &C::split_bytes_per_us), field("believed_split", &C::believed_split),
+      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
+      field("load_bytes_per_cycle", &C::load_bytes_per_cycle), field("overlap_loss", &C::overlap_loss),
+      field("unaligned_a", &C::unaligned_a), field("unaligned_b", &C::unaligned_b),
+      field("unaligned_c", &C::unaligned_c), field("unaligned_memory", &C::unaligned_memory),
+      field("half_aligned_a", &C::half_aligned_a), field("half_aligned_b", &C::half_aligned_b),
+      field("trans_a", &C::trans_a), field("trans_b", &C::trans_b), field("trans_both", &C::trans_both),
+      field("efficiency_32x32", &C::efficiency_32x32), field("efficiency_64x32", &C::efficiency_64x32),
+      field("efficiency_32x64", &C::efficiency_32x64), field("efficiency_64x64", &C::efficiency_64x64),
+      field("efficiency_128x64", &C::efficiency_128x64), field("efficiency_64x128", &C::efficiency_64x128),
+      field("efficiency_128x128", &C::efficiency_128x128),
+      field("efficiency_256x128", &C::efficiency_256x128),
+      field("efficiency_128x256", &C::efficiency_128x256));
+};
+
+template <>
+struct FieldList<OwnCoefficients> {
+  using C = OwnCoefficients;
+  static constexpr auto value = std::make_tuple(
+      field("launch_us", &C::launch_us), field("clock_mhz", &C::clock_mhz),
+      field("fixed_share", &C::fixed_share), field("memory_share", &C::memory_share),
+      field("held_bytes_per_us", &C::held_bytes_per_us), field("overlap_loss", &C::overlap_loss),
+      field("unaligned_store", &C::unaligned_store), field("copy_us", &C::copy_us),
+      field("transpose_us", &C::transpose_us), field("grouped", &C::grouped), field("by_turns", &C::by_turns),
+      field("walks", &C::walks), field("by_threads", &C::by_threads));
+};
+
+template <>
+struct FieldList<ForecastClass> {
+  using C = ForecastClass;
+  static constexpr auto value = std::make_tuple(field("up_to_us", &C::up_to_us), field("log_sd", &C::log_sd),
+                                                field("least_gain", &C::least_gain));
+};
+
+namespace {
+
+// Tiles and parts of k of the kernels that cuBLAS is taken to have.
+struct VendorTile {
+  double m, n;
+  double CublasCoefficients::*efficiency;
+};
+using E = CublasCoefficients;
+constexpr std::array vendor_tiles{
+    VendorTile{32, 32, &E::efficiency_32x32},     VendorTile{64, 32, &E::efficiency_64x32},
+    VendorTile{32, 64, &E::efficiency_32x64},     VendorTile{64, 64, &E::efficiency_64x64},
+    VendorTile{128, 64, &E::efficiency_128x64},   VendorTile{64, 128, &E::efficiency_64x128},
+    VendorTile{128, 128, &E::efficiency_128x128}, VendorTile{256, 128, &E::efficiency_256x128},
+    VendorTile{128, 256, &E::efficiency_128x256}};
+constexpr std::array vendor_splits{1., 2., 3., 4., 6., 8., 12., 16., 24., 32., 64., 128.};
+
+double clock_mhz(const GpuLimits& limits) { return limits.clock_khz * 1e-3; }
+double bytes_per_us(const GpuLimits& limits) { return limits.memory_bytes_per_s * 1e-6; }
+double reads_c(const GemmProblem& p) { return p.beta == Scalar::zero ? 0 : 1; }
+double element_bytes(const GemmProblem& p) { return double(size_bytes(p.dtype)); }
+
+// Each operand once.
+double operand_bytes(const GemmProblem& p) {
+  const double m = double(p.m), n = double(p.n), k = double(p.k);
+  return (m * k + k * n + m * n * (1 + reads_c(p))) * element_bytes(p);
+}
+
+// L2 keeps what it has room for from one launch to the next; between the two it passes smoothly.
+double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, double held_bytes_per_us) {
+  constexpr double room = 0.8;
+  constexpr int steepness = 6;
+  const double bytes = operand_bytes(p);
+  const double beyond = 1 / (1 + std::pow(room * double(limits.l2_bytes) / bytes, steepness));
+  return bytes * (beyond / (share * bytes_per_us(limits)) + (1 - beyond) / held_bytes_per_us);
+}
+
+// 0 where columns begin at multiples of 16 bytes, a half where at 8 of several elements each, else 1.
+double unaligned(const GemmProblem& p, std::int64_t leading) {
+  const auto rest = leading * std::int64_t(size_bytes(p.dtype)) % 16;
+  return rest == 0 ? 0 : rest == 8 && size_bytes(p.dtype) == 4 ? 0.5 : 1;
+}
+double half_aligned(const GemmProblem& p, std::int64_t leading) {
+  return leading * std::int64_t(size_bytes(p.dtype)) % 32 == 16 ? 1 : 0;
+}
+
+// By what products take longer than those of aligned operands as they lie.
+double slower_products(const CublasCoefficients& c, const GemmProblem& p) {
+  const double a = unaligned(p, p.lda), b = unaligned(p, p.ldb);
+  const double ta = p.op_a == Op::none ? 0 : 1, tb = p.op_b == Op::none ? 0 : 1;
+  const double exponent = c.trans_a * ta + c.trans_b * tb + c.trans_both * ta * tb +
+                          c.unaligned_c * unaligned(p, p.ldc) + c.half_aligned_a * half_aligned(p, p.lda) +
+                          c.half_aligned_b * half_aligned(p, p.ldb);
+  return (1 + c.unaligned_a * a + c.unaligned_b * b) * std::exp(exponent);
+}
+
+// The slowest unit, and a share of what the others have to do beside it.
+template <std::size_t count>
+double together(const std::array<double, count>& units, double loss) {
+  double most = 0, sum = 0;
+  for (const double one : units) most = std::max(most, one), sum += one;
+  return most + loss * (sum - most);
+}
+
+double fourth(double x) { return x * x * x * x; }
+
+// A kernel of cuBLAS: what it takes, and what cuBLAS believes that it takes.
+struct VendorKernel {
+  double us = 0, believed_us = 0;
+};
+
+// What does not depend on the kernel.
+struct VendorProblem {
+  double slower = 1, memory_us = 0, real = 1;
+};
+
+VendorKernel vendor_kernel(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits,
+                           const VendorProblem& all, const VendorTile& tile, double split) {
+  constexpr double multiply_adds = 128;  // of a multiprocessor in a cycle, f64 by tensor cores and f32
+  constexpr double store_bytes = 24;     // likewise, to L2
+  const double bytes = element_bytes(p), depth = std::ceil(double(p.k) / split / 16) * 16;
+  const double even =
+      std::ceil(double(p.m) / tile.m) * std::ceil(double(p.n) / tile.n) * split / limits.multiprocessors;
+  const double whole = std::ceil(even), load = even > 1 ? even + c.idle_share * (whole - even) : 1;
+  const double products = load * tile.m * tile.n * depth * all.real /
+                          (multiply_adds * clock_mhz(limits) * c.*tile.efficiency) * all.slower;
+  const double loads =
+      load * (tile.m + tile.n) * depth * bytes / (c.load_bytes_per_cycle * clock_mhz(limits));
+  const double store =
+      c.store_share * whole * tile.m * tile.n * bytes * (1 + reads_c(p)) / (store_bytes * clock_mhz(limits));
+  const double c_bytes = double(p.m) * double(p.n) * bytes;
+  const double parts = split > 1 ? c.split_us + 2 * split * c_bytes / c.split_bytes_per_us : 0;
+  const double on_device =
+      c.launch_us + together(std::array{products, loads, all.memory_us}, c.overlap_loss) + store + parts;
+  const double on_host = c.host_us + (split > 1 ? c.host_split_us : 0);
+  const double eighth = fourth(on_device) * fourth(on_device) + fourth(on_host) * fourth(on_host);
+  return {std::sqrt(std::sqrt(std::sqrt(eighth))), on_device - (1 - c.believed_split) * parts};
+}
+
+}  // namespace
+
+// Among kernels that it believes to be about equally fast cuBLAS may take any: the forecast is their weighted
+// mean, which also keeps the fit smooth.
+double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits) {
+  constexpr double least_depth = 32;  // of a part of k
+  VendorProblem all;
+  all.slower = slower_products(c, p);
+  all.real = is_complex(p.dtype) ? 4 : 1;
+  const double edges = (unaligned(p, p.lda) + unaligned(p, p.ldb) + unaligned(p, p.ldc)) / 3;
+  all.memory_us =
+      memory_us(p, limits, c.memory_share, c.held_bytes_per_us) * (1 + c.unaligned_memory * edges);
+  std::array<VendorKernel, vendor_tiles.size() * vendor_splits.size()> kernels;
+  std::size_t count = 0;
+  double least = 1e30;
+  for (const VendorTile& tile : vendor_tiles)
+    for (const double split : vendor_splits) {
+      if (split > 1 && std::ceil(double(p.k) / split / 16) * 16 < least_depth) continue;
+      kernels[count] = vendor_kernel(c, p, limits, all, tile, split);
+      least = std::min(least, kernels[count++].believed_us);
+    }
+  double weights = 0, sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double near = fourth(least / kernels[i].believed_us), weight = fourth(near) * near;
+    if (weight < 1e-6) continue;
+    weights += weight;
+    sum += weight * std::log(kernels[i].us);
+  }
+  return std::exp(sum / weights);
+}
+
+OwnTerms own_terms(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
+                   const GpuLimits& limits) {
+  const GemmLargeCost cost = gemm_large_cost(p, s, c, limits);
+  const GemmLargePadding padding = gemm_large_padding(p, s, c);
+  const auto is = [](bool condition) { return condition ? 1.0 : 0.0; };
+  OwnTerms terms{cost.multiply, cost.issue, cost.shared, cost.l2, cost.fixed};
+  terms.copies = is(padding.bytes() > 0);
+  terms.transposes =
+      is(padding.transposes_a && padding.a_bytes > 0) + is(padding.transposes_b && padding.b_bytes > 0);
+  terms.grouped = is(c.warps_k > 1);
+  terms.by_turns = is(c.load == GemmLargeLoad::tensor && c.boundary == GemmLargeBoundary::none &&
+                      c.layout == GemmLargeLayout::padding);
+  terms.walks = is(gemm_large_walks(c));
+  terms.by_threads = is(c.load != GemmLargeLoad::tensor);
+  return terms;
+}
+
+double forecast_own_us(const OwnCoefficients& c, const GemmProblem& p, const OwnTerms& x,
+                       const GpuLimits& limits) {
+  const double memory = memory_us(p, limits, c.memory_share, c.held_bytes_per_us);
+  const std::array units{x.multiply / c.clock_mhz, x.issue / c.clock_mhz, x.shared / c.clock_mhz,
+                         x.l2 / c.clock_mhz, memory};
+  const double c_bytes = double(p.m) * double(p.n) * element_bytes(p);
+  const double us = c.launch_us + together(units, c.overlap_loss) + c.fixed_share * x.fixed / c.clock_mhz +
+                    c.unaligned_store * unaligned(p, p.ldc) * c_bytes / bytes_per_us(limits) +
+                    c.copy_us * x.copies + c.transpose_us * x.transposes;
+  return std::max(us, 0.1) * std::exp(c.grouped * x.grouped + c.by_turns * x.by_turns + c.walks * x.walks +
+                                      c.by_threads * x.by_threads);
+}
+
+GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
+  GemmLargeForecastModel model;
+  model.theirs = from_json<CublasCoefficients>(coefficients.at("theirs"));
+  model.ours = from_json<OwnCoefficients>(coefficients.at("ours"));
+  coefficients.at("theirs_sd").get_to(model.theirs_sd);
+  coefficients.at("ours_sd").get_to(model.ours_sd);
+  coefficients.at("longest_k").get_to(model.longest_k);
+  coefficients.at("longest_side").get_to(model.longest_side);
+  for (const auto& one : coefficients.at("classes")) model.classes.push_back(from_json<ForecastClass>(one));
+  if (model.classes.empty())
+    throw Error(ErrorCode::invalid_argument, "classes", "a model of forecasts has no classes");
+  return model;
+} catch (const nlohmann::json::exception& error) {
+  throw Error(ErrorCode::invalid_argument, "coefficients",
+              fmt::format("a model of forecasts is malformed: {}", error.what()));
+}
+
+std::string GemmLargeForecast::text() const {
+  const auto one = [](double seconds, double sd) {
+    return fmt::format("{:.3g} us +-{:.0f} %", seconds * 1e6, 100 * std::expm1(sd));
+  };
+  return fmt::format("forecast: {} by its default config, {} by cuBLAS", one(ours_s, ours_sd),
+                     one(theirs_s, theirs_sd));
+}
+
+std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
+                                                     const GemmProblem& p, const GemmLargeShape& s,
+                                                     const GemmLargeConfig& c, const GpuLimits& limits) {
+  constexpr int capability = 90;
+  const bool seen = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side;
+  if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || !seen ||
+      p.batch_count != 1)
+    return std::nullopt;
+  const double theirs_us = forecast_cublas_us(model.theirs, p, limits);
+  const double ours_us = forecast_own_us(model.ours, p, own_terms(p, s, c, limits), limits);
+  const auto last = std::prev(model.classes.end());
+  const auto of_time = std::find_if(model.classes.begin(), last,
+                                    [&](const ForecastClass& one) { return ours_us <= one.up_to_us; });
+  return GemmLargeForecast{theirs_us * 1e-6, ours_us * 1e-6, model.theirs_sd, model.ours_sd,
+                           std::log(theirs_us / ours_us) > of_time->least_gain};
+}
+
+}  // namespace tilewright

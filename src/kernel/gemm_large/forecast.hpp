@@ -1,0 +1,88 @@
+// Forecasts what cuBLAS and our default config of large GEMM take for a problem that no record of wisdom is
+// near, each with its error, and says whether ours should be taken. The coefficients are data: a fitted model
+// per type, which scripts/fit_forecast.py writes from measurements. Nothing here asks the device.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/gemm_large/gemm_large.hpp"
+
+namespace tilewright {
+
+// Of cuBLAS, whose kernels are not ours to look into: of tiles and parts of k that such kernels have it is
+// taken to choose the one that it believes to be the fastest.
+struct CublasCoefficients {
+  double host_us = 0, host_split_us = 0;  // from call to call, and of a second kernel that adds parts of k
+  double launch_us = 0;
+  double idle_share = 0;  // of the last wave's idle time that is lost: others have the power meanwhile
+  double store_share = 0;
+  double split_us = 0, split_bytes_per_us = 0, believed_split = 0;
+  double memory_share = 0, held_bytes_per_us = 0, load_bytes_per_cycle = 0, overlap_loss = 0;
+  double unaligned_a = 0, unaligned_b = 0, unaligned_c = 0, unaligned_memory = 0;
+  double half_aligned_a = 0, half_aligned_b = 0;  // columns at multiples of 16 bytes, but not of 32
+  double trans_a = 0, trans_b = 0, trans_both = 0;
+  double efficiency_32x32 = 0, efficiency_64x32 = 0, efficiency_32x64 = 0, efficiency_64x64 = 0,
+         efficiency_128x64 = 0, efficiency_64x128 = 0, efficiency_128x128 = 0, efficiency_256x128 = 0,
+         efficiency_128x256 = 0;
+};
+
+// Of ours, beside the cycles of gemm_large_cost.
+struct OwnCoefficients {
+  double launch_us = 0, clock_mhz = 0, fixed_share = 0;
+  double memory_share = 0, held_bytes_per_us = 0, overlap_loss = 0;
+  double unaligned_store = 0;                                   // of C, in times of writing it once
+  double copy_us = 0, transpose_us = 0;                         // of operands that are copied first
+  double grouped = 0, by_turns = 0, walks = 0, by_threads = 0;  // logarithms of factors
+};
+
+// What the forecast of ours knows of a config: cycles by unit, and ways that cost more than these say.
+struct OwnTerms {
+  double multiply = 0, issue = 0, shared = 0, l2 = 0, fixed = 0;
+  double copies = 0;      // 1: operands are copied first
+  double transposes = 0;  // of these copies
+  double grouped = 0;     // 1: groups of warps share a tile
+  double by_turns = 0;    // 1: columns that are not aligned come by several maps
+  double walks = 0;       // 1: blocks walk over tiles
+  double by_threads = 0;  // 1: threads copy, not the copy engine
+};
+OwnTerms own_terms(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeConfig& config,
+                   const GpuLimits& limits);
+
+double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& problem, const GpuLimits& limits);
+double forecast_own_us(const OwnCoefficients& c, const GemmProblem& problem, const OwnTerms& terms,
+                       const GpuLimits& limits);
+
+// How well forecasts of products that ours is forecast to take at most so long are known, and the gain (the
+// logarithm of cuBLAS's time over ours) from which ours is taken there.
+struct ForecastClass {
+  double up_to_us = 0;
+  double log_sd = 0;  // of the gain, at shapes that the fit has not seen
+  double least_gain = 0;
+};
+
+// One type's fitted model: the coefficients of a record of wisdom.
+struct GemmLargeForecastModel {
+  CublasCoefficients theirs;
+  OwnCoefficients ours;
+  double theirs_sd = 0, ours_sd = 0;       // of logarithms, at shapes that the fit has not seen
+  std::vector<ForecastClass> classes;      // in the order of times
+  double longest_k = 0, longest_side = 0;  // the largest k, and m or n, that the fit has seen
+};
+// Throws Error(invalid_argument) naming the key that is wrong.
+GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
+
+struct GemmLargeForecast {
+  double theirs_s = 0, ours_s = 0;
+  double theirs_sd = 0, ours_sd = 0;  // of their logarithms
+  bool take_ours = false;
+  std::string text() const;  // both times with their errors, for people
+};
+// Nothing where the model says nothing of the problem or the device: a batch, sizes beyond those it has seen,
+// or another architecture than sm_90.
+std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
+                                                     const GemmProblem& problem, const GemmLargeShape& shape,
+                                                     const GemmLargeConfig& config, const GpuLimits& limits);
+
+}  // namespace tilewright
