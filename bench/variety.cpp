@@ -146,8 +146,7 @@ class Variety {
     const int align = alignment_of(one, 256);
     const GemmLargeShape shape = gemm_large_shape(p, {align, align, align});
     auto configs = gemm_large_space(p, shape, gpu_.limits()).sample(count, draw.random);
-    for (const auto& config : gemm_large_promising(p, shape, known_, count / 2))
-      configs.push_back(config);
+    for (const auto& config : gemm_large_promising(p, shape, known_, count / 2)) configs.push_back(config);
     const SmallCheck check(one, 1, seed);
     const auto compile = [&](const GemmLargeConfig& config) {
       return compile_gemm_large(compiler_, shape, config, dtype, gpu_.limits().compute_capability);

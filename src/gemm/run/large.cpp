@@ -149,7 +149,7 @@ void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShap
   ModelQuery query;
   query.model = "gemm_large_forecast";
   query.device = limits.name;
-  query.architecture = fmt::format("sm_{}", limits.compute_capability);
+  query.architecture = architecture_of(limits);
   query.dtype = to_string(r.problem.dtype);
   const auto found = wisdom->model(query);
   if (found == nullptr) return;

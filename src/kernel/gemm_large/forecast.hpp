@@ -30,7 +30,7 @@ struct CublasCoefficients {
 
 // Of ours, beside the cycles of gemm_large_cost.
 struct OwnCoefficients {
-  double launch_us = 0, clock_mhz = 0, fixed_share = 0;
+  double launch_us = 0, clock_mhz = 0, fixed_share = 0, turn_us = 0;
   double memory_share = 0, held_bytes_per_us = 0, overlap_loss = 0;
   double unaligned_store = 0;                                   // of C, in times of writing it once
   double copy_us = 0, transpose_us = 0;                         // of operands that are copied first
@@ -40,6 +40,7 @@ struct OwnCoefficients {
 // What the forecast of ours knows of a config: cycles by unit, and ways that cost more than these say.
 struct OwnTerms {
   double multiply = 0, issue = 0, shared = 0, l2 = 0, fixed = 0;
+  double turns = 0;       // of k, one after the other, of all waves of blocks: each waits for its loads
   double copies = 0;      // 1: operands are copied first
   double transposes = 0;  // of these copies
   double grouped = 0;     // 1: groups of warps share a tile
