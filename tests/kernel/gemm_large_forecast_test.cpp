@@ -1,0 +1,109 @@
+// Forecasts of large GEMM on the GPU against what an H100 took for 120 random problems of each type
+// that no record has: they err as the shipped model says, and what they choose is faster than cuBLAS and
+// never much slower.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "kernel/gemm_large/forecast.hpp"
+#include "measure/recorded_file.hpp"
+#include "support/gpu_limits.hpp"
+#include "wisdom/model.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+GpuLimits h100() {
+  GpuLimits limits = fictional_gpu(90);
+  limits.clock_khz = 1980000;
+  limits.memory_bytes_per_s = 3.352e12;
+  return limits;
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& path) {
+  std::istringstream text = read_recorded(TILEWRIGHT_SOURCE_DIR + path, "results", ErrorCode::io);
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+GemmLargeForecastModel shipped(DType dtype) {
+  for (const auto& line : lines_of("/wisdom/sm_90.jsonl"))
+    if (const auto model = model_of_line(line); model && model->dtype == to_string(dtype))
+      return forecast_model(model->coefficients);
+  throw Error(ErrorCode::io, "wisdom", "no forecasts are shipped");
+}
+
+struct Taken {
+  double ours_s = 0, theirs_s = 0;
+  nlohmann::json config;
+};
+
+std::map<std::string, Taken> recorded(DType dtype) {
+  std::map<std::string, Taken> problems;
+  for (const auto& row : lines_of("/results/h100/gemm_large-20261126-forecast.jsonl.gz")) {
+    if (!row.contains("impl") || row.at("dtype") != to_string(dtype)) continue;
+    Taken& one = problems[row.at("problem")];
+    if (row.at("impl") == "cublas") {
+      one.theirs_s = row.at("seconds");
+    } else {
+      one.ours_s = row.at("seconds");
+      one.config = row.at("config");
+    }
+  }
+  return problems;
+}
+
+class Forecasts : public ::testing::TestWithParam<DType> {};
+
+TEST_P(Forecasts, OfRecordedProblemsErrAsTheySayAndChooseWell) {
+  const auto model = shipped(GetParam());
+  const auto problems = recorded(GetParam());
+  ASSERT_GE(problems.size(), 120u);
+  double theirs = 0, ours = 0, gain = 0, worst = 1;
+  for (const auto& [text, one] : problems) {
+    const GemmProblem p = packed(parse_problem(text));
+    const auto forecast =
+        forecast_gemm_large(model, p, gemm_large_shape(p), from_json<GemmLargeConfig>(one.config), h100());
+    ASSERT_TRUE(forecast) << text;
+    theirs += std::pow(std::log(forecast->theirs_s / one.theirs_s), 2);
+    ours += std::pow(std::log(forecast->ours_s / one.ours_s), 2);
+    const double ratio = forecast->take_ours ? one.theirs_s / one.ours_s : 1;
+    gain += std::log(ratio);
+    worst = std::min(worst, ratio);
+  }
+  const double count = double(problems.size());
+  EXPECT_LE(std::sqrt(theirs / count), 1.3 * model.theirs_sd);
+  EXPECT_LE(std::sqrt(ours / count), 1.3 * model.ours_sd);
+  EXPECT_GE(std::exp(gain / count), 1.03);
+  EXPECT_GE(worst, 0.95);
+}
+
+TEST_P(Forecasts, SayNothingOfWhatTheyHaveNotSeen) {
+  const auto model = shipped(GetParam());
+  GemmProblem p = packed(parse_problem("gemm:" + std::string(to_string(GetParam())) +
+                                       ":nn:m=1000,n=1000,k=1000:location=device"));
+  const auto known = [&](const GpuLimits& limits) {
+    const auto shape = gemm_large_shape(p);
+    return forecast_gemm_large(model, p, shape, gemm_large_default(p, shape, limits), limits).has_value();
+  };
+  EXPECT_TRUE(known(h100()));
+  EXPECT_FALSE(known(fictional_gpu(80))) << "another architecture";
+  p.batch_count = 2;
+  EXPECT_FALSE(known(h100())) << "a batch";
+  p.batch_count = 1, p.m = 4000000;
+  p = packed(p);
+  EXPECT_FALSE(known(h100())) << "longer than what was measured";
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Forecasts, ::testing::Values(DType::f64, DType::f32),
+                         [](const auto& type) { return std::string(to_string(type.param)); });
+
+TEST(ForecastModel, NamesWhatIsWrong) {
+  EXPECT_THROW(forecast_model({{"theirs", nlohmann::json::object()}}), Error);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
