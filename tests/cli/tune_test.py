@@ -199,6 +199,22 @@ class Tune(Driver):
         for line in self.lines(self.sweep):
             self.assertLessEqual(line.get("config", {}).get("k_sets", 1), 1)
 
+    def test_one_axis_few_configs_and_seeds(self):
+        nothing = {"TILEWRIGHT_WISDOM": str(self.folder / "empty.sqlite"), "TILEWRIGHT_SHARE": str(self.folder)}
+        configs = lambda: {json.dumps(line["config"]) for line in self.lines(self.sweep) if "passed" in line}
+        job = (PROBLEM, "--budget", "2s", "--wisdom", "none")
+        self.tune(*job, "--vary", "hold", "--json", self.folder / "w.jsonl", **nothing)
+        self.assertEqual({key for config in configs() for key in json.loads(config)}, {"hold"})
+        base = next(line["base"] for line in self.lines(self.sweep) if "base" in line)
+        other = next({**base, **json.loads(config)} for config in configs() if config != "{}")
+        self.tune(*job, "--configs", "2", **nothing)
+        self.assertLessEqual(len(configs()), 3, "the default besides")
+        seed = {**self.lines(self.folder / "w.jsonl")[0], "config": other}
+        (self.folder / "seeds.jsonl").write_text('{"command": "none"}\n' + json.dumps(seed) + "\n")
+        self.tune(*job, "--configs", "1", "--seeds", self.folder / "seeds.jsonl", **nothing)
+        self.assertLessEqual(len(configs()), 3)
+        self.assertIn(other, [{**base, **json.loads(config)} for config in configs()])
+
     def test_conversion_rule(self):
         problem = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=64:beta=one"
         cache = {"TILEWRIGHT_CACHE": str(self.folder)}
@@ -271,6 +287,11 @@ class Tune(Driver):
             (("--set", "nr=x"), "--set"),
             (("--check", "--strategy", "random"), "--strategy"),
             (("--check", "--resume"), "--resume"),
+            (("--check", "--vary", "nr"), "--vary"),
+            (("--vary", "no_such"), "--vary = 'no_such'"),
+            (("--configs", "0"), "--configs"),
+            (("--seeds", "no_such.jsonl"), "no_such.jsonl"),
+            (("--window", "long"), "--window = 'long'"),
             (("--check", "--sweep", "log.jsonl"), "--sweep"),
             (("--check", "--objective", "edp"), "--objective"),
             (("--check", "--wisdom", "no_such.sqlite"), "no_such.sqlite"),
