@@ -3,10 +3,10 @@
 // changed. Where instructions differ that come before a tile's first product a line says so
 // (`beginning_differs`).
 //
-//     bench_same_code OLD RECORDS > same.jsonl
+//     bench_same_code OLD RECORDS RENEWED > proofs.jsonl
 //
 // OLD holds kernel/*.cuh of then, to be compared with those of this build; RECORDS is a file of wisdom.
-// scripts/gpu_wisdom.py reads the result. No GPU is needed.
+// RENEWED receives its lines, those that hold with the hash of the sources of now. No GPU is needed.
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -100,31 +100,38 @@ nlohmann::json compare(const WisdomRecord& record, const StencilCompiler& from, 
   return line;
 }
 
-int run(const std::string& old_sources, const std::string& path) {
-  std::vector<WisdomRecord> records;
+int run(const std::string& old_sources, const std::string& path, const std::string& renewed_path) {
+  std::vector<nlohmann::json> lines, proofs;
   std::ifstream file(path);
-  for (std::string text; std::getline(file, text);)
-    if (auto record = parse_record(text);
-        record && (record->family == "gemm_small" || record->family == "gemm"))
-      records.push_back(std::move(*record));
+  for (std::string text; std::getline(file, text);) lines.push_back(nlohmann::json::parse(text));
+  proofs.resize(lines.size());
   const StencilCompiler from(old_sources, ""), to(share_folder(Environment::read(), "kernel"), "");
-  std::vector<std::string> lines(records.size());
 #pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < records.size(); ++i) lines[i] = compare(records[i], from, to).dump();
-  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
-  return 0;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (const auto record = parse_record(lines[i].dump());
+        record && (record->family == "gemm_small" || record->family == "gemm"))
+      proofs[i] = compare(*record, from, to);
+  std::ofstream renewed(renewed_path);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!proofs[i].is_null()) {
+      std::printf("%s\n", proofs[i].dump().c_str());
+      if (proofs[i].at("same_code")) lines[i]["source_hash"] = proofs[i].at("new_hash");
+    }
+    renewed << lines[i].dump() << '\n';
+  }
+  return renewed.flush() ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: bench_same_code OLD RECORDS\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: bench_same_code OLD RECORDS RENEWED\n");
     return 2;
   }
   try {
-    return tilewright::bench::run(argv[1], argv[2]);
+    return tilewright::bench::run(argv[1], argv[2], argv[3]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_same_code: %s\n", error.what());
     return 1;
