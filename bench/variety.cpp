@@ -51,6 +51,7 @@ SmallCase small_case(DType dtype, Draw& draw) {
   p.stride_b = strided && !draw.one_in(5) ? p.ldb * p.b_cols() : 0;
   p.stride_c = strided ? p.ldc * p.n + (draw.one_in(4) ? draw.below(9) : 0) : 0;
   if (p.layout == Layout::variable) p.lda = p.ldb = p.ldc = 0;
+  p.batch_count = 100000;  // that kernels are made for; so many as show what they do are checked
   one.scalars_vary = draw.one_in(4);
   if (one.scalars_vary) p.alpha = p.beta = Scalar::general;
   one.smallest = draw.below(3);
