@@ -35,7 +35,7 @@ struct Wisdom::Impl {
   std::vector<WisdomFile> files;
   std::string device;
   std::function<void(const std::string&)> report;
-  std::mutex mutex;
+  std::recursive_mutex mutex;                          // who is offered a record may ask for a model
   std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
   std::vector<bool> given_up;
   std::vector<std::optional<std::vector<FittedModel>>> known_models;  // of each file, once it was asked

@@ -100,6 +100,15 @@ TEST_F(WisdomModelTest, WhatWasFoundIsKept) {
   EXPECT_EQ(wisdom.model(query()), found);
 }
 
+TEST_F(WisdomModelTest, WhoIsOfferedARecordMayAskForOne) {
+  WisdomStore store(file(), Mode::write);
+  store.put(record(problem(8, 8, 8), 1));
+  store.merge(model(1));
+  const Wisdom wisdom({file()}, "Abacus 1");
+  EXPECT_TRUE(wisdom.offer({"gemm_small_cpu", "avx512", problem(8, 8, 8)},
+                           [&](const WisdomAnswer&) { return flops(wisdom, query()) == 1; }));
+}
+
 TEST_F(WisdomModelTest, ModelsOfChangedKernelsServeFromJsonLinesOnly) {
   FittedModel old = model(1);
   old.source_hash = "of older kernels";

@@ -165,14 +165,13 @@ void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShap
 Offers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
-  const auto space = [&r, machine, shape] {
-    const GemmLargeDevice& device = machine->large(r.context.wisdom());
+  // Before any record is offered: another thread may be asking for the models, too, and wait for wisdom.
+  const GemmLargeDevice& device = machine->large(r.context.wisdom());
+  const auto space = [&r, &device, shape] {
     return r.options.config.empty() ? gemm_large_accurate_space(r.problem, shape, device)
                                     : gemm_large_space(r.problem, shape, device);
   };
-  const auto rules_of_thumb = [&r, machine, shape] {
-    return gemm_large_defaults(r.problem, shape, machine->large(r.context.wisdom()));
-  };
+  const auto rules_of_thumb = [&r, &device, shape] { return gemm_large_defaults(r.problem, shape, device); };
   auto family = device_family<GemmLargeConfig>("gemm", *machine, space, rules_of_thumb);
   family.forecast = [&r, machine, shape](const GemmLargeConfig& config, Offer& offer) {
     forecast(r, machine->gpu().limits(), shape, config, offer);
