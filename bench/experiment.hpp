@@ -2,6 +2,7 @@
 // goes on with, a time after which nothing new is begun, and the process's code. What they measure is theirs.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -11,11 +12,22 @@
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "core/env.hpp"
+#include "kernel/jit/sass.hpp"
 #include "measure/gpu/observer.hpp"
 #include "tune/line_log.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright::bench {
+
+// A number from `least` to `most`; CLI::Range lets "nan" pass.
+inline CLI::Validator from_to(double least, double most) {
+  const auto check = [=](const std::string& text) {
+    double value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return good ? std::string() : fmt::format("{} is no number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(check, "");
+}
 
 // As calls keep compiled kernels (gemm/context.cpp), so that one finds what another compiled.
 inline std::filesystem::path kernel_cache() {
@@ -37,6 +49,20 @@ int run_program(const char* name, Run&& run) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 1;
   }
+}
+
+// Instructions of the main loop of a compiled kernel, of one warp and one k tile, by kind
+// (kernel/jit/sass.hpp). Throws Error where there is no disassembler or no loop of the machine code
+// multiplies.
+inline SassCounts main_loop_counts(const JitBinary& binary, const GemmLargeConfig& c, DType dtype,
+                                   const std::string& nvdisasm) {
+  const double products =
+      double(c.warp_m) * c.warp_n * c.tile_k * (is_complex(dtype) ? 4 : 1) / gemm_large_products_at_once(c);
+  const SassCounts counts =
+      sass_main_loop(parse_sass(disassemble(binary.code, nvdisasm), binary.function()), products);
+  if (counts.empty())
+    throw Error(ErrorCode::unsupported, "--nvdisasm", "no loop of the machine code multiplies");
+  return counts;
 }
 
 // One large product in device memory.

@@ -1,12 +1,9 @@
 // The ladder of techniques of large GEMM on a GPU: each step timed beside cuBLAS, launch by launch, with the
 // instructions of its main loop from the disassembly. What the steps are is the kernel family's.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "bench/run.hpp"
 #include "experiment.hpp"
-#include "main_loop.hpp"
-#include "range_flag.hpp"
 
 namespace tilewright::bench {
 namespace {

@@ -2,10 +2,7 @@
 // gemm_large_sweep_compile.cpp and gemm_large_sweep_run.cpp.
 #include "gemm_large_sweep.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "experiment.hpp"
-#include "range_flag.hpp"
 
 namespace tilewright::bench {
 namespace {

@@ -3,6 +3,9 @@
 // and repeatedly, and a sample launched in a known order for a profiler. docs/analyze.md tells the method.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "analyze/data.hpp"
 #include "device/gpu/gpu.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -50,6 +53,20 @@ SweepList read_sweep_list(const std::string& path);
 void write_limits(const SweepFlags& flags);
 // Chooses, compiles and writes the list.
 void compile_sweep(const SweepFlags& flags);
+
+// Values of each axis among configs, as JSON text.
+using AxisValues = std::map<std::string, std::set<std::string>>;
+AxisValues axis_values(const std::vector<GemmLargeConfig>& configs);
+// Those of `all` that `some` lacks, as "axis=value, ...".
+std::string missing_values(const AxisValues& all, const AxisValues& some);
+
+struct SweepChoice {
+  std::vector<GemmLargeConfig> configs;  // the ones that have to be there first, then the strata in turn
+  AxisValues values;                     // that the space was seen to have
+};
+// `count` configs or as many as the draws gave. The same arguments give the same list.
+SweepChoice choose_sweep(const GemmProblem& problem, const GemmLargeShape& shape,
+                         const GemmLargeDevice& limits, std::size_t count, unsigned seed);
 
 // The lines of a sweep's file. A last one that was being written is left out; throws Error(io) for any other
 // that cannot be read. `argument` names the file.

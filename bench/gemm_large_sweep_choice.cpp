@@ -1,8 +1,8 @@
 // Draws, coverage and strata.
-#include "gemm_large_sweep_choice.hpp"
-
 #include <algorithm>
 #include <random>
+
+#include "gemm_large_sweep.hpp"
 
 namespace tilewright::bench {
 namespace {

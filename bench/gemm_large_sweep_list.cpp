@@ -15,9 +15,7 @@
 #include "core/share.hpp"
 #include "experiment.hpp"
 #include "gemm_large_sweep.hpp"
-#include "gemm_large_sweep_choice.hpp"
 #include "kernel/gemm_large/loader.hpp"
-#include "main_loop.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/wisdom.hpp"
 

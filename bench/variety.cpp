@@ -1,7 +1,6 @@
 // Random problems through random configs of both GPU families, every element checked and nothing timed:
 // layouts, operations, paddings, shifts, sizes and scalars per problem, bad problems, partial tiles. Tests
 // draw plans; this draws kernels from the whole of their spaces.
-#include <CLI/CLI.hpp>
 
 #include "core/share.hpp"
 #include "experiment.hpp"

@@ -1,5 +1,5 @@
 // A recorded sweep served as if it were a machine: strategies, objectives and budgets are tested and compared
-// on it without hardware, and in no time. It reads what `tune` and bench_sweep write, and measures nothing.
+// on it without hardware, and in no time. It reads the log of a search, and measures nothing.
 #pragma once
 
 #include <cstddef>

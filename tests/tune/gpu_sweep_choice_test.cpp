@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "gemm_large_sweep.hpp"
-#include "gemm_large_sweep_choice.hpp"
 #include "kernel/gemm_large_cases.hpp"
 #include "support/temp_folder.hpp"
 
