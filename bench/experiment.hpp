@@ -14,6 +14,7 @@
 #include "core/env.hpp"
 #include "kernel/jit/sass.hpp"
 #include "measure/gpu/observer.hpp"
+#include "program.hpp"
 #include "tune/line_log.hpp"
 #include "wisdom/families.hpp"
 
@@ -35,21 +36,18 @@ inline std::filesystem::path kernel_cache() {
   return cache.empty() ? std::filesystem::path() : std::filesystem::path(cache) / "kernels";
 }
 
-constexpr int left_for_another_run = 3;  // the process's code
-
-// The code of a program: 2 for wrong use, 1 where it failed.
+// The process's code of `run` after reading its options, or that of --help and wrong ones.
 template <class Run>
-int run_program(const char* name, Run&& run) {
+int parse_and_run(CLI::App& app, int argc, char** argv, Run&& run) {
   try {
-    return run();
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return error.code() == ErrorCode::invalid_argument ? 2 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 1;
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   }
+  return run();
 }
+
+constexpr int left_for_another_run = 3;  // the process's code
 
 // Instructions of the main loop of a compiled kernel, of one warp and one k tile, by kind
 // (kernel/jit/sass.hpp). Throws Error where there is no disassembler or no loop of the machine code

@@ -138,12 +138,7 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--json", f.file, "measurements, a line each")->capture_default_str();
   app.add_flag("--resume", f.resume, "measures nothing again that the file has; another card is refused");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return Ladder(f).run();
+  return parse_and_run(app, argc, argv, [&] { return Ladder(f).run(); });
 }
 
 }  // namespace

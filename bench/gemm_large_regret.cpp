@@ -16,10 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "cards.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "measure/recorded_file.hpp"
+#include "program.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright::bench {
@@ -33,19 +35,9 @@ struct Screened {
 // By type, then by problem and card.
 using Contests = std::map<std::string, std::map<std::string, std::vector<Screened>>>;
 
-// As the driver gives them for an H200.
 GemmLargeDevice h200() {
-  GpuLimits limits;
-  limits.compute_capability = 90;
-  limits.multiprocessors = 132;
-  limits.shared_bytes_per_block = 232448;
-  limits.shared_bytes_reserved = 1024;
-  limits.shared_bytes_per_multiprocessor = limits.shared_bytes_per_block + limits.shared_bytes_reserved;
-  limits.threads_per_block = 1024;
-  limits.threads_per_multiprocessor = 2048;
-  limits.registers_per_multiprocessor = 65536;
-  limits.l2_bytes = std::int64_t{60} << 20;
-  return gemm_large_device(limits, fitted_coefficients(nullptr, "NVIDIA H200", architecture_of(limits)));
+  const GpuLimits limits = limits_of_card("NVIDIA H200");
+  return gemm_large_device(limits, fitted_coefficients(nullptr, limits.name, architecture_of(limits)));
 }
 
 // Nothing where it has an axis that went since.
@@ -92,10 +84,6 @@ Regret regret_of(std::vector<Screened> contest) {
 }
 
 int run(int argc, char** argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "bench_gemm_large_regret FILE... : files that bench_gemm_large --json wrote\n");
-    return 2;
-  }
   const GemmLargeDevice limits = h200();
   Contests contests;
   for (int i = 1; i < argc; ++i) add_rows(argv[i], limits, contests);
@@ -123,10 +111,6 @@ int run(int argc, char** argv) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tilewright::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_gemm_large_regret: {}\n", error.what());
-    return 1;
-  }
+  return tilewright::bench::run_program("bench_gemm_large_regret", argc, 1, "FILE...",
+                                        [&] { return tilewright::bench::run(argc, argv); });
 }

@@ -136,12 +136,7 @@ int run(int argc, char** argv) {
   add_long(app, flags, complete);
   add_sizes(app, flags, complete);
   add_sample(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return complete ? 0 : left_for_another_run;
+  return parse_and_run(app, argc, argv, [&] { return complete ? 0 : left_for_another_run; });
 }
 
 }  // namespace

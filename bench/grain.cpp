@@ -2,46 +2,42 @@
 // computes its own problems. Fine: all threads compute one problem together, each its columns of C, and meet
 // at a barrier before the next. Both run the same generated kernels through plans; the clock is wall time of
 // the whole batch.
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "bench/report.hpp"
+#include "core/problem.hpp"
 #include "device/cpu.hpp"
+#include "measure/clock.hpp"
+#include "measure/estimate.hpp"
+#include "program.hpp"
 #include "tilewright/gemm.hpp"
 
+namespace tilewright {
 namespace {
-
-namespace tw = tilewright;
 
 struct Case {
   std::int64_t n, count;
   std::vector<double> a, b, c;
 };
 
-tw::GemmProblem problem_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count,
-                           std::int64_t stride) {
-  tw::GemmProblem p;
-  p.dtype = tw::DType::f64;
-  p.m = m, p.n = n, p.k = k;
-  p.lda = m, p.ldb = k, p.ldc = m;
-  p.layout = count == 1 ? tw::Layout::single : tw::Layout::strided;
+GemmProblem problem_of(std::int64_t n, std::int64_t columns, std::int64_t count) {
+  GemmProblem p;
+  p.dtype = DType::f64;
+  p.m = p.k = n, p.n = columns;
+  p.layout = count == 1 ? Layout::single : Layout::strided;
   p.batch_count = count;
-  if (count > 1) p.stride_a = p.stride_b = p.stride_c = stride;
-  p.alpha = p.beta = tw::Scalar::one;
-  p.residency = tw::Residency::cold;
-  return p;
-}
-
-void coarse(const tw::GemmPlan& whole, Case& x) {
-  whole.run<double>(1.0, x.a.data(), x.b.data(), 1.0, x.c.data());
+  p.alpha = p.beta = Scalar::one;
+  p.residency = Residency::cold;
+  return packed(p);
 }
 
 // One plan per thread: its columns of C and B, all of A.
-void fine(const std::vector<tw::GemmPlan>& parts, const std::vector<std::int64_t>& first_col, Case& x) {
+void fine(const std::vector<GemmPlan>& parts, const std::vector<std::int64_t>& first_col, Case& x) {
   const std::int64_t stride = x.n * x.n;
 #pragma omp parallel num_threads(static_cast <int>(parts.size()))
   {
@@ -55,58 +51,57 @@ void fine(const std::vector<tw::GemmPlan>& parts, const std::vector<std::int64_t
   }
 }
 
-double seconds_of(const auto& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+void print(const char* grain, const Case& x, int threads, const std::vector<double>& seconds) {
+  nlohmann::json line = {{"grain", grain}, {"dtype", "f64"}, {"n", x.n}, {"batch_count", x.count}};
+  line["threads"] = threads;
+  const Estimate time = estimate(seconds);
+  line.update(bench::seconds_keys(time));
+  line["gflops"] = 2e-9 * double(x.n * x.n * x.n * x.count) / time.centre;
+  fmt::print("{}\n", line.dump());
 }
 
-void print(const char* grain, const Case& x, int threads, std::vector<double>& seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const double centre = seconds[seconds.size() / 2];
-  const double flops = 2.0 * double(x.n) * double(x.n) * double(x.n) * double(x.count);
-  std::printf(
-      "{\"grain\":\"%s\",\"dtype\":\"f64\",\"n\":%lld,\"batch_count\":%lld,\"threads\":%d,\"seconds\":%.6g,"
-      "\"seconds_low\":%.6g,\"seconds_high\":%.6g,\"samples\":%zu,\"gflops\":%.3f}\n",
-      grain, static_cast<long long>(x.n), static_cast<long long>(x.count), threads, centre, seconds.front(),
-      seconds.back(), seconds.size(), flops / centre * 1e-9);
-}
-
-void compare(tw::Context& context, std::int64_t n, int threads) {
+void compare(Context& context, std::int64_t n, int threads) {
   constexpr std::int64_t bytes = 192 << 20;
   const std::int64_t count = std::clamp<std::int64_t>(bytes / (3 * 8 * n * n), 1, 200000);
   Case x{n, count, std::vector<double>(std::size_t(n * n * count), 1e-3), {}, {}};
   x.b = x.c = x.a;
-  tw::GemmOptions options;
+  GemmOptions options;
   options.threads = threads;
-  const tw::GemmPlan whole = tw::plan(context, problem_of(n, n, n, count, n * n), options);
-  std::vector<tw::GemmPlan> parts;
+  const GemmPlan whole = plan(context, problem_of(n, n, count), options);
+  std::vector<GemmPlan> parts;
   std::vector<std::int64_t> first_col;
   options.threads = 1;
   for (int t = 0; t < threads; ++t) {
     const std::int64_t first = n * t / threads, last = n * (t + 1) / threads;
-    parts.push_back(tw::plan(context, problem_of(n, last - first, n, 1, 0), options));
+    parts.push_back(plan(context, problem_of(n, last - first, 1), options));
     first_col.push_back(first);
   }
   std::vector<double> coarse_s, fine_s;
   for (int repetition = 0; repetition < 9; ++repetition) {
-    coarse_s.push_back(seconds_of([&] { coarse(whole, x); }));
-    fine_s.push_back(seconds_of([&] { fine(parts, first_col, x); }));
+    const double begin = wall_seconds();
+    whole.run<double>(1.0, x.a.data(), x.b.data(), 1.0, x.c.data());
+    const double middle = wall_seconds();
+    fine(parts, first_col, x);
+    coarse_s.push_back(middle - begin), fine_s.push_back(wall_seconds() - middle);
   }
   print("coarse", x, threads, coarse_s);
   print("fine", x, threads, fine_s);
 }
 
+int run(int threads) {
+  if (threads < 1) throw Error(ErrorCode::invalid_argument, "THREADS", "THREADS is no number above 0");
+  Context context;
+  fmt::print("{}\n",
+             nlohmann::json{{"command", fmt::format("bench_grain {}", threads)}, {"device", cpu_info().model}}
+                 .dump());
+  for (const std::int64_t n : {2, 4, 8, 16, 32, 64}) compare(context, n, threads);
+  return 0;
+}
+
 }  // namespace
+}  // namespace tilewright
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : omp_get_max_threads();
-  if (threads < 1 || argc > 2) {
-    std::fprintf(stderr, "usage: bench_grain [threads]   prints JSON lines\n");
-    return 2;
-  }
-  tw::Context context;
-  std::printf("{\"command\":\"build/<preset>/bench/bench_grain %d\",\"device\":\"%s\"}\n", threads,
-              tw::cpu_info().model.c_str());
-  for (const std::int64_t n : {2, 4, 8, 16, 32, 64}) compare(context, n, threads);
+  return tilewright::bench::run_program("bench_grain", argc, 1, "THREADS   prints JSON lines",
+                                        [&] { return tilewright::run(std::atoi(argv[1])); });
 }

@@ -12,6 +12,7 @@
 #include "kernel/jit/x86.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/contest.hpp"
+#include "program.hpp"
 #include "tune/family/families.hpp"
 #include "tune/kernel_timer.hpp"
 #include "tune/tuner.hpp"
@@ -128,14 +129,6 @@ int run(const std::string& path, double seconds) {
 }  // namespace tilewright
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fmt::print(stderr, "bench_retune: FILE SECONDS are wanted, {} arguments were given.\n", argc - 1);
-    return 2;
-  }
-  try {
-    return tilewright::run(argv[1], std::stod(argv[2]));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_retune: {}.\n", error.what());
-    return 1;
-  }
+  return tilewright::bench::run_program("bench_retune", argc, 2, "FILE SECONDS",
+                                        [&] { return tilewright::run(argv[1], std::stod(argv[2])); });
 }

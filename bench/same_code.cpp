@@ -24,6 +24,7 @@
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/loader.hpp"
+#include "program.hpp"
 #include "tilewright/types.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/record.hpp"
@@ -126,14 +127,6 @@ int run(const std::string& old_sources, const std::string& path, const std::stri
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: bench_same_code OLD RECORDS RENEWED\n");
-    return 2;
-  }
-  try {
-    return tilewright::bench::run(argv[1], argv[2], argv[3]);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_same_code: %s\n", error.what());
-    return 1;
-  }
+  return tilewright::bench::run_program("bench_same_code", argc, 3, "OLD RECORDS RENEWED",
+                                        [&] { return tilewright::bench::run(argv[1], argv[2], argv[3]); });
 }

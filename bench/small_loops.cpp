@@ -6,24 +6,12 @@
 namespace tilewright::bench {
 namespace {
 
-template <class T, int N, int Beta>
-struct DotByColumn {  // the inner product, columns of C outside
+template <class T, int N, int Beta, bool ByColumn>
+struct Dot {  // the inner product, columns or rows of C outside
   static void multiply(const T* __restrict a, const T* __restrict b, T* __restrict c) {
-    for (int j = 0; j < N; ++j) {
-      for (int i = 0; i < N; ++i) {
-        T sum = 0;
-        for (int k = 0; k < N; ++k) sum += a[i + k * N] * b[k + j * N];
-        c[i + j * N] = Beta ? c[i + j * N] + sum : sum;
-      }
-    }
-  }
-};
-
-template <class T, int N, int Beta>
-struct DotByRow {  // the inner product, rows of C outside
-  static void multiply(const T* __restrict a, const T* __restrict b, T* __restrict c) {
-    for (int i = 0; i < N; ++i) {
-      for (int j = 0; j < N; ++j) {
+    for (int outer = 0; outer < N; ++outer) {
+      for (int inner = 0; inner < N; ++inner) {
+        const int i = ByColumn ? inner : outer, j = ByColumn ? outer : inner;
         T sum = 0;
         for (int k = 0; k < N; ++k) sum += a[i + k * N] * b[k + j * N];
         c[i + j * N] = Beta ? c[i + j * N] + sum : sum;
@@ -73,8 +61,8 @@ const std::string variant = TILEWRIGHT_BENCH_VARIANT;
 
 template <int N, int Beta>
 void add(SmallCases& cases) {
-  cases.push_back({"loop_ijk", "by_column" + variant, bytes, N, Beta, walk<T, N, DotByColumn<T, N, Beta>>});
-  cases.push_back({"loop_ijk", "by_row" + variant, bytes, N, Beta, walk<T, N, DotByRow<T, N, Beta>>});
+  cases.push_back({"loop_ijk", "by_column" + variant, bytes, N, Beta, walk<T, N, Dot<T, N, Beta, true>>});
+  cases.push_back({"loop_ijk", "by_row" + variant, bytes, N, Beta, walk<T, N, Dot<T, N, Beta, false>>});
   cases.push_back({"loop_jki", "in_place" + variant, bytes, N, Beta, walk<T, N, AddColumns<T, N, Beta>>});
   cases.push_back({"loop_jki", "aside" + variant, bytes, N, Beta, walk<T, N, AddColumnsAside<T, N, Beta>>});
   cases.push_back(

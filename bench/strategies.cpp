@@ -13,6 +13,7 @@
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
 #include "measure/estimate.hpp"
+#include "program.hpp"
 #include "tune/replay.hpp"
 
 namespace tilewright {
@@ -114,14 +115,6 @@ int run(int argc, char** argv) {
 }  // namespace tilewright
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    fmt::print(stderr, "bench_strategies: FILE SWEEP... are wanted, {} arguments were given.\n", argc - 1);
-    return 2;
-  }
-  try {
-    return tilewright::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_strategies: {}.\n", error.what());
-    return 1;
-  }
+  return tilewright::bench::run_program("bench_strategies", argc, 2, "FILE SWEEP...",
+                                        [&] { return tilewright::run(argc, argv); });
 }

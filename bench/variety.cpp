@@ -117,23 +117,9 @@ class Variety {
       const std::int64_t problems =
           tiles * in_block - (in_block > 1 ? in_block / 2 : 0) - (in_block > 2 ? 1 : 0);
       return SmallCheck(one, problems).run(GpuMemory(gpu_), [&](const Operands& o) {
-        const GemmProblem& p = one.problem;
-        const auto step = [&](std::int64_t stride) { return p.block > 0 ? p.block : stride; };
-        GemmSmallOperands to{o.a,
-                             o.b,
-                             o.c,
-                             o.alpha,
-                             o.beta,
-                             problems,
-                             step(p.stride_a),
-                             step(p.stride_b),
-                             step(p.stride_c),
-                             p.lda,
-                             p.ldb,
-                             p.ldc};
-        to.alphas = o.alpha, to.betas = o.beta;
-        to.sizes = {o.sizes.m, o.sizes.n, o.sizes.k, o.sizes.lda, o.sizes.ldb, o.sizes.ldc};
-        to.info = o.info;
+        GemmProblem p = one.problem;
+        p.batch_count = problems;
+        const auto to = gemm_small_operands(p, o, one.scalars_vary);
         kernel.launch(to, nullptr, config.persistent ? blocks : 0);
       });
     });
@@ -220,28 +206,25 @@ int run(int argc, char** argv) {
   app.add_option("--seed", seed, "of the draws")->capture_default_str();
   app.add_option("--seconds", seconds, "after which nothing new is begun")->capture_default_str();
   app.add_option("--json", file, "how many were right");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  Variety variety;
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < problems; ++i)
-    for (const std::string& text : dtypes) {
-      if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(seconds)) break;
-      const auto dtype = enum_from_string<DType>(text, "--dtype");
-      const unsigned draw = (seed + static_cast<unsigned>(i)) * 4 + static_cast<unsigned>(dtype);
-      for (const std::string& family : families)
-        family == "gemm" ? variety.large(dtype, draw, configs) : variety.small(dtype, draw, configs);
+  return parse_and_run(app, argc, argv, [&] {
+    Variety variety;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < problems; ++i)
+      for (const std::string& text : dtypes) {
+        if (std::chrono::steady_clock::now() - begin >= std::chrono::duration<double>(seconds)) break;
+        const auto dtype = enum_from_string<DType>(text, "--dtype");
+        const unsigned draw = (seed + static_cast<unsigned>(i)) * 4 + static_cast<unsigned>(dtype);
+        for (const std::string& family : families)
+          family == "gemm" ? variety.large(dtype, draw, configs) : variety.small(dtype, draw, configs);
+      }
+    std::printf("variety: %zu right, %zu wrong\n", variety.right, variety.wrong);
+    if (!file.empty()) {
+      LineLog log(file, LineLogRules{"json", "command"});
+      log.write({{"command", command_line()}});
+      log.write({{"phase", "variety"}, {"right", variety.right}, {"wrong", variety.wrong}});
     }
-  std::printf("variety: %zu right, %zu wrong\n", variety.right, variety.wrong);
-  if (!file.empty()) {
-    LineLog log(file, LineLogRules{"json", "command"});
-    log.write({{"command", command_line()}});
-    log.write({{"phase", "variety"}, {"right", variety.right}, {"wrong", variety.wrong}});
-  }
-  return variety.wrong > 0 ? 1 : 0;
+    return variety.wrong > 0 ? 1 : 0;
+  });
 }
 
 }  // namespace

@@ -41,23 +41,11 @@ void check_family(const TuneFlags& flags) {
   if (flags.family != "layout")
     throw Error(ErrorCode::invalid_argument, "--family",
                 fmt::format("--family = '{}' is neither auto nor layout", flags.family));
-  const TuneFlags usual;
-  const std::pair<const char*, bool> unused[] = {{"--objective", flags.objective != usual.objective},
-                                                 {"--strategy", flags.strategy != usual.strategy},
-                                                 {"--space", flags.space != usual.space},
-                                                 {"--set", !flags.set.empty()},
-                                                 {"--where", !flags.where.empty()},
-                                                 {"--vary", !flags.vary.empty()},
-                                                 {"--configs", !flags.configs.empty()},
-                                                 {"--seeds", !flags.seeds.empty()},
-                                                 {"--window", !flags.window.empty()},
-                                                 {"--wisdom", !flags.wisdom.empty()},
-                                                 {"--check", flags.check}};
-  for (const auto& [name, given] : unused)
-    if (given)
-      throw Error(
-          ErrorCode::unsupported, name,
-          fmt::format("{} has no meaning with --family layout, which tries every block for time", name));
+  refuse_search_flags(flags,
+                      {{"--objective", flags.objective != TuneFlags().objective},
+                       {"--wisdom", !flags.wisdom.empty()},
+                       {"--check", flags.check}},
+                      "--family layout, which tries every block for time");
 }
 
 std::vector<GemmProblem> valid_problems(const TuneFlags& flags) {

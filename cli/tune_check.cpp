@@ -19,21 +19,8 @@ namespace {
 
 // What has no meaning where nothing is searched.
 void refuse_for_check(const TuneFlags& flags) {
-  const TuneFlags usual;
-  const std::pair<const char*, bool> unused[] = {{"--strategy", flags.strategy != usual.strategy},
-                                                 {"--space", flags.space != usual.space},
-                                                 {"--set", !flags.set.empty()},
-                                                 {"--where", !flags.where.empty()},
-                                                 {"--vary", !flags.vary.empty()},
-                                                 {"--configs", !flags.configs.empty()},
-                                                 {"--seeds", !flags.seeds.empty()},
-                                                 {"--window", !flags.window.empty()},
-                                                 {"--sweep", !flags.sweep.empty()},
-                                                 {"--resume", flags.resume}};
-  for (const auto& [name, given] : unused)
-    if (given)
-      throw Error(ErrorCode::invalid_argument, name,
-                  fmt::format("{} has no meaning with --check, which searches nothing", name));
+  refuse_search_flags(flags, {{"--sweep", !flags.sweep.empty()}, {"--resume", flags.resume}},
+                      "--check, which searches nothing");
   if (flags.objective != "time")
     throw Error(ErrorCode::unsupported, "--objective",
                 fmt::format("--objective = '{}': --check measures time, and records of that objective only",

@@ -209,6 +209,22 @@ ChoiceRules rules_of(const TuneFlags& flags) {
   return rules;
 }
 
+void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const char*, bool>> more,
+                         const std::string& what) {
+  const TuneFlags usual;
+  more.insert(more.end(), {{"--strategy", flags.strategy != usual.strategy},
+                           {"--space", flags.space != usual.space},
+                           {"--set", !flags.set.empty()},
+                           {"--where", !flags.where.empty()},
+                           {"--vary", !flags.vary.empty()},
+                           {"--configs", !flags.configs.empty()},
+                           {"--seeds", !flags.seeds.empty()},
+                           {"--window", !flags.window.empty()}});
+  for (const auto& [name, given] : more)
+    if (given)
+      throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with {}", name, what));
+}
+
 TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
   return TuneMachine(isa, static_cast<int>(parse_count("--device", flags.device, 0)),
                      std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);

@@ -45,6 +45,11 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags);
 // --set, --where, --space, --vary and --configs.
 ChoiceRules rules_of(const TuneFlags& flags);
 
+// Throws Error(unsupported) naming the first flag given of `more` and of those that say how to search: it has
+// no meaning with `what`.
+void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const char*, bool>> more,
+                         const std::string& what);
+
 // --device and --megabytes. No GPU is opened.
 TuneMachine machine_of(const TuneFlags& flags, Isa isa);
 

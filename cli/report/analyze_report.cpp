@@ -15,6 +15,7 @@
 namespace tilewright::cli {
 namespace {
 
+using Rows = std::vector<std::vector<std::string>>;
 constexpr std::size_t most_series = 6;
 constexpr const char* no_energy = "No energy was measured for at least three configs, so ";
 
@@ -53,6 +54,11 @@ class CaseReport {
 
  private:
   bool has_energy() const { return !a_.points.empty(); }
+  // Whether it was not measured, which the page then says, with what follows.
+  bool lacks_energy(const char* what_follows) {
+    if (!has_energy()) page_.missing(std::string(no_energy) + what_follows);
+    return !has_energy();
+  }
   std::string name(const char* part) const { return id_ + "_" + part; }
   std::string point_text(std::size_t i) const {
     return fmt::format("{:.0f} GFLOP/s at {:.2f} GFLOP/s/W ({:.4g} ms, {:.4g} J)", a_.plane[i].x,
@@ -81,7 +87,7 @@ class CaseReport {
           "No library was timed between the configs, so nothing tells whether the machine changed "
           "meanwhile.");
     } else {
-      std::vector<std::vector<std::string>> rows;
+      Rows rows;
       for (const SweepJoin& join : a_.sweep.joins) {
         const auto known = a_.sweep.sentinels.find(join.uuid);
         if (known == a_.sweep.sentinels.end()) continue;
@@ -94,7 +100,7 @@ class CaseReport {
       page_.table({"card", "version", "rows", "sentinels", "GFLOP/s", "range", "GFLOP/s/W", "range"}, rows);
     }
     if (a_.sweep.joins.size() < 2) return;
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (const SweepJoin& join : a_.sweep.joins)
       rows.push_back({join.uuid, fmt::format("{:.4f}", join.time_factor),
                       fmt::format("{:.4f}", join.energy_factor), std::to_string(join.anchors),
@@ -153,10 +159,7 @@ class CaseReport {
   void sizes() {
     page_.subheading("Performance and efficiency against n (Fig. 4)");
     const auto series = size_series(all_, a_.sweep, most_series);
-    if (series.empty()) {
-      page_.missing("No config was measured at two sizes.");
-      return;
-    }
+    if (series.empty()) return page_.missing("No config was measured at two sizes.");
     page_.figure(size_figure(name("fig4a"), series, false),
                  "Performance of the configs that were measured at the most sizes.");
     if (const std::string svg = size_figure(name("fig4b"), series, true); !svg.empty())
@@ -169,11 +172,7 @@ class CaseReport {
 
   void hull() {
     page_.subheading("Energy efficiency against performance (Fig. 5)");
-    if (!has_energy()) {
-      page_.missing(std::string(no_energy) + "there is neither a hull nor a trade-off to show.");
-      fastest_table();
-      return;
-    }
+    if (lacks_energy("there is neither a hull nor a trade-off to show.")) return fastest_table();
     page_.figure(
         hull_figure(name("fig5"), a_),
         "Every config, the convex hull of all, and its arc from the most efficient to the fastest: no config "
@@ -203,7 +202,7 @@ class CaseReport {
     std::vector<std::string> head = axes;
     head.push_back("GFLOP/s");
     if (energy) head.insert(head.end(), {"GFLOP/s/W", "long: GFLOP/s", "long: GFLOP/s/W"});
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (const std::size_t i : chosen) {
       std::vector<std::string> row;
       for (const std::string& axis : axes) row.push_back(text_of(points[i].config.at(axis)));
@@ -231,10 +230,7 @@ class CaseReport {
 
   void correlations() {
     page_.subheading("Correlation of metrics (Figs. 6 to 8)");
-    if (a_.correlations.empty()) {
-      page_.missing("The rows hold no metric that varies.");
-      return;
-    }
+    if (a_.correlations.empty()) return page_.missing("The rows hold no metric that varies.");
     page_.paragraph(
         "Pearson's coefficient of each metric that varies, the forty largest by their size. Names with "
         "\"counters.\" are a profiler's; \"bytes.\" and \"instructions.\" were counted from config and "
@@ -243,10 +239,7 @@ class CaseReport {
     if (a_.profiled == 0) page_.missing("No counters of a profiler were given (--counters).");
     page_.figure(correlation_figure(name("fig6"), a_.correlations, &Correlation::performance),
                  "Correlation with performance (Fig. 6).");
-    if (!has_energy()) {
-      page_.missing(std::string(no_energy) + "correlations with efficiency (Figs. 7 and 8) are left out.");
-      return;
-    }
+    if (lacks_energy("correlations with efficiency (Figs. 7 and 8) are left out.")) return;
     page_.figure(correlation_figure(name("fig7"), a_.correlations, &Correlation::efficiency),
                  "Correlation with energy efficiency (Fig. 7).");
     page_.figure(correlation_figure(name("fig8"), a_.correlations, &Correlation::product),
@@ -261,7 +254,7 @@ class CaseReport {
     std::stable_sort(order.begin(), order.end(),
                      [&](const Correlation& x, const Correlation& y) { return move(x) > move(y); });
     if (order.size() > 8) order.resize(8);
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (const Correlation& c : order)
       rows.push_back({c.metric, fmt::format("{:+.2f}", c.performance), fmt::format("{:+.2f}", c.efficiency),
                       fmt::format("{:+.2f}", c.performance_rank), fmt::format("{:+.2f}", c.efficiency_rank),
@@ -274,10 +267,7 @@ class CaseReport {
 
   void classes() {
     page_.subheading("Classes of a metric (Fig. 9)");
-    if (!has_energy()) {
-      page_.missing(std::string(no_energy) + "classes are left out.");
-      return;
-    }
+    if (lacks_energy("classes are left out.")) return;
     std::size_t number = 0;
     for (const ClassOf& one : a_.classes) {
       ++number;
@@ -298,10 +288,7 @@ class CaseReport {
 
   void spreads() {
     page_.subheading("Spread at equal speed and at equal energy (3.3), quadrants (3.4)");
-    if (!has_energy()) {
-      page_.missing(std::string(no_energy) + "spreads are left out.");
-      return;
-    }
+    if (lacks_energy("spreads are left out.")) return;
     const Spread &energy = *a_.energy_spread, &time = *a_.time_spread;
     page_.paragraph(
         fmt::format("Among configs within {} of {:.0f} GFLOP/s ({} configs) one takes {:.2f} times the "
@@ -336,15 +323,12 @@ class CaseReport {
 
   void alphas() {
     page_.subheading("What alpha t + (1 - alpha) e picks (3.4)");
-    if (!has_energy()) {
-      page_.missing(std::string(no_energy) + "nothing is weighed against time.");
-      return;
-    }
+    if (lacks_energy("nothing is weighed against time.")) return;
     page_.paragraph(
         "Time and energy are each divided by the least of all configs. With alpha = 0 energy alone counts, "
         "with alpha = 1 time alone.");
     page_.figure(alpha_figure(name("alpha"), a_), "Performance and efficiency of the config that is picked.");
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (const AlphaPick& pick : a_.alphas)
       rows.push_back({fmt::format("{:.3f}", pick.from), fmt::format("{:.1f}", a_.plane[pick.point].x),
                       fmt::format("{:.2f}", a_.plane[pick.point].y), a_.points[pick.point].config.dump()});
@@ -353,12 +337,9 @@ class CaseReport {
 
   void repeats() {
     page_.subheading("Repeated measurements and the error of the screening");
-    if (a_.repeats.empty()) {
-      page_.missing("No config was measured long.");
-      return;
-    }
+    if (a_.repeats.empty()) return page_.missing("No config was measured long.");
     std::vector<double> screen_time, screen_energy;
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (std::size_t i = 0; i < a_.repeats.size(); ++i) {
       const RepeatSpread& r = a_.repeats[i];
       if (r.screen_time) screen_time.push_back(std::abs(*r.screen_time));
@@ -378,10 +359,7 @@ class CaseReport {
     };
     page_.paragraph(fmt::format("{} configs were measured long. {}{}", a_.repeats.size(),
                                 sentence("time", screen_time), sentence("energy", screen_energy)));
-    if (rows.empty()) {
-      page_.missing("None of them was repeated, so their own spread is not known.");
-      return;
-    }
+    if (rows.empty()) return page_.missing("None of them was repeated, so their own spread is not known.");
     page_.table({"times", "time: range", "mean deviation", "energy: range", "mean deviation", "config"},
                 rows);
   }
@@ -399,7 +377,7 @@ class CaseReport {
         "predicts as best costs over the best of those it did not see.");
     page_.figure(prediction_figure(name("prediction"), a_),
                  "Error of the prediction over the size of the part.");
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     for (const auto* list : {&a_.energy_predictions, &a_.time_predictions})
       for (const Prediction& p : *list)
         rows.push_back({list == &a_.energy_predictions ? "energy" : "time", std::to_string(p.trained),

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <sstream>
+
+#include "measure/recorded_file.hpp"
+#include "support/kepler_space.hpp"
 
 namespace tilewright {
 namespace {
@@ -141,6 +145,27 @@ TEST(Space, SamplesAreLegalAndMembersWithoutAxisKeepTheirBase) {
   const auto points = space.sample(50, random, {.flag = true});
   ASSERT_EQ(points.size(), 50u);
   for (const Point& p : points) EXPECT_TRUE(space.contains(p) && p.flag);
+}
+
+// What a run recorded of the space of 15 axes, which has a hundred thousand times as many points.
+TEST(Space, TheWalkOfFifteenAxesFindsWhatItFoundOnce) {
+  std::istringstream recorded = read_recorded(
+      TILEWRIGHT_SOURCE_DIR "/results/zen5-2core/space-20261121.jsonl", "results", ErrorCode::io);
+  std::string text;
+  std::getline(recorded, text);
+  std::getline(recorded, text);
+  const auto line = nlohmann::json::parse(text);
+  const KeplerLimits limits{line.at("largest_tile"), line.at("largest_depth")};
+  std::uint64_t survivors = 0;
+  std::vector<Removed> removed;
+  kepler::stencil(limits).visit([&](const KeplerConfig&) { ++survivors; }, {}, &removed);
+  EXPECT_EQ(survivors, line.at("survivors").get<std::uint64_t>());
+  EXPECT_EQ(kepler::raw_points(limits), line.at("raw_points").get<double>());
+  ASSERT_EQ(removed.size(), line.at("removed").size());
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    EXPECT_EQ(removed[i].reason, line["removed"][i].at("reason"));
+    EXPECT_EQ(removed[i].cut, line["removed"][i].at("cut").get<std::uint64_t>());
+  }
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ TEST_F(GpuTune, WrongSizesAmongOthersAreSeen) {
   TempFolder cache;
   const Variable own("TILEWRIGHT_CACHE", cache.path().c_str());
   const Variable wrong("TILEWRIGHT_FAKE_WRONG", "gemm_small");
-  options_of_search_.rules.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
+  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
   const auto p = packed(
       parse_problem("gemm_batched:f64:nn:m=5,n=3,k=4:variable:batch=1000:residency=cold:location=device"));
   const auto opened = [&] {

@@ -13,15 +13,6 @@ namespace {
 // own, which keeps more of them in flight.
 constexpr std::int64_t small_class = 32;
 
-GemmSmallOperands common_operands(const GemmProblem& p) {
-  GemmSmallOperands o;
-  o.count = p.batch_count;
-  o.stride_a = p.stride_a, o.stride_b = p.stride_b, o.stride_c = p.stride_c;
-  if (is_interleaved(p)) o.stride_a = o.stride_b = o.stride_c = p.block;
-  o.lda = p.lda, o.ldb = p.ldb, o.ldc = p.ldc;
-  return o;
-}
-
 void check_form(const char* name, bool varies, std::int64_t stride) {
   if (varies == (stride != 0)) return;
   throw Error(ErrorCode::invalid_argument, name,
@@ -41,8 +32,7 @@ GemmSmallKernelSet::GemmSmallKernelSet(const GemmProblem& problem, const GpuMach
     : problem_(problem),
       gpu_(&machine.gpu()),
       alpha_varies_(request.options.alpha_varies),
-      beta_varies_(request.options.beta_varies),
-      operands_(common_operands(problem)) {
+      beta_varies_(request.options.beta_varies) {
   const GpuLimits& limits = machine.gpu().limits();
   if (problem.layout == Layout::variable && std::max({problem.m, problem.n, problem.k}) > small_class) {
     GemmProblem small = problem;
@@ -88,16 +78,8 @@ void GemmSmallKernelSet::check_values(const Operands& o) const {
 }
 
 void GemmSmallKernelSet::launch(const Operands& o) const {
-  GemmSmallOperands operands = operands_;
-  operands.a = o.a, operands.b = o.b, operands.c = o.c;
-  operands.sizes = {o.sizes.m, o.sizes.n, o.sizes.k, o.sizes.lda, o.sizes.ldb, o.sizes.ldc};
-  operands.info = o.info;
-  operands.info_step = o.info_step;
-  if (!scalars_vary()) {
-    operands.alpha = o.alpha, operands.beta = o.beta;
-    return queue(o, operands);
-  }
-  operands.alphas = o.alpha, operands.betas = o.beta;
+  GemmSmallOperands operands = gemm_small_operands(problem_, o, scalars_vary());
+  if (!scalars_vary()) return queue(o, operands);
   std::optional<GpuWorkspace::Loan> loan;
   if (repeated_ != nullptr) {
     loan.emplace(*repeated_, repeated_bytes(), 0, stream_of(o));

@@ -46,8 +46,7 @@ class GemmSmallKernelSet {
   GemmProblem problem_;
   const Gpu* gpu_;
   bool alpha_varies_, beta_varies_;
-  std::vector<Launch> launches_;  // smaller sizes first
-  GemmSmallOperands operands_;
+  std::vector<Launch> launches_;            // smaller sizes first
   std::unique_ptr<GpuWorkspace> repeated_;  // of the one scalar that does not vary, once per problem
 };
 

@@ -1,4 +1,4 @@
-// The formulas of the forecasts, the same as scripts/fit_forecast.py fits: a unit that has the most to do, a
+// The formulas of the forecasts, which bench_gemm_large_forecast fits: a unit that has the most to do, a
 // share of what the others have, and what comes before and after. The fit decides the coefficients; which
 // kernels cuBLAS has is a guess at what such libraries have, judged by the errors at unseen shapes.
 #include "kernel/gemm_large/forecast.hpp"
@@ -9,47 +9,6 @@
 #include <iterator>
 
 namespace tilewright {
-
-template <>
-struct FieldList<CublasCoefficients> {
-  using C = CublasCoefficients;
-  static constexpr auto value = std::make_tuple(
-      field("host_us", &C::host_us), field("host_split_us", &C::host_split_us),
-      field("launch_us", &C::launch_us), field("idle_share", &C::idle_share),
-      field("store_share", &C::store_share), field("split_us", &C::split_us),
-      field("split_bytes_per_us", &C::split_bytes_per_us), field("believed_split", &C::believed_split),
-      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
-      field("load_bytes_per_cycle", &C::load_bytes_per_cycle), field("overlap_loss", &C::overlap_loss),
-      field("unaligned_a", &C::unaligned_a), field("unaligned_b", &C::unaligned_b),
-      field("unaligned_c", &C::unaligned_c), field("unaligned_memory", &C::unaligned_memory),
-      field("half_aligned_a", &C::half_aligned_a), field("half_aligned_b", &C::half_aligned_b),
-      field("trans_a", &C::trans_a), field("trans_b", &C::trans_b), field("trans_both", &C::trans_both),
-      field("efficiency_32x32", &C::efficiency_32x32), field("efficiency_64x32", &C::efficiency_64x32),
-      field("efficiency_32x64", &C::efficiency_32x64), field("efficiency_64x64", &C::efficiency_64x64),
-      field("efficiency_128x64", &C::efficiency_128x64), field("efficiency_64x128", &C::efficiency_64x128),
-      field("efficiency_128x128", &C::efficiency_128x128),
-      field("efficiency_256x128", &C::efficiency_256x128),
-      field("efficiency_128x256", &C::efficiency_128x256));
-};
-
-template <>
-struct FieldList<OwnCoefficients> {
-  using C = OwnCoefficients;
-  static constexpr auto value = std::make_tuple(
-      field("launch_us", &C::launch_us), field("clock_mhz", &C::clock_mhz),
-      field("fixed_share", &C::fixed_share), field("turn_us", &C::turn_us),
-      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
-      field("overlap_loss", &C::overlap_loss), field("unaligned_store", &C::unaligned_store),
-      field("copy_us", &C::copy_us), field("transpose_us", &C::transpose_us), field("grouped", &C::grouped),
-      field("by_turns", &C::by_turns), field("walks", &C::walks), field("by_threads", &C::by_threads));
-};
-
-template <>
-struct FieldList<ForecastClass> {
-  using C = ForecastClass;
-  static constexpr auto value = std::make_tuple(field("up_to_us", &C::up_to_us), field("log_sd", &C::log_sd),
-                                                field("least_gain", &C::least_gain));
-};
 
 namespace {
 
@@ -182,8 +141,6 @@ double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, con
 
 namespace {
 
-namespace {
-
 // Of small tiles a multiprocessor has too few to hide how long a turn's loads take: 300 cycles for each were
 // seen (f64 and f32, m = n = 176 to 410, H100).
 double turns_in_a_row(const GemmProblem& p, const GemmLargeShape& s, const GemmLargeConfig& c,
@@ -194,8 +151,6 @@ double turns_in_a_row(const GemmProblem& p, const GemmLargeShape& s, const GemmL
   const double waves = std::ceil(tiles * c.split_k / (limits.multiprocessors * resident));
   return waves * std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split_k);
 }
-
-}  // namespace
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Forecasts what cuBLAS and our default config of large GEMM take for a problem that no record of wisdom is
 // near, each with its error, and says whether ours should be taken. The coefficients are data: a fitted model
-// per type, which scripts/fit_forecast.py writes from measurements. Nothing here asks the device.
+// per type, which bench_gemm_large_forecast fits to measurements. Nothing here asks the device.
 #pragma once
 
 #include <optional>
@@ -61,6 +61,47 @@ struct ForecastClass {
   double up_to_us = 0;
   double log_sd = 0;  // of the gain, at shapes that the fit has not seen
   double least_gain = 0;
+};
+
+template <>
+struct FieldList<CublasCoefficients> {
+  using C = CublasCoefficients;
+  static constexpr auto value = std::make_tuple(
+      field("host_us", &C::host_us), field("host_split_us", &C::host_split_us),
+      field("launch_us", &C::launch_us), field("idle_share", &C::idle_share),
+      field("store_share", &C::store_share), field("split_us", &C::split_us),
+      field("split_bytes_per_us", &C::split_bytes_per_us), field("believed_split", &C::believed_split),
+      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
+      field("load_bytes_per_cycle", &C::load_bytes_per_cycle), field("overlap_loss", &C::overlap_loss),
+      field("unaligned_a", &C::unaligned_a), field("unaligned_b", &C::unaligned_b),
+      field("unaligned_c", &C::unaligned_c), field("unaligned_memory", &C::unaligned_memory),
+      field("half_aligned_a", &C::half_aligned_a), field("half_aligned_b", &C::half_aligned_b),
+      field("trans_a", &C::trans_a), field("trans_b", &C::trans_b), field("trans_both", &C::trans_both),
+      field("efficiency_32x32", &C::efficiency_32x32), field("efficiency_64x32", &C::efficiency_64x32),
+      field("efficiency_32x64", &C::efficiency_32x64), field("efficiency_64x64", &C::efficiency_64x64),
+      field("efficiency_128x64", &C::efficiency_128x64), field("efficiency_64x128", &C::efficiency_64x128),
+      field("efficiency_128x128", &C::efficiency_128x128),
+      field("efficiency_256x128", &C::efficiency_256x128),
+      field("efficiency_128x256", &C::efficiency_128x256));
+};
+
+template <>
+struct FieldList<OwnCoefficients> {
+  using C = OwnCoefficients;
+  static constexpr auto value = std::make_tuple(
+      field("launch_us", &C::launch_us), field("clock_mhz", &C::clock_mhz),
+      field("fixed_share", &C::fixed_share), field("turn_us", &C::turn_us),
+      field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
+      field("overlap_loss", &C::overlap_loss), field("unaligned_store", &C::unaligned_store),
+      field("copy_us", &C::copy_us), field("transpose_us", &C::transpose_us), field("grouped", &C::grouped),
+      field("by_turns", &C::by_turns), field("walks", &C::walks), field("by_threads", &C::by_threads));
+};
+
+template <>
+struct FieldList<ForecastClass> {
+  using C = ForecastClass;
+  static constexpr auto value = std::make_tuple(field("up_to_us", &C::up_to_us), field("log_sd", &C::log_sd),
+                                                field("least_gain", &C::least_gain));
 };
 
 // One type's fitted model: the coefficients of a record of wisdom.

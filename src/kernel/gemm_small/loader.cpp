@@ -25,6 +25,19 @@ void set_sizes(GemmSmallArgs<T>& args, const GemmSmallSizeArrays& sizes) {
 
 }  // namespace
 
+GemmSmallOperands gemm_small_operands(const GemmProblem& p, const Operands& from, bool scalars_vary) {
+  GemmSmallOperands o{from.a, from.b, from.c};
+  (scalars_vary ? o.alphas : o.alpha) = from.alpha;
+  (scalars_vary ? o.betas : o.beta) = from.beta;
+  o.count = p.batch_count;
+  o.stride_a = p.stride_a, o.stride_b = p.stride_b, o.stride_c = p.stride_c;
+  if (is_interleaved(p.layout)) o.stride_a = o.stride_b = o.stride_c = p.block;
+  o.lda = p.lda, o.ldb = p.ldb, o.ldc = p.ldc;
+  o.sizes = {from.sizes.m, from.sizes.n, from.sizes.k, from.sizes.lda, from.sizes.ldb, from.sizes.ldc};
+  o.info = from.info, o.info_step = from.info_step;
+  return o;
+}
+
 GemmSmallKernel::GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,
                                  const GemmSmallConfig& config, DType dtype)
     : gpu_(&gpu),

@@ -41,6 +41,11 @@ struct GemmSmallOperands {
   std::int64_t info_step = 1;  // 0: one code for all
 };
 
+// What a call's operands of a batch with one size or sizes of its own are to the kernel: a value of alpha and
+// beta each on the host, or where `scalars_vary` one per problem on the device.
+GemmSmallOperands gemm_small_operands(const GemmProblem& problem, const Operands& operands,
+                                      bool scalars_vary = false);
+
 class GemmSmallKernel {
  public:
   GemmSmallKernel(const Gpu& gpu, const JitBinary& binary, const GemmSmallShape& shape,

@@ -53,22 +53,7 @@ class SmallTrial : public GpuTrial {
   // The kernel knows what its operands are: addresses of strided or interleaved matrices, or arrays of
   // addresses.
   void launch(const Operands& o, const GemmProblem& p, unsigned blocks) const {
-    const bool interleaved = is_interleaved(p.layout);
-    const auto step = [&](std::int64_t stride) { return interleaved ? p.block : stride; };
-    GemmSmallOperands operands{o.a,
-                               o.b,
-                               o.c,
-                               o.alpha,
-                               o.beta,
-                               p.batch_count,
-                               step(p.stride_a),
-                               step(p.stride_b),
-                               step(p.stride_c),
-                               p.lda,
-                               p.ldb,
-                               p.ldc};
-    operands.sizes = {o.sizes.m, o.sizes.n, o.sizes.k, o.sizes.lda, o.sizes.ldb, o.sizes.ldc};
-    kernel_->launch(operands, static_cast<CUstream_st*>(o.stream), blocks);
+    kernel_->launch(gemm_small_operands(p, o), static_cast<CUstream_st*>(o.stream), blocks);
   }
 
   GemmProblem problem_;

@@ -1,11 +1,15 @@
 // Which configs of a screening are measured long, and which make up a profiler's sample.
+#include "analyze/choice.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "analyze/hull.hpp"
-#include "gemm_large_sweep.hpp"
 #include "measure/recorded_file.hpp"
 
-namespace tilewright::bench {
+namespace tilewright {
 namespace {
 
 std::vector<SweepPoint> fastest_first(std::vector<SweepPoint> points) {
@@ -118,4 +122,4 @@ std::vector<nlohmann::json> choose_sample(const std::vector<SweepPoint>& screene
   return configs_of(fast, chosen);
 }
 
-}  // namespace tilewright::bench
+}  // namespace tilewright

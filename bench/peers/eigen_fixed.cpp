@@ -1,7 +1,6 @@
 // Eigen with sizes known at compile time, as products of coefficients: what Eigen itself chooses while M + N
 // + K < 20 and what is faster than its general product for most sizes above (that one is measured with
-// run-time sizes, where it runs the same kernel). Included by one source per type, built for this processor.
-#pragma once
+// run-time sizes, where it runs the same kernel). Built for this processor.
 
 #include <Eigen/Core>
 
@@ -41,4 +40,8 @@ FixedTable<T> eigen_table() {
 }
 
 }  // namespace
+
+FixedTable<float> eigen_fixed_f32() { return eigen_table<float>(); }
+FixedTable<double> eigen_fixed_f64() { return eigen_table<double>(); }
+
 }  // namespace tilewright::peers

@@ -1,0 +1,246 @@
+// Fits the forecasts of large GEMM (src/kernel/gemm_large/forecast.hpp) to recorded runs of cuBLAS and of
+// ours, and says how they err at problems that the fit has not seen. No GPU is needed.
+//
+//     bench_gemm_large_forecast wisdom/sm_90.jsonl results/h?00/gemm_large-*.jsonl* > new.jsonl
+//
+// The first file holds the models that the fit begins with; the new ones are printed as lines of wisdom, and
+// their errors on stderr. A fifth of the problems at a time is left out and forecast by a fit to the others.
+// Left out of all are batches, rows without a time, and what a contest only screened.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <unsupported/Eigen/NonLinearOptimization>
+#include <unsupported/Eigen/NumericalDiff>
+
+#include "cards.hpp"
+#include "core/problem.hpp"
+#include "kernel/gemm_large/corrections.hpp"
+#include "kernel/gemm_large/forecast.hpp"
+#include "measure/ceilings.hpp"
+#include "measure/recorded_file.hpp"
+#include "program.hpp"
+#include "wisdom/model.hpp"
+#include "wisdom/wisdom.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+constexpr int parts = 5;
+constexpr double outlier_sds = 3;  // a turn that met another program
+constexpr double worst_loss = 0.04, least_gain = 0.05;
+constexpr std::array class_edges_us{15., 40., 100., 300., 1000., 1e12};
+
+struct Row {
+  GemmProblem problem;
+  GpuLimits limits;
+  double seconds = 0;
+  int part = 0;
+  OwnTerms terms;  // of ours
+};
+using Rows = std::vector<Row>;
+
+struct Measured {
+  Rows theirs, ours;
+  // Rows of cuBLAS and of our default config, from 1, by problem and card.
+  std::map<std::string, std::pair<std::size_t, std::size_t>> pairs;
+};
+
+void add_row(const json& row, Measured& all) {
+  const std::string problem = row.value("problem", ""), impl = row.value("impl", "");
+  if (problem.rfind("gemm:", 0) != 0 || row.value("phase", "") == "screened" ||
+      !(row.value("seconds", 0.0) > 0))
+    return;
+  Row one{packed(parse_problem(problem)), limits_of_card(row.value("device", "")), row.at("seconds"), 0, {}};
+  if (one.problem.batch_count != 1) return;
+  one.part = int(std::hash<std::string>{}(problem) % parts);
+  auto& pair = all.pairs[problem + row.value("device", "")];
+  if (impl == "cublas") {
+    all.theirs.push_back(one);
+    pair.first = all.theirs.size();
+  } else if (impl == "tilewright" && row.contains("config") && row["config"].is_object())
+    try {
+      const auto config = from_json<GemmLargeConfig>(row["config"]);
+      const GemmLargeShape shape = gemm_large_shape(one.problem);
+      one.terms = own_terms(one.problem, shape, config, one.limits);
+      all.ours.push_back(one);
+      const auto known = fitted_coefficients(nullptr, one.limits.name, architecture_of(one.limits));
+      if (config == gemm_large_default(one.problem, shape, gemm_large_device(one.limits, known)))
+        pair.second = all.ours.size();
+    } catch (const Error&) {  // it has an axis that went since
+    }
+}
+
+double forecast_us(const CublasCoefficients& c, const Row& row) {
+  return forecast_cublas_us(c, row.problem, row.limits);
+}
+double forecast_us(const OwnCoefficients& c, const Row& row) {
+  return forecast_own_us(c, row.problem, row.terms, row.limits);
+}
+
+// Logarithm of forecast over measured.
+template <class C>
+double error_of(const C& c, const Row& row) {
+  const double error = std::log(forecast_us(c, row) / (row.seconds * 1e6));
+  return std::isfinite(error) ? error : 10;
+}
+
+// Coefficients as a vector of steps away from `start`, each in its own size.
+template <class C>
+C moved(C c, const Eigen::VectorXd& steps) {
+  Eigen::Index i = 0;
+  for_each_field<C>([&](const auto& f) {
+    double& value = c.*(f.member);
+    value += steps[i++] * std::max(std::fabs(value), 0.02);
+  });
+  return c;
+}
+
+template <class C>
+struct Residuals {
+  using Scalar = double;
+  using InputType = Eigen::VectorXd;
+  using ValueType = Eigen::VectorXd;
+  using JacobianType = Eigen::MatrixXd;
+  enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+  C start;
+  Rows rows;
+  static constexpr Eigen::Index unknowns() { return std::tuple_size_v<decltype(FieldList<C>::value)>; }
+  Eigen::Index inputs() const { return unknowns(); }
+  Eigen::Index values() const { return Eigen::Index(rows.size()) + unknowns(); }
+  // Steps cost a little, so that what the rows say nothing of stays where it was.
+  int operator()(const Eigen::VectorXd& steps, Eigen::VectorXd& errors) const {
+    const C c = moved(start, steps);
+    for (std::size_t i = 0; i < rows.size(); ++i) errors[Eigen::Index(i)] = error_of(c, rows[i]);
+    errors.tail(unknowns()) = 0.02 * steps;
+    return 0;
+  }
+};
+
+// Fits twice: again without what the first fit misses by far.
+template <class C>
+C fit(const C& start, Rows rows) {
+  C c = start;
+  for (int turn = 0; turn < 2; ++turn) {
+    Eigen::NumericalDiff<Residuals<C>> residuals(Residuals<C>{start, rows}, 1e-10);
+    Eigen::VectorXd steps = Eigen::VectorXd::Zero(residuals.inputs());
+    Eigen::LevenbergMarquardt<decltype(residuals)> search(residuals);
+    search.minimize(steps);
+    c = moved(start, steps);
+    double squares = 0;
+    for (const Row& row : rows) squares += std::pow(error_of(c, row), 2);
+    const double limit = outlier_sds * std::sqrt(squares / double(rows.size()));
+    std::erase_if(rows, [&](const Row& row) { return std::fabs(error_of(c, row)) > limit; });
+  }
+  return c;
+}
+
+// The model's errors at the rows of each part, by a fit to the other parts.
+template <class C>
+std::vector<double> held_out_errors(const C& start, const Rows& rows) {
+  std::vector<double> errors(rows.size());
+  for (int part = 0; part < parts; ++part) {
+    Rows others = rows;
+    std::erase_if(others, [&](const Row& row) { return row.part == part; });
+    const C c = fit(start, others);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].part == part) errors[i] = error_of(c, rows[i]);
+  }
+  return errors;
+}
+
+double root_mean_square(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / double(std::max<std::size_t>(values.size(), 1)));
+}
+
+// What is known of a problem that both were measured at: logarithms of cuBLAS's time over ours.
+struct Gain {
+  double forecast = 0, measured = 0, ours_us = 0;
+};
+
+// The least forecast from which no held-out problem of the class loses more than is borne, and a third of the
+// error more for those that nobody has measured.
+ForecastClass class_of(const std::vector<Gain>& gains, double from_us, double up_to_us) {
+  std::vector<double> errors;
+  double threshold = least_gain;
+  for (const Gain& one : gains) {
+    if (one.ours_us <= from_us || one.ours_us > up_to_us) continue;
+    errors.push_back(one.forecast - one.measured);
+    if (one.measured < std::log1p(-worst_loss)) threshold = std::max(threshold, one.forecast);
+  }
+  const double sd = root_mean_square(errors);
+  return {up_to_us, sd, std::max(threshold + sd / 3, sd / 2)};
+}
+
+json fitted_line(json line, const Measured& all) {
+  GemmLargeForecastModel model = forecast_model(line.at("coefficients"));
+  const auto theirs = held_out_errors(model.theirs, all.theirs), ours = held_out_errors(model.ours, all.ours);
+  std::vector<Gain> gains;
+  for (const auto& [text, pair] : all.pairs) {
+    if (pair.first == 0 || pair.second == 0) continue;
+    const Row &their = all.theirs[pair.first - 1], &own = all.ours[pair.second - 1];
+    const double measured = std::log(their.seconds / own.seconds);
+    const double error = theirs[pair.first - 1] - ours[pair.second - 1];
+    gains.push_back({measured + error, measured, own.seconds * 1e6 * std::exp(ours[pair.second - 1])});
+  }
+  json& coefficients = line["coefficients"];
+  coefficients["theirs_sd"] = root_mean_square(theirs), coefficients["ours_sd"] = root_mean_square(ours);
+  coefficients["classes"] = json::array();
+  double from = 0, sum = 0, worst = 0, taken = 0;
+  std::vector<double> errors;
+  for (const double up_to : class_edges_us) {
+    const ForecastClass one = class_of(gains, from, up_to);
+    coefficients["classes"].push_back(to_json(one));
+    for (const Gain& gain : gains) {
+      if (gain.ours_us <= from || gain.ours_us > up_to) continue;
+      errors.push_back(gain.forecast - gain.measured);
+      if (gain.forecast <= one.least_gain) continue;
+      sum += gain.measured, worst = std::min(worst, gain.measured), ++taken;
+    }
+    from = up_to;
+  }
+  coefficients["theirs"] = to_json(fit(model.theirs, all.theirs));
+  coefficients["ours"] = to_json(fit(model.ours, all.ours));
+  line["residual"] = root_mean_square(errors), line["samples"] = gains.size();
+  fmt::print(
+      stderr,
+      "{}: cuBLAS's time +-{:.1f} %, ours +-{:.1f} %, their ratio +-{:.1f} % held out; of {} problems ours "
+      "is taken for {}; {:.3f} of cuBLAS's speed over all, least {:.3f}\n",
+      line.at("dtype").get<std::string>(), 100 * root_mean_square(theirs), 100 * root_mean_square(ours),
+      100 * root_mean_square(errors), gains.size(), taken, std::exp(sum / double(gains.size())),
+      std::exp(worst));
+  return line;
+}
+
+int run(int argc, char** argv) {
+  std::map<std::string, Measured> by_type;
+  for (int i = 2; i < argc; ++i) {
+    std::istringstream file = read_recorded(argv[i], "FILE", ErrorCode::io);
+    for (std::string line; std::getline(file, line);) {
+      const auto row = json::parse(line, nullptr, false);
+      if (row.is_object()) add_row(row, by_type[row.value("dtype", "")]);
+    }
+  }
+  std::istringstream models = read_recorded(argv[1], "MODELS", ErrorCode::io);
+  for (std::string text; std::getline(models, text);) {
+    json line = json::parse(text);
+    if (line.value("model", "") == "gemm_large_forecast") {
+      line = fitted_line(line, by_type[line.at("dtype").get<std::string>()]);
+      line["time"] = time_now();
+      line["command"] = "bench_gemm_large_forecast wisdom/sm_90.jsonl results/h*00/gemm_large-*.jsonl*";
+    }
+    fmt::print("{}\n", line.dump());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::bench
+
+int main(int argc, char** argv) {
+  return tilewright::bench::run_program("bench_gemm_large_forecast", argc, 2, "MODELS FILE...",
+                                        [&] { return tilewright::bench::run(argc, argv); });
+}

@@ -1,8 +1,0 @@
-// The plain ijk loops for f64; see loops.hpp.
-#include "loops.hpp"
-
-namespace tilewright::peers {
-
-FixedTable<double> loop_ijk_f64() { return loop_table<double, LoopOrder::ijk>(); }
-
-}  // namespace tilewright::peers

@@ -1,0 +1,61 @@
+// How one product of operands in host memory is shared out among the CPU and the GPUs, and how each GPU's
+// part is cut into tiles: a pure function of what is known of the machine (Bernabe 2014, sections 3 and 5).
+// It asks no device and moves nothing; stream.hpp does what it says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "wisdom/node_model.hpp"
+
+namespace tilewright {
+
+// What of C is shared out: whole columns, as in the paper, or whole rows, where those are more.
+enum class SplitSide : std::uint8_t { columns, rows };
+
+struct SplitRequest {
+  GemmProblem problem;  // single, in host memory
+  bool pinned_a = false, pinned_b = false, pinned_c = false;
+  bool may_use_host = true;
+  std::vector<int> gpus;          // positions in the model's list that may be used
+  std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what the model says that it has
+  // Of all columns (or rows), what the CPU is to compute: 0 to 1. Nothing: as the model says.
+  std::optional<double> cpu_share;
+};
+
+// One GPU's columns or rows of C, and how they are streamed through it.
+struct GpuShare {
+  int gpu = 0;                        // position in the model's list
+  std::int64_t first = 0, count = 0;  // columns or rows
+  std::int64_t tile = 0;  // of them at a time; the last tiles are smaller, so that little is left to wait for
+  std::int64_t slice_k = 0;  // of k that the resident operand arrives by, while the first tile is computed
+  std::int64_t panel_k = 0;  // of k in device memory at once; below k where it does not hold all of A
+  std::int64_t panel_other = 0;  // rows (or columns) of the resident operand at once, for the same reason
+  int stages = 0;                // tiles in flight
+};
+
+struct Split {
+  SplitSide side = SplitSide::columns;
+  std::int64_t host_first = 0, host_count = 0;  // the CPU's columns or rows, behind those of all GPUs
+  std::vector<GpuShare> gpus;                   // those that take part
+  int copy_threads = 1;          // that fill and empty rings of pinned memory; unused where all is pinned
+  std::int64_t ring_bytes = 0;   // of each GPU's ring in each direction
+  double seconds = 0;            // predicted
+  double host_s = 0, gpu_s = 0;  // of the CPU's part and the slowest GPU's
+  double transfer_s = 0, compute_s = 0;  // the least that moving and multiplying take by themselves
+};
+
+// What the models say of each way, and which is taken. Ways that cannot serve have no value.
+struct SplitChoice {
+  Split split;
+  std::optional<double> host_only_s, one_gpu_s, all_gpus_s, shared_s;
+  std::string reason;  // why this one, in words
+};
+
+// Throws Error(out_of_memory) naming the cap where not even one tile fits and the host may not be used, and
+// Error(invalid_argument) for a share beyond 0 to 1.
+SplitChoice choose_split(const NodeModel& node, const SplitRequest& request);
+
+}  // namespace tilewright

@@ -1,0 +1,80 @@
+// One GPU as the pipelined executor uses it: memory, three queues that run side by side (copies in, copies
+// out, products), and marks by which one queue waits for what another did. A real GPU stands in
+// cuda_device.cpp; the one of simulated_device.hpp keeps a clock of its own and serves predictions and tests.
+// What is moved when is stream.hpp's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/problem.hpp"
+
+namespace tilewright {
+
+enum class Lane : std::uint8_t { in, compute, out };
+constexpr int lane_count = 3;
+
+// A part of a matrix stored by columns: `rows` x `columns` elements of `element_bytes` bytes whose columns
+// begin `pitch_bytes` apart.
+struct Block {
+  void* data = nullptr;
+  std::int64_t pitch_bytes = 0;
+};
+struct BlockShape {
+  std::int64_t rows = 0, columns = 0;
+  int element_bytes = 8;
+  std::int64_t bytes() const { return rows * columns * element_bytes; }
+};
+
+// Memory of the device; freed with its owner.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  virtual void* data() const = 0;
+};
+
+// Host memory that copies reach without staging.
+class PinnedMemory {
+ public:
+  virtual ~PinnedMemory() = default;
+  virtual void* data() const = 0;
+};
+
+class StreamDevice {
+ public:
+  // A point in one lane; marks are numbered from 1 in the order in which they are made, 0 is the beginning.
+  using Mark = std::int64_t;
+
+  virtual ~StreamDevice() = default;
+  virtual std::string name() const = 0;
+  // That an executor may allocate now.
+  virtual std::int64_t free_bytes() const = 0;
+  // Whether another device's memory is reached without a detour through the host's.
+  virtual bool reaches(const StreamDevice& other) const = 0;
+
+  // Throw Error(out_of_memory) naming the bytes.
+  virtual std::unique_ptr<DeviceMemory> allocate(std::int64_t bytes) = 0;
+  virtual std::unique_ptr<PinnedMemory> allocate_pinned(std::int64_t bytes) = 0;
+  virtual bool is_pinned(const void* address, std::int64_t bytes) const = 0;
+
+  // All of the following are queued and return at once. They throw Error(device_lost) where the device is
+  // gone, which may be told later than it happened: by the next call, or by wait().
+  virtual void copy_in(const Block& to_device, const Block& from_host, const BlockShape& shape) = 0;
+  virtual void copy_out(const Block& to_host, const Block& from_device, const BlockShape& shape) = 0;
+  // On lane `in`, from memory of `other`, which must be reached, after `mark` of that device.
+  virtual void copy_from_peer(const Block& to, StreamDevice& other, const Block& from,
+                              const BlockShape& shape, Mark mark) = 0;
+  // C = alpha op(A) op(B) + beta C, on lane `compute`, of operands in this device's memory: single matrices.
+  virtual void multiply(const GemmProblem& problem, const Operands& operands) = 0;
+
+  // After what was queued on the lane so far.
+  virtual Mark mark(Lane lane) = 0;
+  // What is queued on the lane from now on begins after the mark.
+  virtual void hold_back(Lane lane, Mark mark) = 0;
+  // The host waits for the mark.
+  virtual void wait(Mark mark) = 0;
+  virtual void wait_all() = 0;
+};
+
+}  // namespace tilewright

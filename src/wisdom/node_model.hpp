@@ -1,0 +1,96 @@
+// What is known of a machine's CPU, its GPUs and the ways between their memories: formulas of time whose
+// coefficients `tilewright calibrate` fits on the machine (Bernabe 2014, sections 3 to 5) and wisdom keeps as
+// fitted models. Without them there are round figures, and the model says so. Nothing here measures or asks a
+// device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+class Wisdom;
+
+// t = ts + n tw: the time to the first byte, and that of each further one (Bernabe 2014, section 3).
+struct TransferTime {
+  double start_s = 0, s_per_byte = 0;
+  double of(double bytes) const { return bytes > 0 ? start_s + bytes * s_per_byte : 0; }
+};
+
+// Time of C = A B + C of m x n x k: t = start + c1 m n k + c2 m n + c3 (m + n) k. Equations 1 and 2 of
+// Bernabe 2014 are its case of m = k, equations 7 and 8 that of a fixed k. `waiting_k` makes thin products
+// slower than their operations say: they run at k / (k + waiting_k) of the rate of deep ones.
+struct GemmTime {
+  double start_s = 0, s_per_product = 0, s_per_c = 0, s_per_ab = 0;
+  double waiting_k = 0;
+  double of(double m, double n, double k) const {
+    return m * n * k > 0
+               ? start_s + s_per_product * m * n * (k + waiting_k) + s_per_c * m * n + s_per_ab * (m + n) * k
+               : 0;
+  }
+};
+
+// Copies from pageable into pinned memory, and back, by so many threads.
+struct HostCopyTime {
+  int threads = 1;
+  TransferTime time;
+};
+
+constexpr std::size_t dtype_count = 4;  // DType is the position
+
+struct HostModel {
+  int threads = 1;  // of the CBLAS
+  std::array<GemmTime, dtype_count> gemm;
+  std::vector<HostCopyTime> copies;  // in the order of threads; never empty
+  double register_s_per_byte = 0;    // of pinning pageable memory as it lies
+  double memory_bytes_per_s = 0;     // that copies of all GPUs and the CPU's product share
+  // What share of the copies' time the CPU's product loses meanwhile: gamma of equation 6.
+  double gamma = 0;
+};
+
+struct GpuModel {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  TransferTime to_device, to_host;                    // from and to pinned memory, alone
+  TransferTime pageable_to_device, pageable_to_host;  // by the driver's own staging
+  double duplex = 1;                       // how many times as long each direction takes beside the other
+  TransferTime from_peer;                  // from another GPU of the node; s_per_byte 0: no direct way
+  std::array<GemmTime, dtype_count> gemm;  // of operands in its memory, whichever way the plan takes
+};
+
+struct NodeModel {
+  HostModel host;
+  std::vector<GpuModel> gpus;
+  double together = 1;      // how many times as long a transfer takes while all GPUs transfer
+  bool calibrated = false;  // else some of it are round figures
+  std::string source;       // of the coefficients, in words, for explain
+};
+
+// Round figures of a current node: enough to choose between far apart ways, and marked as such.
+NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names);
+
+// The fitted models that serve this host and these GPUs; what is missing is taken from the round figures.
+// `host` is the CPU's name as records have it, `blas` names the library that its products were timed with.
+NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::string& blas, int host_threads,
+                     const std::vector<std::string>& gpu_names);
+
+template <>
+struct FieldList<TransferTime> {
+  using T = TransferTime;
+  static constexpr auto value =
+      std::make_tuple(field("start_s", &T::start_s), field("s_per_byte", &T::s_per_byte));
+};
+template <>
+struct FieldList<GemmTime> {
+  using T = GemmTime;
+  static constexpr auto value = std::make_tuple(
+      field("start_s", &T::start_s), field("s_per_product", &T::s_per_product), field("s_per_c", &T::s_per_c),
+      field("s_per_ab", &T::s_per_ab), field("waiting_k", &T::waiting_k));
+};
+
+}  // namespace tilewright
