@@ -17,7 +17,8 @@ typedef enum {
   TILEWRIGHT_UNSUPPORTED = 2,
   TILEWRIGHT_OUT_OF_MEMORY = 3,
   TILEWRIGHT_IO = 4,
-  TILEWRIGHT_INTERNAL = 5
+  TILEWRIGHT_INTERNAL = 5,
+  TILEWRIGHT_DEVICE_LOST = 6 /* a GPU failed in mid-call; the message says which part of C is missing */
 } tilewright_status;
 
 /* Element types: float, double, and pairs (real, imaginary) of them. alpha and beta are passed by address. */

@@ -45,6 +45,9 @@ enum class ErrorCode : int {
   out_of_memory = 3,
   io = 4,
   internal = 5,
+  // A GPU failed in the middle of the call. The message names it and the columns or rows of C that were not
+  // computed; the rest of C is complete. The host and other GPUs serve further calls.
+  device_lost = 6,
 };
 
 // The only exception the library throws. what() names the argument, its value and, for batches, the problem's

@@ -41,8 +41,9 @@ std::optional<ModelFit> fit_of(const FittedModel& m, const ModelQuery& query) {
   const auto agrees = [](const std::string& asked, const std::string& known) {
     return asked.empty() || asked == known;
   };
-  return ModelFit{same_device, agrees(query.library_version, m.library_version),
-                  agrees(query.driver, m.driver), !m.dtype.empty(), m.time};
+  const bool same_library =
+      agrees(query.library, m.library) && agrees(query.library_version, m.library_version);
+  return ModelFit{same_device, same_library, agrees(query.driver, m.driver), !m.dtype.empty(), m.time};
 }
 
 }  // namespace tilewright

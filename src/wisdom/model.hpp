@@ -66,8 +66,8 @@ struct ModelQuery {
   std::string model;
   std::string device, architecture;
   std::string operation = "gemm";
-  std::string driver, library_version;  // "" where any will do
-  std::string dtype;                    // "" for a model of all types
+  std::string driver, library, library_version;  // "" where any will do
+  std::string dtype;                             // "" for a model of all types
 
   friend auto operator<=>(const ModelQuery&, const ModelQuery&) = default;
 };

@@ -2,10 +2,22 @@
 // coefficients `tilewright calibrate` fits on the machine (Bernabe 2014, sections 3 to 5) and wisdom keeps as
 // fitted models. Without them there are round figures, and the model says so. Nothing here measures or asks a
 // device.
+//
+// The fitted models that a node is put together from (operation "gemm"), their devices and coefficients; a
+// transfer or product is an object of the names in its field list below. *_coefficients() write them,
+// take_*() read them.
+//   transfer     a GPU       to_device, to_host, pageable_to_device, pageable_to_host, from_peer: transfers;
+//                            duplex, together: numbers
+//   gemm_device  a GPU       a product, per dtype
+//   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
+//   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; register_s_per_byte,
+//                            memory_bytes_per_s: numbers
+//   pipeline     the CPU     gamma
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -49,13 +61,16 @@ struct HostModel {
   std::vector<HostCopyTime> copies;  // in the order of threads; never empty
   double register_s_per_byte = 0;    // of pinning pageable memory as it lies
   double memory_bytes_per_s = 0;     // that copies of all GPUs and the CPU's product share
-  // What share of the copies' time the CPU's product loses meanwhile: gamma of equation 6.
+  // What share of the time that GPUs copy the CPU's product loses: gamma of equation 6.
   double gamma = 0;
+
+  // Between two timed numbers of threads in proportion, beyond them as the nearest.
+  TransferTime copy_by(int copy_threads) const;
 };
 
 struct GpuModel {
   std::string name;
-  std::int64_t memory_bytes = 0;
+  std::int64_t memory_bytes = 0;                      // the device's own say takes its place
   TransferTime to_device, to_host;                    // from and to pinned memory, alone
   TransferTime pageable_to_device, pageable_to_host;  // by the driver's own staging
   double duplex = 1;                       // how many times as long each direction takes beside the other
@@ -66,7 +81,9 @@ struct GpuModel {
 struct NodeModel {
   HostModel host;
   std::vector<GpuModel> gpus;
-  double together = 1;      // how many times as long a transfer takes while all GPUs transfer
+  // How many times as long each direction takes while all GPUs move data in both; one direction alone was
+  // never seen to be slower for it.
+  double together = 1;
   bool calibrated = false;  // else some of it are round figures
   std::string source;       // of the coefficients, in words, for explain
 };
@@ -78,6 +95,26 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
 // `host` is the CPU's name as records have it, `blas` names the library that its products were timed with.
 NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::string& blas, int host_threads,
                      const std::vector<std::string>& gpu_names);
+
+inline constexpr const char* transfer_model = "transfer";
+inline constexpr const char* gemm_device_model = "gemm_device";
+inline constexpr const char* gemm_host_model = "gemm_host";
+inline constexpr const char* host_copy_model = "host_copy";
+inline constexpr const char* pipeline_model = "pipeline";
+
+// What calibrate writes, and the reverse. take_*() throw Error(invalid_argument) naming the coefficient that
+// is missing, no number, or below what it can be, and leave the target as it was.
+nlohmann::json transfer_coefficients(const GpuModel& gpu, double together);
+void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& together);
+nlohmann::json gemm_device_coefficients(const GemmTime& time);
+GemmTime take_gemm_device(const nlohmann::json& coefficients);
+nlohmann::json gemm_host_coefficients(const GemmTime& time, int threads);
+// For so many threads: those of a product timed with another number go in proportion.
+GemmTime take_gemm_host(const nlohmann::json& coefficients, int threads);
+nlohmann::json host_copy_coefficients(const HostModel& host);
+void take_host_copy(const nlohmann::json& coefficients, HostModel& host);
+nlohmann::json pipeline_coefficients(const HostModel& host);
+void take_pipeline(const nlohmann::json& coefficients, HostModel& host);
 
 template <>
 struct FieldList<TransferTime> {

@@ -1,0 +1,261 @@
+// A node put together from fitted models, with round figures where there are none, and the coefficients of
+// those models written and read. How they are fitted is calibrate's.
+#include "wisdom/node_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "wisdom/wisdom.hpp"
+
+namespace tilewright {
+namespace {
+
+// A number of a model: `least` is what it cannot be below.
+double number(const nlohmann::json& object, const std::string& name, double least = 0) {
+  const auto it = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || it == object.end())
+    throw Error(ErrorCode::invalid_argument, name, fmt::format("coefficient '{}' is missing", name));
+  if (!it->is_number() || !std::isfinite(it->get<double>()) || it->get<double>() < least)
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("coefficient '{}' = {} is no number of at least {}", name, it->dump(), least));
+  return it->get<double>();
+}
+
+// A struct of numbers alone, all of which must be there.
+template <class S>
+S numbers(const nlohmann::json& object) {
+  S result;
+  for_each_field<S>([&](const auto& f) { result.*(f.member) = number(object, f.name); });
+  return result;
+}
+
+TransferTime transfer(const nlohmann::json& object, const std::string& name) {
+  const auto it = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || it == object.end())
+    throw Error(ErrorCode::invalid_argument, name, fmt::format("coefficient '{}' is missing", name));
+  return numbers<TransferTime>(*it);
+}
+
+// Operations of one product of elements, of which a rate counts.
+double flops_of(DType dtype) { return is_complex(dtype) ? 8 : 2; }
+bool is_double(DType dtype) { return dtype == DType::f64 || dtype == DType::c128; }
+
+GemmTime usual_gemm(DType dtype, double flops_per_s, double start_s, double waiting_k) {
+  GemmTime time;
+  time.start_s = start_s;
+  time.s_per_product = flops_of(dtype) / flops_per_s;
+  time.waiting_k = waiting_k;
+  return time;
+}
+
+TransferTime usual_transfer(double bytes_per_s, double start_s) { return {start_s, 1 / bytes_per_s}; }
+
+constexpr double usual_host_flops_per_thread = 35e9;  // f64
+constexpr double usual_gpu_flops = 55e12;             // f64, of deep products; k = 1024 reaches 50e12
+
+}  // namespace
+
+TransferTime HostModel::copy_by(int copy_threads) const {
+  if (copies.empty()) return {};
+  if (copy_threads <= copies.front().threads) {
+    // Fewer than were timed: each has a thread's part of the rate.
+    TransferTime time = copies.front().time;
+    time.s_per_byte *= double(copies.front().threads) / std::max(1, copy_threads);
+    return time;
+  }
+  for (std::size_t i = 1; i < copies.size(); ++i) {
+    const HostCopyTime &below = copies[i - 1], &above = copies[i];
+    if (copy_threads > above.threads) continue;
+    const double part = double(copy_threads - below.threads) / (above.threads - below.threads);
+    const auto between = [part](double x, double y) { return x + part * (y - x); };
+    return {between(below.time.start_s, above.time.start_s),
+            1 / between(1 / below.time.s_per_byte, 1 / above.time.s_per_byte)};
+  }
+  return copies.back().time;
+}
+
+NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names) {
+  NodeModel node;
+  HostModel& host = node.host;
+  host.threads = std::max(1, host_threads);
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    const DType dtype = DType(i);
+    const double rate = usual_host_flops_per_thread * host.threads * (is_double(dtype) ? 1 : 2);
+    host.gemm[i] = usual_gemm(dtype, rate, host.threads > 1 ? 50e-6 : 1e-6, 8);
+    // C is read and written once, by which thin products are slower.
+    host.gemm[i].s_per_c = 2 * double(size_bytes(dtype)) / 250e9;
+  }
+  host.copies = {
+      {1, usual_transfer(13.4e9, 1e-6)}, {4, usual_transfer(42e9, 5e-6)}, {16, usual_transfer(51e9, 10e-6)}};
+  host.register_s_per_byte = 0.057 / double(1 << 30);
+  host.memory_bytes_per_s = 120e9;
+  host.gamma = 0.6;
+  for (const std::string& name : gpu_names) {
+    GpuModel gpu;
+    gpu.name = name;
+    gpu.memory_bytes = std::int64_t(16) << 30;
+    gpu.to_device = gpu.to_host = usual_transfer(55e9, 8e-6);
+    gpu.pageable_to_device = usual_transfer(10e9, 15e-6);
+    gpu.pageable_to_host = usual_transfer(17e9, 15e-6);
+    gpu.duplex = 1.13;
+    // Without having been measured, other GPUs are taken to be out of reach: both ways are right.
+    for (std::size_t i = 0; i < dtype_count; ++i)
+      gpu.gemm[i] = usual_gemm(DType(i), usual_gpu_flops, 10e-6, 100);
+    node.gpus.push_back(gpu);
+  }
+  node.together = gpu_names.size() > 1 ? 1.22 : 1;
+  node.source = "round figures of a current node; `tilewright calibrate` measures this one";
+  return node;
+}
+
+nlohmann::json transfer_coefficients(const GpuModel& gpu, double together) {
+  return {{"to_device", to_json(gpu.to_device)},
+          {"to_host", to_json(gpu.to_host)},
+          {"pageable_to_device", to_json(gpu.pageable_to_device)},
+          {"pageable_to_host", to_json(gpu.pageable_to_host)},
+          {"from_peer", to_json(gpu.from_peer)},
+          {"duplex", gpu.duplex},
+          {"together", together}};
+}
+
+void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& together) {
+  GpuModel read = gpu;
+  read.to_device = transfer(coefficients, "to_device");
+  read.to_host = transfer(coefficients, "to_host");
+  read.pageable_to_device = transfer(coefficients, "pageable_to_device");
+  read.pageable_to_host = transfer(coefficients, "pageable_to_host");
+  read.from_peer = transfer(coefficients, "from_peer");
+  read.duplex = number(coefficients, "duplex", 1);
+  together = number(coefficients, "together", 1);
+  gpu = read;
+}
+
+nlohmann::json gemm_device_coefficients(const GemmTime& time) { return to_json(time); }
+GemmTime take_gemm_device(const nlohmann::json& coefficients) { return numbers<GemmTime>(coefficients); }
+
+nlohmann::json gemm_host_coefficients(const GemmTime& time, int threads) {
+  nlohmann::json coefficients = to_json(time);
+  coefficients["threads"] = threads;
+  return coefficients;
+}
+
+GemmTime take_gemm_host(const nlohmann::json& coefficients, int threads) {
+  GemmTime time = numbers<GemmTime>(coefficients);
+  const double ratio = number(coefficients, "threads", 1) / std::max(1, threads);
+  time.s_per_product *= ratio, time.s_per_c *= ratio, time.s_per_ab *= ratio;
+  return time;
+}
+
+nlohmann::json host_copy_coefficients(const HostModel& host) {
+  nlohmann::json copies = nlohmann::json::array();
+  for (const HostCopyTime& copy : host.copies) {
+    copies.push_back(to_json(copy.time));
+    copies.back()["threads"] = copy.threads;
+  }
+  return {{"copies", copies},
+          {"register_s_per_byte", host.register_s_per_byte},
+          {"memory_bytes_per_s", host.memory_bytes_per_s}};
+}
+
+void take_host_copy(const nlohmann::json& coefficients, HostModel& host) {
+  HostModel read = host;
+  read.register_s_per_byte = number(coefficients, "register_s_per_byte");
+  read.memory_bytes_per_s = number(coefficients, "memory_bytes_per_s", 1);
+  read.copies.clear();
+  const auto it = coefficients.find("copies");
+  if (it == coefficients.end() || !it->is_array() || it->empty())
+    throw Error(ErrorCode::invalid_argument, "copies", "coefficient 'copies' is no list, or an empty one");
+  for (const nlohmann::json& copy : *it) {
+    HostCopyTime time;
+    time.threads = int(number(copy, "threads", 1));
+    time.time = numbers<TransferTime>(copy);
+    if (time.time.s_per_byte <= 0 || (!read.copies.empty() && time.threads <= read.copies.back().threads))
+      throw Error(ErrorCode::invalid_argument, "copies",
+                  fmt::format("coefficient 'copies' has {} out of the order of threads, or without a rate",
+                              copy.dump()));
+    read.copies.push_back(time);
+  }
+  host = read;
+}
+
+nlohmann::json pipeline_coefficients(const HostModel& host) { return {{"gamma", host.gamma}}; }
+void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
+  const double gamma = number(coefficients, "gamma");
+  if (gamma > 1)
+    throw Error(ErrorCode::invalid_argument, "gamma",
+                fmt::format("coefficient 'gamma' = {} is more than 1", gamma));
+  host.gamma = gamma;
+}
+
+namespace {
+
+// Takes what wisdom has, and keeps count of what it has not.
+class Assembly {
+ public:
+  explicit Assembly(const Wisdom* wisdom) : wisdom_(wisdom) {}
+
+  // `take` is given the coefficients of the device's own model, of the library where one is named.
+  template <class F>
+  void read(const char* model, const std::string& device, const std::string& dtype,
+            const std::string& library, F&& take) {
+    ModelQuery query;
+    query.model = model, query.device = device, query.dtype = dtype, query.library = library;
+    const auto found = wisdom_ == nullptr || device.empty() ? nullptr : wisdom_->model(query);
+    const std::string what =
+        fmt::format("{}{}{} of {}", model, dtype.empty() ? "" : " ", dtype, device.empty() ? "?" : device);
+    if (found == nullptr || (!library.empty() && found->model.library != library)) return missing(what, "");
+    try {
+      take(found->model.coefficients);
+      latest_ = std::max(latest_, found->model.time);
+    } catch (const std::exception& error) {
+      missing(what, fmt::format(" ({}: {})", found->model.source, error.what()));
+    }
+  }
+
+  void finish(NodeModel& node) const {
+    node.calibrated = missing_.empty();
+    if (latest_.empty()) return;  // the round figures' own words stand
+    node.source = fmt::format("models fitted until {}", latest_);
+    if (!missing_.empty()) node.source += "; round figures for " + missing_;
+  }
+
+ private:
+  void missing(const std::string& what, const std::string& reason) {
+    missing_ += (missing_.empty() ? "" : ", ") + what + reason;
+  }
+
+  const Wisdom* wisdom_;
+  std::string missing_, latest_;
+};
+
+}  // namespace
+
+NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::string& blas, int host_threads,
+                     const std::vector<std::string>& gpu_names) {
+  NodeModel node = usual_node(host_threads, gpu_names);
+  Assembly assembly(wisdom);
+  const auto each_dtype = [](auto&& f) {
+    for (std::size_t i = 0; i < dtype_count; ++i) f(i, to_string(DType(i)));
+  };
+  each_dtype([&](std::size_t i, const std::string& dtype) {
+    assembly.read(gemm_host_model, host, dtype, blas,
+                  [&](const auto& c) { node.host.gemm[i] = take_gemm_host(c, node.host.threads); });
+  });
+  assembly.read(host_copy_model, host, "", "", [&](const auto& c) { take_host_copy(c, node.host); });
+  assembly.read(pipeline_model, host, "", "", [&](const auto& c) { take_pipeline(c, node.host); });
+  double together = 1;
+  for (GpuModel& gpu : node.gpus) {
+    double of_this = node.together;
+    assembly.read(transfer_model, gpu.name, "", "", [&](const auto& c) { take_transfer(c, gpu, of_this); });
+    together = std::max(together, of_this);
+    each_dtype([&](std::size_t i, const std::string& dtype) {
+      assembly.read(gemm_device_model, gpu.name, dtype, "",
+                    [&](const auto& c) { gpu.gemm[i] = take_gemm_device(c); });
+    });
+  }
+  node.together = together;
+  assembly.finish(node);
+  return node;
+}
+
+}  // namespace tilewright
