@@ -51,7 +51,9 @@ GemmTime usual_gemm(DType dtype, double flops_per_s, double start_s, double wait
 TransferTime usual_transfer(double bytes_per_s, double start_s) { return {start_s, 1 / bytes_per_s}; }
 
 constexpr double usual_host_flops_per_thread = 35e9;  // f64
-constexpr double usual_gpu_flops = 55e12;             // f64, of deep products; k = 1024 reaches 50e12
+// Of deep and wide products on a GPU, of any type: half of it is reached at k = 100, or 64 columns.
+constexpr double usual_gpu_flops = 60e12;
+constexpr double usual_waiting_k = 100, usual_waiting_columns = 64;
 
 }  // namespace
 
@@ -88,8 +90,8 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
   host.copies = {
       {1, usual_transfer(13.4e9, 1e-6)}, {4, usual_transfer(42e9, 5e-6)}, {16, usual_transfer(51e9, 10e-6)}};
   host.register_s_per_byte = 0.057 / double(1 << 30);
-  host.memory_bytes_per_s = 120e9;
-  host.gamma = 0.6;
+  host.memory_bytes_per_s = 110e9;
+  host.gamma = 0.8;
   for (const std::string& name : gpu_names) {
     GpuModel gpu;
     gpu.name = name;
@@ -97,10 +99,14 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
     gpu.to_device = gpu.to_host = usual_transfer(55e9, 8e-6);
     gpu.pageable_to_device = usual_transfer(10e9, 15e-6);
     gpu.pageable_to_host = usual_transfer(17e9, 15e-6);
+    gpu.row_s = 40e-9;
     gpu.duplex = 1.13;
+    gpu.memory_bytes_per_s = 2e12;
     // Without having been measured, other GPUs are taken to be out of reach: both ways are right.
-    for (std::size_t i = 0; i < dtype_count; ++i)
-      gpu.gemm[i] = usual_gemm(DType(i), usual_gpu_flops, 10e-6, 100);
+    for (std::size_t i = 0; i < dtype_count; ++i) {
+      gpu.gemm[i] = usual_gemm(DType(i), usual_gpu_flops, 10e-6, usual_waiting_k);
+      gpu.gemm[i].s_per_ab = usual_waiting_columns * gpu.gemm[i].s_per_product;
+    }
     node.gpus.push_back(gpu);
   }
   node.together = gpu_names.size() > 1 ? 1.22 : 1;
@@ -114,7 +120,9 @@ nlohmann::json transfer_coefficients(const GpuModel& gpu, double together) {
           {"pageable_to_device", to_json(gpu.pageable_to_device)},
           {"pageable_to_host", to_json(gpu.pageable_to_host)},
           {"from_peer", to_json(gpu.from_peer)},
+          {"row_s", gpu.row_s},
           {"duplex", gpu.duplex},
+          {"memory_bytes_per_s", gpu.memory_bytes_per_s},
           {"together", together}};
 }
 
@@ -125,7 +133,9 @@ void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& to
   read.pageable_to_device = transfer(coefficients, "pageable_to_device");
   read.pageable_to_host = transfer(coefficients, "pageable_to_host");
   read.from_peer = transfer(coefficients, "from_peer");
+  read.row_s = number(coefficients, "row_s");
   read.duplex = number(coefficients, "duplex", 1);
+  read.memory_bytes_per_s = number(coefficients, "memory_bytes_per_s", 1);
   together = number(coefficients, "together", 1);
   gpu = read;
 }

@@ -7,7 +7,7 @@
 // transfer or product is an object of the names in its field list below. *_coefficients() write them,
 // take_*() read them.
 //   transfer     a GPU       to_device, to_host, pageable_to_device, pageable_to_host, from_peer: transfers;
-//                            duplex, together: numbers
+//                            row_s, duplex, together, memory_bytes_per_s: numbers
 //   gemm_device  a GPU       a product, per dtype
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
 //   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; register_s_per_byte,
@@ -73,7 +73,9 @@ struct GpuModel {
   std::int64_t memory_bytes = 0;                      // the device's own say takes its place
   TransferTime to_device, to_host;                    // from and to pinned memory, alone
   TransferTime pageable_to_device, pageable_to_host;  // by the driver's own staging
+  double row_s = 0;                        // of each column of a copied block that has gaps between columns
   double duplex = 1;                       // how many times as long each direction takes beside the other
+  double memory_bytes_per_s = 0;           // of the GPU's own memory
   TransferTime from_peer;                  // from another GPU of the node; s_per_byte 0: no direct way
   std::array<GemmTime, dtype_count> gemm;  // of operands in its memory, whichever way the plan takes
 };

@@ -3,6 +3,7 @@
 // It asks no device and moves nothing; stream.hpp does what it says.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct SplitRequest {
   GemmProblem problem;  // single, in host memory
   bool pinned_a = false, pinned_b = false, pinned_c = false;
   bool may_use_host = true;
+  bool gpus_add = false;          // whether their devices can add C to a product (StreamDevice::adds)
   std::vector<int> gpus;          // positions in the model's list that may be used
   std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what the model says that it has
   // Of all columns (or rows), what the CPU is to compute: 0 to 1. Nothing: as the model says.
@@ -30,10 +32,19 @@ struct GpuShare {
   int gpu = 0;                        // position in the model's list
   std::int64_t first = 0, count = 0;  // columns or rows
   std::int64_t tile = 0;  // of them at a time; the last tiles are smaller, so that little is left to wait for
-  std::int64_t slice_k = 0;  // of k that the resident operand arrives by, while the first tile is computed
-  std::int64_t panel_k = 0;  // of k in device memory at once; below k where it does not hold all of A
-  std::int64_t panel_other = 0;  // rows (or columns) of the resident operand at once, for the same reason
-  int stages = 0;                // tiles in flight
+  std::int64_t last_tile = 0;   // that the smaller ones end with
+  std::int64_t first_tile = 0;  // of the first tile, which is computed while the resident operand arrives
+  std::int64_t slice_k = 0;     // of k that it arrives by at first; later slices are deeper
+  // Whether the streamed operand's part of the first tile arrives by the same slices, or before them.
+  bool slices_streamed = false;
+  // Whether C's part of the first tile arrives last and is added then, so that products begin with the first
+  // slices. Else it arrives first.
+  bool adds_c = false;
+  // panel_k >= k: the whole resident operand stays in device memory. Else it does not fit: blocks of C of
+  // panel_other x tile stay while both operands pass by, panel_k of k being in memory at once.
+  std::int64_t panel_k = 0;
+  std::int64_t panel_other = 0;
+  int stages = 0;  // tiles, or slices of panel_k, in flight
 };
 
 struct Split {
@@ -57,5 +68,42 @@ struct SplitChoice {
 // Throws Error(out_of_memory) naming the cap where not even one tile fits and the host may not be used, and
 // Error(invalid_argument) for a share beyond 0 to 1.
 SplitChoice choose_split(const NodeModel& node, const SplitRequest& request);
+
+// The ways of choosing the CPU's share (section 4 of the paper): by the models; by timing from one share on,
+// a step more at a time, until the time exceeds the best by a threshold; by timing all; or as asked for.
+enum class SplitWay : std::uint8_t { model, guided, exhaustive, fixed };
+
+struct SplitSearch {
+  double begin = 0;         // the share that a guided search begins with: the best one of a smaller problem
+  double step = 0.02;       // of all columns (or rows)
+  double threshold = 0.05;  // that a guided search ends beyond
+};
+
+struct TimedSplit {
+  double cpu_share = 0, seconds = 0;
+  Split split;
+};
+
+struct SplitSearchResult {
+  TimedSplit best;
+  std::vector<TimedSplit> tried;  // in the order of timing
+};
+
+// `time` makes the product by a split and tells its seconds. `fixed` wants request.cpu_share; each way cuts a
+// share into tiles as choose_split does.
+SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitWay way,
+                               const SplitSearch& search, const std::function<double(const Split&)>& time);
+
+template <>
+struct EnumNames<SplitWay> {
+  static constexpr std::array value{
+      std::pair{SplitWay::model, "model"}, std::pair{SplitWay::guided, "guided"},
+      std::pair{SplitWay::exhaustive, "exhaustive"}, std::pair{SplitWay::fixed, "fixed"}};
+};
+template <>
+struct EnumNames<SplitSide> {
+  static constexpr std::array value{std::pair{SplitSide::columns, "columns"},
+                                    std::pair{SplitSide::rows, "rows"}};
+};
 
 }  // namespace tilewright

@@ -62,11 +62,21 @@ class StreamDevice {
   // gone, which may be told later than it happened: by the next call, or by wait().
   virtual void copy_in(const Block& to_device, const Block& from_host, const BlockShape& shape) = 0;
   virtual void copy_out(const Block& to_host, const Block& from_device, const BlockShape& shape) = 0;
-  // On lane `in`, from memory of `other`, which must be reached, after `mark` of that device.
-  virtual void copy_from_peer(const Block& to, StreamDevice& other, const Block& from,
+  // On the lane, which is not `compute`, from memory of `other`, which must be reached, after `mark` of that
+  // device. Lane `out` is idle while operands arrive, so that such copies do not wait for those of the host.
+  virtual void copy_from_peer(Lane lane, const Block& to, StreamDevice& other, const Block& from,
                               const BlockShape& shape, Mark mark) = 0;
   // C = alpha op(A) op(B) + beta C, on lane `compute`, of operands in this device's memory: single matrices.
   virtual void multiply(const GemmProblem& problem, const Operands& operands) = 0;
+
+  // Whether add() is there; without it C is always copied in before the product.
+  virtual bool adds() const { return false; }
+  // to += beta from, element by element, on lane `compute`, both in this device's memory; beta as in
+  // Operands, a value of the type.
+  virtual void add(DType, const Block& /*to*/, const Block& /*from*/, const BlockShape&,
+                   const void* /*beta*/) {
+    throw Error(ErrorCode::unsupported, "device", name() + " cannot add matrices");
+  }
 
   // After what was queued on the lane so far.
   virtual Mark mark(Lane lane) = 0;
@@ -74,6 +84,11 @@ class StreamDevice {
   virtual void hold_back(Lane lane, Mark mark) = 0;
   // The host waits for the mark.
   virtual void wait(Mark mark) = 0;
+  // Whether wait() would return at once; one that cannot tell waits.
+  virtual bool has_passed(Mark mark) {
+    wait(mark);
+    return true;
+  }
   virtual void wait_all() = 0;
 };
 
