@@ -24,7 +24,7 @@ class TimedShare {
         first_lane_(index * lanes_of_gpu),
         index_(index),
         timeline_(timeline),
-        schedule_(make_schedule(shape, split.gpus[std::size_t(index)], index, peers_of(node, split))),
+        schedule_(make_schedule(shape, split.gpus[std::size_t(index)], index, peers_of(node, shape, split))),
         chunk_bytes_(std::max(double(split.ring_bytes) / 4, 1e6)),
         last_operation_(schedule_.steps.size(), -1),
         unit_operation_(std::size_t(schedule_.units), -1) {}
@@ -187,9 +187,9 @@ StepCost add_cost(const GpuModel& gpu, DType dtype, std::int64_t elements) {
           gpu.memory_bytes_per_s > 0 ? bytes / gpu.memory_bytes_per_s : 0};
 }
 
-std::vector<int> peers_of(const NodeModel& node, const Split& split) {
+std::vector<int> peers_of(const NodeModel& node, const StreamShape& shape, const Split& split) {
   std::vector<int> peers;
-  if (split.gpus.size() < 2) return peers;
+  if (split.gpus.size() < 2 || !have_same_slices(shape, split)) return peers;
   for (std::size_t i = 0; i < split.gpus.size(); ++i) {
     if (node.gpus[std::size_t(split.gpus[i].gpu)].from_peer.s_per_byte <= 0) return {};
     peers.push_back(int(i));

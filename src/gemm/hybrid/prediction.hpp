@@ -20,7 +20,7 @@ StepCost product_cost(const GpuModel& gpu, const GemmProblem& problem);
 StepCost add_cost(const GpuModel& gpu, DType dtype, std::int64_t elements);
 
 // The shares, by number, whose GPUs have blocks of the resident operand from one another; empty: none.
-std::vector<int> peers_of(const NodeModel& node, const Split& split);
+std::vector<int> peers_of(const NodeModel& node, const StreamShape& shape, const Split& split);
 
 struct SplitPrediction {
   double seconds = 0, host_s = 0;

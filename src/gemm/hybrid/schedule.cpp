@@ -277,6 +277,12 @@ Schedule make_schedule(const StreamShape& shape, const GpuShare& share, int shar
   return Writer(shape, share, share_index, peers).write();
 }
 
+bool have_same_slices(const StreamShape& shape, const Split& split) {
+  return std::all_of(split.gpus.begin(), split.gpus.end(), [&](const GpuShare& share) {
+    return stays(shape, share) && share.slice_k == split.gpus[0].slice_k;
+  });
+}
+
 std::int64_t schedule_bytes(const StreamShape& shape, const GpuShare& share) {
   Schedule schedule;
   lay_out_buffers(shape, share, schedule);

@@ -57,6 +57,9 @@ std::vector<Extent> slice_extents(std::int64_t k, std::int64_t slice);
 Schedule make_schedule(const StreamShape& shape, const GpuShare& share, int share_index,
                        const std::vector<int>& peers);
 
+// Whether all shares take the resident operand by the same slices, which can then go from hand to hand.
+bool have_same_slices(const StreamShape& shape, const Split& split);
+
 // Device memory of a share's buffers, without laying out its steps.
 std::int64_t schedule_bytes(const StreamShape& shape, const GpuShare& share);
 

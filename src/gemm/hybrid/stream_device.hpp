@@ -63,7 +63,8 @@ class StreamDevice {
   virtual void copy_in(const Block& to_device, const Block& from_host, const BlockShape& shape) = 0;
   virtual void copy_out(const Block& to_host, const Block& from_device, const BlockShape& shape) = 0;
   // On the lane, which is not `compute`, from memory of `other`, which must be reached, after `mark` of that
-  // device. Lane `out` is idle while operands arrive, so that such copies do not wait for those of the host.
+  // device, on which another thread may be queueing meanwhile. Lane `out` is idle while operands arrive, so
+  // that such copies do not wait for those of the host.
   virtual void copy_from_peer(Lane lane, const Block& to, StreamDevice& other, const Block& from,
                               const BlockShape& shape, Mark mark) = 0;
   // C = alpha op(A) op(B) + beta C, on lane `compute`, of operands in this device's memory: single matrices.
@@ -84,11 +85,8 @@ class StreamDevice {
   virtual void hold_back(Lane lane, Mark mark) = 0;
   // The host waits for the mark.
   virtual void wait(Mark mark) = 0;
-  // Whether wait() would return at once; one that cannot tell waits.
-  virtual bool has_passed(Mark mark) {
-    wait(mark);
-    return true;
-  }
+  // Whether wait() would return at once; false where that cannot be told without waiting.
+  virtual bool has_passed(Mark) { return false; }
   virtual void wait_all() = 0;
 };
 

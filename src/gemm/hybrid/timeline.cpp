@@ -3,6 +3,7 @@
 #include "gemm/hybrid/timeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tilewright {
@@ -38,7 +39,7 @@ void Timeline::begin_what_can() {
     if (lane.head < 0) continue;
     State& state = state_[std::size_t(lane.head)];
     if (state.running) continue;
-    bool ready = true;
+    bool ready = state.operation.not_before <= now_;
     for (const int before : state.operation.after) ready = ready && has_ended(before);
     if (!ready) continue;
     const bool was_busy = lane.free_since >= now_;
@@ -84,10 +85,15 @@ void Timeline::run(int operation) {
     for (const LaneState& lane : lanes_) {
       if (lane.head < 0) continue;
       const State& state = state_[std::size_t(lane.head)];
-      if (state.running) step = std::min(step, state.left / speed_of(state));
+      if (state.running)
+        step = std::min(step, state.left / speed_of(state));
+      else if (state.operation.not_before > now_)
+        step = std::min(step, state.operation.not_before - now_);
     }
     if (step == std::numeric_limits<double>::infinity()) return;  // nothing is left that can begin
+    const double before = now_;
     now_ += step;
+    if (step > 0 && now_ == before) now_ = std::nextafter(now_, now_ + 1);
     for (LaneState& lane : lanes_) {
       if (lane.head < 0) continue;
       State& state = state_[std::size_t(lane.head)];

@@ -18,6 +18,7 @@ enum class Traffic : unsigned char {
 
 struct TimedOperation {
   int lane = 0;
+  double not_before = 0;  // for what another clock said
   Traffic traffic = Traffic::none;
   double start_s = 0;  // before it moves anything; most of it is saved while its lane was busy before
   double seconds = 0;  // by itself

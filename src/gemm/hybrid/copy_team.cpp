@@ -1,0 +1,89 @@
+// One queue of pieces small enough that all threads end at about the same time.
+#include "gemm/hybrid/copy_team.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t piece_bytes = std::int64_t(512) << 10;
+
+void copy_block(const HostBlockCopy& block) {
+  if (block.to_pitch == block.column_bytes && block.from_pitch == block.column_bytes) {
+    std::memcpy(block.to, block.from, std::size_t(block.column_bytes * block.columns));
+    return;
+  }
+  for (std::int64_t j = 0; j < block.columns; ++j)
+    std::memcpy(block.to + j * block.to_pitch, block.from + j * block.from_pitch,
+                std::size_t(block.column_bytes));
+}
+
+}  // namespace
+
+CopyTeam::CopyTeam(int threads) {
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // Fewer threads copy as well, only slower.
+  }
+}
+
+CopyTeam::~CopyTeam() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  has_work_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void CopyTeam::submit(const HostBlockCopy& block, Ticket& ticket) {
+  const std::int64_t each =
+      std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, block.column_bytes));
+  const std::lock_guard lock(mutex_);
+  for (std::int64_t first = 0; first < block.columns; first += each) {
+    HostBlockCopy piece = block;
+    piece.to += first * block.to_pitch, piece.from += first * block.from_pitch;
+    piece.columns = std::min(each, block.columns - first);
+    pieces_.push_back({piece, &ticket});
+    ++ticket.left;
+  }
+  has_work_.notify_all();
+}
+
+bool CopyTeam::is_finished(const Ticket& ticket) const {
+  const std::lock_guard lock(mutex_);
+  return ticket.left == 0;
+}
+
+void CopyTeam::copy_one(std::unique_lock<std::mutex>& lock) {
+  const Piece piece = pieces_.front();
+  pieces_.pop_front();
+  lock.unlock();
+  copy_block(piece.block);
+  lock.lock();
+  if (--piece.ticket->left == 0) has_finished_.notify_all();
+}
+
+void CopyTeam::finish(Ticket& ticket) {
+  std::unique_lock lock(mutex_);
+  while (ticket.left > 0) {
+    if (pieces_.empty())
+      has_finished_.wait(lock, [&] { return ticket.left == 0 || !pieces_.empty(); });
+    else
+      copy_one(lock);
+  }
+}
+
+void CopyTeam::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    has_work_.wait(lock, [&] { return ends_ || !pieces_.empty(); });
+    if (pieces_.empty()) return;
+    copy_one(lock);
+  }
+}
+
+}  // namespace tilewright
