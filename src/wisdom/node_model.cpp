@@ -83,7 +83,7 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const DType dtype = DType(i);
     const double rate = usual_host_flops_per_thread * host.threads * (is_double(dtype) ? 1 : 2);
-    host.gemm[i] = usual_gemm(dtype, rate, host.threads > 1 ? 50e-6 : 1e-6, 8);
+    host.gemm[i] = usual_gemm(dtype, rate, host.threads > 1 ? 10e-6 : 1e-6, 8);
     // C is read and written once, by which thin products are slower.
     host.gemm[i].s_per_c = 2 * double(size_bytes(dtype)) / 250e9;
   }
@@ -92,6 +92,7 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
   host.register_s_per_byte = 0.057 / double(1 << 30);
   host.memory_bytes_per_s = 110e9;
   host.gamma = 0.8;
+  host.stream_start_s = 60e-6;
   for (const std::string& name : gpu_names) {
     GpuModel gpu;
     gpu.name = name;
@@ -188,12 +189,15 @@ void take_host_copy(const nlohmann::json& coefficients, HostModel& host) {
   host = read;
 }
 
-nlohmann::json pipeline_coefficients(const HostModel& host) { return {{"gamma", host.gamma}}; }
+nlohmann::json pipeline_coefficients(const HostModel& host) {
+  return {{"gamma", host.gamma}, {"start_s", host.stream_start_s}};
+}
 void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
   const double gamma = number(coefficients, "gamma");
   if (gamma > 1)
     throw Error(ErrorCode::invalid_argument, "gamma",
                 fmt::format("coefficient 'gamma' = {} is more than 1", gamma));
+  host.stream_start_s = number(coefficients, "start_s");
   host.gamma = gamma;
 }
 

@@ -12,7 +12,7 @@
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
 //   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; register_s_per_byte,
 //                            memory_bytes_per_s: numbers
-//   pipeline     the CPU     gamma
+//   pipeline     the CPU     gamma, start_s: numbers
 #pragma once
 
 #include <array>
@@ -63,6 +63,7 @@ struct HostModel {
   double memory_bytes_per_s = 0;     // that copies of all GPUs and the CPU's product share
   // What share of the time that GPUs copy the CPU's product loses: gamma of equation 6.
   double gamma = 0;
+  double stream_start_s = 0;  // until a GPU's first copy begins: threads, buffers, the first launches
 
   // Between two timed numbers of threads in proportion, beyond them as the nearest.
   TransferTime copy_by(int copy_threads) const;

@@ -225,6 +225,7 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
       all.compute_s = std::max(all.compute_s, share.result.compute_s);
       all.copied_bytes += share.result.copied_bytes;
     }
+    all.gpu_s += node.host.stream_start_s;
   }
   all.seconds = all.gpu_s;
   if (split.host_count <= 0) return all;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/problem.hpp"
-#include "gemm/hybrid/split.hpp"
+#include "gemm/hybrid/shares.hpp"
 
 namespace tilewright {
 

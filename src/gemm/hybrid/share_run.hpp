@@ -9,7 +9,7 @@
 #include "gemm/hybrid/exchange.hpp"
 #include "gemm/hybrid/schedule.hpp"
 #include "gemm/hybrid/staging.hpp"
-#include "gemm/hybrid/stream.hpp"
+#include "gemm/hybrid/stream_job.hpp"
 
 namespace tilewright {
 
@@ -23,7 +23,7 @@ struct StreamRun {
   const StreamShape shape;
   std::vector<int> peers;  // shares that pass slices on
   SliceExchange exchange;
-  CopyTeam team;
+  CopyTeam& team;
   std::int64_t ring_bytes = 0;
   const void* beta = nullptr;  // its value, whatever its class
 };

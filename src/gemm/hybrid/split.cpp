@@ -119,14 +119,14 @@ class Chooser {
     }
     split.copy_threads = 1;
     if (request_.pinned_a && request_.pinned_b && request_.pinned_c) return split;
-    split.copy_threads = copy_threads();
+    split.copy_threads = copy_threads(split.host_count > 0);
     split.ring_bytes = usual_ring_bytes;
     return split;
   }
 
-  // The fewest threads that copy about as fast as any number does.
-  int copy_threads() const {
-    const int most = node_.host.threads;
+  // The fewest threads that copy about as fast as any number does; half of all where the CPU multiplies.
+  int copy_threads(bool host) const {
+    const int most = std::max(1, node_.host.threads / (host ? 2 : 1));
     const double best = node_.host.copy_by(most).s_per_byte;
     for (const HostCopyTime& copy : node_.host.copies)
       if (copy.threads <= most && copy.time.s_per_byte <= best * 1.05) return copy.threads;
@@ -136,7 +136,7 @@ class Chooser {
   std::optional<Planned> planned(SplitSide side, std::size_t count, double cpu_share) const {
     Planned plan;
     plan.split = shares_of(side, count, cpu_share);
-    if (plan.split.gpus.empty() || !cut_into_tiles(node_, request_, plan.split)) return std::nullopt;
+    if (!cut_into_tiles(node_, request_, plan.split)) return std::nullopt;
     plan.prediction = predict(node_, request_, plan.split);
     return plan;
   }

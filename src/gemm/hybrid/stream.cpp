@@ -26,7 +26,10 @@ constexpr std::int64_t least_ring_bytes = std::int64_t(1) << 20;
 class StreamedGemm {
  public:
   explicit StreamedGemm(const StreamJob& job)
-      : job_(job), shape_(job.problem, job.split.side), run_(make_run()) {
+      : job_(job),
+        shape_(job.problem, job.split.side),
+        own_team_(job.copiers == nullptr && !job.split.gpus.empty() ? job.split.copy_threads : 1),
+        run_(make_run()) {
     set_beta();
     for (int i = 0; i < int(job.split.gpus.size()); ++i)
       shares_.push_back(std::make_unique<ShareRun>(run_, i, device_of(i)));
@@ -59,7 +62,7 @@ class StreamedGemm {
     return *job_.devices.at(std::size_t(job_.split.gpus[std::size_t(share)].gpu));
   }
 
-  StreamRun make_run() const {
+  StreamRun make_run() {
     std::vector<int> peers;
     const int count = int(job_.split.gpus.size());
     bool all_reach = count > 1;
@@ -74,7 +77,7 @@ class StreamedGemm {
             shape_,
             peers,
             SliceExchange(count, slices),
-            CopyTeam(count > 0 ? std::max(1, job_.split.copy_threads) : 1),
+            job_.copiers != nullptr ? *job_.copiers : own_team_,
             std::max(job_.split.ring_bytes, least_ring_bytes),
             nullptr};
   }
@@ -175,6 +178,7 @@ class StreamedGemm {
 
   const StreamJob& job_;
   StreamShape shape_;
+  CopyTeam own_team_;
   StreamRun run_;
   std::vector<std::unique_ptr<ShareRun>> shares_;
   alignas(16) unsigned char beta_[16] = {};

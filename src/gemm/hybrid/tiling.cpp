@@ -24,6 +24,7 @@ class Tiler {
       : node_(node), request_(request), split_(split), shape_(request.problem, split.side) {}
 
   bool cut() {
+    if (split_.gpus.empty()) return true;
     Split resident = split_, blocked = split_;
     bool fits = true, blocks_fit = true;
     for (GpuShare& share : resident.gpus) fits = fits && guess_resident(share);
@@ -121,13 +122,14 @@ class Tiler {
     try_all(&Cut::stages, std::array{4});
   }
 
-  // Blocks of C that are about square move least for what they multiply. Two of them, and slices between.
-  bool set_block(GpuShare& share, std::int64_t slice, int stages) const {
+  // Blocks of C that are about square move least for what they multiply. Two of them, and slices between, in
+  // this part of the memory: smaller ones leave less to wait for at both ends.
+  bool set_block(GpuShare& share, std::int64_t slice, int stages, double part) const {
     share.stages = stages;
     share.slice_k = slice;
     share.panel_k = std::min(slice * stages, shape_.k() - 1);
     share.slices_streamed = true;
-    const double elements = double(memory(share)) / double(shape_.element_bytes()) * 0.98;
+    const double elements = double(memory(share)) / double(shape_.element_bytes()) * part;
     const double ring = double(slice) * stages;
     const double side = (-ring + std::sqrt(ring * ring + 2 * elements)) / 2;  // 2 x^2 + 2 ring x = elements
     if (side < 1) return false;
@@ -159,15 +161,18 @@ class Tiler {
     double best = 0;
     bool found = false;
     const Split before = split;
-    for (const std::int64_t slice : {2048, 1024, 512, 256, 64, 16, 1}) {
+    for (const std::int64_t slice : {2048, 1024, 512, 64, 16, 1}) {
       if (shape_.k() < 2 || (slice >= shape_.k() && slice > 1)) continue;
-      if (found && slice < 256) break;
-      Split next = before;
-      bool possible = true;
-      for (GpuShare& share : next.gpus) possible = possible && set_block(share, slice, slice > 1 ? 3 : 2);
-      if (!possible) continue;
-      const double time = seconds(next);
-      if (!found || time < best) found = true, best = time, split = next;
+      if (found && slice < 512) break;
+      for (const double part : {0.98, 0.4}) {
+        Split next = before;
+        bool possible = true;
+        for (GpuShare& share : next.gpus)
+          possible = possible && set_block(share, slice, slice > 1 ? 3 : 2, part);
+        if (!possible) continue;
+        const double time = seconds(next);
+        if (!found || time < best) found = true, best = time, split = next;
+      }
     }
     return found;
   }

@@ -2,7 +2,7 @@
 // models. Which GPU has which columns (or rows) is settled before.
 #pragma once
 
-#include "gemm/hybrid/split.hpp"
+#include "gemm/hybrid/shares.hpp"
 
 namespace tilewright {
 
