@@ -23,16 +23,16 @@ namespace {
 
 // Memory between two inaccessible pages. Data end right before the one behind or begin right after the one
 // before.
-class Arena {
+class BatchArena {
  public:
-  Arena() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+  BatchArena() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
     base_ =
         static_cast<char*>(mmap(nullptr, usable + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (base_ == MAP_FAILED || mprotect(base_ + page_, usable, PROT_READ | PROT_WRITE) != 0) std::abort();
   }
-  ~Arena() { munmap(base_, usable + 2 * page_); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+  ~BatchArena() { munmap(base_, usable + 2 * page_); }
+  BatchArena(const BatchArena&) = delete;
+  BatchArena& operator=(const BatchArena&) = delete;
 
   template <class T>
   T* place(std::int64_t count, bool at_end) {
@@ -84,7 +84,7 @@ struct StoredBatch {
     // Pointer batches run backwards through memory so that neighbours are no accident.
     return (problem->layout == Layout::pointer ? problem->batch_count - 1 - p : p) * stride + j * ld + i;
   }
-  void place(Arena& arena, bool at_end) {
+  void place(BatchArena& arena, bool at_end) {
     for (std::int64_t p = 0; p < problem->batch_count; ++p)
       if (rows > 0 && cols > 0) count = std::max(count, at(p, rows - 1, cols - 1) + 1);
     data = arena.place<T>(count, at_end);
@@ -223,7 +223,7 @@ class PortableTest : public ::testing::Test {
     return x == y || std::memcmp(&x, &y, sizeof(T)) == 0;
   }
 
-  Arena arena_a_, arena_b_, arena_c_;
+  BatchArena arena_a_, arena_b_, arena_c_;
   std::mt19937_64 random_{20240601};
 };
 

@@ -31,7 +31,7 @@ class TimedShare {
 
   void add() {
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-      const Step& step = schedule_.steps[i];
+      const StreamStep& step = schedule_.steps[i];
       if (step.kind == StepKind::multiply) {
         const StepCost cost = product_cost(gpu_, shape_.part(step.piece));
         result.compute_s += cost.seconds;
@@ -52,7 +52,7 @@ class TimedShare {
   // Once all shares are on the timeline.
   void connect(const std::vector<TimedShare>& shares) {
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-      const Step& step = schedule_.steps[i];
+      const StreamStep& step = schedule_.steps[i];
       if (step.unit >= 0 && step.owner != index_)
         timeline_.hold_back(last_operation_[i],
                             shares[std::size_t(step.owner)].unit_operation_[std::size_t(step.unit)]);
@@ -90,7 +90,7 @@ class TimedShare {
   }
 
   void add_copy(std::size_t index) {
-    const Step& step = schedule_.steps[index];
+    const StreamStep& step = schedule_.steps[index];
     const bool out = step.kind == StepKind::c_out;
     const Copied copied = copied_by(step);
     const double bytes = double(copied.shape.bytes());
@@ -119,7 +119,7 @@ class TimedShare {
     bool gaps = false, pinned = true;
     double operand_bytes = 0;
   };
-  Copied copied_by(const Step& step) const {
+  Copied copied_by(const StreamStep& step) const {
     const GemmProblem& p = shape_.problem();
     const auto described = [&](const StoredBlock& block, std::int64_t ld, std::int64_t buffer_ld, bool pinned,
                                double elements) {
@@ -155,7 +155,7 @@ class TimedShare {
   TransferTime host_copy_;
   int first_lane_, index_;
   Timeline& timeline_;
-  Schedule schedule_;
+  StreamSchedule schedule_;
   double chunk_bytes_;
   std::vector<int> last_operation_, unit_operation_;
   int last_ = -1, last_emptied_ = -1;

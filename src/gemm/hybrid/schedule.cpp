@@ -23,8 +23,8 @@ StepBuffer step_buffer(const StoredBlock& block, std::int64_t element_bytes) {
 }
 
 // Equal parts of at most `most`.
-std::vector<Extent> even_extents(const Extent& all, std::int64_t most) {
-  std::vector<Extent> parts;
+std::vector<IndexRange> even_extents(const IndexRange& all, std::int64_t most) {
+  std::vector<IndexRange> parts;
   if (all.count <= 0) return parts;
   const std::int64_t count = (all.count + most - 1) / most;
   const std::int64_t each = std::min(most, up_to_multiple((all.count + count - 1) / count, width_grain));
@@ -39,10 +39,10 @@ std::int64_t ring_slice(const GpuShare& share) {
   return std::max<std::int64_t>(1, share.panel_k / std::max(2, share.stages));
 }
 
-void lay_out_buffers(const StreamShape& shape, const GpuShare& share, Schedule& schedule) {
+void lay_out_buffers(const StreamShape& shape, const GpuShare& share, StreamSchedule& schedule) {
   const std::int64_t es = shape.element_bytes();
-  const Extent k{0, shape.k()}, across{0, shape.across()};
-  const auto tile = [&](std::int64_t width) { return Extent{0, std::min(width, share.count)}; };
+  const IndexRange k{0, shape.k()}, across{0, shape.across()};
+  const auto tile = [&](std::int64_t width) { return IndexRange{0, std::min(width, share.count)}; };
   const auto add_tile = [&](std::int64_t width) {
     schedule.streamed.push_back(step_buffer(shape.streamed(tile(width), k), es));
     schedule.c.push_back(step_buffer(shape.c(across, tile(width)), es));
@@ -55,8 +55,8 @@ void lay_out_buffers(const StreamShape& shape, const GpuShare& share, Schedule& 
     if (share.adds_c && shape.reads_c()) schedule.c.push_back(schedule.c[0]);
     return;
   }
-  const Extent slice{0, std::min(ring_slice(share), shape.k())};
-  const Extent panel{0, std::min(share.panel_other, shape.across())};
+  const IndexRange slice{0, std::min(ring_slice(share), shape.k())};
+  const IndexRange panel{0, std::min(share.panel_other, shape.across())};
   for (int i = 0; i < std::max(2, share.stages); ++i) {
     schedule.resident.push_back(step_buffer(shape.resident(panel, slice), es));
     schedule.streamed.push_back(step_buffer(shape.streamed(tile(share.tile), slice), es));
@@ -77,7 +77,7 @@ class Writer {
     last_out_.assign(schedule_.c.size(), -1);
   }
 
-  Schedule write() {
+  StreamSchedule write() {
     if (share_.count > 0) stays(shape_, share_) ? resident_way() : blocked_way();
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i)
       for (int lane = 0; lane < lane_count; ++lane) {
@@ -93,29 +93,29 @@ class Writer {
     int ab = 0, c = 0;
   };
 
-  Step& add(StepKind kind, Lane lane, const Piece& piece, const Piece& buffered, const Slots& slots) {
-    Step step;
+  StreamStep& add(StepKind kind, Lane lane, const Piece& piece, const Piece& buffered, const Slots& slots) {
+    StreamStep step;
     step.kind = kind, step.lane = lane, step.piece = piece, step.buffered = buffered;
     step.ab_slot = slots.ab, step.c_slot = slots.c;
     schedule_.steps.push_back(step);
     return schedule_.steps.back();
   }
   int last_step() const { return int(schedule_.steps.size()) - 1; }
-  static int& at(Step& step, Lane lane) { return step.after[std::size_t(lane)]; }
+  static int& at(StreamStep& step, Lane lane) { return step.after[std::size_t(lane)]; }
 
   void streamed_in(const Piece& piece, const Piece& buffered, const Slots& slots) {
-    Step& step = add(StepKind::streamed_in, Lane::in, piece, buffered, slots);
+    StreamStep& step = add(StepKind::streamed_in, Lane::in, piece, buffered, slots);
     at(step, Lane::compute) = last_product_of_ab_[std::size_t(slots.ab)];
     last_in_ = last_step();
   }
   void c_in(const Piece& piece, const Piece& buffered, const Slots& slots) {
-    Step& step = add(StepKind::c_in, Lane::in, piece, buffered, slots);
+    StreamStep& step = add(StepKind::c_in, Lane::in, piece, buffered, slots);
     at(step, Lane::compute) = last_product_of_c_[std::size_t(slots.c)];
     at(step, Lane::out) = last_out_[std::size_t(slots.c)];
     last_in_ = last_step();
   }
   void product(const Piece& piece, const Piece& buffered, const Slots& slots, bool adds, int after_out = -1) {
-    Step& step = add(StepKind::multiply, Lane::compute, piece, buffered, slots);
+    StreamStep& step = add(StepKind::multiply, Lane::compute, piece, buffered, slots);
     step.adds = adds;
     at(step, Lane::in) = last_in_;
     at(step, Lane::out) = after_out;
@@ -125,7 +125,7 @@ class Writer {
     last_product_of_c_[std::size_t(slots.c)] = last_step();
   }
   void c_out(const Piece& piece, const Piece& buffered, const Slots& slots) {
-    Step& step = add(StepKind::c_out, Lane::out, piece, buffered, slots);
+    StreamStep& step = add(StepKind::c_out, Lane::out, piece, buffered, slots);
     at(step, Lane::compute) = last_product_of_c_[std::size_t(slots.c)];
     last_out_[std::size_t(slots.c)] = last_step();
   }
@@ -134,7 +134,7 @@ class Writer {
   // tile leaves, beside this share's own from the host.
   int resident_in(const Piece& piece, const Piece& buffered, const Slots& slots, int unit, int owner) {
     const bool own = owner == index_;
-    Step& step = add(StepKind::resident_in, own ? Lane::in : Lane::out, piece, buffered, slots);
+    StreamStep& step = add(StepKind::resident_in, own ? Lane::in : Lane::out, piece, buffered, slots);
     step.unit = unit, step.owner = owner;
     if (!schedule_.resident_stays()) at(step, Lane::compute) = last_product_of_ab_[std::size_t(slots.ab)];
     if (own) last_in_ = last_step();
@@ -142,8 +142,8 @@ class Writer {
   }
 
   void resident_way() {
-    const Extent all{share_.first, share_.count};
-    const std::vector<Extent> tiles = tile_extents(all, share_.first_tile, share_.tile, share_.last_tile);
+    const IndexRange all{share_.first, share_.count};
+    const std::vector<IndexRange> tiles = tile_extents(all, share_.first_tile, share_.tile, share_.last_tile);
     first_tile(shape_.whole(tiles[0]));
     for (std::size_t i = 1; i < tiles.size(); ++i) {
       const Piece piece = shape_.whole(tiles[i]);
@@ -159,7 +159,7 @@ class Writer {
   // Rounds of as many slices of the resident operand as there are peers: each has one of a round from the
   // host, before it asks the others for theirs.
   void first_tile(const Piece& whole) {
-    const std::vector<Extent> slices = slice_extents(shape_.k(), share_.slice_k);
+    const std::vector<IndexRange> slices = slice_extents(shape_.k(), share_.slice_k);
     const bool adds_c = share_.adds_c && shape_.reads_c();
     const std::vector<int> turns = peers_.empty() ? std::vector<int>{index_} : peers_;
     const auto sliced = [&](std::size_t i) { return Piece{whole.across, whole.along, slices[i]}; };
@@ -185,7 +185,7 @@ class Writer {
   void add_c(const Piece& whole) {
     const int late = int(schedule_.c.size()) - 1;  // a buffer of its own
     c_in(whole, whole, {0, late});
-    Step& step = add(StepKind::add_c, Lane::compute, whole, whole, {});
+    StreamStep& step = add(StepKind::add_c, Lane::compute, whole, whole, {});
     step.from_slot = late;
     at(step, Lane::in) = last_in_;
     last_product_of_c_[0] = last_step();
@@ -193,16 +193,16 @@ class Writer {
 
   void blocked_way() {
     std::vector<Piece> blocks;
-    const Extent all{share_.first, share_.count}, k{0, shape_.k()};
-    for (const Extent& tile : even_extents(all, share_.tile))
-      for (const Extent& panel : even_extents({0, shape_.across()}, share_.panel_other))
+    const IndexRange all{share_.first, share_.count}, k{0, shape_.k()};
+    for (const IndexRange& tile : even_extents(all, share_.tile))
+      for (const IndexRange& panel : even_extents({0, shape_.across()}, share_.panel_other))
         blocks.push_back({panel, tile, k});
-    const std::vector<Extent> slices = even_extents(k, ring_slice(share_));
+    const std::vector<IndexRange> slices = even_extents(k, ring_slice(share_));
     int ring = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       Slots slots{0, int(i % schedule_.c.size())};
       if (i == 0 && shape_.reads_c()) c_in(blocks[0], blocks[0], slots);
-      std::vector<Extent> coming;  // of the next block of C, between this one's slices
+      std::vector<IndexRange> coming;  // of the next block of C, between this one's slices
       if (i + 1 < blocks.size() && shape_.reads_c())
         coming = even_extents(
             blocks[i + 1].along,
@@ -227,23 +227,23 @@ class Writer {
   const GpuShare& share_;
   int index_;
   const std::vector<int>& peers_;
-  Schedule schedule_;
+  StreamSchedule schedule_;
   std::vector<int> last_product_of_ab_, last_product_of_c_, last_out_;
   int last_in_ = -1;
 };
 
 }  // namespace
 
-std::int64_t Schedule::bytes(std::int64_t element_bytes) const {
+std::int64_t StreamSchedule::bytes(std::int64_t element_bytes) const {
   std::int64_t sum = 0;
   for (const auto* buffers : {&resident, &streamed, &c})
     for (const StepBuffer& buffer : *buffers) sum += buffer.bytes(element_bytes);
   return sum;
 }
 
-std::vector<Extent> tile_extents(const Extent& all, std::int64_t first, std::int64_t tile,
-                                 std::int64_t last) {
-  std::vector<Extent> tiles;
+std::vector<IndexRange> tile_extents(const IndexRange& all, std::int64_t first, std::int64_t tile,
+                                     std::int64_t last) {
+  std::vector<IndexRange> tiles;
   const std::int64_t least = std::max(width_grain, up_to_multiple(last, width_grain));
   std::int64_t at = all.first, ramp = std::max<std::int64_t>(1, first);
   while (at < all.end()) {
@@ -259,8 +259,8 @@ std::vector<Extent> tile_extents(const Extent& all, std::int64_t first, std::int
   return tiles;
 }
 
-std::vector<Extent> slice_extents(std::int64_t k, std::int64_t slice) {
-  std::vector<Extent> slices;
+std::vector<IndexRange> slice_extents(std::int64_t k, std::int64_t slice) {
+  std::vector<IndexRange> slices;
   std::int64_t depth = std::max<std::int64_t>(1, slice);
   for (std::int64_t at = 0; at < k;) {
     const std::int64_t left = k - at;
@@ -272,8 +272,8 @@ std::vector<Extent> slice_extents(std::int64_t k, std::int64_t slice) {
   return slices;
 }
 
-Schedule make_schedule(const StreamShape& shape, const GpuShare& share, int share_index,
-                       const std::vector<int>& peers) {
+StreamSchedule make_schedule(const StreamShape& shape, const GpuShare& share, int share_index,
+                             const std::vector<int>& peers) {
   return Writer(shape, share, share_index, peers).write();
 }
 
@@ -284,7 +284,7 @@ bool have_same_slices(const StreamShape& shape, const Split& split) {
 }
 
 std::int64_t schedule_bytes(const StreamShape& shape, const GpuShare& share) {
-  Schedule schedule;
+  StreamSchedule schedule;
   lay_out_buffers(shape, share, schedule);
   return schedule.bytes(shape.element_bytes());
 }

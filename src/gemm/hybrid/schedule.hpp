@@ -13,7 +13,7 @@ namespace tilewright {
 
 enum class StepKind : std::uint8_t { resident_in, streamed_in, c_in, multiply, add_c, c_out };
 
-struct Step {
+struct StreamStep {
   StepKind kind = StepKind::multiply;
   Lane lane = Lane::compute;
   Piece piece;
@@ -37,8 +37,8 @@ struct StepBuffer {
   std::int64_t bytes(std::int64_t element_bytes) const { return ld * columns * element_bytes; }
 };
 
-struct Schedule {
-  std::vector<Step> steps;                        // in the order in which they are queued
+struct StreamSchedule {
+  std::vector<StreamStep> steps;                  // in the order in which they are queued
   std::vector<StepBuffer> resident, streamed, c;  // by slot
   int units = 0;                                  // blocks of the resident operand
   std::int64_t bytes(std::int64_t element_bytes) const;
@@ -47,15 +47,16 @@ struct Schedule {
 
 // Columns (or rows) of the tiles that `count` is cut into: `first`, then as many as `tile`, to which smaller
 // first ones double, and at the end always half of what is left, as long as that is no less than `last`.
-std::vector<Extent> tile_extents(const Extent& all, std::int64_t first, std::int64_t tile, std::int64_t last);
+std::vector<IndexRange> tile_extents(const IndexRange& all, std::int64_t first, std::int64_t tile,
+                                     std::int64_t last);
 
 // Slices of k, of which later ones are deeper: each adds to C once more, and only the first must come soon.
-std::vector<Extent> slice_extents(std::int64_t k, std::int64_t slice);
+std::vector<IndexRange> slice_extents(std::int64_t k, std::int64_t slice);
 
 // The steps of one share of the split. `peers`: the shares, by number, that can have blocks of the resident
 // operand from one another, this one among them; they then take turns in getting them from the host.
-Schedule make_schedule(const StreamShape& shape, const GpuShare& share, int share_index,
-                       const std::vector<int>& peers);
+StreamSchedule make_schedule(const StreamShape& shape, const GpuShare& share, int share_index,
+                             const std::vector<int>& peers);
 
 // Whether all shares take the resident operand by the same slices, which can then go from hand to hand.
 bool have_same_slices(const StreamShape& shape, const Split& split);

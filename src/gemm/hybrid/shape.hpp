@@ -8,16 +8,16 @@
 
 namespace tilewright {
 
-struct Extent {
+struct IndexRange {
   std::int64_t first = 0, count = 0;
   std::int64_t end() const { return first + count; }
-  friend bool operator==(const Extent&, const Extent&) = default;
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
 // What is touched of the product: `along` counts the columns of C that are shared out (rows, where those
 // are), `across` its other dimension.
 struct Piece {
-  Extent across, along, k;
+  IndexRange across, along, k;
 };
 
 // A part of a stored matrix.
@@ -38,13 +38,13 @@ class StreamShape {
   bool reads_c() const { return problem_.beta != Scalar::zero; }
 
   // The operand that all tiles need is A where columns are shared out, else B.
-  StoredBlock resident(const Extent& across, const Extent& k) const {
+  StoredBlock resident(const IndexRange& across, const IndexRange& k) const {
     return block(by_columns() == (resident_op() == Op::none), across, k);
   }
-  StoredBlock streamed(const Extent& along, const Extent& k) const {
+  StoredBlock streamed(const IndexRange& along, const IndexRange& k) const {
     return block(by_columns() != (streamed_op() == Op::none), along, k);
   }
-  StoredBlock c(const Extent& across, const Extent& along) const {
+  StoredBlock c(const IndexRange& across, const IndexRange& along) const {
     return block(by_columns(), across, along);
   }
   std::int64_t resident_ld() const { return by_columns() ? problem_.lda : problem_.ldb; }
@@ -58,12 +58,12 @@ class StreamShape {
     p.k = piece.k.count;
     return p;
   }
-  Piece whole(const Extent& along_part) const { return {{0, across()}, along_part, {0, k()}}; }
+  Piece whole(const IndexRange& along_part) const { return {{0, across()}, along_part, {0, k()}}; }
 
  private:
   Op resident_op() const { return by_columns() ? problem_.op_a : problem_.op_b; }
   Op streamed_op() const { return by_columns() ? problem_.op_b : problem_.op_a; }
-  static StoredBlock block(bool x_is_rows, const Extent& x, const Extent& y) {
+  static StoredBlock block(bool x_is_rows, const IndexRange& x, const IndexRange& y) {
     return x_is_rows ? StoredBlock{x.first, y.first, x.count, y.count}
                      : StoredBlock{y.first, x.first, y.count, x.count};
   }

@@ -56,7 +56,7 @@ ShareRun::ShareRun(StreamRun& run, int index, StreamDevice& device)
 void ShareRun::list_out_blocks() {
   first_out_block_.resize(schedule_.steps.size());
   for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    const Step& step = schedule_.steps[i];
+    const StreamStep& step = schedule_.steps[i];
     first_out_block_[i] = out_blocks_.size();
     if (step.kind == StepKind::c_out)
       out_blocks_.push_back({run_.shape.c(step.piece.across, step.piece.along), false});
@@ -96,7 +96,7 @@ void ShareRun::prepare() {
   allocate(schedule_.c, c_);
   marks_.assign(schedule_.steps.size(), 0);
   std::vector<StagedBlock> staged;
-  for (const Step& step : schedule_.steps) {
+  for (const StreamStep& step : schedule_.steps) {
     if (step.kind == StepKind::resident_in && step.owner == index_ && !pinned_.resident)
       staged.push_back(resident_block(step));
     if (step.kind == StepKind::streamed_in && !pinned_.streamed) staged.push_back(streamed_block(step));
@@ -113,7 +113,7 @@ void ShareRun::prepare() {
   // Through a ring C arrives in smaller blocks.
   std::vector<OutBlock> pieces;
   for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    const Step& step = schedule_.steps[i];
+    const StreamStep& step = schedule_.steps[i];
     first_out_block_[i] = pieces.size();
     if (step.kind != StepKind::c_out) continue;
     const StoredBlock whole = run_.shape.c(step.piece.across, step.piece.along);
@@ -161,7 +161,7 @@ StreamDevice::Mark ShareRun::mark_of(int step) {
   return marks_[std::size_t(step)];
 }
 
-void ShareRun::hold_back(const Step& step) {
+void ShareRun::hold_back(const StreamStep& step) {
   for (int lane = 0; lane < lane_count; ++lane) {
     const int before = step.after[std::size_t(lane)];
     if (before >= 0 && Lane(lane) != step.lane) device_.hold_back(step.lane, mark_of(before));
@@ -169,7 +169,7 @@ void ShareRun::hold_back(const Step& step) {
 }
 
 void ShareRun::step(std::size_t index) {
-  const Step& step = schedule_.steps[index];
+  const StreamStep& step = schedule_.steps[index];
   if (step.kind != StepKind::c_out && step.kind != StepKind::resident_in) hold_back(step);
   switch (step.kind) {
     case StepKind::resident_in:
@@ -192,7 +192,7 @@ void ShareRun::step(std::size_t index) {
   if (step.waited_for) marks_[index] = device_.mark(step.lane);
 }
 
-void ShareRun::copy_in(const Step&, const StagedBlock& block, bool pinned) {
+void ShareRun::copy_in(const StreamStep&, const StagedBlock& block, bool pinned) {
   if (pinned)
     device_.copy_in(block.device, block.host, block.shape);
   else
@@ -200,7 +200,7 @@ void ShareRun::copy_in(const Step&, const StagedBlock& block, bool pinned) {
 }
 
 void ShareRun::copy_resident(std::size_t index) {
-  const Step& step = schedule_.steps[index];
+  const StreamStep& step = schedule_.steps[index];
   const StagedBlock block = resident_block(step);
   hold_back(step);
   if (step.unit < 0 || step.owner == index_) {
@@ -220,7 +220,7 @@ void ShareRun::copy_resident(std::size_t index) {
 }
 
 void ShareRun::copy_out(std::size_t index) {
-  const Step& step = schedule_.steps[index];
+  const StreamStep& step = schedule_.steps[index];
   const StagedBlock block = c_block(step);
   if (output_) {
     int piece = int(first_out_block_[index]);
@@ -249,7 +249,7 @@ StagedBlock ShareRun::placed(const void* host, std::int64_t host_ld, const Devic
   return placed;
 }
 
-StagedBlock ShareRun::resident_block(const Step& step) const {
+StagedBlock ShareRun::resident_block(const StreamStep& step) const {
   const std::size_t slot = schedule_.resident_stays() ? 0 : std::size_t(step.ab_slot);
   const Operands& o = run_.job.operands;
   return placed(run_.shape.by_columns() ? o.a : o.b, run_.shape.resident_ld(), *resident_[slot],
@@ -257,7 +257,7 @@ StagedBlock ShareRun::resident_block(const Step& step) const {
                 run_.shape.resident(step.buffered.across, step.buffered.k));
 }
 
-StagedBlock ShareRun::streamed_block(const Step& step) const {
+StagedBlock ShareRun::streamed_block(const StreamStep& step) const {
   const std::size_t slot = std::size_t(step.ab_slot);
   const Operands& o = run_.job.operands;
   return placed(run_.shape.by_columns() ? o.b : o.a, run_.shape.streamed_ld(), *streamed_[slot],
@@ -265,14 +265,14 @@ StagedBlock ShareRun::streamed_block(const Step& step) const {
                 run_.shape.streamed(step.buffered.along, step.buffered.k));
 }
 
-StagedBlock ShareRun::c_block(const Step& step) const {
+StagedBlock ShareRun::c_block(const StreamStep& step) const {
   const std::size_t slot = std::size_t(step.c_slot);
   return placed(run_.job.operands.c, run_.job.problem.ldc, *c_[slot], schedule_.c[slot],
                 run_.shape.c(step.piece.across, step.piece.along),
                 run_.shape.c(step.buffered.across, step.buffered.along));
 }
 
-void ShareRun::multiply(const Step& step) {
+void ShareRun::multiply(const StreamStep& step) {
   const std::int64_t es = run_.shape.element_bytes();
   const StagedBlock resident = resident_block(step), streamed = streamed_block(step), c = c_block(step);
   const bool by_columns = run_.shape.by_columns();
@@ -287,8 +287,8 @@ void ShareRun::multiply(const Step& step) {
   device_.multiply(part, operands);
 }
 
-void ShareRun::add_c(const Step& step) {
-  Step late = step;
+void ShareRun::add_c(const StreamStep& step) {
+  StreamStep late = step;
   late.c_slot = step.from_slot;
   const StagedBlock to = c_block(step);
   device_.add(run_.job.problem.dtype, to.device, c_block(late).device, to.shape, run_.beta);

@@ -56,27 +56,27 @@ class ShareRun {
   void list_out_blocks();
   void run_steps();
   void step(std::size_t index);
-  void copy_in(const Step& step, const StagedBlock& block, bool pinned);
+  void copy_in(const StreamStep& step, const StagedBlock& block, bool pinned);
   void copy_resident(std::size_t index);
   void copy_out(std::size_t index);
-  void multiply(const Step& step);
-  void add_c(const Step& step);
-  void hold_back(const Step& step);
+  void multiply(const StreamStep& step);
+  void add_c(const StreamStep& step);
+  void hold_back(const StreamStep& step);
   StreamDevice::Mark mark_of(int step);
   void note_arrivals();
 
   // Where a block lies in the host's memory and in a buffer that is laid out from `origin` on.
   StagedBlock placed(const void* host, std::int64_t host_ld, const DeviceMemory& memory,
                      const StepBuffer& buffer, const StoredBlock& block, const StoredBlock& origin) const;
-  StagedBlock resident_block(const Step& step) const;
-  StagedBlock streamed_block(const Step& step) const;
-  StagedBlock c_block(const Step& step) const;
+  StagedBlock resident_block(const StreamStep& step) const;
+  StagedBlock streamed_block(const StreamStep& step) const;
+  StagedBlock c_block(const StreamStep& step) const;
 
   StreamRun& run_;
   int index_;
   StreamDevice& device_;
   GpuShare share_;
-  Schedule schedule_;
+  StreamSchedule schedule_;
   Pinned pinned_;
   std::vector<std::unique_ptr<DeviceMemory>> resident_, streamed_, c_;
   std::unique_ptr<StagedInput> input_;

@@ -148,15 +148,15 @@ class StreamedGemm {
   }
 
   // Of the missing blocks, along what was shared out, without what is missing twice.
-  std::vector<Extent> extents_of(const std::vector<StoredBlock>& blocks) const {
-    std::vector<Extent> extents;
+  std::vector<IndexRange> extents_of(const std::vector<StoredBlock>& blocks) const {
+    std::vector<IndexRange> extents;
     for (const StoredBlock& block : blocks)
-      extents.push_back(shape_.by_columns() ? Extent{block.column, block.columns}
-                                            : Extent{block.row, block.rows});
+      extents.push_back(shape_.by_columns() ? IndexRange{block.column, block.columns}
+                                            : IndexRange{block.row, block.rows});
     std::sort(extents.begin(), extents.end(),
-              [](const Extent& x, const Extent& y) { return x.first < y.first; });
-    std::vector<Extent> joined;
-    for (const Extent& extent : extents) {
+              [](const IndexRange& x, const IndexRange& y) { return x.first < y.first; });
+    std::vector<IndexRange> joined;
+    for (const IndexRange& extent : extents) {
       if (joined.empty() || extent.first > joined.back().end())
         joined.push_back(extent);
       else
@@ -166,12 +166,12 @@ class StreamedGemm {
   }
   std::int64_t extent_count(const std::vector<StoredBlock>& blocks) const {
     std::int64_t count = 0;
-    for (const Extent& extent : extents_of(blocks)) count += extent.count;
+    for (const IndexRange& extent : extents_of(blocks)) count += extent.count;
     return count;
   }
   std::string extents_text(const std::vector<StoredBlock>& blocks) const {
     std::string text;
-    for (const Extent& extent : extents_of(blocks))
+    for (const IndexRange& extent : extents_of(blocks))
       text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", extent.first, extent.end() - 1);
     return fmt::format("{} {}", to_string(job_.split.side), text);
   }

@@ -11,7 +11,7 @@ TEST(Schedule, TilesCoverAllAndEndSmall) {
   for (const std::int64_t count : {1, 31, 32, 33, 100, 777, 4096, 16384})
     for (const std::int64_t first : {1, 64, 1000, 20000})
       for (const std::int64_t tile : {1, 40, 64, 1024}) {
-        const std::vector<Extent> tiles = tile_extents({7, count}, first, tile, tile / 4);
+        const std::vector<IndexRange> tiles = tile_extents({7, count}, first, tile, tile / 4);
         std::int64_t next = 7;
         for (std::size_t i = 0; i < tiles.size(); ++i) {
           EXPECT_EQ(tiles[i].first, next);
@@ -21,7 +21,7 @@ TEST(Schedule, TilesCoverAllAndEndSmall) {
         }
         EXPECT_EQ(next, 7 + count);
       }
-  const std::vector<Extent> tiles = tile_extents({0, 4096}, 512, 512, 64);
+  const std::vector<IndexRange> tiles = tile_extents({0, 4096}, 512, 512, 64);
   EXPECT_LE(tiles.back().count, 64);
   EXPECT_EQ(tiles[tiles.size() - 3].count, 128);
 }
@@ -29,7 +29,7 @@ TEST(Schedule, TilesCoverAllAndEndSmall) {
 TEST(Schedule, SlicesCoverKAndGrow) {
   for (const std::int64_t k : {1, 63, 64, 65, 1000, 16384}) {
     std::int64_t next = 0;
-    for (const Extent& slice : slice_extents(k, 64)) {
+    for (const IndexRange& slice : slice_extents(k, 64)) {
       EXPECT_EQ(slice.first, next);
       EXPECT_LE(slice.count, 4 * 64 + 2 * 64);
       next = slice.end();
