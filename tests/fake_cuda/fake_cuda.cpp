@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,7 @@ namespace fake = tilewright::fake_cuda;
 struct CUctx_st {
   int device = 0;
   int retained = 0;
+  std::set<int> peers{};  // devices whose memory it reaches
 };
 struct CUstream_st {
   CUcontext context = nullptr;
@@ -65,10 +67,11 @@ constexpr int device_count = 3;
 
 struct Machine {
   std::mutex mutex;
-  CUctx_st contexts[device_count] = {{0, 0}, {1, 0}, {2, 0}};
+  CUctx_st contexts[device_count] = {{0}, {1}, {2}};
   std::map<std::string, long long> counts;
   std::vector<fake::Launch> launches;
   fake::Memory memory;
+  std::set<void*> registered;  // memory of the host
 };
 Machine& machine() {
   static Machine one;
@@ -321,12 +324,43 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  *can = valid(device) && valid(peer) && device != peer;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
+  const auto lock = count("peer");
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  return current.back()->peers.insert(peer->device).second ? CUDA_SUCCESS
+                                                           : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+// Pages are registered once at a time, as the driver wants it.
+CUresult cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
+  const auto lock = count("register");
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return machine().registered.insert(data).second ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+CUresult cuMemHostUnregister(void* data) {
+  const auto lock = count("unregister");
+  return machine().registered.erase(data) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
 // Copies that a graph holds are checked when it is launched.
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] { return cuMemcpyHtoD_v2(to, from, bytes); });
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext context, CUdeviceptr from, CUcontext other,
+                           std::size_t bytes, CUstream stream) {
+  return queue(stream, [=] {
+    const auto lock = count("copy");
+    if (!machine().memory.holds(to, bytes, context->device) ||
+        !machine().memory.holds(from, bytes, other->device))
+      return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return CUDA_SUCCESS;
+  });
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] {

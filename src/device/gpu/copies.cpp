@@ -23,4 +23,39 @@ void queue_to_host(const Gpu& gpu, void* to, const void* device_address, std::si
   if (result != CUDA_SUCCESS) gpu.driver().check(result, "cuMemcpyDtoHAsync", fmt::format("{} bytes", bytes));
 }
 
+bool reach_peer(const Gpu& gpu, const Gpu& other) {
+  const GpuDriver& driver = gpu.driver();
+  CUdevice own = 0, others = 0;
+  int can = 0;
+  driver.check(driver.device(&own, gpu.device()), "cuDeviceGet", fmt::format("{}", gpu.device()));
+  driver.check(driver.device(&others, other.device()), "cuDeviceGet", fmt::format("{}", other.device()));
+  driver.check(driver.can_access_peer(&can, own, others), "cuDeviceCanAccessPeer",
+               fmt::format("{}, {}", gpu.device(), other.device()));
+  if (can == 0) return false;
+  const Gpu::Current current(gpu);
+  const CUresult result = driver.enable_peer_access(other.context(), 0);
+  if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    driver.check(result, "cuCtxEnablePeerAccess", fmt::format("{}, {}", gpu.device(), other.device()));
+  return true;
+}
+
+void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* from, std::size_t bytes,
+                     CUstream_st* stream) {
+  const Gpu::Current current(gpu);
+  gpu.driver().check(
+      gpu.driver().queue_from_peer(reinterpret_cast<CUdeviceptr>(to), gpu.context(),
+                                   reinterpret_cast<CUdeviceptr>(from), other.context(), bytes, stream),
+      "cuMemcpyPeerAsync", fmt::format("{} bytes", bytes));
+}
+
+RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes) : gpu_(gpu), data_(data) {
+  const Gpu::Current current(gpu);
+  gpu.driver().check(gpu.driver().host_register(data, bytes, CU_MEMHOSTREGISTER_PORTABLE),
+                     "cuMemHostRegister", fmt::format("{} bytes", bytes));
+}
+RegisteredMemory::~RegisteredMemory() {
+  const Gpu::Current current(gpu_);
+  gpu_.driver().host_unregister(data_);
+}
+
 }  // namespace tilewright

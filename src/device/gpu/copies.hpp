@@ -1,5 +1,6 @@
-// Copies between host and device memory that are queued on a stream instead of waited for: what moves many
-// matrices that lie apart, or runs beside kernels. Copies that wait are Gpu's.
+// Copies between host and device memory, and from GPU to GPU, that are queued on a stream instead of waited
+// for: what moves many matrices that lie apart, or runs beside kernels; and memory of the host that is pinned
+// as it lies. Copies that wait are Gpu's.
 #pragma once
 
 #include "device/gpu/gpu.hpp"
@@ -13,5 +14,28 @@ void queue_to_device(const Gpu& gpu, void* device_address, const void* from, std
                      CUstream_st* stream);
 void queue_to_host(const Gpu& gpu, void* to, const void* device_address, std::size_t bytes,
                    CUstream_st* stream);
+
+// Whether `gpu` reads memory of `other`, another device, without a detour through the host's. The way is
+// opened, and stays open.
+bool reach_peer(const Gpu& gpu, const Gpu& other);
+
+// Queues a copy from memory of `other` into that of `gpu` on a stream of `gpu`; where it is not reached, the
+// driver goes through the host's memory.
+void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* from, std::size_t bytes,
+                     CUstream_st* stream);
+
+// Pageable memory of the caller's, pinned for every GPU while this lives.
+class RegisteredMemory {
+ public:
+  // Throws Error naming the bytes where the driver refuses, as for what is pinned already.
+  RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes);
+  ~RegisteredMemory();
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+ private:
+  const Gpu& gpu_;
+  void* data_;
+};
 
 }  // namespace tilewright

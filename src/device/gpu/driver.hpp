@@ -56,11 +56,16 @@ class GpuDriver {
   decltype(&cuMemFreeAsync) memory_free_async = nullptr;
   decltype(&cuMemHostAlloc) host_allocate = nullptr;
   decltype(&cuMemFreeHost) host_free = nullptr;
+  decltype(&cuMemHostRegister) host_register = nullptr;
+  decltype(&cuMemHostUnregister) host_unregister = nullptr;
   decltype(&cuMemcpyHtoD) copy_to_device = nullptr;
   decltype(&cuMemcpyDtoH) copy_to_host = nullptr;
   decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
   decltype(&cuMemcpyHtoDAsync) queue_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync) queue_to_host = nullptr;
+  decltype(&cuMemcpyPeerAsync) queue_from_peer = nullptr;
+  decltype(&cuDeviceCanAccessPeer) can_access_peer = nullptr;
+  decltype(&cuCtxEnablePeerAccess) enable_peer_access = nullptr;
   decltype(&cuMemsetD8Async) fill_bytes = nullptr;
   decltype(&cuMemsetD2D32Async) fill_words = nullptr;
   decltype(&cuModuleLoadData) module_load = nullptr;
