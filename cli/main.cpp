@@ -35,6 +35,7 @@ void add_verbs(CLI::App& app) {
   cli::add_analyze(app);
   cli::add_info(app);
   cli::add_wisdom(app);
+  cli::add_calibrate(app);
   cli::add_refused(app);
 }
 

@@ -22,7 +22,6 @@ void add_one(CLI::App& app, const std::string& name, const std::string& does, co
 }  // namespace
 
 void add_refused(CLI::App& app) {
-  add_one(app, "calibrate", "fits the CPU, GPU and transfer models on this machine", "tilewright calibrate");
   add_one(app, "lu", "LU factorisation with partial pivoting",
           "tilewright lu A.npy -o LU.npy --pivots P.npy --verify");
 }

@@ -2,7 +2,6 @@
 # static library only). Peers with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here.
 add_library(tilewright_peers INTERFACE)
 option(TILEWRIGHT_PEER_EIGEN "Compile Eigen as a peer of bench, which takes minutes" ON)
-find_path(EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3)
 if(NOT TILEWRIGHT_PEER_EIGEN)
   set(EIGEN_INCLUDE_DIR "")
 endif()

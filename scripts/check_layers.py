@@ -48,7 +48,8 @@ VENDORS = [
     (r"hwy/.*", ("src/kernel", "src/measure")),
     (r"sqlite3\.h", ("src/wisdom",)),
     (r"zlib\.h", ("src/measure",)),
-    (r"mkl.*|libxsmm.*|Eigen/.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
+    (r"Eigen/.*", ("src/tune", "bench")),
+    (r"mkl.*|libxsmm.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
     (r"gtest/.*|gmock/.*", ("tests",)),
 ]
 FOLDERS = {key.removeprefix("src/") for key in ALLOWED} | {"tilewright"}

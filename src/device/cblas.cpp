@@ -68,6 +68,21 @@ bool CblasLibrary::open(const std::string& path) {
   return true;
 }
 
+std::string CblasLibrary::version() const {
+  if (handle_ == nullptr) return "";
+  // OpenBLAS: "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."; MKL fills the buffer that it is given.
+  if (const auto config = reinterpret_cast<const char* (*)()>(dlsym(handle_, "openblas_get_config"))) {
+    const std::string text = config();
+    return text.substr(0, text.find(' ', text.find(' ') + 1));
+  }
+  if (const auto fill = reinterpret_cast<void (*)(char*, int)>(dlsym(handle_, "mkl_get_version_string"))) {
+    std::array<char, 256> text{};
+    fill(text.data(), int(text.size()) - 1);
+    return text.data();
+  }
+  return "";
+}
+
 int CblasLibrary::set_local_threads(int threads) const {
   return set_local_threads_ == nullptr ? 0 : set_local_threads_(threads);
 }

@@ -22,6 +22,8 @@ class CblasLibrary {
   bool available() const { return handle_ != nullptr; }
   const std::string& name() const { return name_; }
   const std::string& error() const { return error_; }  // why none is available
+  // What the library says that it is; "" where it has no function that is known for it.
+  std::string version() const;
 
   // True when the library takes a thread count for the calling thread alone (MKL, OpenBLAS from 0.3.27).
   bool has_local_threads() const { return set_local_threads_ != nullptr; }

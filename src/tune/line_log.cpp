@@ -30,7 +30,7 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
   };
   if (!first.starts_with(opening) &&
       !opening.starts_with(first))  // the latter: a run that ended in its first word
-    refuse("is no sweep log");
+    refuse(fmt::format("is no {}", rules.what));
   if (rules.kind.empty()) return;
   const auto head = nlohmann::json::parse(first, nullptr, false);
   if (head.is_object() && !head.contains(rules.kind))
@@ -76,7 +76,8 @@ void LineLog::read() {
   std::ifstream file(path_);
   for (std::string text; std::getline(file, text);) {
     auto line = nlohmann::json::parse(text, nullptr, false);
-    if (!line.is_object()) fail(fmt::format("is no sweep: line {} cannot be read", kept_.size() + 1));
+    if (!line.is_object())
+      fail(fmt::format("is no {}: line {} cannot be read", rules_.what, kept_.size() + 1));
     kept_.push_back(std::move(line));
   }
 }

@@ -17,6 +17,7 @@ struct LineLogRules {
   bool resume = false;             // read what is there; otherwise begin anew and keep it as `path`.before
   std::string kind = "";           // a key that the first line has as well: files of several kinds open alike
   bool keep_all = true;            // every earlier file: .before, .before.2, ...; else the last one only
+  std::string what = "sweep log";  // that errors miss
 };
 
 // Throws Error(invalid_argument) naming the argument where `path` holds something else than such a file. One

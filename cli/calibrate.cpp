@@ -1,0 +1,127 @@
+// The verb `calibrate`: fits the models of this machine's CPU, GPUs and the ways between them, keeps them in
+// the user's wisdom, and prints what it finds. How is src/tune/calibrate's.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "core/env.hpp"
+#include "interrupt.hpp"
+#include "json_lines.hpp"
+#include "lists.hpp"
+#include "own_wisdom.hpp"
+#include "progress.hpp"
+#include "tune/calibrate/real_machine.hpp"
+#include "tune/calibrate/report.hpp"
+#include "tune_flags.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::int64_t progress_steps = 1000;
+
+struct CalibrateFlags {
+  bool quick = false, resume = false;
+  std::string dtype = "f64,f32,c128,c64", gpus = "all", budget, wisdom, log, json;
+};
+
+CalibrationOptions options_of(const CalibrateFlags& flags) {
+  CalibrationOptions options;
+  options.scope.quick = flags.quick;
+  options.scope.dtypes = parse_names<DType>("--dtype", flags.dtype);
+  if (std::set(options.scope.dtypes.begin(), options.scope.dtypes.end()).size() < options.scope.dtypes.size())
+    throw Error(ErrorCode::invalid_argument, "--dtype",
+                fmt::format("--dtype = '{}' names one twice", flags.dtype));
+  options.budget_s =
+      flags.budget.empty() ? (flags.quick ? 30 : 240) : parse_duration("--budget", flags.budget);
+  options.resume = flags.resume;
+  options.command = "tilewright calibrate";
+  if (flags.quick) options.command += " --quick";
+  options.log = flags.log;
+  if (options.log.empty()) {
+    const std::filesystem::path folder = cache_folder(Environment::read());
+    if (folder.empty()) return options;
+    std::filesystem::create_directories(folder);
+    options.log = folder / "calibrate.jsonl";
+  }
+  return options;
+}
+
+std::optional<std::vector<int>> gpus_of(const std::string& text) {
+  if (text == "all") return std::nullopt;
+  std::vector<int> gpus;
+  if (text != "none")
+    for (const auto gpu : parse_counts("--gpus", text, 0)) gpus.push_back(int(gpu));
+  return gpus;
+}
+
+class Calibrate : public CalibrationWatcher {
+ public:
+  explicit Calibrate(const CalibrateFlags& flags)
+      : options_(options_of(flags)),
+        json_(flags.json),
+        machine_(open_machine(context_, gpus_of(flags.gpus))) {
+    if (flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    options_.store = store_.get();
+  }
+
+  void run() {
+    fmt::print(json_.people(), "{}", machine_text(*machine_));
+    const CalibrationReport report = calibrate(options_, *machine_, *this);
+    progress_.clear();
+    fmt::print(json_.people(), "{}", summary_text(report));
+    if (report.stopped) throw JobFailed("stopped; what was fitted is kept, and --resume goes on");
+    json_.write(summary_line(report));
+    if (report.fitted == 0) throw JobFailed("no model could be fitted");
+    if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
+  }
+
+ private:
+  bool stop(double share_done, const std::string& now) override {
+    progress_.show(std::llround(share_done * progress_steps), now);
+    return interrupt_.requested();
+  }
+  void left_out(const Experiment& experiment, const std::string& reason) override {
+    progress_.clear();
+    fmt::print(stderr, "{} is left out: {}\n", to_string(experiment), reason);
+  }
+  void fitted(const CalibratedModel& model) override {
+    progress_.clear();
+    fmt::print(json_.people(), "{}", model_text(model));
+    for (const auto& line : model_lines(model)) json_.write(line);
+  }
+  void unfitted(const CalibrationTask& task, const FittedTask& fitted) override {
+    progress_.clear();
+    fmt::print(json_.people(), "{}", unfitted_text(task, fitted, *machine_));
+  }
+
+  CalibrationOptions options_;
+  JsonLines json_;
+  Context context_{{.notices = false}};
+  std::unique_ptr<CalibrationMachine> machine_;
+  std::unique_ptr<WisdomStore> store_;
+  Interrupt interrupt_;
+  Progress progress_{"calibrate, per mille", progress_steps};
+};
+
+}  // namespace
+
+void add_calibrate(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("calibrate", "fit the CPU, GPU and transfer models on this machine");
+  auto flags = std::make_shared<CalibrateFlags>();
+  verb->add_flag("--quick", flags->quick, "fewer and smaller experiments");
+  verb->add_flag("--resume", flags->resume, "go on from the log");
+  verb->add_option("--dtype", flags->dtype, "of products")->capture_default_str();
+  verb->add_option("--gpus", flags->gpus, "all, none, or numbers: 0,1")->capture_default_str();
+  verb->add_option("--budget", flags->budget, "time in all (default: 4min; 30s with --quick)");
+  verb->add_option("--wisdom", flags->wisdom,
+                   "the database that keeps the models (default: the user's); or none");
+  verb->add_option("--log", flags->log, "what was timed (default: calibrate.jsonl in the cache folder)");
+  verb->add_option("--json", flags->json, "the models and their validation as lines (- is stdout)");
+  verb->footer("Example: tilewright calibrate --quick");
+  verb->callback([flags] { Calibrate(*flags).run(); });
+}
+
+}  // namespace tilewright::cli

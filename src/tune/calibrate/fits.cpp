@@ -1,0 +1,296 @@
+// Models of what moves, and the records of all of them.
+#include "tune/calibrate/fits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "measure/ceilings.hpp"
+#include "measure/estimate.hpp"
+#include "wisdom/node_model.hpp"
+
+namespace tilewright {
+namespace {
+
+std::vector<double> linear_terms(const Experiment& e) { return {1, double(e.bytes)}; }
+const std::vector<std::string> linear_names{"start_s", "s_per_byte"};
+
+TransferTime transfer_of(const FittedPart& part) {
+  return {part.fit.coefficients[0], part.fit.coefficients[1]};
+}
+
+// What GPUs share counts as one: whichever of them it was timed on.
+auto is_like(const Experiment& kind) {
+  return [kind](const Experiment& e) {
+    return e.work == kind.work && e.beside == kind.beside && e.pinned == kind.pinned &&
+           e.threads == kind.threads;
+  };
+}
+
+Experiment kind_of(TimedWork work, bool pinned = true, Beside beside = Beside::nothing, int threads = 0) {
+  Experiment e;
+  e.work = work, e.pinned = pinned, e.beside = beside, e.threads = threads;
+  return e;
+}
+
+// t = ts + n tw (Bernabe 2014, section 3).
+const FittedPart* add_linear(FittedTask& to, const std::string& name, const CalibrationTask& task,
+                             const Experiment& kind, const Timings& timings) {
+  return add_fit(to, {name, linear_names, linear_terms}, chosen(task.installation, is_like(kind)), timings);
+}
+
+// t of the experiments = factor x t of the same alone: how much slower what runs beside makes them.
+const FittedPart* add_factor(FittedTask& to, const std::string& name, const std::vector<Experiment>& busy,
+                             Beside without, const Timings& timings) {
+  const auto seconds_without = [&](Experiment e) {
+    e.beside = without;
+    const TimedPoint* point = timings.find(e);
+    return point == nullptr ? 0 : point->seconds;
+  };
+  const auto both = chosen(busy, [&](const Experiment& e) { return seconds_without(e) > 0; });
+  return add_fit(
+      to, {name, {"factor"}, [&](const Experiment& e) { return std::vector<double>{seconds_without(e)}; }},
+      both, timings);
+}
+
+double factor_of(const FittedPart* part) {
+  return part == nullptr ? 1 : std::max(1.0, part->fit.coefficients[0]);
+}
+
+// Its notes say why.
+FittedTask left_unfitted(FittedTask fitted) {
+  fitted.parts.clear();
+  return fitted;
+}
+
+FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
+  FittedTask fitted;
+  GpuModel gpu;
+  double together = 1;
+  struct Way {
+    const char* name;
+    TransferTime GpuModel::*time;
+    TimedWork work;
+    bool pinned, is_needed;
+  };
+  std::vector<std::pair<Experiment, TransferTime>> times;
+  for (const Way& way :
+       {Way{"to_device", &GpuModel::to_device, TimedWork::to_device, true, true},
+        Way{"to_host", &GpuModel::to_host, TimedWork::to_host, true, true},
+        Way{"pageable_to_device", &GpuModel::pageable_to_device, TimedWork::to_device, false, true},
+        Way{"pageable_to_host", &GpuModel::pageable_to_host, TimedWork::to_host, false, true},
+        Way{"from_peer", &GpuModel::from_peer, TimedWork::from_peer, true, false}}) {
+    const Experiment kind = kind_of(way.work, way.pinned);
+    if (const FittedPart* part = add_linear(fitted, way.name, task, kind, timings))
+      gpu.*way.time = transfer_of(*part);
+    else if (way.is_needed)
+      return left_unfitted(fitted);
+    times.emplace_back(kind, gpu.*way.time);
+  }
+  const auto busy = [&](Beside beside) {
+    return chosen(task.installation, [beside](const Experiment& e) { return e.beside == beside; });
+  };
+  gpu.duplex =
+      factor_of(add_factor(fitted, "duplex", busy(Beside::other_direction), Beside::nothing, timings));
+  if (const auto shared = busy(Beside::transfers); !shared.empty())
+    together = factor_of(add_factor(fitted, "together", shared, Beside::other_direction, timings));
+  if (const auto one_way = busy(Beside::all_gpus); !one_way.empty())
+    add_factor(fitted, "together_one_way", one_way, Beside::nothing, timings);
+  fitted.coefficients = transfer_coefficients(gpu, together);
+  fitted.predict = [times, duplex = gpu.duplex](const Experiment& e) {
+    for (const auto& [kind, time] : times)
+      if (e.work == kind.work && e.pinned == kind.pinned)
+        return time.of(double(e.bytes)) * (e.beside == Beside::other_direction ? duplex : 1);
+    return 0.0;
+  };
+  return fitted;
+}
+
+FittedTask fit_host_copies(const CalibrationTask& task, const Timings& timings, int machine_threads) {
+  FittedTask fitted;
+  HostModel host;
+  std::set<int> counts;
+  for (const Experiment& e : task.installation)
+    if (e.work == TimedWork::host_copy) counts.insert(e.threads);
+  for (const int threads : counts) {
+    const std::string name = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+    const Experiment kind = kind_of(TimedWork::host_copy, true, Beside::nothing, threads);
+    const FittedPart* part = add_linear(fitted, name, task, kind, timings);
+    if (part != nullptr && part->fit.coefficients[1] > 0)
+      host.copies.push_back({threads, transfer_of(*part)});
+  }
+  add_linear(fitted, "stream", task, kind_of(TimedWork::stream, true, Beside::nothing, machine_threads),
+             timings);
+  const double shared = timings.stream_rate(Beside::transfers);
+  host.memory_bytes_per_s =
+      std::max(timings.stream_rate(Beside::nothing), shared > 0 ? shared + timings.transfer_rate() : 0);
+  if (host.copies.empty() || !(host.memory_bytes_per_s > 0)) return left_unfitted(fitted);
+  const FittedPart* pinning = add_linear(fitted, "pin", task, kind_of(TimedWork::pin), timings);
+  if (pinning != nullptr) host.register_s_per_byte = pinning->fit.coefficients[1];
+  fitted.coefficients = host_copy_coefficients(host);
+  if (pinning == nullptr) fitted.coefficients.erase("register_s_per_byte");
+  const auto starts =
+      chosen(task.installation, [](const Experiment& e) { return e.work == TimedWork::start_threads; });
+  const auto count = [](const Experiment& e) { return std::vector<double>{1, double(e.threads)}; };
+  if (const auto* part =
+          add_fit(fitted, {"start_threads", {"start_s", "s_per_thread"}, count}, starts, timings))
+    fitted.coefficients["s_per_thread"] = part->fit.coefficients[1];
+  fitted.predict = [copies = host.copies](const Experiment& e) {
+    for (const HostCopyTime& copy : copies)
+      if (copy.threads == e.threads && e.work == TimedWork::host_copy) return copy.time.of(double(e.bytes));
+    return 0.0;
+  };
+  return fitted;
+}
+
+// Equation 6: beside transfers the CPU's product takes T + gamma T', T' being the transfers' time, which here
+// is all of it: T = (1 - gamma) T'.
+bool add_gamma(FittedTask& to, const CalibrationTask& task, const Timings& timings, double& gamma) {
+  std::vector<LeastSquaresRow> rows;
+  for (Experiment e : task.installation) {
+    if (e.work != TimedWork::host_gemm || e.beside != Beside::transfers) continue;
+    const TimedPoint* busy = timings.find(e);
+    e.beside = Beside::nothing;
+    const TimedPoint* alone = timings.find(e);
+    if (busy != nullptr && alone != nullptr)
+      rows.push_back({{busy->seconds}, alone->seconds, std::hypot(busy->spread, alone->spread)});
+  }
+  if (rows.size() < 2) {
+    to.notes.push_back("gamma: no two products were timed both alone and beside transfers");
+    return false;
+  }
+  to.parts.push_back({"gamma", {"1 - gamma"}, least_squares(rows), true});
+  gamma = std::clamp(1 - to.parts.back().fit.coefficients[0], 0.0, 1.0);
+  return true;
+}
+
+FittedTask fit_pipeline(const CalibrationTask& task, const Timings& timings) {
+  FittedTask fitted;
+  HostModel host;
+  if (!add_gamma(fitted, task, timings, host.gamma)) return fitted;
+  fitted.coefficients = pipeline_coefficients(host);
+  fitted.predict = [gamma = host.gamma, timings](Experiment e) {
+    if (e.work != TimedWork::host_gemm || e.beside != Beside::transfers || !(gamma < 1)) return 0.0;
+    e.beside = Beside::nothing;
+    const TimedPoint* alone = timings.find(e);
+    return alone == nullptr ? 0.0 : alone->seconds / (1 - gamma);
+  };
+  return fitted;
+}
+
+}  // namespace
+
+void Timings::add(const Experiment& experiment, const TimedPoint& point) {
+  points_.insert_or_assign(to_string(experiment), std::pair(experiment, point));
+}
+
+const TimedPoint* Timings::find(const Experiment& experiment) const {
+  const auto it = points_.find(to_string(experiment));
+  return it == points_.end() || !it->second.second.fault.empty() ? nullptr : &it->second.second;
+}
+
+double Timings::stream_rate(Beside beside) const {
+  double best = 0;
+  for (const auto& [text, timed] : points_) {
+    const auto& [e, point] = timed;
+    if (e.work == TimedWork::stream && e.beside == beside && point.fault.empty())
+      best = std::max(best, double(e.bytes) / point.seconds);
+  }
+  return best;
+}
+
+double Timings::transfer_rate() const {
+  // Where there is one GPU, both of its directions are all that there is.
+  for (const Beside beside : {Beside::transfers, Beside::other_direction}) {
+    std::map<std::pair<TimedWork, int>, double> best;
+    for (const auto& [text, timed] : points_) {
+      const auto& [e, point] = timed;
+      if ((e.work != TimedWork::to_device && e.work != TimedWork::to_host) || e.beside != beside ||
+          !point.fault.empty())
+        continue;
+      double& rate = best[{e.work, e.gpu}];
+      rate = std::max(rate, double(e.bytes) / point.seconds);
+    }
+    double sum = 0;
+    for (const auto& [way, rate] : best) sum += rate;
+    if (sum > 0) return sum;
+  }
+  return 0;
+}
+
+const FittedPart* add_fit(FittedTask& to, const Formula& formula, const std::vector<Experiment>& experiments,
+                          const Timings& timings) {
+  std::vector<LeastSquaresRow> rows;
+  for (const Experiment& e : experiments)
+    if (const TimedPoint* point = timings.find(e))
+      rows.push_back({formula.of(e), point->seconds, point->spread});
+  // One more than coefficients, or nothing would be left to judge the fit by.
+  const std::size_t needed = formula.terms.size() + 1;
+  if (rows.size() < needed) {
+    if (!experiments.empty())
+      to.notes.push_back(fmt::format("{}: {} of {} experiments can be fitted to, and {} are needed",
+                                     formula.name, rows.size(), experiments.size(), needed));
+    return nullptr;
+  }
+  to.parts.push_back({formula.name, formula.terms, least_squares(rows), formula.is_main});
+  return &to.parts.back();
+}
+
+FittedTask fit_task(const CalibrationTask& task, const Timings& timings, const CalibrationMachine& machine) {
+  if (task.model == host_copy_model) return fit_host_copies(task, timings, machine.host().threads);
+  if (task.model == transfer_model) return fit_transfers(task, timings);
+  if (task.model == pipeline_model) return fit_pipeline(task, timings);
+  const double rate = task.gpu >= 0 ? machine.gpus()[std::size_t(task.gpu)].memory_bytes_per_s
+                                    : timings.stream_rate(Beside::nothing);
+  // C is read and written.
+  FittedTask fitted = fit_products(task, timings, rate > 0 ? 2 * double(size_bytes(task.dtype)) / rate : 0);
+  if (task.gpu < 0 && fitted.is_fitted()) fitted.coefficients["threads"] = machine.host().threads;
+  return fitted;
+}
+
+FittedModel record_of(const CalibrationTask& task, const FittedTask& fitted,
+                      const CalibrationMachine& machine) {
+  FittedModel model;
+  model.model = task.model;
+  model.coefficients = fitted.coefficients;
+  const bool of_products = task.model == gemm_host_model || task.model == gemm_device_model;
+  if (of_products) model.dtype = to_string(task.dtype);
+  if (task.gpu >= 0) {
+    const CalibratedGpu& gpu = machine.gpus()[std::size_t(task.gpu)];
+    model.device = gpu.name, model.driver = gpu.driver;
+    // The way to a GPU is the machine's, what it multiplies by is its architecture's.
+    if (of_products) model.architecture = gpu.architecture;
+    if (of_products && !gpu.blas_version.empty())
+      model.library = "cublas", model.library_version = gpu.blas_version;
+  } else {
+    const CalibratedHost& host = machine.host();
+    model.device = host.device;
+    if (of_products) model.library = host.blas, model.library_version = host.blas_version;
+  }
+  double squares = 0, spreads = 0;
+  auto fits = nlohmann::json::object();
+  for (const FittedPart& part : fitted.parts) {
+    const LeastSquaresFit& fit = part.fit;
+    fits[part.name] = {{"terms", part.terms},
+                       {"coefficients", fit.coefficients},
+                       {"standard_errors", fit.standard_errors},
+                       {"residual", fit.residual},
+                       {"worst", fit.worst},
+                       {"r_squared", fit.r_squared},
+                       {"noise", fit.noise},
+                       {"samples", fit.samples},
+                       {"worse_than_noise", fit.is_worse_than_noise()}};
+    if (!part.is_main) continue;
+    squares += fit.samples * fit.residual * fit.residual, spreads += fit.samples * fit.noise * fit.noise;
+    model.samples += fit.samples;
+    model.r_squared = std::min(model.r_squared.value_or(1), fit.r_squared);
+  }
+  model.residual = std::sqrt(squares / double(model.samples));
+  model.spread = std::sqrt(spreads / double(model.samples));
+  model.time = time_now();
+  model.extra = {{"fits", fits}};
+  if (!fitted.notes.empty()) model.extra["notes"] = fitted.notes;
+  return model;
+}
+
+}  // namespace tilewright

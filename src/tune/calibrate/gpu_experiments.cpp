@@ -1,0 +1,259 @@
+// Streams, events and buffers of each GPU, and trains of copies that run beside what is timed.
+#include "tune/calibrate/gpu_experiments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include "core/dispatch.hpp"
+#include "device/gpu/blas.hpp"
+#include "device/gpu/copies.hpp"
+#include "measure/buffers.hpp"
+#include "measure/clock.hpp"
+#include "measure/gpu/timer.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
+constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
+
+CalibratedGpu described(const Gpu& gpu) {
+  const GpuLimits& limits = gpu.limits();
+  CalibratedGpu known;
+  known.device = gpu.device(), known.name = limits.name, known.driver = limits.driver_version;
+  known.architecture = architecture_of(limits);
+  known.memory_bytes = limits.memory_bytes, known.memory_bytes_per_s = limits.memory_bytes_per_s;
+  if (GpuBlas::is_there()) {
+    const Gpu::Current current(gpu);
+    known.blas_version = GpuBlas().version();
+  }
+  return known;
+}
+
+}  // namespace
+
+// One GPU with what its experiments use.
+struct GpuExperiments::Node {
+  explicit Node(int device) : gpu(device), in(gpu), out(gpu), work(gpu) {}
+
+  // Memory on both sides of the way in and of the way out.
+  struct Way {
+    std::optional<PinnedBuffer> pinned;
+    AlignedBuffer pageable;
+    std::optional<GpuBuffer> device;
+  };
+  void make_room(Way& way, std::int64_t bytes, bool is_pinned) {
+    const auto size = std::size_t(bytes);
+    if (!way.device || way.device->bytes() < size) way.device.reset(), way.device.emplace(gpu, size);
+    if (is_pinned && (!way.pinned || way.pinned->bytes() < size)) {
+      way.pinned.reset(), way.pinned.emplace(gpu, size);
+      std::memset(way.pinned->data(), 1, size);
+    }
+    if (!is_pinned && way.pageable.bytes() < bytes) {
+      way.pageable = AlignedBuffer(bytes);
+      std::memset(way.pageable.data(), 1, size);
+    }
+  }
+
+  Way& way_of(TimedWork direction) { return direction == TimedWork::to_host ? way_out : way_in; }
+  const GpuStream& stream_of(TimedWork direction) const { return direction == TimedWork::to_host ? out : in; }
+
+  void queue(TimedWork direction, std::int64_t bytes, bool is_pinned = true) {
+    Way& way = way_of(direction);
+    void* host = is_pinned ? way.pinned->data() : static_cast<void*>(way.pageable.data());
+    if (direction == TimedWork::to_host)
+      queue_to_host(gpu, host, way.device->as<void>(), std::size_t(bytes), out.get());
+    else
+      queue_to_device(gpu, way.device->as<void>(), host, std::size_t(bytes), in.get());
+  }
+  void queue_train(TimedWork direction, std::int64_t bytes, int count) {
+    for (int i = 0; i < count; ++i) queue(direction, bytes);
+  }
+  void wait() const { in.synchronize(), out.synchronize(); }
+
+  // Random elements of this type in the whole of it.
+  void fill_operands(std::int64_t bytes, DType dtype) {
+    if (operands && std::int64_t(operands->bytes()) >= bytes && filled == dtype) return;
+    if (!operands || std::int64_t(operands->bytes()) < bytes) {
+      operands.reset();
+      operands.emplace(gpu, std::size_t(bytes));
+    }
+    constexpr std::int64_t pattern_bytes = 16 << 20;
+    const std::int64_t some = std::min<std::int64_t>(pattern_bytes, std::int64_t(operands->bytes()));
+    AlignedBuffer pattern(some);
+    fill(pattern.data(), some / size_bytes(dtype), dtype, Data::uniform, 1);
+    operands->write(pattern.data(), std::size_t(some));
+    operands->repeat(std::size_t(some));
+    filled = dtype;
+  }
+
+  Gpu gpu;
+  GpuStream in, out, work;
+  Way way_in, way_out;
+  std::optional<GpuBuffer> operands;
+  DType filled = DType::f64;
+  std::set<std::string> seen;  // products that ran before
+};
+
+namespace {
+
+TimedWork other_way(TimedWork direction) {
+  return direction == TimedWork::to_host ? TimedWork::to_device : TimedWork::to_host;
+}
+
+GemmProblem problem_of(const Experiment& e) {
+  GemmProblem p;
+  p.dtype = e.dtype, p.m = e.m, p.n = e.n, p.k = e.k;
+  p.beta = Scalar::one, p.location = Location::device;
+  return packed(p);
+}
+
+}  // namespace
+
+GpuExperiments::GpuExperiments(const std::vector<int>& devices) {
+  for (const int device : devices) {
+    if (const auto reason = why_too_old(Gpu::limits_of(device)); !reason.empty())
+      throw Error(ErrorCode::unsupported, "gpus", fmt::format("gpus: {} is of no use: {}", device, reason));
+    nodes_.push_back(std::make_unique<Node>(device));
+    gpus_.push_back(described(nodes_.back()->gpu));
+  }
+}
+GpuExperiments::~GpuExperiments() = default;
+
+const std::vector<CalibratedGpu>& GpuExperiments::gpus() const { return gpus_; }
+
+bool GpuExperiments::reaches(int gpu, int peer) const {
+  return gpu != peer && reach_peer(nodes_[std::size_t(gpu)]->gpu, nodes_[std::size_t(peer)]->gpu);
+}
+
+// What runs beside begins first and ends last: the timed copy is one of several in a row, of which those
+// before and after it are as long.
+double GpuExperiments::transfer(const Experiment& e) {
+  Node& node = *nodes_[std::size_t(e.gpu)];
+  const Gpu::Current current(node.gpu);
+  if (e.work == TimedWork::from_peer) {
+    Node& other = *nodes_[std::size_t(e.peer)];
+    node.make_room(node.way_in, e.bytes, true), other.make_room(other.way_out, e.bytes, true);
+    return GpuTimer(node.gpu, node.in.get()).seconds([&] {
+      queue_from_peer(node.gpu, node.way_in.device->as<void>(), other.gpu, other.way_out.device->as<void>(),
+                      std::size_t(e.bytes), node.in.get());
+    });
+  }
+  const bool all = e.beside == Beside::all_gpus || e.beside == Beside::transfers;
+  const bool both = e.beside == Beside::other_direction || e.beside == Beside::transfers;
+  const TimedWork back = other_way(e.work);
+  for (const auto& one : nodes_)
+    if (all || one.get() == &node)
+      for (const TimedWork way : {e.work, back})
+        if (way == e.work || both) one->make_room(one->way_of(way), e.bytes, e.pinned);
+  constexpr int before = 1, after = 3;
+  for (const auto& one : nodes_)
+    if (all && one.get() != &node) {
+      one->queue_train(e.work, e.bytes, before + after);
+      if (both) one->queue_train(back, e.bytes, before + after);
+    }
+  GpuEvent begun(node.gpu);
+  if (both) {
+    node.queue_train(back, e.bytes, before);
+    begun.record(node.stream_of(back).get());
+    node.queue_train(back, e.bytes, after);
+    begun.hold_back(node.stream_of(e.work).get());
+  } else if (all) {
+    node.queue_train(e.work, e.bytes, before);
+  }
+  const double seconds = GpuTimer(node.gpu, node.stream_of(e.work).get()).seconds([&] {
+    node.queue(e.work, e.bytes, e.pinned);
+  });
+  for (const auto& one : nodes_) one->wait();
+  return seconds;
+}
+
+void GpuExperiments::prepare(Context& context, const std::vector<Experiment>& products) {
+  for (std::size_t gpu = 0; gpu < nodes_.size(); ++gpu) {
+    std::vector<GemmProblem> problems;
+    for (const Experiment& e : products)
+      if (e.work == TimedWork::device_gemm && e.gpu == int(gpu)) problems.push_back(problem_of(e));
+    GemmOptions options;
+    options.device = nodes_[gpu]->gpu.device(), options.align_bytes = 128;
+    if (!problems.empty()) tilewright::prepare(context, problems, options);
+  }
+}
+
+double GpuExperiments::product(Context& context, const Experiment& e) {
+  Node& node = *nodes_[std::size_t(e.gpu)];
+  const Gpu::Current current(node.gpu);
+  // Each operand begins at a multiple of 256 bytes, as separate allocations do.
+  const auto place = [&](std::int64_t rows, std::int64_t cols) {
+    return (rows * cols * size_bytes(e.dtype) + 255) / 256 * 256;
+  };
+  const std::int64_t b_at = place(e.m, e.k), c_at = b_at + place(e.k, e.n);
+  node.fill_operands(c_at + place(e.m, e.n), e.dtype);
+  GemmOptions options;
+  options.device = node.gpu.device(), options.stream = node.work.get();
+  return dispatch(e.dtype, [&]<class T>() {
+    const auto multiply = [&] {
+      constexpr Location L = Location::device;
+      gemm<T, L>(context, Op::none, Op::none, T(1), {node.operands->as<T>(), e.m, e.k, e.m},
+                 {node.operands->as<T>(std::size_t(b_at)), e.k, e.n, e.k}, T(1),
+                 {node.operands->as<T>(std::size_t(c_at)), e.m, e.n, e.m}, options);
+    };
+    if (node.seen.insert(to_string(e)).second) multiply();  // plans, loads and compiles
+    return GpuTimer(node.gpu, node.work.get()).seconds(multiply);
+  });
+}
+
+double GpuExperiments::pin(void* data, std::int64_t bytes) {
+  const double begin = wall_seconds();
+  { const RegisteredMemory registered(nodes_.front()->gpu, data, std::size_t(bytes)); }
+  return wall_seconds() - begin;
+}
+
+void* GpuExperiments::pinned(std::int64_t bytes) {
+  Node& node = *nodes_.front();
+  node.make_room(node.way_in, bytes, true);
+  return node.way_in.pinned->data();
+}
+
+double GpuExperiments::beside_transfers(const std::function<double()>& work) {
+  constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
+  for (const auto& node : nodes_)
+    for (const TimedWork way : ways) node->make_room(node->way_of(way), train_bytes, true);
+  // Runs it beside so many copies each way; 0 where they ended before it did.
+  const auto attempt = [&](int count, double& copy_s) {
+    const double begin = wall_seconds();
+    std::vector<GpuEvent> first, last;
+    for (const auto& node : nodes_)
+      for (const TimedWork way : ways) {
+        first.emplace_back(node->gpu).record(node->stream_of(way).get());
+        node->queue_train(way, train_bytes, count);
+        last.emplace_back(node->gpu).record(node->stream_of(way).get());
+      }
+    const double seconds = work(), busy = wall_seconds() - begin;
+    double copied = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      last[i].synchronize();
+      const double train_s = last[i].seconds_since(first[i]);
+      copied = i == 0 ? train_s : std::min(copied, train_s);
+    }
+    copy_s = copied / count;
+    return copied >= busy ? seconds : 0;
+  };
+  double copy_s = 0;
+  const double begin = wall_seconds();
+  work();
+  const double alone_s = wall_seconds() - begin;
+  int count = 4;
+  for (int attempts = 0; attempts < 3; ++attempts) {
+    if (const double seconds = attempt(count, copy_s); seconds > 0) return seconds;
+    const double wanted = std::max(2.0 * count, 2 * alone_s / std::max(copy_s, 1e-9));
+    if (wanted > most_queued && count == most_queued) break;
+    count = int(std::min<double>(wanted, most_queued));
+  }
+  throw Error(ErrorCode::unsupported, "beside", "copies that are queued end before the host's work does");
+}
+
+}  // namespace tilewright
