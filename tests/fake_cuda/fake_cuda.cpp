@@ -351,6 +351,25 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
 }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* asked, CUstream stream) {
+  return queue(stream, [copy = *asked] {
+    const auto lock = count("copy");
+    const bool in = copy.dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    const std::size_t pitch = in ? copy.dstPitch : copy.srcPitch;
+    if (copy.Height == 0 || copy.WidthInBytes == 0) return CUDA_SUCCESS;
+    if (copy.dstPitch < copy.WidthInBytes || copy.srcPitch < copy.WidthInBytes)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (!machine().memory.holds(in ? copy.dstDevice : copy.srcDevice,
+                                pitch * (copy.Height - 1) + copy.WidthInBytes, current.back()->device))
+      return CUDA_ERROR_INVALID_VALUE;
+    auto* to = in ? reinterpret_cast<char*>(copy.dstDevice) : static_cast<char*>(copy.dstHost);
+    const auto* from =
+        in ? static_cast<const char*>(copy.srcHost) : reinterpret_cast<const char*>(copy.srcDevice);
+    for (std::size_t i = 0; i < copy.Height; ++i)
+      std::memcpy(to + i * copy.dstPitch, from + i * copy.srcPitch, copy.WidthInBytes);
+    return CUDA_SUCCESS;
+  });
+}
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext context, CUdeviceptr from, CUcontext other,
                            std::size_t bytes, CUstream stream) {
   return queue(stream, [=] {

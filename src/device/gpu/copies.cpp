@@ -6,6 +6,16 @@
 #include "device/gpu/driver.hpp"
 
 namespace tilewright {
+namespace {
+
+void queue_block(const Gpu& gpu, CUDA_MEMCPY2D copy, const CopiedBlock& block, CUstream_st* stream) {
+  const Gpu::Current current(gpu);
+  copy.WidthInBytes = block.piece_bytes, copy.Height = block.pieces;
+  gpu.driver().check(gpu.driver().queue_block(&copy, stream), "cuMemcpy2DAsync",
+                     fmt::format("{} pieces of {} bytes", block.pieces, block.piece_bytes));
+}
+
+}  // namespace
 
 void queue_to_device(const Gpu& gpu, void* device_address, const void* from, std::size_t bytes,
                      CUstream_st* stream) {
@@ -21,6 +31,24 @@ void queue_to_host(const Gpu& gpu, void* to, const void* device_address, std::si
   const auto from = reinterpret_cast<CUdeviceptr>(device_address);
   const CUresult result = gpu.driver().queue_to_host(to, from, bytes, stream);
   if (result != CUDA_SUCCESS) gpu.driver().check(result, "cuMemcpyDtoHAsync", fmt::format("{} bytes", bytes));
+}
+
+void queue_to_device(const Gpu& gpu, void* device_address, const void* from, const CopiedBlock& block,
+                     CUstream_st* stream) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST, copy.srcHost = from, copy.srcPitch = block.host_pitch;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE, copy.dstPitch = block.device_pitch;
+  copy.dstDevice = reinterpret_cast<CUdeviceptr>(device_address);
+  queue_block(gpu, copy, block, stream);
+}
+
+void queue_to_host(const Gpu& gpu, void* to, const void* device_address, const CopiedBlock& block,
+                   CUstream_st* stream) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE, copy.srcPitch = block.device_pitch;
+  copy.srcDevice = reinterpret_cast<CUdeviceptr>(device_address);
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST, copy.dstHost = to, copy.dstPitch = block.host_pitch;
+  queue_block(gpu, copy, block, stream);
 }
 
 bool reach_peer(const Gpu& gpu, const Gpu& other) {

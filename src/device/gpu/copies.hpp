@@ -15,6 +15,16 @@ void queue_to_device(const Gpu& gpu, void* device_address, const void* from, std
 void queue_to_host(const Gpu& gpu, void* to, const void* device_address, std::size_t bytes,
                    CUstream_st* stream);
 
+// Pieces of equal length, which begin so many bytes apart on either side: columns of a matrix's part.
+struct CopiedBlock {
+  std::size_t piece_bytes = 0, pieces = 0;
+  std::size_t device_pitch = 0, host_pitch = 0;
+};
+void queue_to_device(const Gpu& gpu, void* device_address, const void* from, const CopiedBlock& block,
+                     CUstream_st* stream);
+void queue_to_host(const Gpu& gpu, void* to, const void* device_address, const CopiedBlock& block,
+                   CUstream_st* stream);
+
 // Whether `gpu` reads memory of `other`, another device, without a detour through the host's. The way is
 // opened, and stays open.
 bool reach_peer(const Gpu& gpu, const Gpu& other);

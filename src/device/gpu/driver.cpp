@@ -24,6 +24,7 @@ void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuMemcpyDtoD_v2", driver.copy_on_device);
   look_up(library, "cuMemcpyHtoDAsync_v2", driver.queue_to_device);
   look_up(library, "cuMemcpyDtoHAsync_v2", driver.queue_to_host);
+  look_up(library, "cuMemcpy2DAsync_v2", driver.queue_block);
   look_up(library, "cuMemcpyPeerAsync", driver.queue_from_peer);
   look_up(library, "cuDeviceCanAccessPeer", driver.can_access_peer);
   look_up(library, "cuCtxEnablePeerAccess", driver.enable_peer_access);

@@ -63,6 +63,7 @@ class GpuDriver {
   decltype(&cuMemcpyDtoD) copy_on_device = nullptr;
   decltype(&cuMemcpyHtoDAsync) queue_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync) queue_to_host = nullptr;
+  decltype(&cuMemcpy2DAsync) queue_block = nullptr;
   decltype(&cuMemcpyPeerAsync) queue_from_peer = nullptr;
   decltype(&cuDeviceCanAccessPeer) can_access_peer = nullptr;
   decltype(&cuCtxEnablePeerAccess) enable_peer_access = nullptr;

@@ -11,19 +11,24 @@ namespace tilewright {
 
 enum class TimedWork : std::uint8_t {
   start_threads,  // so many, joined again
-  stream,         // through host memory by so many threads, two bytes read for each one written
-  host_copy,      // from pageable memory into pinned memory, by so many threads
-  pin,            // pageable memory as it lies, and give it back
-  to_device,      // of one GPU
+  start_gpus,     // a thread for each GPU, which copies the bytes there, all joined again
+
+  stream,     // through host memory by so many threads, two bytes read for each one written
+  host_copy,  // from pageable memory into pinned memory, by so many threads
+  pin,        // pageable memory as it lies, and give it back
+  to_device,  // of one GPU
   to_host,
-  from_peer,  // from another GPU's memory into this one's
+  from_peer,    // from another GPU's memory into this one's
+  device_copy,  // within a GPU's memory
+
   host_gemm,  // C = A B + C of operands in host memory
   device_gemm,
 };
 template <>
 struct EnumNames<TimedWork> {
   static constexpr std::array value{
-      std::pair{TimedWork::start_threads, "start_threads"}, std::pair{TimedWork::stream, "stream"},
+      std::pair{TimedWork::start_threads, "start_threads"}, std::pair{TimedWork::start_gpus, "start_gpus"},
+      std::pair{TimedWork::device_copy, "device_copy"},     std::pair{TimedWork::stream, "stream"},
       std::pair{TimedWork::host_copy, "host_copy"},         std::pair{TimedWork::pin, "pin"},
       std::pair{TimedWork::to_device, "to_device"},         std::pair{TimedWork::to_host, "to_host"},
       std::pair{TimedWork::from_peer, "from_peer"},         std::pair{TimedWork::host_gemm, "host_gemm"},
@@ -52,6 +57,7 @@ struct Experiment {
   bool pinned = true;  // memory of the host that is copied from or to
   int threads = 0;     // 0: of products, as the library takes them
   std::int64_t bytes = 0;
+  std::int64_t pieces = 0;  // that the bytes of a transfer lie in, with as large gaps between; 0: one
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, k = 0;
 
@@ -63,10 +69,11 @@ struct Experiment {
 template <>
 struct FieldList<Experiment> {
   using E = Experiment;
-  static constexpr auto value = std::make_tuple(
-      field("work", &E::work), field("beside", &E::beside), field("gpu", &E::gpu), field("peer", &E::peer),
-      field("pinned", &E::pinned), field("threads", &E::threads), field("bytes", &E::bytes),
-      field("dtype", &E::dtype), field("m", &E::m), field("n", &E::n), field("k", &E::k));
+  static constexpr auto value =
+      std::make_tuple(field("work", &E::work), field("beside", &E::beside), field("gpu", &E::gpu),
+                      field("peer", &E::peer), field("pinned", &E::pinned), field("threads", &E::threads),
+                      field("bytes", &E::bytes), field("pieces", &E::pieces), field("dtype", &E::dtype),
+                      field("m", &E::m), field("n", &E::n), field("k", &E::k));
 };
 
 // "to_device gpu 0 pinned 64 MiB beside other_direction", "host_gemm f64 1024x128x1024"; no two experiments

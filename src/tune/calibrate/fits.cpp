@@ -23,7 +23,7 @@ TransferTime transfer_of(const FittedPart& part) {
 auto is_like(const Experiment& kind) {
   return [kind](const Experiment& e) {
     return e.work == kind.work && e.beside == kind.beside && e.pinned == kind.pinned &&
-           e.threads == kind.threads;
+           e.threads == kind.threads && e.pieces == 0;
   };
 }
 
@@ -55,6 +55,28 @@ const FittedPart* add_factor(FittedTask& to, const std::string& name, const std:
 
 double factor_of(const FittedPart* part) {
   return part == nullptr ? 1 : std::max(1.0, part->fit.coefficients[0]);
+}
+
+// What each piece with a gap behind it takes beyond the same bytes in one.
+void add_pieces(FittedTask& to, const CalibrationTask& task, const Timings& timings, double& piece_s) {
+  std::vector<LeastSquaresRow> rows;
+  for (Experiment e : task.installation) {
+    if (e.pieces == 0) continue;
+    const auto pieces = double(e.pieces);
+    const TimedPoint* apart = timings.find(e);
+    e.pieces = 0;
+    const TimedPoint* whole = timings.find(e);
+    if (apart == nullptr || whole == nullptr || apart->seconds <= whole->seconds) continue;
+    const double more = apart->seconds - whole->seconds;
+    rows.push_back(
+        {{pieces}, more, std::hypot(apart->spread * apart->seconds, whole->spread * whole->seconds) / more});
+  }
+  if (rows.size() < 2) {
+    to.notes.push_back("row_s: transfers in pieces take no longer than whole ones, and count as such");
+    return;
+  }
+  to.parts.push_back({"row_s", {"s_per_piece"}, least_squares(rows), false});
+  piece_s = to.parts.back().fit.coefficients[0];
 }
 
 // Its notes say why.
@@ -96,7 +118,12 @@ FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
     together = factor_of(add_factor(fitted, "together", shared, Beside::other_direction, timings));
   if (const auto one_way = busy(Beside::all_gpus); !one_way.empty())
     add_factor(fitted, "together_one_way", one_way, Beside::nothing, timings);
+  add_pieces(fitted, task, timings, gpu.row_s);
+  const FittedPart* own = add_linear(fitted, "device_copy", task, kind_of(TimedWork::device_copy), timings);
+  if (own == nullptr || !(own->fit.coefficients[1] > 0)) return left_unfitted(fitted);
+  gpu.memory_bytes_per_s = 2 / own->fit.coefficients[1];  // each byte is read and written
   fitted.coefficients = transfer_coefficients(gpu, together);
+
   fitted.predict = [times, duplex = gpu.duplex](const Experiment& e) {
     for (const auto& [kind, time] : times)
       if (e.work == kind.work && e.pinned == kind.pinned)
@@ -167,7 +194,11 @@ bool add_gamma(FittedTask& to, const CalibrationTask& task, const Timings& timin
 FittedTask fit_pipeline(const CalibrationTask& task, const Timings& timings) {
   FittedTask fitted;
   HostModel host;
-  if (!add_gamma(fitted, task, timings, host.gamma)) return fitted;
+  const FittedPart* start = add_linear(fitted, "start", task, kind_of(TimedWork::start_gpus), timings);
+  if (start == nullptr) return left_unfitted(fitted);
+  host.stream_start_s = start->fit.coefficients[0];
+  if (!add_gamma(fitted, task, timings, host.gamma)) return left_unfitted(fitted);
+
   fitted.coefficients = pipeline_coefficients(host);
   fitted.predict = [gamma = host.gamma, timings](Experiment e) {
     if (e.work != TimedWork::host_gemm || e.beside != Beside::transfers || !(gamma < 1)) return 0.0;

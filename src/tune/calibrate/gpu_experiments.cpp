@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "core/dispatch.hpp"
 #include "device/gpu/blas.hpp"
@@ -69,6 +70,16 @@ struct GpuExperiments::Node {
       queue_to_host(gpu, host, way.device->as<void>(), std::size_t(bytes), out.get());
     else
       queue_to_device(gpu, way.device->as<void>(), host, std::size_t(bytes), in.get());
+  }
+  // In pieces with gaps as long as they are, on either side.
+  void queue_pieces(TimedWork direction, std::int64_t bytes, std::int64_t pieces) {
+    Way& way = way_of(direction);
+    const auto piece = std::size_t(bytes / pieces);
+    const CopiedBlock block{piece, std::size_t(pieces), 2 * piece, 2 * piece};
+    if (direction == TimedWork::to_host)
+      queue_to_host(gpu, way.pinned->data(), way.device->as<void>(), block, out.get());
+    else
+      queue_to_device(gpu, way.device->as<void>(), way.pinned->data(), block, in.get());
   }
   void queue_train(TimedWork direction, std::int64_t bytes, int count) {
     for (int i = 0; i < count; ++i) queue(direction, bytes);
@@ -135,12 +146,10 @@ bool GpuExperiments::reaches(int gpu, int peer) const {
 double GpuExperiments::transfer(const Experiment& e) {
   Node& node = *nodes_[std::size_t(e.gpu)];
   const Gpu::Current current(node.gpu);
-  if (e.work == TimedWork::from_peer) {
-    Node& other = *nodes_[std::size_t(e.peer)];
-    node.make_room(node.way_in, e.bytes, true), other.make_room(other.way_out, e.bytes, true);
-    return GpuTimer(node.gpu, node.in.get()).seconds([&] {
-      queue_from_peer(node.gpu, node.way_in.device->as<void>(), other.gpu, other.way_out.device->as<void>(),
-                      std::size_t(e.bytes), node.in.get());
+  if (e.pieces > 0) {
+    node.make_room(node.way_of(e.work), 2 * e.bytes, true);
+    return GpuTimer(node.gpu, node.stream_of(e.work).get()).seconds([&] {
+      node.queue_pieces(e.work, e.bytes, e.pieces);
     });
   }
   const bool all = e.beside == Beside::all_gpus || e.beside == Beside::transfers;
@@ -170,6 +179,31 @@ double GpuExperiments::transfer(const Experiment& e) {
   });
   for (const auto& one : nodes_) one->wait();
   return seconds;
+}
+
+double GpuExperiments::device_copy(const Experiment& e) {
+  Node& node = *nodes_[std::size_t(e.gpu)];
+  const Gpu::Current current(node.gpu);
+  // Within its own memory it is a copy from itself, which the driver takes for what it is.
+  Node& from = e.work == TimedWork::from_peer ? *nodes_[std::size_t(e.peer)] : node;
+  node.make_room(node.way_in, e.bytes, true), from.make_room(from.way_out, e.bytes, true);
+  return GpuTimer(node.gpu, node.work.get()).seconds([&] {
+    queue_from_peer(node.gpu, node.way_in.device->as<void>(), from.gpu, from.way_out.device->as<void>(),
+                    std::size_t(e.bytes), node.work.get());
+  });
+}
+
+double GpuExperiments::start(std::int64_t bytes) {
+  for (const auto& node : nodes_) node->make_room(node->way_in, bytes, true);
+  const double begin = wall_seconds();
+  std::vector<std::thread> threads;
+  for (const auto& node : nodes_)
+    threads.emplace_back([&node, bytes] {
+      node->queue(TimedWork::to_device, bytes);
+      node->in.synchronize();
+    });
+  for (std::thread& one : threads) one.join();
+  return wall_seconds() - begin;
 }
 
 void GpuExperiments::prepare(Context& context, const std::vector<Experiment>& products) {

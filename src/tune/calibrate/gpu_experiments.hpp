@@ -21,9 +21,13 @@ class GpuExperiments {
 
   const std::vector<CalibratedGpu>& gpus() const;
   bool reaches(int gpu, int peer) const;
-
-  // to_device, to_host, from_peer.
+  // to_device, to_host.
   double transfer(const Experiment& experiment);
+  // from_peer, device_copy.
+  double device_copy(const Experiment& experiment);
+  // A thread for each GPU, which copies so many bytes there.
+  double start(std::int64_t bytes);
+
   // Of an experiment's operands on its GPU. Products are given to `context`.
   double product(Context& context, const Experiment& experiment);
   void prepare(Context& context, const std::vector<Experiment>& products);

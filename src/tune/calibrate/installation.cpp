@@ -152,6 +152,13 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
     add(task.validation, copies(way, gpu, {768 * kibi, 12 * mebi}, false));
     add(task.validation, copies(way, gpu, {24 * mebi}, true, Beside::other_direction));
   }
+  add(task.installation, copies(TimedWork::device_copy, gpu, {32 * mebi, 64 * mebi, 128 * mebi}));
+  for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
+    for (const std::int64_t pieces : {1024, 4096, 16384}) {
+      Experiment e = copies(way, gpu, {16 * mebi}).front();
+      e.pieces = pieces;
+      task.installation.push_back(e);
+    }
   const int count = int(machine.gpus().size());
   const Sizes shared = scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{32 * mebi, 128 * mebi};
   if (count > 1)
@@ -172,9 +179,12 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   }
 }
 
-// What the CPU's products lose to transfers of all GPUs: each alone and beside them.
+// What the CPU's products lose to transfers of all GPUs: each alone and beside them; and what it takes to
+// begin.
 CalibrationTask pipeline_task(const CalibrationMachine& machine, const CalibrationScope& scope) {
   CalibrationTask task{pipeline_model, -1, scope.dtypes.front(), {}, {}};
+  add(task.installation, copies(TimedWork::start_gpus, -1, {4 * kibi, 16 * kibi, 64 * kibi, 256 * kibi}));
+
   const auto most_bytes = double(machine.host().memory_bytes) / memory_part;
   const Shapes shapes = scope.quick ? Shapes{{1024, 1024, 64}, {1024, 1024, 128}, {1024, 1024, 1024}}
                                     : Shapes{{2048, 2048, 64}, {2048, 2048, 256}, {2048, 2048, 2048},

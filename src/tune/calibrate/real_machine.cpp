@@ -192,7 +192,10 @@ class RealMachine : public CalibrationMachine {
   double on_gpu(const Experiment& e) {
     if (!gpus_) throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_);
     if (e.work == TimedWork::pin) return gpus_->pin(operands_.prepare(e.bytes, DType::f64), e.bytes);
-    return e.work == TimedWork::device_gemm ? gpus_->product(context_, e) : gpus_->transfer(e);
+    if (e.work == TimedWork::start_gpus) return gpus_->start(e.bytes);
+    if (e.work == TimedWork::device_gemm) return gpus_->product(context_, e);
+    const bool leaves = e.work == TimedWork::to_device || e.work == TimedWork::to_host;
+    return leaves ? gpus_->transfer(e) : gpus_->device_copy(e);
   }
   double beside_transfers(const std::function<double()>& work) { return gpus_->beside_transfers(work); }
   void* target_of_copies(std::int64_t bytes) {
