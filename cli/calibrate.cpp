@@ -20,7 +20,7 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr std::int64_t progress_steps = 1000;
+constexpr std::int64_t per_mille = 1000;
 
 struct CalibrateFlags {
   bool quick = false, resume = false;
@@ -80,7 +80,7 @@ class Calibrate : public CalibrationWatcher {
 
  private:
   bool stop(double share_done, const std::string& now) override {
-    progress_.show(std::llround(share_done * progress_steps), now);
+    progress_.show(std::llround(share_done * per_mille), now);
     return interrupt_.requested();
   }
   void left_out(const Experiment& experiment, const std::string& reason) override {
@@ -103,7 +103,7 @@ class Calibrate : public CalibrationWatcher {
   std::unique_ptr<CalibrationMachine> machine_;
   std::unique_ptr<WisdomStore> store_;
   Interrupt interrupt_;
-  Progress progress_{"calibrate, per mille", progress_steps};
+  Progress progress_{"calibrate, per mille", per_mille};
 };
 
 }  // namespace

@@ -9,6 +9,9 @@
 namespace tilewright {
 namespace {
 
+// Below it the paper has no sizes, and its forms no term for what every product takes to start.
+constexpr std::int64_t least_m = 512;
+
 std::vector<double> general_terms(const Experiment& e) {
   const auto m = double(e.m), n = double(e.n), k = double(e.k);
   return {1, m * n * k, m * n, (m + n) * k};
@@ -44,8 +47,10 @@ GemmTime time_of(const FittedPart& general, double c_s) {
 
 FittedTask fit_products(const CalibrationTask& task, const Timings& timings, double c_s) {
   FittedTask fitted;
-  const auto square = chosen(task.installation, [](const Experiment& e) { return e.k == e.m; });
-  const auto panel = chosen(task.installation, [](const Experiment& e) { return e.k < e.m; });
+  const auto square =
+      chosen(task.installation, [](const Experiment& e) { return e.m >= least_m && e.k == e.m; });
+  const auto panel =
+      chosen(task.installation, [](const Experiment& e) { return e.m >= least_m && e.k < e.m; });
   const FittedPart* general =
       add_fit(fitted, {"general", {"start_s", "s_per_product", "s_per_mn", "s_per_ab"}, general_terms},
               task.installation, timings);
