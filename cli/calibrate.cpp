@@ -68,33 +68,34 @@ class Calibrate : public CalibrationWatcher {
   }
 
   void run() {
-    fmt::print(json_.people(), "{}", machine_text(*machine_));
+    tell(machine_text(*machine_));
     const CalibrationReport report = calibrate(options_, *machine_, *this);
-    progress_.clear();
-    fmt::print(json_.people(), "{}", summary_text(report));
+    tell(summary_text(report));
     if (report.stopped) throw JobFailed("stopped; what was fitted is kept, and --resume goes on");
     json_.write(summary_line(report));
     if (report.fitted == 0) throw JobFailed("no model could be fitted");
-    if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
+    if (store_) tell(fmt::format("kept in {}\n", store_->path()));
   }
 
  private:
+  void tell(const std::string& text) {
+    progress_.clear();
+    fmt::print(json_.people(), "{}", text);
+    std::fflush(json_.people());
+  }
   bool stop(double share_done, const std::string& now) override {
     progress_.show(std::llround(share_done * per_mille), now);
     return interrupt_.requested();
   }
-  void left_out(const Experiment& experiment, const std::string& reason) override {
-    progress_.clear();
-    fmt::print(stderr, "{} is left out: {}\n", to_string(experiment), reason);
+  void left_out(const std::vector<Experiment>& experiments, const std::string& reason) override {
+    tell(left_out_text(experiments, reason));
   }
   void fitted(const CalibratedModel& model) override {
-    progress_.clear();
-    fmt::print(json_.people(), "{}", model_text(model));
+    tell(model_text(model));
     for (const auto& line : model_lines(model)) json_.write(line);
   }
   void unfitted(const CalibrationTask& task, const FittedTask& fitted) override {
-    progress_.clear();
-    fmt::print(json_.people(), "{}", unfitted_text(task, fitted, *machine_));
+    tell(unfitted_text(task, fitted, *machine_));
   }
 
   CalibrationOptions options_;

@@ -24,7 +24,9 @@ struct Witness : CalibrationWatcher {
     last_share = share;
     return most-- <= 0;
   }
-  void left_out(const Experiment& e, const std::string& reason) override { left[to_string(e)] = reason; }
+  void left_out(const std::vector<Experiment>& all, const std::string& reason) override {
+    for (const Experiment& e : all) left[to_string(e)] = reason;
+  }
   void fitted(const CalibratedModel& model) override { models.push_back(model); }
   void unfitted(const CalibrationTask& task, const FittedTask& fitted) override {
     notes[task.model] = fitted.notes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tune/calibrate/point_timer.hpp"
 #include "wisdom/node_model.hpp"
@@ -81,12 +82,18 @@ class CalibrationRun {
       timings_.add(e, point);
       report_.rejected += point.rejected;
       ++(point.fault.empty() ? report_.points : report_.left_out);
-      if (!point.fault.empty()) watcher_.left_out(e, point.fault);
+      if (point.over_budget) {
+        if (too_long_.empty()) why_too_long_ = point.fault;
+        too_long_.push_back(e);
+      } else if (!point.fault.empty()) {
+        watcher_.left_out({e}, point.fault);
+      }
     }
     return true;
   }
 
   void finish(const CalibrationTask& task) {
+    if (!too_long_.empty()) watcher_.left_out(std::exchange(too_long_, {}), why_too_long_);
     CalibratedModel model{task, fit_task(task, timings_, machine_), {}, {}, true};
     if (!model.fitted.is_fitted()) {
       ++report_.unfitted;
@@ -127,6 +134,8 @@ class CalibrationRun {
   PointTimer timer_;
   Timings timings_;
   CalibrationReport report_;
+  std::vector<Experiment> too_long_;  // of the task in hand
+  std::string why_too_long_;
   double begin_, weight_ = 0, done_ = 0;
 };
 

@@ -42,7 +42,8 @@ class CalibrationWatcher {
   virtual ~CalibrationWatcher() = default;
   // Asked before each experiment: true ends the calibration.
   virtual bool stop(double /*share_done*/, const std::string& /*now*/) { return false; }
-  virtual void left_out(const Experiment&, const std::string& /*reason*/) {}
+  // Those that the budget is too small for are told once for each model, with the reason of the first.
+  virtual void left_out(const std::vector<Experiment>&, const std::string& /*reason*/) {}
   virtual void fitted(const CalibratedModel&) {}
   // There is too little to fit the model to; the notes say what.
   virtual void unfitted(const CalibrationTask&, const FittedTask&) {}

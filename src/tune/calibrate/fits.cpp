@@ -221,13 +221,13 @@ const TimedPoint* Timings::find(const Experiment& experiment) const {
 }
 
 double Timings::stream_rate(Beside beside) const {
-  double best = 0;
+  double rate = 0, most_bytes = 0;  // of the largest, which caches help least
   for (const auto& [text, timed] : points_) {
     const auto& [e, point] = timed;
-    if (e.work == TimedWork::stream && e.beside == beside && point.fault.empty())
-      best = std::max(best, double(e.bytes) / point.seconds);
+    if (e.work != TimedWork::stream || e.beside != beside || !point.fault.empty()) continue;
+    if (double(e.bytes) > most_bytes) most_bytes = double(e.bytes), rate = most_bytes / point.seconds;
   }
-  return best;
+  return rate;
 }
 
 double Timings::transfer_rate() const {

@@ -98,9 +98,10 @@ Sizes thread_counts(int most) {
   return counts;
 }
 
+// Beyond what last caches hold.
 Sizes stream_sizes(const CalibrationScope& scope) {
-  return scope.quick ? Sizes{24 * mebi, 48 * mebi, 96 * mebi}
-                     : Sizes{48 * mebi, 96 * mebi, 192 * mebi, 384 * mebi};
+  return scope.quick ? Sizes{96 * mebi, 144 * mebi, 192 * mebi}
+                     : Sizes{96 * mebi, 192 * mebi, 288 * mebi, 384 * mebi};
 }
 
 CalibrationTask host_copy_task(const CalibrationMachine& machine, const CalibrationScope& scope) {

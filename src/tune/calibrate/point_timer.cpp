@@ -7,6 +7,7 @@ namespace tilewright {
 namespace {
 
 constexpr int least_timings = 3, most_timings = 15;
+constexpr double most_round_s = 0.4;  // beyond the least timings
 constexpr double over_allowance = 2;  // what one experiment may exceed its own share by
 
 // What its time grows with, roughly.
@@ -67,7 +68,7 @@ std::vector<double> PointTimer::one_round(const Experiment& experiment, double a
   std::vector<double> seconds{machine_.seconds(experiment)};
   if (seconds[0] * (least_timings + 1) < allowance_s) seconds.clear();
   while (int(seconds.size()) < least_timings ||
-         (int(seconds.size()) < most_timings && machine_.now() - begin < allowance_s))
+         (int(seconds.size()) < most_timings && machine_.now() - begin < std::min(allowance_s, most_round_s)))
     seconds.push_back(machine_.seconds(experiment));
   timings_ += std::int64_t(seconds.size());
   return seconds;
@@ -80,12 +81,14 @@ TimedPoint PointTimer::time(const Experiment& experiment, double allowance_s) {
   const auto is_done = [&] {
     return !rounds.empty() && (point.fault.empty() || int(rounds.size()) >= rules_.most_rounds);
   };
-  if (!is_done() && allowance_s <= 0 && rounds.empty()) point.fault = "the budget is spent";
   const double predicted = least_timings * predicted_s(experiment);
-  if (!is_done() && allowance_s > 0 && rounds.empty() && predicted > over_allowance * allowance_s)
-    point.fault = fmt::format("it takes about {:.2g} s, and {:.2g} s of the budget are its share", predicted,
-                              allowance_s);
-  else
+  if (rounds.empty() && (allowance_s <= 0 || predicted > over_allowance * allowance_s)) {
+    point.over_budget = true;
+    point.fault = allowance_s <= 0
+                      ? "the budget is spent"
+                      : fmt::format("it takes about {:.2g} s, and {:.2g} s are its share of the budget",
+                                    predicted, allowance_s);
+  } else {
     while (!is_done() && allowance_s > 0) try {
         rounds.push_back(one_round(experiment, allowance_s));
         if (log_) log_->write({{"experiment", to_json(experiment)}, {"seconds", rounds.back()}});
@@ -96,6 +99,7 @@ TimedPoint PointTimer::time(const Experiment& experiment, double allowance_s) {
         point.fault = error.what();
         break;
       }
+  }
   if (rounds.empty()) known_.erase(to_string(experiment));
   return point;
 }

@@ -22,7 +22,8 @@ struct TimedPoint {
   double spread = 0;         // its robust standard deviation, relative
   double low = 0, high = 0;  // of the median, with 95 % confidence
   std::int64_t samples = 0, rejected = 0;
-  std::string fault;  // why it cannot be fitted to; "" where it can
+  std::string fault;         // why it cannot be fitted to; "" where it can
+  bool over_budget = false;  // which is that the budget was too small
 };
 
 // Throws Error(invalid_argument) where there are no timings or one is not positive.

@@ -87,6 +87,13 @@ std::string unfitted_text(const CalibrationTask& task, const FittedTask& fitted,
   return text;
 }
 
+std::string left_out_text(const std::vector<Experiment>& experiments, const std::string& reason) {
+  const std::string first = to_string(experiments.front());
+  if (experiments.size() == 1) return fmt::format("{} is left out: {}\n", first, reason);
+  return fmt::format("{} experiments are left out, the first of them {}: {}\n", experiments.size(), first,
+                     reason);
+}
+
 std::string summary_text(const CalibrationReport& r) {
   std::string text = fmt::format(
       "{} models fitted, {} not; {} experiments, {} left out; {} timings in {:.1f} s, {} of them rejected",

@@ -17,6 +17,7 @@ std::string model_text(const CalibratedModel& model);
 // What could not be fitted, and why.
 std::string unfitted_text(const CalibrationTask& task, const FittedTask& fitted,
                           const CalibrationMachine& machine);
+std::string left_out_text(const std::vector<Experiment>& experiments, const std::string& reason);
 std::string summary_text(const CalibrationReport& report);
 
 // The record of wisdom, then a row for each experiment of the validation set.
