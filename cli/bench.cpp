@@ -11,11 +11,11 @@
 #include "bench/family.hpp"
 #include "bench/provenance.hpp"
 #include "bench_flags.hpp"
+#include "core/record_log.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "measure/clock.hpp"
 #include "progress.hpp"
-#include "record_log.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {

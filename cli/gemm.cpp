@@ -8,15 +8,15 @@
 #include <filesystem>
 
 #include "bench/provenance.hpp"
-#include "bound.hpp"
+#include "core/bound.hpp"
 #include "core/env.hpp"
 #include "core/problem.hpp"
+#include "core/record_log.hpp"
 #include "device/cpu.hpp"
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
-#include "record_log.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
 

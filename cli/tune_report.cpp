@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bound.hpp"
+#include "core/bound.hpp"
 #include "core/build_info.hpp"
 #include "device/cpu.hpp"
 #include "kernel/layout/layout.hpp"

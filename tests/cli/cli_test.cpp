@@ -8,10 +8,10 @@
 
 #include "arrays/gemm_arrays.hpp"
 #include "arrays/gemm_pieces.hpp"
-#include "bound.hpp"
+#include "core/bound.hpp"
+#include "core/record_log.hpp"
 #include "gemm_verify.hpp"
 #include "lists.hpp"
-#include "record_log.hpp"
 #include "support/temp_folder.hpp"
 #include "tune_report.hpp"
 

@@ -6,11 +6,11 @@
 
 #include "tilewright/problem.hpp"
 
-namespace tilewright::cli {
+namespace tilewright {
 
 // Adds one run to the line of an equal problem and residency, or a new line. Several processes may record
 // into one file at once, and a killed one leaves it whole. Throws Error(io) naming the file, and its line
 // where one cannot be read.
 void record_run(const std::string& path, const GemmProblem& problem, double seconds);
 
-}  // namespace tilewright::cli
+}  // namespace tilewright

@@ -1,5 +1,5 @@
 // Merging one run into a record: read under a lock, replaced by renaming a new file over the old.
-#include "record_log.hpp"
+#include "core/record_log.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 #include "core/problem.hpp"
 
-namespace tilewright::cli {
+namespace tilewright {
 
 namespace {
 
@@ -103,4 +103,4 @@ void record_run(const std::string& path, const GemmProblem& problem, double seco
   }
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright

@@ -8,7 +8,7 @@
 #include "core/ceilings.hpp"
 #include "tilewright/problem.hpp"
 
-namespace tilewright::cli {
+namespace tilewright {
 
 struct Bound {
   double seconds = 0;
@@ -31,4 +31,4 @@ inline Bound bound_of(const GemmProblem& problem, const Ceilings& ceilings) {
   return bound;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright
