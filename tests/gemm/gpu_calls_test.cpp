@@ -2,7 +2,10 @@
 // nothing, bad pointers are reported also where nothing is multiplied, what was prepared is found.
 #include "support/gpu_calls.hpp"
 
+#include <numeric>
+
 #include "core/dispatch.hpp"
+#include "device/gpu/copies.hpp"
 #include "device/gpu/graph.hpp"
 #include "gemm/plan.hpp"
 #include "support/failures.hpp"
@@ -137,6 +140,52 @@ TEST_F(GpuCalls, PreparedForEveryAlignment) {
   prepare(context, std::span(&p, 1), options_);
   for (const std::int64_t offset : {0, 4, 1})  // 256, 16 and 4 bytes
     EXPECT_EQ(call<float>(context, p, {.offset = offset}), "") << offset;
+}
+
+// Pieces with gaps on both sides: every piece arrives, no gap is written.
+TEST_F(GpuCalls, BlocksAreCopiedPieceByPiece) {
+  const GpuStream stream(*gpu_);
+  const CopiedBlock block{.piece_bytes = 3, .pieces = 4, .device_pitch = 5, .host_pitch = 7};
+  std::vector<unsigned char> there(28), back(28, 99);
+  std::iota(there.begin(), there.end(), 1);
+  GpuBuffer memory(*gpu_, 20);
+  memory.fill(0, stream.get());
+  queue_to_device(*gpu_, memory.as<void>(), there.data(), block, stream.get());
+  queue_to_host(*gpu_, back.data(), memory.as<void>(), block, stream.get());
+  stream.synchronize();
+  unsigned char packed[20];
+  memory.read(packed, sizeof packed);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 7; ++j) {
+      EXPECT_EQ(back[7 * i + j], j < 3 ? there[7 * i + j] : 99) << i << "," << j;
+      if (j < 5) EXPECT_EQ(packed[5 * i + j], j < 3 ? there[7 * i + j] : 0) << i << "," << j;
+    }
+}
+
+TEST_F(GpuCalls, MemoryIsRegisteredOnceAtATime) {
+  constexpr std::size_t bytes = 1 << 16;
+  const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(4096, bytes), std::free);
+  {
+    const RegisteredMemory first(*gpu_, memory.get(), bytes);
+    EXPECT_THROW(RegisteredMemory(*gpu_, memory.get(), bytes), Error);
+  }
+  EXPECT_NO_THROW(RegisteredMemory(*gpu_, memory.get(), bytes));
+}
+
+TEST_F(GpuCalls, AnotherGpusMemoryIsCopiedWhetherOrNotItIsReached) {
+  std::string reason;
+  if (Gpu::count(reason) < 2) GTEST_SKIP() << "there is one GPU";
+  const Gpu other(gpu_->device() == 0 ? 1 : 0);
+  EXPECT_EQ(reach_peer(*gpu_, other), reach_peer(*gpu_, other)) << "asking twice changes nothing";
+  const int value = 4711;
+  int copied = 0;
+  GpuBuffer from(other, sizeof value), to(*gpu_, sizeof value);
+  from.write(&value, sizeof value);
+  const GpuStream stream(*gpu_);
+  queue_from_peer(*gpu_, to.as<void>(), other, from.as<void>(), sizeof value, stream.get());
+  stream.synchronize();
+  to.read(&copied, sizeof copied);
+  EXPECT_EQ(copied, value);
 }
 
 }  // namespace
