@@ -170,7 +170,9 @@ nlohmann::json host_copy_coefficients(const HostModel& host) {
 
 void take_host_copy(const nlohmann::json& coefficients, HostModel& host) {
   HostModel read = host;
-  read.register_s_per_byte = number(coefficients, "register_s_per_byte");
+  // Nothing was pinned where there was no GPU to pin it for.
+  if (coefficients.contains("register_s_per_byte"))
+    read.register_s_per_byte = number(coefficients, "register_s_per_byte");
   read.memory_bytes_per_s = number(coefficients, "memory_bytes_per_s", 1);
   read.copies.clear();
   const auto it = coefficients.find("copies");
@@ -256,7 +258,8 @@ NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::s
                   [&](const auto& c) { node.host.gemm[i] = take_gemm_host(c, node.host.threads); });
   });
   assembly.read(host_copy_model, host, "", "", [&](const auto& c) { take_host_copy(c, node.host); });
-  assembly.read(pipeline_model, host, "", "", [&](const auto& c) { take_pipeline(c, node.host); });
+  if (!gpu_names.empty())
+    assembly.read(pipeline_model, host, "", "", [&](const auto& c) { take_pipeline(c, node.host); });
   double together = 1;
   for (GpuModel& gpu : node.gpus) {
     double of_this = node.together;

@@ -10,8 +10,8 @@
 //                            row_s, duplex, together, memory_bytes_per_s: numbers
 //   gemm_device  a GPU       a product, per dtype
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
-//   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; register_s_per_byte,
-//                            memory_bytes_per_s: numbers
+//   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; memory_bytes_per_s and, where it
+//                            was timed, register_s_per_byte: numbers
 //   pipeline     the CPU     gamma, start_s: numbers
 #pragma once
 
