@@ -1,5 +1,5 @@
 // The command line of the sweep of large GEMM: one verb for each phase. What the phases do is in
-// gemm_large_sweep_compile.cpp and gemm_large_sweep_run.cpp.
+// gemm_large_sweep_list.cpp and gemm_large_sweep_run.cpp.
 #include "gemm_large_sweep.hpp"
 
 #include "experiment.hpp"

@@ -191,8 +191,9 @@ void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--energy-seconds", flags.energy_seconds,
                   "on the GPU, of gemm: window that each is weighed in")
       ->capture_default_str();
-  verb.add_option("--energy-rounds", flags.energy_rounds,
-                  "on the GPU, of gemm: windows of each, in turn; two or more give a ratio of efficiency")
+  verb.add_option(
+          "--energy-rounds", flags.energy_rounds,
+          "on the GPU, of gemm: windows of each, in turn; 0: none, two or more give a ratio of efficiency")
       ->capture_default_str();
   verb.add_option("--most-error-ratio", flags.most_error_ratio,
                   "on the GPU: ends with 1 where ours errs more than so many times as much as the best peer");

@@ -237,7 +237,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   plan.races = static_cast<int>(parse_count("--races", flags.races, 0));
   plan.energy_window_s = parse_number("--energy-seconds", flags.energy_seconds);
   if (!(plan.energy_window_s > 0)) refuse("--energy-seconds", flags.energy_seconds, "must be positive");
-  plan.energy_rounds = static_cast<int>(parse_count("--energy-rounds", flags.energy_rounds, 1));
+  plan.energy_rounds = static_cast<int>(parse_count("--energy-rounds", flags.energy_rounds, 0));
   plan.most_error_ratio = error_limit(flags.most_error_ratio);
   plan.repetitions = static_cast<int>(parse_count("--repetitions", flags.repetitions, 1));
   const auto batches =

@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = re.compile(r"results/[a-z0-9-]+/[a-z_]+-20\d{6}(-[a-z0-9-]+)?\.(jsonl|csv)(\.gz)?")
 NAMED = re.compile(r"\bresults/[a-z0-9-]+/[a-z_]+-20\d{6}[\w{},-]*\.(?:jsonl|csv)(?:\.gz)?")
-COMMAND = re.compile(r"repeat with `[^`]*`")  # may name what it writes
+COMMAND = re.compile(r"(repeat with|recorded by) `[^`]*`")  # may name what it writes
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 PLAIN_BYTES = 64 << 10

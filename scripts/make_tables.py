@@ -39,6 +39,20 @@ class Run:
                 self.rows.append(row)
 
 
+# Programs that recorded files name and that became verbs of the tool.
+GONE = {"bench_gemm_small": "gemm_small", "bench_gemm_large": "gemm"}
+
+
+def repeat(command):
+    """How a recorded run is repeated, in words."""
+    family = GONE.get(command.split()[0])
+    if family is None:
+        return f"repeat with `{command}`"
+    if "--phase ladder" in command:
+        return f"recorded by `{command}`, which `bench_gemm_large_ladder` does today"
+    return f"recorded by `{command}`, which `tilewright bench {family}` and `tune` do today"
+
+
 def same(value, wanted):
     """True when a JSON value is what the table asks for: numbers compare as numbers."""
     try:
@@ -107,7 +121,7 @@ def table(words):
     used = {entry[2].path: (entry[2], entry[0]) for rows_of in found.values() for entry in rows_of.values()}
     lines = heading(residencies) + rows + ["", "GFLOP/s. Recorded in:"]
     for path, (run, row) in sorted(used.items()):
-        lines.append(f"- [{path}]({{up}}{path}) on {row.get('device', 'an unnamed machine')}; repeat with `{run.command}`")
+        lines.append(f"- [{path}]({{up}}{path}) on {row.get('device', 'an unnamed machine')}; {repeat(run.command)}")
     return "\n".join(lines) + "\n"
 
 
@@ -191,7 +205,7 @@ def counters(words):
         cells = [str(row["n"]), row["dtype"], row["impl"].split("_")[0], str(row["kernels"])]
         lines.append("| " + " | ".join(cells + [cell(row["counters"]) for _, cell in COUNTERS]) + " |")
     path = files[-1].relative_to(ROOT)
-    lines += ["", f"{head.get('device', 'An unnamed device')}; [{path}]({{up}}{path}), repeat with `{head['command']}`."]
+    lines += ["", f"{head.get('device', 'An unnamed device')}; [{path}]({{up}}{path}), {repeat(head['command'])}."]
     return "\n".join(lines) + "\n"
 
 
@@ -219,7 +233,7 @@ def ladder(words):
                  str(row["metrics"]["registers"]), *("" if loop.get(key) is None else f"{round(loop[key], 2):g}" for key in LOOP)]
         text.append("| " + " | ".join(cells) + " |")
     path = path.relative_to(ROOT)
-    text += ["", f"{steps[0]['device']}, {steps[0]['op']}; [{path}]({{up}}{path}), repeat with `{lines[0]['command']}`."]
+    text += ["", f"{steps[0]['device']}, {steps[0]['op']}; [{path}]({{up}}{path}), {repeat(lines[0]['command'])}."]
     return "\n".join(text) + "\n"
 
 
@@ -230,7 +244,7 @@ def figure(words):
         return "No run for this figure is recorded in results/.\n"
     FIGURES[drawing.name] = drawing
     lines = [f"![{drawing.caption}]({{up}}docs/figures/{drawing.name}.svg)", "", f"{drawing.caption} Recorded in:"]
-    lines += [f"- [{path}]({{up}}{path}); repeat with `{run.command}`" for path, run in sorted(drawing.runs.items())]
+    lines += [f"- [{path}]({{up}}{path}); {repeat(run.command)}" for path, run in sorted(drawing.runs.items())]
     return "\n".join(lines) + "\n"
 
 
