@@ -42,6 +42,16 @@ GemmOptions to_options(const tilewright_options* options) {
   result.tune_on_miss.budget_s = options->tune_on_miss_s;
   result.alpha_varies = options->alpha_varies != 0;
   result.beta_varies = options->beta_varies != 0;
+  if (options->gpu_count < 0 || (options->gpus == nullptr && options->gpu_count > 0))
+    refuse("gpu_count", options->gpus == nullptr
+                            ? fmt::format("gpu_count = {}, but gpus is null", options->gpu_count)
+                            : fmt::format("gpu_count = {} is negative", options->gpu_count));
+  result.gpus.assign(options->gpus, options->gpus + options->gpu_count);
+  result.gpu_memory_bytes = options->gpu_memory_bytes;
+  result.split = to_enum<SplitWay>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
+  if (result.split == SplitWay::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
+  result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
+                                                      TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tilewright/context.hpp"
 #include "tilewright/problem.hpp"
@@ -43,6 +44,15 @@ struct GemmOptions {
   std::string candidate{};   // "": first that accepts; else this one or Error(unsupported)
   std::string config{};      // "": wisdom, then default; else JSON fields over the default
   TuneOnMiss tune_on_miss{};
+
+  // Products of single matrices in host memory. Target automatic takes GPUs where the models of the machine
+  // (`tilewright calibrate`) say that this is faster; gpu leaves the CPU out and hybrid has both take part.
+  // Such a call returns when C is complete.
+  std::vector<int> gpus{};            // that may be used; empty: all
+  std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
+  SplitWay split = SplitWay::model;   // guided, exhaustive: the first call makes the product many times
+  std::optional<double> cpu_share{};  // of fixed, which needs it: what part of C the CPU computes, 0 to 1
+  OnDeviceFailure on_device_failure = OnDeviceFailure::error;
 
   // Operands in device memory. A call is queued on the stream and returns before the work is done; errors of
   // the description and of addresses, in any group, are thrown before anything is queued. A CUDA graph that

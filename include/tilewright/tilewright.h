@@ -59,6 +59,23 @@ typedef enum {
   TILEWRIGHT_RESIDENCY_LIMIT = 0x7fffffff
 } tilewright_residency;
 
+/* How a product of host operands is shared out among the CPU and the GPUs: by the models of the machine; by
+ * timing, at the first call, from the models' share on or all shares; or as cpu_share says. */
+typedef enum {
+  TILEWRIGHT_SPLIT_MODEL = 0,
+  TILEWRIGHT_SPLIT_GUIDED = 1,
+  TILEWRIGHT_SPLIT_EXHAUSTIVE = 2,
+  TILEWRIGHT_SPLIT_FIXED = 3,
+  TILEWRIGHT_SPLIT_LIMIT = 0x7fffffff
+} tilewright_split;
+
+/* What becomes of the part of C that a GPU has not brought back when it fails. */
+typedef enum {
+  TILEWRIGHT_ON_DEVICE_FAILURE_ERROR = 0, /* the call fails and says which part is undefined */
+  TILEWRIGHT_ON_DEVICE_FAILURE_REDO = 1,  /* the CPU computes it */
+  TILEWRIGHT_ON_DEVICE_FAILURE_LIMIT = 0x7fffffff
+} tilewright_on_device_failure;
+
 /* Where the operands of a call lie. One alpha or beta for all problems lies on the host. The info array lies
  * where the operands do: on a GPU it is written by the work that the call queues. */
 typedef enum {
@@ -103,6 +120,13 @@ typedef struct {
   int alpha_varies; /* nonzero: alpha is an array of batch_count values, one per problem, which lies where the
                        operands do; taken by batches of one shape, by variable ones on a GPU and by plans */
   int beta_varies;  /* the same of beta */
+  /* Of products of single matrices in host memory on GPUs. */
+  const int* gpus;          /* those that may be used; null: all */
+  int gpu_count;            /* entries of gpus */
+  int64_t gpu_memory_bytes; /* of each GPU, at most; 0: what is free */
+  int split;                /* tilewright_split */
+  double cpu_share;         /* of SPLIT_FIXED: what part of C the CPU computes, 0 to 1 */
+  int on_device_failure;    /* tilewright_on_device_failure */
 } tilewright_options;
 
 /* All zeros is the default. */

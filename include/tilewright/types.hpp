@@ -24,6 +24,12 @@ enum class Layout : std::uint8_t {
 };
 enum class Location : std::uint8_t { host, device };
 enum class Target : std::uint8_t { automatic, cpu, gpu, hybrid };
+// How a product of host operands is shared out among the CPU and the GPUs: by the models of the machine; by
+// timing, at the first call, from the models' share on or all shares; or with a share of the CPU's as asked.
+enum class SplitWay : std::uint8_t { model, guided, exhaustive, fixed };
+// What becomes of the part of C that a GPU has not brought back when it fails: the call throws, or the CPU
+// computes that part.
+enum class OnDeviceFailure : std::uint8_t { error, redo };
 // What a call should cost least: seconds, joules, their product, a weighted sum of both, or the least joules
 // among what is nearly as fast as the fastest.
 enum class Objective : std::uint8_t { time, energy, edp, alpha, energy_within };

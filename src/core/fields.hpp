@@ -192,6 +192,17 @@ struct EnumNames<Target> {
                                     std::pair{Target::gpu, "gpu"}, std::pair{Target::hybrid, "hybrid"}};
 };
 template <>
+struct EnumNames<SplitWay> {
+  static constexpr std::array value{
+      std::pair{SplitWay::model, "model"}, std::pair{SplitWay::guided, "guided"},
+      std::pair{SplitWay::exhaustive, "exhaustive"}, std::pair{SplitWay::fixed, "fixed"}};
+};
+template <>
+struct EnumNames<OnDeviceFailure> {
+  static constexpr std::array value{std::pair{OnDeviceFailure::error, "error"},
+                                    std::pair{OnDeviceFailure::redo, "redo"}};
+};
+template <>
 struct EnumNames<Objective> {
   static constexpr std::array value{std::pair{Objective::time, "time"},
                                     std::pair{Objective::energy, "energy"}, std::pair{Objective::edp, "edp"},

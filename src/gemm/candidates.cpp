@@ -4,16 +4,10 @@
 
 #include <array>
 
+#include "gemm/hybrid/gpus.hpp"
 #include "gemm/run/ways.hpp"
 
 namespace tilewright {
-namespace {
-
-// Hybrid: CPU and GPU together. Not built; it keeps its place.
-std::string hybrid_declines(const PlanRequest&) { return "CPU and GPU do not work together yet"; }
-
-}  // namespace
-
 #if !TILEWRIGHT_HAS_GPU
 namespace {
 std::string no_gpu(const PlanRequest&) { return "this build has no GPU runtime"; }
@@ -23,13 +17,24 @@ Offers device_scale_offers(const PlanRequest&) { return {}; }
 constinit const Candidate small_way{"gemm_small", Tier::small, no_gpu};
 constinit const Candidate large_way{"gemm", Tier::large, no_gpu};
 constinit const Candidate cublas_way{"cublas", Tier::large, no_gpu};
+
+namespace {
+class NoGpus : public HybridGpus {
+ public:
+  std::vector<HybridGpu> list(std::string& why_none) override {
+    why_none = "this build has no GPU runtime";
+    return {};
+  }
+  std::unique_ptr<StreamDevice> open(int, DeviceMultiply) override { return nullptr; }
+  DeviceProduct prepare(Context::Impl&, const StreamProduct&, int, bool) override { return {}; }
+};
+}  // namespace
+std::unique_ptr<HybridGpus> machine_gpus() { return std::make_unique<NoGpus>(); }
 #endif
 
 std::span<const Candidate> gemm_candidates() {
   static const std::array candidates = {
-      scale_way, small_cpu_way, small_way,
-      large_way, cublas_way,    Candidate{"hybrid", Tier::large, hybrid_declines},
-      cblas_way, reference_way,
+      scale_way, small_cpu_way, small_way, large_way, cublas_way, hybrid_way, cblas_way, reference_way,
   };
   return candidates;
 }

@@ -11,6 +11,7 @@
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
 #if TILEWRIGHT_HAS_GPU
 #include "gemm/device_machine.hpp"
@@ -74,7 +75,8 @@ bool operator==(const GemmOptions& x, const GemmOptions& y) {
   const auto fields = [](const GemmOptions& o) {
     return std::tie(o.target, o.objective, o.objective_weight, o.math_mode, o.threads, o.checked, o.residency,
                     o.candidate, o.config, o.device, o.align_bytes, o.alpha_varies, o.beta_varies,
-                    o.tune_on_miss.budget_s);
+                    o.tune_on_miss.budget_s, o.gpus, o.gpu_memory_bytes, o.split, o.cpu_share,
+                    o.on_device_failure);
   };
   return fields(x) == fields(y);
 }
@@ -106,6 +108,7 @@ Context::Impl::Impl(const ContextOptions& options)
                                        cache.empty() ? fs::path() : fs::path(cache) / "kernels",
                                        environment.nvrtc);
 #endif
+  hybrid = std::make_shared<HybridNode>(machine_gpus(), this);
   wants_notices = notices_wanted(environment) && options.notices;
   if (!options.use_wisdom) return;
   wisdom_notices = wants_notices;
@@ -118,6 +121,8 @@ Context::Impl::Impl(const ContextOptions& options)
   wisdom_ = std::make_unique<Wisdom>(std::move(files), cpu_info().device,
                                      [this](const std::string& message) { notice(message); });
 }
+
+Context::Impl::~Impl() { hybrid->leave(); }
 
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   std::lock_guard lock(mutex_);

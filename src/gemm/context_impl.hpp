@@ -22,6 +22,7 @@
 namespace tilewright {
 
 class GpuMachines;  // device_machine.hpp
+class HybridNode;   // hybrid/node.hpp
 struct Candidate;   // candidate.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.
@@ -74,6 +75,7 @@ class PlanCache {
 
 struct Context::Impl {
   explicit Impl(const ContextOptions& options);
+  ~Impl();
 
   // Null when the Context was told to use none.
   const Wisdom* wisdom() const { return wisdom_.get(); }
@@ -92,6 +94,7 @@ struct Context::Impl {
   bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
+  std::shared_ptr<HybridNode> hybrid;     // products of host operands on CPU and GPUs; never null
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   PlanCache plans;
   std::span<const Candidate> candidates;  // in the order in which plans ask them

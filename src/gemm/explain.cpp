@@ -25,6 +25,7 @@ std::string candidates_text(const GemmPlan::Impl& plan) {
 std::string bound_text(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
   std::string text = fmt::format("{:.6g} bytes, {:.6g} flops", bytes(p), flops(p));
+  if (const std::string own = plan.runner->bound(); !own.empty()) return text + "; " + own;
   const int threads = plan.runner->thread_count();
   const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, threads);
   if (p.location == Location::device)

@@ -11,6 +11,7 @@
 #include "gemm/config_choice.hpp"
 #include "gemm/device_operands.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/hybrid_options.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "gemm/validate.hpp"
 
@@ -25,10 +26,10 @@ void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, co
     throw Error(ErrorCode::unsupported, argument,
                 fmt::format("{} = {} is refused: {}", argument, value, reason));
   };
-  if (options.target == Target::hybrid) refuse("target", "hybrid", "GPU and CPU do not work together yet");
-  if (options.target == Target::gpu && problem.location == Location::host)
-    refuse("target", "gpu",
-           "the operands are in host memory, and only data in device memory are served by the GPU so far");
+  if (options.target == Target::hybrid && problem.location == Location::device)
+    refuse("target", "hybrid",
+           "the operands are in device memory, and CPU and GPUs share host operands alone");
+  check_hybrid_options(options);
   (void)objective_of(options);
   if (options.threads < 0)
     throw Error(ErrorCode::invalid_argument, "threads",
@@ -133,6 +134,12 @@ std::string all_reasons(const GemmPlan::Impl& plan) {
   return text;
 }
 
+std::string reason_of(const GemmPlan::Impl& plan, const std::string& candidate) {
+  for (const Decision& decision : plan.decisions)
+    if (decision.candidate == candidate) return decision.reason;
+  return all_reasons(plan);
+}
+
 }  // namespace
 
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
@@ -159,6 +166,11 @@ namespace {
 std::shared_ptr<const GemmPlan::Impl> make_served_plan(Context::Impl& context, const GemmProblem& problem,
                                                        const GemmOptions& options, bool may_compile) {
   auto plan = make_plan(context, problem, options, may_compile);
+  const bool forced = options.target == Target::gpu || options.target == Target::hybrid;
+  if (plan->candidate.empty() && forced && problem.location == Location::host)
+    throw Error(ErrorCode::unsupported, "target",
+                fmt::format("target = {} is refused for {}: {}", to_string(options.target),
+                            to_string(problem), reason_of(*plan, "hybrid")));
   if (plan->candidate.empty())
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 fmt::format("no candidate runs {}: {}", to_string(problem), all_reasons(*plan)));

@@ -22,7 +22,7 @@ class DummyRunner : public HostRunner {
 };
 
 std::string dummy_declines(const PlanRequest& r) {
-  return r.problem.m == 71 ? "it does not like 71 rows" : why_not_on_host(r.problem);
+  return r.problem.m == 71 ? "it does not like 71 rows" : why_not_on_host(r);
 }
 
 // Nanoseconds from `first` on, of which only the last can be had.

@@ -23,10 +23,14 @@ void copy_columns(const Block& to, const Block& from, const BlockShape& shape, s
 // Filled with NaN, so that what nobody has written shows.
 class HostBytes : public PinnedMemory {
  public:
-  explicit HostBytes(std::int64_t bytes) : bytes_(std::size_t(bytes), char(0xff)) {}
-  void* data() const override { return const_cast<char*>(bytes_.data()); }
+  explicit HostBytes(std::int64_t bytes) : bytes_(std::size_t(bytes + alignment), char(0xff)) {}
+  void* data() const override {
+    const auto at = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    return reinterpret_cast<void*>((at + alignment - 1) / alignment * alignment);
+  }
 
  private:
+  static constexpr std::int64_t alignment = 256;  // of a device's allocations
   std::vector<char> bytes_;
 };
 

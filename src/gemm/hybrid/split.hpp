@@ -23,10 +23,8 @@ struct SplitChoice {
 // Error(invalid_argument) for a share beyond 0 to 1.
 SplitChoice choose_split(const NodeModel& node, const SplitRequest& request);
 
-// The ways of choosing the CPU's share (section 4 of the paper): by the models; by timing from one share on,
-// a step more at a time, until the time exceeds the best by a threshold; by timing all; or as asked for.
-enum class SplitWay : std::uint8_t { model, guided, exhaustive, fixed };
-
+// SplitWay has the ways of choosing the CPU's share (section 4 of the paper). A guided search times from one
+// share on, a step more at a time, until the time exceeds the best by a threshold.
 struct SplitSearch {
   double begin = 0;         // the share that a guided search begins with: the best one of a smaller problem
   double step = 0.02;       // of all columns (or rows)
@@ -48,10 +46,4 @@ struct SplitSearchResult {
 SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitWay way,
                                const SplitSearch& search, const std::function<double(const Split&)>& time);
 
-template <>
-struct EnumNames<SplitWay> {
-  static constexpr std::array value{
-      std::pair{SplitWay::model, "model"}, std::pair{SplitWay::guided, "guided"},
-      std::pair{SplitWay::exhaustive, "exhaustive"}, std::pair{SplitWay::fixed, "fixed"}};
-};
 }  // namespace tilewright

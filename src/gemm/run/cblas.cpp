@@ -1,16 +1,10 @@
 // cblas: large matrices on the host, one call each of a CBLAS that is opened when first wanted. The library
 // is device/cblas.hpp's.
-#include "device/cblas.hpp"
-
-#include <algorithm>
-#include <limits>
-
-#include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/scale.hpp"
+#include "gemm/run/hybrid_models.hpp"
 #include "gemm/run/ways.hpp"
 
 namespace tilewright {
@@ -35,21 +29,7 @@ class CblasRunner : public HostRunner {
   bool cuts_batches() const override { return false; }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
-    const GemmProblem& p = problem();
-    dispatch(p.dtype, [&]<class T>() {
-      const OperandLayout la = layout_a(p), lb = layout_b(p), lc = layout_c(p);
-      for (std::int64_t i = first; i < first + count; ++i) {
-        const T alpha = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i);
-        const T beta = scalar_of<T>(p.beta, o.beta, o.beta_stride, i);
-        if (alpha == T(0)) {
-          scale_c(p, o, i, 1);
-          continue;
-        }
-        library_->gemm<T>(p.op_a, p.op_b, p.m, p.n, p.k, alpha, matrix_of<const T>(p, la, o.a, i).data, p.lda,
-                          matrix_of<const T>(p, lb, o.b, i).data, p.ldb, beta,
-                          matrix_of<T>(p, lc, o.c, i).data, p.ldc);
-      }
-    });
+    multiply_by_cblas(*library_, problem(), o, first, count);
   }
 
   std::string library() const override { return library_->name(); }
@@ -63,18 +43,17 @@ class CblasRunner : public HostRunner {
 };
 
 std::string cblas_declines(const PlanRequest& r) {
-  const GemmProblem& p = r.problem;
-  if (auto reason = why_not_on_host(p); !reason.empty()) return reason;
-  if (is_interleaved(p)) return "CBLAS knows no interleaved layout";
-  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
-  if (largest > std::numeric_limits<int>::max())
-    return fmt::format("{} does not fit the int that CBLAS counts with", largest);
-  const auto library = r.context.cblas();
-  return library->available() ? "" : library->error();
+  if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
+  if (is_interleaved(r.problem)) return "CBLAS knows no interleaved layout";
+  return why_not_by_cblas(*r.context.cblas(), r.problem);
 }
 
 Offers cblas_offers(const PlanRequest& r) {
-  return one_runner([&r] { return std::make_shared<const CblasRunner>(r); });
+  Offer offer;
+  offer.seconds = cblas_forecast_s(r);
+  if (offer.seconds) offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
+  offer.make = [&r] { return Made{std::make_shared<const CblasRunner>(r)}; };
+  return one_offer(std::move(offer));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "device/cpu.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/hybrid_options.hpp"
 #include "gemm/run/placement.hpp"
 
 namespace tilewright {
@@ -36,8 +37,12 @@ void run_by_node(const Runner& runner, const Operands& o, const std::vector<Thre
 
 }  // namespace
 
-std::string why_not_on_host(const GemmProblem& p) {
-  return p.location == Location::device ? "the operands are in device memory" : "";
+std::string why_not_on_host(const PlanRequest& r) {
+  if (r.problem.location == Location::device) return "the operands are in device memory";
+  if (!wants_gpus(r)) return "";
+  if (r.options.target == Target::automatic)
+    return fmt::format("split = {} was asked for", to_string(r.options.split));
+  return fmt::format("target = {} was asked for", to_string(r.options.target));
 }
 
 double estimate_s(const GemmProblem& p) {

@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-// Why the host does not serve the problem; "" where it does.
-std::string why_not_on_host(const GemmProblem& problem);
+// Why the host does not serve the problem alone; "" where it does.
+std::string why_not_on_host(const PlanRequest& request);
 
 // Seconds that one thread would need, from round numbers of a current core: good enough to decide about
 // threads.

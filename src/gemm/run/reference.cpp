@@ -58,7 +58,7 @@ class ReferenceRunner : public HostRunner {
   }
 };
 
-std::string reference_declines(const PlanRequest& r) { return why_not_on_host(r.problem); }
+std::string reference_declines(const PlanRequest& r) { return why_not_on_host(r); }
 
 Offers reference_offers(const PlanRequest& r) {
   return one_runner([&r] { return std::make_shared<const ReferenceRunner>(r); });

@@ -49,6 +49,10 @@ class Runner {
   // The same as numbers by name, as far as there are any.
   virtual nlohmann::json metrics() const { return nlohmann::json::object(); }
   virtual std::string prediction() const { return ""; }  // of a cost model in words; "" where there is none
+  // What it cannot be faster than, in words, where that is not a matter of the CPU's ceilings alone.
+  virtual std::string bound() const { return ""; }
+  // How the last run that ended went, part by part, where there are any; else null.
+  virtual nlohmann::json last_run() const { return nullptr; }
   // Whether the same kernels take interleaved blocks, to which a batch could be converted.
   virtual bool takes_blocks() const { return false; }
 

@@ -136,7 +136,7 @@ class SmallCpuRunner : public HostRunner {
 
 std::string small_cpu_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
-  if (auto reason = why_not_on_host(p); !reason.empty()) return reason;
+  if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_cpu_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);

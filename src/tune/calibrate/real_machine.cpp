@@ -89,6 +89,7 @@ class RealMachine : public CalibrationMachine {
  public:
   RealMachine(Context& context, const std::optional<std::vector<int>>& gpus)
       : context_(context), host_(described_host(context)) {
+    options_.target = Target::cpu;
     // The library that the record names, at sizes of small kernels too; without one, what the plan takes.
     if (!host_.blas.empty()) options_.candidate = "cblas";
     open_gpus(gpus);

@@ -1,0 +1,103 @@
+// Each thing is made when it is first asked for and kept.
+#include "gemm/hybrid/node.hpp"
+
+#include <algorithm>
+
+#include "device/cpu.hpp"
+#include "gemm/hybrid/stream.hpp"
+
+namespace tilewright {
+
+HybridNode::HybridNode(std::unique_ptr<HybridGpus> gpus, Context::Impl* owner)
+    : machine_(std::move(gpus)), owner_(owner) {}
+
+const std::vector<HybridGpu>& HybridNode::gpus(std::string* why_none) {
+  std::call_once(looked_, [&] {
+    gpus_ = machine_->list(why_none_);
+    devices_.resize(gpus_.size());
+  });
+  if (why_none != nullptr) *why_none = why_none_;
+  return gpus_;
+}
+
+std::shared_ptr<const NodeModel> HybridNode::model(const Wisdom* wisdom, const std::string& blas,
+                                                   int threads) {
+  const std::vector<HybridGpu>& all = gpus();
+  const std::lock_guard lock(models_mutex_);
+  std::shared_ptr<const NodeModel>& kept = models_[threads];
+  if (kept != nullptr) return kept;
+  std::vector<std::string> names;
+  for (const HybridGpu& gpu : all) names.push_back(gpu.name);
+  NodeModel node = node_model(wisdom, cpu_info().device, blas, threads, names);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].memory_bytes > 0) node.gpus[i].memory_bytes = all[i].memory_bytes;
+  return kept = std::make_shared<const NodeModel>(std::move(node));
+}
+
+std::shared_ptr<const DeviceProducts> HybridNode::prepare(Context::Impl& context, const GemmProblem& problem,
+                                                          const Split& split, bool may_compile) {
+  auto products = std::make_shared<DeviceProducts>();
+  bool adds = true;
+  for (const GpuShare& share : split.gpus) {
+    const StreamDevice* device = devices_[std::size_t(share.gpu)].get();
+    adds = adds && device != nullptr && device->adds();
+  }
+  for (const StreamProduct& what : stream_products(problem, split, adds)) {
+    const int ordinal = gpus_[std::size_t(what.gpu)].ordinal;
+    products->add(what, machine_->prepare(context, what, ordinal, may_compile));
+  }
+  return products;
+}
+
+std::int64_t HybridNode::open(std::span<const int> gpus) {
+  const std::lock_guard lock(jobs_);
+  std::int64_t least = 0;
+  for (const int gpu : gpus) {
+    std::unique_ptr<StreamDevice>& device = devices_[std::size_t(gpu)];
+    if (device == nullptr)
+      device = machine_->open(gpus_[std::size_t(gpu)].ordinal,
+                              [this, gpu](const GemmProblem& problem, const Operands& operands) {
+                                products_->multiply(gpu, problem, operands);
+                              });
+    some_device_ = device.get();
+    const std::int64_t free = device->free_bytes();
+    least = least == 0 ? free : std::min(least, free);
+  }
+  return least;
+}
+
+bool HybridNode::is_pinned(const void* address, std::int64_t bytes) const {
+  const StreamDevice* device = some_device_;
+  return device != nullptr && device->is_pinned(address, bytes);
+}
+
+void HybridNode::leave() {
+  const std::lock_guard lock(jobs_);
+  owner_ = nullptr;
+}
+
+StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products) {
+  for (const auto& device : node_.devices_) job.devices.push_back(device.get());
+  if (!job.split.gpus.empty() && job.split.copy_threads > 1) {
+    std::unique_ptr<CopyTeam>& team = node_.teams_[job.split.copy_threads];
+    if (team == nullptr) team = std::make_unique<CopyTeam>(job.split.copy_threads);
+    job.copiers = team.get();
+  }
+  node_.products_ = &products;
+  struct Reset {
+    const DeviceProducts*& products;
+    ~Reset() { products = nullptr; }
+  } reset{node_.products_};
+  return stream_gemm(job);
+}
+
+StreamDevice* HybridNode::Use::any_device() const { return node_.some_device_; }
+
+Context::Impl& HybridNode::Use::owner() const {
+  if (node_.owner_ == nullptr)
+    throw Error(ErrorCode::unsupported, "split",
+                "a split is searched for while the plan's Context lives, and it is gone");
+  return *node_.owner_;
+}
+
+}  // namespace tilewright

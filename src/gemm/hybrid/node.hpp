@@ -1,0 +1,75 @@
+// What a Context keeps for products of host operands on CPU and GPUs: which GPUs there are, the models of the
+// machine, and, once a plan wants them, opened devices and threads that copy. One product at a time has the
+// devices; others wait. Plans keep it alive, also beyond their Context.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "gemm/hybrid/copy_team.hpp"
+#include "gemm/hybrid/gpus.hpp"
+#include "gemm/hybrid/stream_job.hpp"
+#include "wisdom/node_model.hpp"
+
+namespace tilewright {
+
+class HybridNode {
+ public:
+  // `owner` is the Context that makes plans with it, until leave().
+  HybridNode(std::unique_ptr<HybridGpus> gpus, Context::Impl* owner);
+
+  // Looked for once; says why where there are none.
+  const std::vector<HybridGpu>& gpus(std::string* why_none = nullptr);
+
+  // Of this host with so many threads and of all GPUs.
+  std::shared_ptr<const NodeModel> model(const Wisdom* wisdom, const std::string& blas, int threads);
+
+  // The products of a split, all made ready.
+  std::shared_ptr<const DeviceProducts> prepare(Context::Impl& context, const GemmProblem& problem,
+                                                const Split& split, bool may_compile);
+
+  // Opens these GPUs, by position, unless they are open; tells the bytes that are free on the one that has
+  // least.
+  std::int64_t open(std::span<const int> gpus);
+
+  // The devices, for one product at a time. Open ones only.
+  class Use {
+   public:
+    explicit Use(HybridNode& node) : node_(node), lock_(node.jobs_) {}
+    // Fills in devices and threads that copy, and runs it.
+    StreamReport run(StreamJob job, const DeviceProducts& products);
+    // One that is open.
+    StreamDevice* any_device() const;
+    // Throws Error(unsupported) where the Context is gone.
+    Context::Impl& owner() const;
+
+   private:
+    HybridNode& node_;
+    std::unique_lock<std::mutex> lock_;
+  };
+  // Whether all of these bytes are pinned; asked of a device that stays open, without waiting for the product
+  // that has it.
+  bool is_pinned(const void* address, std::int64_t bytes) const;
+
+  // The Context goes: waits for what uses it.
+  void leave();
+
+ private:
+  std::unique_ptr<HybridGpus> machine_;
+  Context::Impl* owner_;
+  std::once_flag looked_;
+  std::vector<HybridGpu> gpus_;
+  std::string why_none_;
+  std::mutex models_mutex_;
+  std::map<int, std::shared_ptr<const NodeModel>> models_;  // by threads
+  std::mutex jobs_;
+  const DeviceProducts* products_ = nullptr;            // of the product that has the devices
+  std::vector<std::unique_ptr<StreamDevice>> devices_;  // by position; null: not open
+  std::atomic<StreamDevice*> some_device_ = nullptr;
+  std::map<int, std::unique_ptr<CopyTeam>> teams_;  // by threads
+};
+
+}  // namespace tilewright

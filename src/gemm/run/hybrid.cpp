@@ -1,0 +1,246 @@
+// hybrid: a product of host operands on one GPU, several, or CPU and GPUs together, as the models of the
+// machine share it out. How it is streamed stands in hybrid/; what the models say, in hybrid_models.
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "core/dispatch.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/hybrid/split_text.hpp"
+#include "gemm/hybrid/tiling.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/cblas_library.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/hybrid_models.hpp"
+#include "gemm/run/hybrid_options.hpp"
+#include "gemm/run/hybrid_search.hpp"
+#include "gemm/run/reference.hpp"
+#include "gemm/run/scale.hpp"
+#include "gemm/run/ways.hpp"
+
+namespace tilewright {
+namespace {
+
+// A split with what its GPUs multiply with.
+struct ReadySplit {
+  SplitChoice choice;
+  std::shared_ptr<const DeviceProducts> products;
+};
+
+struct LastRun {
+  Split split;
+  StreamReport report;
+  bool pinned = false;
+};
+
+class HybridRunner : public HostRunner {
+ public:
+  // Opens the GPUs and makes their products ready.
+  HybridRunner(const PlanRequest& r, const HybridModels& models)
+      : HostRunner(r),
+        node_(r.context.hybrid),
+        models_(models),
+        cblas_(r.context.cblas()),
+        redo_(r.options.on_device_failure == OnDeviceFailure::redo),
+        way_(r.options.split) {
+    const std::int64_t free = node_->open(models_.request.gpus);
+    keep_within(free);
+    for (const bool pinned : {false, true}) {
+      ReadySplit& ready = ready_[pinned];
+      ready.choice = choose_split(models_, pinned);
+      ready.products = node_->prepare(r.context, problem(), ready.choice.split, r.may_compile);
+    }
+  }
+
+  bool cuts_batches() const override { return false; }
+
+  void run(const Operands& o) const override {
+    if (is_zero_alpha(o)) return scale_c(problem(), o, 0, 1);
+    const bool pinned = is_pinned(o);
+    const ReadySplit* ready = &ready_[pinned];
+    if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
+    if (ready->choice.split.gpus.empty()) {
+      multiply_on_host(problem(), o, host_threads(0));
+      return note({ready->choice.split, {}, pinned});
+    }
+    HybridNode::Use use(*node_);
+    note({ready->choice.split, stream(use, *ready, o), pinned});
+  }
+
+  std::string device() const override {
+    std::string text = HostRunner::device();
+    for (const int gpu : models_.request.gpus) text += " + " + models_.node->gpus[std::size_t(gpu)].name;
+    return text;
+  }
+  std::string library() const override {
+    return models_.request.may_use_host && cblas_->available() ? cblas_->name() + " on the CPU" : "";
+  }
+  int thread_count() const override { return allowed_threads(asked_threads()); }
+  std::string threads_text() const override {
+    return fmt::format("{} of the CPU, one of them for each GPU", thread_count());
+  }
+  std::string prediction() const override;
+  std::string bound() const override;
+  nlohmann::json metrics() const override;
+  nlohmann::json last_run() const override;
+
+ private:
+  // What is free may be less than what the device has.
+  void keep_within(std::int64_t free) {
+    for (const int gpu : models_.request.gpus)
+      if (free > 0 && gpu_memory(*models_.node, models_.request, gpu) > free)
+        models_.request.memory_bytes = free;
+  }
+
+  bool is_zero_alpha(const Operands& o) const {
+    return dispatch(problem().dtype,
+                    [&]<class T>() { return scalar_of<T>(problem().alpha, o.alpha, 0, 0) == T(0); });
+  }
+
+  bool is_pinned(const Operands& o) const {
+    const GemmProblem& p = problem();
+    const auto pinned = [&](const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+      return node_->is_pinned(data, ((columns - 1) * ld + rows) * size_bytes(p.dtype));
+    };
+    return pinned(o.a, p.a_rows(), p.a_cols(), p.lda) && pinned(o.b, p.b_rows(), p.b_cols(), p.ldb) &&
+           pinned(o.c, p.m, p.n, p.ldc);
+  }
+
+  int host_threads(int copiers) const { return std::max(1, thread_count() - copiers); }
+
+  void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
+    if (!why_not_by_cblas(*cblas_, part).empty()) return gemm_reference(part, o);
+    const LocalThreads scope(*cblas_, threads);
+    multiply_by_cblas(*cblas_, part, o, 0, 1);
+  }
+
+  StreamReport stream(HybridNode::Use& use, const ReadySplit& ready, const Operands& o) const {
+    const Split& split = ready.choice.split;
+    StreamJob job{problem(), o, split, {}, {}, redo_};
+    const int copiers = split.ring_bytes > 0 && split.copy_threads > 1 ? split.copy_threads : 0;
+    job.multiply_on_host = [&, threads = host_threads(copiers)](const GemmProblem& part, const Operands& at) {
+      multiply_on_host(part, at, threads);
+    };
+    return use.run(std::move(job), *ready.products);
+  }
+
+  // The split that timing found best, searched for by the first call with such operands.
+  const ReadySplit& found(const Operands& o, bool pinned) const {
+    if (const ReadySplit* ready = searched_[pinned].load(std::memory_order_acquire)) return *ready;
+    HybridNode::Use use(*node_);
+    if (const ReadySplit* ready = searched_[pinned].load(std::memory_order_acquire)) return *ready;
+    SplitRequest request = models_.request;
+    request.pinned_a = request.pinned_b = request.pinned_c = pinned;
+    Context::Impl& context = use.owner();
+    const ScratchC scratch(problem(), o, pinned ? use.any_device() : nullptr);
+    const auto time = [&](const Split& split) {
+      ReadySplit trial{{}, node_->prepare(context, problem(), split, true)};
+      trial.choice.split = split;
+      return seconds_of_best([&] {
+        if (!split.gpus.empty()) return void(stream(use, trial, scratch.operands()));
+        multiply_on_host(problem(), scratch.operands(), host_threads(0));
+      });
+    };
+    const SplitSearchResult result =
+        search_split(*models_.node, request, way_, search_from(ready_[pinned].choice.split), time);
+    ReadySplit best = ready_[pinned];
+    best.choice.split = result.best.split;
+    best.choice.reason = fmt::format("the fastest of {} timed shares", result.tried.size());
+    best.products = node_->prepare(context, problem(), best.choice.split, true);
+    kept_[pinned] = std::make_unique<const ReadySplit>(std::move(best));
+    searched_[pinned].store(kept_[pinned].get(), std::memory_order_release);
+    return *kept_[pinned];
+  }
+
+  void note(LastRun run) const {
+    const std::lock_guard lock(last_mutex_);
+    last_ = std::move(run);
+  }
+
+  std::shared_ptr<HybridNode> node_;
+  HybridModels models_;
+  std::shared_ptr<const CblasLibrary> cblas_;
+  bool redo_;
+  SplitWay way_;
+  std::array<ReadySplit, 2> ready_;  // of pageable and of pinned operands
+  mutable std::array<std::unique_ptr<const ReadySplit>, 2> kept_;
+  mutable std::array<std::atomic<const ReadySplit*>, 2> searched_{};  // of those, once they are whole
+  mutable std::mutex last_mutex_;
+  mutable std::optional<LastRun> last_;
+};
+
+std::string HybridRunner::prediction() const {
+  const std::string indent(11, ' ');
+  std::string text;
+  for (const bool pinned : {true, false}) {
+    const SplitChoice& choice = ready_[pinned].choice;
+    text +=
+        fmt::format("{}{}: {}: {}\n{}{}", text.empty() ? "" : "\n" + indent, pinned ? "pinned" : "pageable",
+                    seconds_text(choice.split.seconds), ways_text(choice), indent, choice.reason);
+    text += "\n" + indent + split_text(*models_.node, choice.split, indent);
+  }
+  if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive)
+    text += fmt::format("\n{}split = {}: the first call times shares of the CPU's", indent, to_string(way_));
+  return text + fmt::format("\n{}by {}", indent, models_.node->source);
+}
+
+std::string HybridRunner::bound() const {
+  const Split& split = ready_[true].choice.split;
+  return fmt::format("at least {} by the models: transfers {}, products {}",
+                     seconds_text(std::max(split.transfer_s, split.compute_s)),
+                     seconds_text(split.transfer_s), seconds_text(split.compute_s));
+}
+
+nlohmann::json HybridRunner::metrics() const {
+  return {{"pinned", split_json(*models_.node, ready_[true].choice)},
+          {"pageable", split_json(*models_.node, ready_[false].choice)},
+          {"split", to_string(way_)},
+          {"calibrated", models_.node->calibrated},
+          {"models", models_.node->source}};
+}
+
+nlohmann::json HybridRunner::last_run() const {
+  const std::lock_guard lock(last_mutex_);
+  if (!last_) return nullptr;
+  const auto& [split, report, pinned] = *last_;
+  nlohmann::json gpus = nlohmann::json::array();
+  for (std::size_t i = 0; i < split.gpus.size() && i < report.gpu_s.size(); ++i)
+    gpus.push_back({{"gpu", split.gpus[i].gpu},
+                    {"ordinal", node_->gpus()[std::size_t(split.gpus[i].gpu)].ordinal},
+                    {"name", models_.node->gpus[std::size_t(split.gpus[i].gpu)].name},
+                    {"count", split.gpus[i].count},
+                    {"seconds", report.gpu_s[i]}});
+  return {{"memory", pinned ? "pinned" : "pageable"},
+          {"side", to_string(split.side)},
+          {"cpu_share", cpu_share(split)},
+          {"cpu_count", split.host_count},
+          {"cpu_s", report.host_s},
+          {"predicted_s", split.seconds},
+          {"transfer_s", split.transfer_s},
+          {"compute_s", split.compute_s},
+          {"gpus", gpus},
+          {"redone", report.redone},
+          {"failures", report.failures}};
+}
+
+Offers hybrid_offers(const PlanRequest& r) {
+  const HybridModels models = hybrid_models(r);
+  const SplitChoice pinned = choose_split(models, true);
+  const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
+  if (!asked && pinned.split.gpus.empty())
+    throw Error(ErrorCode::unsupported, "target",
+                fmt::format("{} ({}; by {})", pinned.reason, ways_text(pinned), models.node->source));
+  Offer offer;
+  offer.seconds = pinned.split.seconds;
+  offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
+  offer.make = [&r, models] { return Made{std::make_shared<const HybridRunner>(r, models)}; };
+  return one_offer(std::move(offer));
+}
+
+}  // namespace
+
+constinit const Candidate hybrid_way{"hybrid", Tier::large, why_not_shared, hybrid_offers};
+
+}  // namespace tilewright

@@ -1,0 +1,92 @@
+// The cheap reasons come first: a small product on the host is declined by a few comparisons.
+#include "gemm/run/hybrid_models.hpp"
+
+#include <algorithm>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/hybrid/prediction.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/cblas_library.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/hybrid_options.hpp"
+
+namespace tilewright {
+namespace {
+
+// Threads, launches and the way there and back take a GPU no less than this.
+constexpr double least_gpu_s = 30e-6;
+
+bool wants_host(const PlanRequest& r) { return r.options.target != Target::gpu; }
+
+// The options' GPUs as positions among those of the machine.
+std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<int>& asked) {
+  std::vector<int> found;
+  for (std::size_t i = 0; asked.empty() && i < all.size(); ++i) found.push_back(int(i));
+  for (const int ordinal : asked) {
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const auto& gpu) { return gpu.ordinal == ordinal; });
+    if (it == all.end())
+      throw Error(ErrorCode::invalid_argument, "gpus",
+                  fmt::format("gpus has {}, but this machine has {} GPU{}", ordinal, all.size(),
+                              all.size() == 1 ? "" : "s"));
+    found.push_back(int(it - all.begin()));
+  }
+  return found;
+}
+
+int threads_of(const PlanRequest& r) {
+  return r.options.threads > 0 ? r.options.threads : omp_get_max_threads();
+}
+
+}  // namespace
+
+std::string why_not_shared(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (p.location == Location::device) return "the operands are in device memory";
+  if (r.options.target == Target::cpu) return "target = cpu was asked for";
+  if (p.layout != Layout::single) return "it takes single matrices, and these are a batch in host memory";
+  if (std::min({p.m, p.n, p.k}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  if (r.options.alpha_varies || r.options.beta_varies) return "it takes one alpha and one beta";
+  if (!r.options.config.empty()) return "a config was given, and it has none";
+  const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
+  if (!asked && estimate_s(p) < least_gpu_s)
+    return fmt::format("about {} of work, and a GPU needs longer to begin", seconds_text(estimate_s(p)));
+  if (!asked && r.options.objective != Objective::time) return "its models know time alone";
+  std::string why_none;
+  if (r.context.hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
+  const std::string no_cblas = why_not_by_cblas(*r.context.cblas(), p);
+  if (!no_cblas.empty() && r.options.target != Target::gpu)
+    return "the CPU's part wants a CBLAS: " + no_cblas;
+  return "";
+}
+
+HybridModels hybrid_models(const PlanRequest& r) {
+  HybridModels models;
+  const auto cblas = r.context.cblas();
+  models.node =
+      r.context.hybrid->model(r.context.wisdom(), cblas->available() ? cblas->name() : "", threads_of(r));
+  SplitRequest& request = models.request;
+  request.problem = r.problem;
+  request.may_use_host = wants_host(r);
+  request.must_share = r.options.target == Target::hybrid && r.options.split == SplitWay::model;
+  request.gpus_add = true;
+  request.gpus = positions(r.context.hybrid->gpus(), r.options.gpus);
+  request.memory_bytes = r.options.gpu_memory_bytes;
+  request.cpu_share = r.options.cpu_share;
+  return models;
+}
+
+SplitChoice choose_split(const HybridModels& models, bool pinned) {
+  SplitRequest request = models.request;
+  request.pinned_a = request.pinned_b = request.pinned_c = pinned;
+  return choose_split(*models.node, request);
+}
+
+std::optional<double> cblas_forecast_s(const PlanRequest& r) {
+  if (!why_not_shared(r).empty()) return std::nullopt;
+  const HybridModels models = hybrid_models(r);
+  return host_seconds(*models.node, r.problem, models.node->host.threads);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,288 @@
+// Plans for host operands that may use GPUs, over simulated ones: what forces them, what declines, what the
+// options refuse, and that C is right whoever computes it.
+#include <omp.h>
+
+#include <thread>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/plan.hpp"
+#include "simulated_job.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+// GPUs of a simulated node, of the names and memory of small_node().
+class SimulatedGpus : public HybridGpus {
+ public:
+  explicit SimulatedGpus(int count, std::vector<SimulatedFaults> faults = {})
+      : node_(small_node(count), [this](const GemmProblem& p, const Operands& o) { multiply(p, o); }),
+        faults_(std::move(faults)) {}
+
+  std::vector<HybridGpu> list(std::string& why_none) override {
+    ++looked;
+    if (node_.model().gpus.empty()) why_none = "none was simulated";
+    std::vector<HybridGpu> all;
+    for (std::size_t i = 0; i < node_.model().gpus.size(); ++i)
+      all.push_back({int(i), node_.model().gpus[i].name, node_.model().gpus[i].memory_bytes});
+    return all;
+  }
+  std::unique_ptr<StreamDevice> open(int ordinal, DeviceMultiply multiply) override {
+    ++opened;
+    multiply_.push_back(std::move(multiply));
+    const std::size_t i = std::size_t(ordinal);
+    return std::make_unique<SimulatedDevice>(node_, ordinal,
+                                             i < faults_.size() ? faults_[i] : SimulatedFaults{});
+  }
+  DeviceProduct prepare(Context::Impl&, const StreamProduct& what, int, bool) override {
+    ++prepared;
+    return [problem = what.problem](const Operands& o) { multiply_on_host(problem, o); };
+  }
+  SimulatedNode& node() { return node_; }
+
+  int looked = 0, opened = 0, prepared = 0;
+
+ private:
+  // The node does not say which of its GPUs multiplies; what is asked for must have been planned for one.
+  void multiply(const GemmProblem& p, const Operands& o) {
+    for (const DeviceMultiply& one : multiply_) try {
+        return one(p, o);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::internal || &one == &multiply_.back()) throw;
+      }
+  }
+
+  std::vector<DeviceMultiply> multiply_;
+  SimulatedNode node_;
+  std::vector<SimulatedFaults> faults_;
+};
+
+struct SimulatedContext {
+  explicit SimulatedContext(int gpus, std::vector<SimulatedFaults> faults = {}) {
+    auto machine = std::make_unique<SimulatedGpus>(gpus, std::move(faults));
+    simulated = machine.get();
+    context.impl().hybrid = std::make_shared<HybridNode>(std::move(machine), &context.impl());
+  }
+  Context context{ContextOptions{.use_wisdom = false}};
+  SimulatedGpus* simulated;
+};
+
+GemmOptions options_of(Target target) {
+  GemmOptions options;
+  options.target = target;
+  return options;
+}
+
+GemmProblem square(std::int64_t n, Scalar beta = Scalar::zero) {
+  return host_product(DType::f64, Op::none, Op::none, n, n, n, beta, 0);
+}
+
+template <class T>
+void expect_right(const GemmPlan& plan, const std::string& what, SimulatedNode* pins = nullptr) {
+  TestOperands<T> operands(plan.problem());
+  const auto expected = operands.expected();
+  if (pins != nullptr)
+    for (const auto* matrix : {&operands.a, &operands.b, &operands.c})
+      pins->pin(matrix->data(), std::int64_t(matrix->size() * sizeof(T)));
+  plan.run<T>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
+  EXPECT_TRUE(TestOperands<T>::same(operands.c, expected)) << what;
+}
+
+std::string message_of(ErrorCode code, const std::string& argument, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_EQ(error.argument(), argument) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown for " << argument;
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(HybridPlan, ForcedTargetsAreTakenAndRight) {
+  for (const Target target : {Target::gpu, Target::hybrid})
+    for (const Scalar beta : {Scalar::zero, Scalar::one, Scalar::general})
+      for (const int gpus : {1, 2}) {
+        SimulatedContext c(gpus);
+        const GemmProblem problem = host_product(DType::f64, Op::trans, Op::none, 130, 200, 70, beta);
+        const GemmPlan made = plan(c.context, problem, options_of(target));
+        const std::string what =
+            fmt::format("{} beta {} on {}\n{}", to_string(target), to_string(beta), gpus, made.explain());
+        ASSERT_EQ(made.impl().candidate, "hybrid") << what;
+        EXPECT_TRUE(has(what, "one GPU") && has(what, "pageable") && has(what, "slices of k")) << what;
+        expect_right<double>(made, what);
+        expect_right<double>(made, what, &c.simulated->node());
+        const auto last = made.impl().runner->last_run();
+        EXPECT_EQ(last["memory"], "pinned") << last.dump();
+        if (target == Target::gpu) EXPECT_EQ(last["cpu_count"], 0) << last.dump();
+        EXPECT_FALSE(last["gpus"].empty()) << last.dump();
+      }
+}
+
+TEST(HybridPlan, AllTypesAndASplitOfOnesOwn) {
+  for (const double share : {0.0, 0.25, 1.0}) {
+    SimulatedContext c(2);
+    GemmOptions options = options_of(Target::hybrid);
+    options.split = SplitWay::fixed;
+    options.cpu_share = share;
+    for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+      dispatch(dtype, [&]<class T>() {
+        const GemmProblem problem =
+            host_product(dtype, Op::none, Op::conj_trans, 96, 160, 64, Scalar::general);
+        const GemmPlan made = plan(c.context, problem, options);
+        expect_right<T>(made, made.explain());
+        EXPECT_DOUBLE_EQ(made.impl().runner->last_run()["cpu_share"], share);
+      });
+  }
+}
+
+TEST(HybridPlan, SearchedSplitsAreTimedOnceAndLeaveC) {
+  for (const SplitWay way : {SplitWay::guided, SplitWay::exhaustive}) {
+    SimulatedContext c(1);
+    GemmOptions options = options_of(Target::automatic);
+    options.split = way;
+    const GemmPlan made = plan(c.context, square(128, Scalar::general), options);
+    ASSERT_EQ(made.impl().candidate, "hybrid") << made.explain();
+    const int before = c.simulated->prepared;
+    expect_right<double>(made, to_string(way));
+    const int after = c.simulated->prepared;
+    EXPECT_GT(after, before);
+    expect_right<double>(made, to_string(way));
+    EXPECT_EQ(c.simulated->prepared, after);
+  }
+}
+
+TEST(HybridPlan, ASearchWantsItsContext) {
+  auto c = std::make_unique<SimulatedContext>(1);
+  GemmOptions options = options_of(Target::hybrid);
+  const GemmPlan model = plan(c->context, square(128), options);
+  options.split = SplitWay::exhaustive;
+  const GemmPlan made = plan(c->context, square(128), options);
+  c.reset();
+  expect_right<double>(model, "a plan outlives its Context");
+  message_of(ErrorCode::unsupported, "split", [&] { expect_right<double>(made, ""); });
+}
+
+TEST(HybridPlan, SmallProductsAskForNoGpu) {
+  SimulatedContext c(1);
+  const GemmPlan made = plan(c.context, square(64));
+  EXPECT_NE(made.impl().candidate, "hybrid");
+  EXPECT_TRUE(has(made.explain(), "a GPU needs longer to begin")) << made.explain();
+  const GemmPlan cpu = plan(c.context, square(2048), options_of(Target::cpu));
+  EXPECT_EQ(cpu.impl().candidate, "cblas");
+  EXPECT_EQ(c.simulated->looked, 0);
+  EXPECT_EQ(c.simulated->opened, 0);
+}
+
+TEST(HybridPlan, TheModelsChoose) {
+  SimulatedContext c(1);
+  int taken = 0, declined = 0;
+  for (const std::int64_t n : {96, 128, 192, 256, 512, 1024, 2048})
+    for (const std::int64_t k : {std::int64_t(16), n / 4, n}) {
+      GemmProblem problem = square(n, Scalar::one);
+      problem.k = k, problem.lda = n, problem.ldb = k;
+      const auto made = plan(c.context, problem);
+      SplitRequest request;
+      request.problem = made.problem();
+      request.gpus = {0}, request.gpus_add = true;
+      request.pinned_a = request.pinned_b = request.pinned_c = true;
+      const auto node =
+          c.context.impl().hybrid->model(nullptr, c.context.impl().cblas()->name(), omp_get_max_threads());
+      const SplitChoice choice = choose_split(*node, request);
+      const bool hybrid = made.impl().candidate == "hybrid";
+      if (n * n * k >= 128 * 128 * 128) EXPECT_EQ(hybrid, !choice.split.gpus.empty()) << made.explain();
+      (hybrid ? taken : declined)++;
+      if (!hybrid && n >= 512) EXPECT_TRUE(has(made.explain(), "the CPU takes")) << made.explain();
+    }
+  EXPECT_GT(taken, 0);
+  EXPECT_GT(declined, 0);
+}
+
+TEST(HybridPlan, WithoutAGpuItDeclinesAndForcedTargetsSayWhy) {
+  SimulatedContext c(0);
+  EXPECT_EQ(plan(c.context, square(512)).impl().candidate, "cblas");
+  for (const Target target : {Target::gpu, Target::hybrid}) {
+    const std::string message = message_of(ErrorCode::unsupported, "target",
+                                           [&] { plan(c.context, square(512), options_of(target)); });
+    EXPECT_TRUE(has(message, to_string(target)) && has(message, "none was simulated")) << message;
+  }
+}
+
+TEST(HybridPlan, WrongOptionsAreNamed) {
+  SimulatedContext c(2);
+  const auto refused = [&](const char* argument, auto change, ErrorCode code = ErrorCode::invalid_argument) {
+    GemmOptions options = options_of(Target::hybrid);
+    change(options);
+    return message_of(code, argument, [&] { plan(c.context, square(256), options); });
+  };
+  EXPECT_TRUE(has(refused("gpus", [](GemmOptions& o) { o.gpus = {0, 7}; }), "7"));
+  refused("gpus", [](GemmOptions& o) { o.gpus = {-1}; });
+  refused("gpus", [](GemmOptions& o) { o.gpus = {1, 1}; });
+  refused("gpu_memory_bytes", [](GemmOptions& o) { o.gpu_memory_bytes = -5; });
+  refused("cpu_share", [](GemmOptions& o) { o.split = SplitWay::fixed; });
+  refused("cpu_share", [](GemmOptions& o) { o.cpu_share = 0.5; });
+  refused("cpu_share", [](GemmOptions& o) { o.split = SplitWay::fixed, o.cpu_share = 1.5; });
+  refused("cpu_share",
+          [](GemmOptions& o) { o.target = Target::gpu, o.split = SplitWay::fixed, o.cpu_share = 0.5; });
+  refused("split", [](GemmOptions& o) { o.target = Target::gpu, o.split = SplitWay::guided; });
+  refused("split", [](GemmOptions& o) { o.target = Target::cpu, o.split = SplitWay::exhaustive; });
+}
+
+TEST(HybridPlan, ACapOfMemoryIsKept) {
+  SimulatedContext c(1);
+  GemmOptions options = options_of(Target::gpu);
+  options.gpu_memory_bytes = 1 << 20;
+  const GemmPlan made = plan(c.context, square(300, Scalar::general), options);
+  expect_right<double>(made, made.explain());
+  options.gpu_memory_bytes = 100;
+  const std::string message =
+      message_of(ErrorCode::out_of_memory, "memory_bytes", [&] { plan(c.context, square(300), options); });
+  EXPECT_TRUE(has(message, "100")) << message;
+}
+
+TEST(HybridPlan, ALostGpuIsToldOrMadeGood) {
+  for (const OnDeviceFailure choice : {OnDeviceFailure::error, OnDeviceFailure::redo}) {
+    SimulatedFaults faults;
+    faults.lost_after = 12;
+    SimulatedContext c(1, {faults});
+    GemmOptions options = options_of(Target::gpu);
+    options.on_device_failure = choice;
+    const GemmPlan made = plan(c.context, square(256, Scalar::general), options);
+    if (choice == OnDeviceFailure::error) {
+      message_of(ErrorCode::device_lost, "gpu", [&] { expect_right<double>(made, ""); });
+      continue;
+    }
+    expect_right<double>(made, "redone by the CPU");
+    EXPECT_GT(made.impl().runner->last_run()["redone"], 0);
+    EXPECT_FALSE(made.impl().runner->last_run()["failures"].empty());
+  }
+}
+
+TEST(HybridPlan, ThreadsAndContextsShareNothingButTheirTurn) {
+  SimulatedContext c(2), other(1);
+  GemmProblem problem = square(160, Scalar::general);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      Context& context = i % 2 == 0 ? c.context : other.context;
+      const GemmPlan made = plan(context, problem, options_of(Target::hybrid));
+      for (int round = 0; round < 3; ++round) expect_right<double>(made, "in a thread");
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(c.simulated->opened, 2);
+  EXPECT_EQ(other.simulated->opened, 1);
+}
+
+TEST(HybridPlan, AlphaZeroReadsNothing) {
+  SimulatedContext c(1);
+  const GemmPlan made = plan(c.context, square(200, Scalar::general), options_of(Target::gpu));
+  std::vector<double> matrix(200 * 200, 3);
+  made.run<double>(0.0, matrix.data(), matrix.data() + 1, 2.0, matrix.data());
+  EXPECT_EQ(matrix, std::vector<double>(200 * 200, 6));
+}
+
+}  // namespace
+}  // namespace tilewright::testing
