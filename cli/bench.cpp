@@ -1,6 +1,7 @@
 // The verb `bench`: ours beside the peers, interleaved in one run. This file registers the flags, runs the
 // list of cases and prints; what is measured of a case is a family's (src/bench).
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <fstream>
@@ -86,6 +87,9 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
       {"overhead",
        {"--layout", "--batch", "--block", "--pointer-order", "--residency", "--numa", "--threads",
         "--counters", "--peers", "--record"}},
+      {"hybrid",
+       {"--batch", "--block", "--pointer-order", "--residency", "--location", "--numa", "--candidate",
+        "--config", "--counters"}},
       {"layout", {"--numa", "--counters", "--record", "--candidate", "--config"}},
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
@@ -115,6 +119,8 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
   if (!flags.on_gpu())
     refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio",
                           "--once", "--races"});
+  if (flags.family != "hybrid")
+    refuse(flags.family, {"--gpus", "--gpu-memory", "--split", "--on-device-failure"});
   if (!(flags.on_gpu() && flags.family == "gemm"))
     refuse(flags.family, {"--energy-seconds", "--energy-rounds"});
   if (flags.resume && (flags.json.empty() || flags.json == "-"))
@@ -123,7 +129,11 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
 
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   refuse_flags_without_use(verb, flags);
-  run_cases(flags, plan_bench(flags));
+  BenchFlags all = flags;
+  // A share of the CPU's is of all of it.
+  if (flags.family == "hybrid" && verb.get_option("--threads")->count() == 0)
+    all.threads = std::to_string(omp_get_max_threads());
+  run_cases(all, plan_bench(all));
 }
 
 void add_case_flags(CLI::App& verb, BenchFlags& flags) {
@@ -206,11 +216,12 @@ void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   verb->add_option(
           "FAMILY", flags->family,
-          "gemm_small_cpu, gemm_small, gemm, layout, transfer, overhead (hybrid, lu are not built yet)")
+          "gemm_small_cpu, gemm_small, gemm, hybrid, layout, transfer, overhead (lu is not built yet)")
       ->capture_default_str();
   add_case_flags(*verb, *flags);
   add_run_flags(*verb, *flags);
   add_gpu_flags(*verb, *flags);
+  add_hybrid_flags(*verb, flags->hybrid);
   verb->footer(
       "cold walks distinct batches of 1 GiB in all; l2 and l1 repeat one batch of 512 or 24 KiB, each thread "
       "its own.\n"
@@ -219,6 +230,7 @@ void add_bench(CLI::App& app) {
       "Example: tilewright bench gemm --dtype f64,f32 --sizes 1024,4096,64x64x65536 --op nn,nt,tn,tt --beta "
       "0,1\n"
       "Example: tilewright bench gemm --location host --dtype f64 --sizes 1024,2048 --threads 1,2\n"
+      "Example: tilewright bench hybrid --sizes 768:11520:768 --memory pinned --gpus 1 --json run.jsonl\n"
       "Example: tilewright bench transfer --location device --dtype f64,f32 --sizes 4,8,16,32");
   verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }

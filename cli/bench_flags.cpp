@@ -30,7 +30,9 @@ Scalar scalar_class(double value) {
 }
 
 // Whether a transfer's host memory matters: copies read it directly where it is pinned.
-bool moves_to_gpu(const BenchFlags& flags) { return flags.family == "transfer" && flags.on_gpu(); }
+bool moves_to_gpu(const BenchFlags& flags) {
+  return flags.family == "hybrid" || (flags.family == "transfer" && flags.on_gpu());
+}
 
 void refuse_location(const BenchFlags& flags) {
   const Location own = flags.on_gpu() ? Location::device : Location::host;
@@ -59,18 +61,16 @@ std::vector<std::string> memories_of(const BenchFlags& flags) {
 }
 
 void refuse_what_is_not_built(const BenchFlags& flags) {
-  const std::map<std::string, std::string> families = {{"hybrid", "CPU and GPU together"},
-                                                       {"lu", "LU factorisation"}};
-  if (const auto at = families.find(flags.family); at != families.end())
-    not_built("FAMILY", flags.family, at->second);
-  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",
-                                          "layout",         "overhead",   "transfer"};
+  if (flags.family == "lu") not_built("FAMILY", flags.family, "LU factorisation");
+  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",  "layout",
+                                          "overhead",       "transfer",   "hybrid"};
   if (std::find(known.begin(), known.end(), flags.family) == known.end())
     refuse("FAMILY", flags.family,
            "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
   refuse_location(flags);
   if (flags.target.empty()) return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
+  if (flags.family == "hybrid") return;
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
     not_built("--target", flags.target,
               fmt::format("{} runs on the {} only", flags.family, flags.on_gpu() ? "GPU" : "CPU"));
@@ -164,15 +164,18 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
 
 std::string sizes_of(const BenchFlags& flags) {
   if (!flags.sizes.empty()) return flags.sizes;
+  if (flags.family == "hybrid") return "768:11520:768";  // the paper's
   return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
 }
 
 std::vector<Layout> layouts_of(const BenchFlags& flags) {
-  const bool large = flags.family == "gemm";
+  const bool large = flags.family == "gemm" || flags.family == "hybrid";
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
-    if (large && layout != Layout::single && layout != Layout::strided)
+    if (flags.family == "hybrid" && layout != Layout::single)
+      not_built("--layout", to_string(layout), "hybrid is measured on single matrices");
+    else if (large && layout != Layout::single && layout != Layout::strided)
       not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
   return layouts;
 }
@@ -180,10 +183,10 @@ std::vector<Layout> layouts_of(const BenchFlags& flags) {
 std::vector<Shape> shapes(const BenchFlags& flags) {
   std::vector<Shape> all;
   const auto sizes = parse_sizes("--sizes", sizes_of(flags));
-  const auto residencies =
-      parse_names<Residency>("--residency", !flags.residency.empty()                  ? flags.residency
-                                            : flags.is_gpu_family() || flags.on_gpu() ? "cold"
-                                                                                      : "cold,l2");
+  const auto residencies = parse_names<Residency>(
+      "--residency", !flags.residency.empty()                                              ? flags.residency
+                     : flags.is_gpu_family() || flags.on_gpu() || flags.family == "hybrid" ? "cold"
+                                                                                           : "cold,l2");
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : layouts_of(flags))
       for (const OpPair op : parse_ops("--op", flags.op))
@@ -203,8 +206,10 @@ void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
   plan.all_peers = flags.peers == "auto";
   if (plan.all_peers || flags.peers == "none") return;
   plan.peers = split(flags.peers, ',');
-  const std::vector<std::string> known =
-      flags.on_gpu() ? bench::gpu_peer_names(flags.family) : peers::peer_names();
+  const std::vector<std::string> known = flags.family == "hybrid"
+                                             ? std::vector<std::string>{"openblas", "cublasxt", "copy_cublas"}
+                                         : flags.on_gpu() ? bench::gpu_peer_names(flags.family)
+                                                          : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
@@ -217,6 +222,19 @@ double error_limit(const std::string& most) {
     throw Error(ErrorCode::invalid_argument, "--most-error-ratio",
                 fmt::format("--most-error-ratio = {}: must be positive", most));
   return limit;
+}
+
+void choose_target(const BenchFlags& flags, bench::Case& one) {
+  one.target = !flags.target.empty()      ? flags.target
+               : flags.family == "hybrid" ? "auto"
+               : flags.on_gpu()           ? "gpu"
+                                          : "cpu";
+  // Operands on the host are the CPU's, unless bench hybrid shares them.
+  if (!flags.on_gpu() && one.target == "cpu") one.options.target = Target::cpu;
+  if (flags.family == "hybrid") {
+    one.options.target = enum_from_string<Target>(one.target, "--target");
+    set_hybrid(flags.hybrid, one.options);
+  }
 }
 
 }  // namespace
@@ -247,7 +265,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   bench::Case one;
   one.family = flags.family;
   one.alpha = parse_number("--alpha", flags.alpha);
-  one.target = !flags.target.empty() ? flags.target : flags.on_gpu() ? "gpu" : "cpu";
+  choose_target(flags, one);
   one.options.candidate = candidate_named(flags.candidate);
   one.options.config = flags.config;
   set_objective("--objective", flags.objective, one.options);

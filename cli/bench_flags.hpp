@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/case.hpp"
+#include "hybrid_flags.hpp"
 
 namespace tilewright::cli {
 
@@ -46,6 +47,7 @@ struct BenchFlags {
   std::string races = "0";
   std::string energy_seconds = "1.5", energy_rounds = "1";
   std::string most_error_ratio;  // "": no limit
+  HybridFlags hybrid;            // of hybrid only
 
   // Where operands of the family lie when nothing else is asked for, and whether they may lie elsewhere.
   bool is_gpu_family() const { return family == "gemm_small" || family == "gemm"; }

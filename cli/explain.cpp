@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fields.hpp"
+#include "gemm/plan.hpp"
+#include "hybrid_flags.hpp"
+#include "json_lines.hpp"
 #include "lists.hpp"
 #include "tilewright/gemm.hpp"
 #include "verbs.hpp"
@@ -17,6 +20,8 @@ struct ExplainFlags {
   std::vector<std::string> problems;
   std::string target = "auto", objective = "time", candidate, config;
   int threads = 0;
+  HybridFlags hybrid;
+  std::string json;
 };
 
 // What is no JSON is wrong for every candidate, also where none can be asked.
@@ -34,7 +39,21 @@ GemmOptions options_from(const ExplainFlags& flags) {
   check_json(flags.config);
   options.config = flags.config;
   options.threads = flags.threads;
+  set_hybrid(flags.hybrid, options);
   return options;
+}
+
+nlohmann::json plan_json(const GemmPlan::Impl& plan) {
+  nlohmann::json object = {{"problem", to_string(plan.problem)}, {"candidate", plan.candidate}};
+  for (const Decision& decision : plan.decisions)
+    object["candidates"].push_back(
+        {{"name", decision.candidate}, {"taken", decision.accepted}, {"reason", decision.reason}});
+  if (plan.runner == nullptr) return object;
+  object["device"] = plan.runner->device();
+  object["config"] = plan.runner->config();
+  object["metrics"] = plan.runner->metrics();
+  object["wisdom_match"] = to_string(plan.match);
+  return object;
 }
 
 void run(const ExplainFlags& flags) {
@@ -42,9 +61,12 @@ void run(const ExplainFlags& flags) {
   std::vector<GemmProblem> problems;
   for (const auto& text : flags.problems) problems.push_back(parse_problem(text));
   Context context;
+  JsonLines json(flags.json);
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i > 0) fmt::print("\n");
-    fmt::print("{}\n", explain(context, problems[i], options));
+    if (i > 0) fmt::print(json.people(), "\n");
+    const auto plan = make_plan(context.impl(), problems[i], options, !context.impl().no_jit);
+    fmt::print(json.people(), "{}\n", explain_plan(*plan));
+    if (json) json.write(plan_json(*plan));
   }
 }
 
@@ -61,6 +83,8 @@ void add_explain(CLI::App& app) {
   verb->add_option("--candidate", flags->candidate, "the candidate that must run it; stencil is gemm");
   verb->add_option("--config", flags->config, "JSON fields over the default config");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));
+  add_hybrid_flags(*verb, flags->hybrid);
+  verb->add_option("--json", flags->json, "one JSON object per problem into this file (- is stdout)");
   verb->footer("Example: tilewright explain gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6");
   verb->callback([flags] { run(*flags); });
 }

@@ -15,6 +15,7 @@
 #include "device/cpu.hpp"
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
+#include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "verbs.hpp"
@@ -32,6 +33,7 @@ struct GemmFlags {
   bool verify = false, explain = false;
   std::string record, json;
   int threads = 0;
+  HybridFlags hybrid;
 };
 
 // A real number that strtod reads, or one followed by another with j: "1.5", "-2j", "1e-3+2.5j".
@@ -71,6 +73,7 @@ GemmRequest request_from(const GemmFlags& flags) {
   set_objective("objective", flags.objective, request.options);
   request.options.candidate = candidate_named(flags.candidate);
   request.options.threads = flags.threads;
+  set_hybrid(flags.hybrid, request.options);
   request.verify = flags.verify;
   return request;
 }
@@ -105,7 +108,9 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
           {"location", to_string(p.location)},
           {"memory", "file"},
           {"threads", report.threads},
-          {"target", "cpu"},
+          {"target", report.last_run.is_null()                        ? "cpu"
+                     : report.last_run["cpu_count"] > std::int64_t(0) ? "hybrid"
+                                                                      : "gpu"},
           {"data", "file"},
           {"impl", "tilewright"},
           {"impl_version", TILEWRIGHT_VERSION},
@@ -127,6 +132,15 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
     json["bound_kind"] = bound->kind;
     json["ceiling"] = bound->ceiling;
   }
+  if (!report.last_run.is_null()) {
+    const auto& run = report.last_run;
+    for (const char* key : {"cpu_share", "gpus", "predicted_s"}) json[key] = run[key];
+    json["metrics"] = run;
+  }
+  if (report.hybrid_bound) {
+    json["transfer_s"] = report.hybrid_bound->transfer_s;
+    json["compute_s"] = report.hybrid_bound->compute_s;
+  }
   json["energy_j"] = nullptr;
   json["energy_note"] = "no energy meter is read in this version";
   if (report.verification) {
@@ -141,10 +155,36 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
   add_provenance(json);
 }
 
+// Who computed what.
+void print_parts(std::FILE* out, const nlohmann::json& run) {
+  const std::string side = run["side"];
+  for (const auto& gpu : run["gpus"])
+    fmt::print(out, "GPU {} ({}): {} {} in {:.4f} s\n", gpu["gpu"].get<int>(), gpu["name"].get<std::string>(),
+               gpu["count"].get<std::int64_t>(), side, gpu["seconds"].get<double>());
+  if (run["cpu_count"] > std::int64_t(0))
+    fmt::print(out, "CPU: {} {}, {:.1f} %, in {:.4f} s\n", run["cpu_count"].get<std::int64_t>(), side,
+               100 * run["cpu_share"].get<double>(), run["cpu_s"].get<double>());
+  if (run["redone"] > std::int64_t(0))
+    fmt::print(out, "redone by the CPU: {} {}: {}\n", run["redone"].get<std::int64_t>(), side,
+               run["failures"].dump());
+}
+
+// Of max(transfer, compute), measured in this run where GPUs took part.
+std::optional<Bound> streamed_bound(const GemmReport& report) {
+  if (!report.hybrid_bound) return std::nullopt;
+  const bench::HybridBound& measured = *report.hybrid_bound;
+  Bound bound;
+  bound.seconds = measured.seconds();
+  bound.kind = measured.transfer_s > measured.compute_s ? "transfer" : "compute";
+  if (bound.seconds > 0) bound.gflops = bound.ceiling = flops(report.problem) / bound.seconds * 1e-9;
+  return bound;
+}
+
 void print_report(std::FILE* out, const GemmReport& report, const std::optional<Bound>& bound) {
   fmt::print(out, "{}\n", to_string(report.problem));
   fmt::print(out, "read {:.4f} s, kernel {:.4f} s, write {:.4f} s, total {:.4f} s\n", report.read_s,
              report.kernel_s, report.write_s, report.total_s);
+  if (!report.last_run.is_null()) print_parts(out, report.last_run);
   const double work = flops(report.problem);
   if (work > 0 && report.kernel_s > 0) {
     fmt::print(out, "{:.2f} GFLOP/s with {} thread{}, ", work / report.kernel_s * 1e-9, report.threads,
@@ -192,7 +232,10 @@ void run(const GemmFlags& flags) {
   const GemmReport report = run_gemm(request);
   const auto ceilings = kept_ceilings(report.threads);
   std::optional<Bound> bound;
-  if (ceilings && report.kernel_s > 0) bound = bound_of(report.problem, *ceilings);
+  if (report.hybrid_bound)
+    bound = streamed_bound(report);
+  else if (ceilings && report.kernel_s > 0)
+    bound = bound_of(report.problem, *ceilings);
   if (bound && bound->seconds <= 0) bound.reset();
   if (flags.explain) {
     for (const auto& note : report.notes) fmt::print(json.people(), "{}\n", note);
@@ -228,6 +271,7 @@ void add_gemm(CLI::App& app) {
   verb->add_option("--op-a", flags->op_a, "n as stored, t transposed, c conjugate transposed (default n)");
   verb->add_option("--op-b", flags->op_b, "likewise for B (default n)");
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
+  add_hybrid_flags(*verb, flags->hybrid);
   verb->add_option("--objective", flags->objective,
                    "time, energy, edp, alpha=0.7 or energy_within=5% (default time)");
   verb->add_option("--candidate", flags->candidate,
@@ -237,7 +281,9 @@ void add_gemm(CLI::App& app) {
   verb->add_flag("--explain", flags->explain, "prints what runs and why");
   verb->add_option("--record", flags->record, "adds the problem to this log");
   verb->add_option("--json", flags->json, "writes the measurement as JSON; - is stdout");
-  verb->footer("Example: tilewright gemm A.npy B.npy -o C.npy --op-b t --verify");
+  verb->footer(
+      "Example: tilewright gemm A.npy B.npy -o C.npy --op-b t --verify\n"
+      "Example: tilewright gemm A.npy B.npy -o C.npy --target hybrid --gpus 0,1 --gpu-memory 8GiB");
   verb->callback([flags] { run(*flags); });
 }
 

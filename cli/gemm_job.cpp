@@ -17,6 +17,7 @@
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "progress.hpp"
+#include "tune/calibrate/real_machine.hpp"
 
 namespace tilewright::cli {
 
@@ -63,6 +64,7 @@ class Job {
       create();
       multiply();
     }
+    note_parts();
     if (request_.verify) check();
     if (!report_.verification || report_.verification->passed) {
       Phase total(report_.total_s);
@@ -177,6 +179,21 @@ class Job {
                         static_cast<const T*>(right) + piece.b_offset, scalar_as<T>(request_.beta),
                         static_cast<T*>(output_->data()) + piece.c_offset);
     });
+  }
+
+  // Who computed what, and what links and GPUs allow at best.
+  void note_parts() {
+    report_.last_run = report_.plan->impl().runner->last_run();
+    if (report_.last_run.is_null() || report_.last_run["gpus"].empty()) return;
+    std::vector<int> used;
+    for (const auto& gpu : report_.last_run["gpus"]) used.push_back(gpu["ordinal"]);
+    try {
+      const auto machine = open_machine(context_, used);
+      report_.hybrid_bound = bench::measure_hybrid_bound(*machine, report_.problem, int(used.size()));
+    } catch (const Error& error) {
+      // The product is done; a bound that cannot be measured is told as such.
+      report_.notes.push_back(fmt::format("no bound was measured: {}", error.what()));
+    }
   }
 
   void check() {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <complex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/hybrid_bound.hpp"
 #include "gemm_verify.hpp"
 #include "tilewright/gemm.hpp"
 
@@ -34,6 +36,8 @@ struct GemmReport {
   double total_s = 0;  // without verification
   double verify_s = 0;
   std::optional<VerifyResult> verification;
+  nlohmann::json last_run;                         // who computed what, where CPU and GPUs shared it
+  std::optional<bench::HybridBound> hybrid_bound;  // where GPUs took part
 };
 
 // The output appears only when all went well; a failed verification leaves it unwritten and is told in the

@@ -1,6 +1,7 @@
 // In builds without GPU sources: every door to them, with the reason why it is shut.
 #include <fmt/format.h>
 
+#include "bench/hybrid_peers.hpp"
 #include "bench/launch_cost.hpp"
 #include "bench/machine.hpp"
 #include "bench/transfer.hpp"
@@ -19,6 +20,11 @@ namespace {
 std::unique_ptr<Machine> gpu_machine(const Plan& plan) { refuse(plan); }
 void check_gpu_transfer(const Plan& plan) { refuse(plan); }
 TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch&) { refuse(plan); }
+
+std::unique_ptr<HybridPeers> hybrid_peers(const std::vector<int>&, std::string& why_none) {
+  why_none = "this build has no GPU runtime";
+  return nullptr;
+}
 
 GpuLaunchCosts measure_gpu_launches(int) {
   GpuLaunchCosts none;

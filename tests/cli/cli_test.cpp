@@ -11,6 +11,7 @@
 #include "core/bound.hpp"
 #include "core/record_log.hpp"
 #include "gemm_verify.hpp"
+#include "hybrid_flags.hpp"
 #include "lists.hpp"
 #include "support/temp_folder.hpp"
 #include "tune_report.hpp"
@@ -24,6 +25,31 @@ ArrayInfo array(std::vector<std::int64_t> shape, char order, DType dtype = DType
   header.shape = std::move(shape);
   header.fortran_order = order == 'F';
   return {array_shape(header, "X", "X = 'x.npy'"), dtype, "X = 'x.npy'"};
+}
+
+TEST(HybridFlags, GpusMemoryAndShares) {
+  EXPECT_EQ(parse_gpus("2"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(parse_gpus("0,2"), (std::vector<int>{0, 2}));
+  EXPECT_EQ(parse_gpus("1,"), (std::vector<int>{1}));
+  EXPECT_EQ(parse_bytes("--gpu-memory", "8GiB"), std::int64_t(8) << 30);
+  EXPECT_EQ(parse_bytes("--gpu-memory", "1.5MiB"), 3 << 19);
+  EXPECT_EQ(parse_bytes("--gpu-memory", "8e9"), 8000000000);
+  const auto options = [](const std::string& split) {
+    GemmOptions options;
+    HybridFlags flags;
+    flags.split = split;
+    set_hybrid(flags, options);
+    return options;
+  };
+  EXPECT_EQ(options("guided").split, SplitWay::guided);
+  EXPECT_EQ(options("25%").cpu_share, 0.25);
+  EXPECT_EQ(options("0.5").split, SplitWay::fixed);
+  EXPECT_FALSE(options("model").cpu_share.has_value());
+  for (const char* wrong : {"fixed", "1.5", "150%", "-0.1", "", "%", "x"})
+    EXPECT_THROW(options(wrong), Error) << wrong;
+  for (const char* wrong : {"", "8 gigabytes", "GiB", "-1GiB", "0"})
+    EXPECT_THROW(parse_bytes("--gpu-memory", wrong), Error) << wrong;
+  for (const char* wrong : {"x", "-1", "0", "1.5"}) EXPECT_THROW(parse_gpus(wrong), Error) << wrong;
 }
 
 TEST(Arrange, COrderSwapsOperandsAndKeepsOps) {

@@ -1,0 +1,25 @@
+// The flags of products of host operands on GPUs, which gemm, explain and bench hybrid share: which GPUs, how
+// much of their memory, how the CPU's share is chosen, and what becomes of a product whose GPU fails.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tilewright/gemm.hpp"
+
+namespace tilewright::cli {
+
+struct HybridFlags {
+  std::string gpus, gpu_memory, split = "model", on_device_failure = "error";
+};
+
+void add_hybrid_flags(CLI::App& verb, HybridFlags& flags);
+// Throws Error(invalid_argument) naming the flag and its value.
+void set_hybrid(const HybridFlags& flags, GemmOptions& options);
+
+// "2" means the first two, "0,2" these, "1," the second alone.
+std::vector<int> parse_gpus(const std::string& text);
+// "8GiB", "500MiB", "8e9".
+std::int64_t parse_bytes(const std::string& flag, const std::string& text);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,119 @@
+// cublasXt with a few block sizes and CPU ratios, and the plainest way of all: copy everything there, call
+// cuBLAS, copy C back.
+#include "bench/hybrid_peers.hpp"
+
+#include <fmt/format.h>
+
+#include "device/gpu/blas.hpp"
+#include "device/gpu/gpu.hpp"
+#include "peers/xt.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+constexpr int block_sizes[] = {1024, 2048, 4096};
+constexpr float cpu_ratios[] = {0, 0.05F};
+
+class Pinned : public HostMemory {
+ public:
+  Pinned(const Gpu& gpu, std::int64_t bytes) : buffer_(gpu, std::size_t(bytes)) {}
+  void* data() const override { return buffer_.data(); }
+
+ private:
+  PinnedBuffer buffer_;
+};
+
+// Operands in memory of the device that is kept, as a careful program would.
+class CopyCublas {
+ public:
+  CopyCublas(const Gpu& gpu, const GemmProblem& p)
+      : gpu_(gpu),
+        problem_(p),
+        bytes_{p.lda * p.a_cols() * size_bytes(p.dtype), p.ldb * p.b_cols() * size_bytes(p.dtype),
+               p.ldc * p.n * size_bytes(p.dtype)},
+        a_(gpu, std::size_t(bytes_[0])),
+        b_(gpu, std::size_t(bytes_[1])),
+        c_(gpu, std::size_t(bytes_[2])) {
+    const Gpu::Current current(gpu_);
+    blas_ = std::make_unique<GpuBlas>();
+    problem_.location = Location::device;
+  }
+  std::string version() const { return blas_->version(); }
+
+  void run(const Operands& o) {
+    const Gpu::Current current(gpu_);
+    a_.write(o.a, std::size_t(bytes_[0]));
+    b_.write(o.b, std::size_t(bytes_[1]));
+    if (problem_.beta != Scalar::zero) c_.write(o.c, std::size_t(bytes_[2]));
+    Operands there = o;
+    there.a = a_.as<void>(), there.b = b_.as<void>(), there.c = c_.as<void>();
+    blas_->multiply(problem_, there);
+    c_.read(o.c, std::size_t(bytes_[2]));
+  }
+
+ private:
+  const Gpu& gpu_;
+  GemmProblem problem_;
+  std::int64_t bytes_[3];
+  GpuBuffer a_, b_, c_;
+  std::unique_ptr<GpuBlas> blas_;
+};
+
+class GpuHybridPeers : public HybridPeers {
+ public:
+  explicit GpuHybridPeers(const std::vector<int>& gpus) : devices_(gpus), gpu_(gpus.front()) {}
+
+  std::unique_ptr<HostMemory> pinned(std::int64_t bytes) override {
+    return std::make_unique<Pinned>(gpu_, bytes);
+  }
+
+  std::vector<HybridPeer> peers(const GemmProblem& p, std::vector<std::string>& absent) override {
+    std::vector<HybridPeer> all;
+    const auto attempt = [&](const char* name, auto&& add) {
+      try {
+        add();
+      } catch (const Error& error) {
+        absent.push_back(fmt::format("{}: {}", name, error.what()));
+      }
+    };
+    attempt("cublasxt", [&] { add_xt(p, all); });
+    attempt("copy_cublas", [&] {
+      auto copy = std::make_shared<CopyCublas>(gpu_, p);
+      all.push_back({"copy_cublas", copy->version(), "", [copy](const Operands& o) { copy->run(o); }});
+    });
+    return all;
+  }
+
+ private:
+  void add_xt(const GemmProblem& p, std::vector<HybridPeer>& all) {
+    if (xt_ == nullptr) xt_ = std::make_shared<peers::CublasXt>(devices_);
+    void* routine = peers::fortran_gemm(p.dtype);
+    for (const int block : block_sizes)
+      for (const float ratio : cpu_ratios) {
+        if (ratio > 0 && routine == nullptr) continue;
+        if (block > block_sizes[0] && block > std::max(p.m, p.n)) continue;
+        all.push_back({"cublasxt", xt_->version(), fmt::format("block {} CPU {:g}", block, ratio),
+                       [p, block, ratio, routine, xt = xt_](const Operands& o) {
+                         xt->set_block(block);
+                         if (routine != nullptr) xt->set_cpu_ratio(p.dtype, routine, ratio);
+                         xt->multiply(p, o);
+                       }});
+      }
+  }
+
+  std::vector<int> devices_;
+  Gpu gpu_;
+  std::shared_ptr<peers::CublasXt> xt_;
+};
+
+}  // namespace
+
+std::unique_ptr<HybridPeers> hybrid_peers(const std::vector<int>& gpus, std::string& why_none) {
+  std::vector<int> devices = gpus;
+  const int count = Gpu::count(why_none);
+  for (int i = 0; gpus.empty() && i < count; ++i) devices.push_back(i);
+  if (count == 0) return nullptr;
+  return std::make_unique<GpuHybridPeers>(devices);
+}
+
+}  // namespace tilewright::bench

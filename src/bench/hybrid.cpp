@@ -1,0 +1,367 @@
+// The family hybrid: products of host operands on CPU and GPUs, as the paper validates its models (Bernabe
+// 2014, section 4 and Table 1): the CPU's columns by each way of choosing them, their times beside the
+// exhaustive optimum, predicted beside measured, and peers in the same rounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "bench/calls.hpp"
+#include "bench/family.hpp"
+#include "bench/hybrid_bound.hpp"
+#include "bench/hybrid_peers.hpp"
+#include "bench/provenance.hpp"
+#include "bench/report.hpp"
+#include "bench/rounds.hpp"
+#include "core/dispatch.hpp"
+#include "gemm/plan.hpp"
+#include "measure/buffers.hpp"
+#include "measure/clock.hpp"
+#include "tune/calibrate/real_machine.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr double slow_s = 0.5;
+constexpr int slow_rounds = 5;
+
+class Pageable : public HostMemory {
+ public:
+  explicit Pageable(std::int64_t bytes) : buffer_(bytes) {}
+  void* data() const override { return buffer_.data(); }
+
+ private:
+  AlignedBuffer buffer_;
+};
+
+// A, B and C of one case, in memory of one kind.
+class HybridOperands {
+ public:
+  HybridOperands(const Case& c, HybridPeers* gpu) : dtype_(c.problem.dtype) {
+    const GemmProblem& p = c.problem;
+    const std::int64_t elements[] = {p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n};
+    for (int i = 0; i < 3; ++i) {
+      bytes_[i] = elements[i] * size_bytes(p.dtype);
+      if (gpu != nullptr)
+        memory_[i] = gpu->pinned(bytes_[i]);
+      else
+        memory_[i] = std::make_unique<Pageable>(bytes_[i]);
+      fill(memory_[i]->data(), elements[i], p.dtype, c.data, std::uint64_t(i + 1));
+    }
+    operands_.a = memory_[0]->data(), operands_.b = memory_[1]->data(), operands_.c = memory_[2]->data();
+    dispatch(dtype_, [&]<class T>() {
+      const T scalars[] = {value_from<T>(c.alpha, 0), value_from<T>(c.beta, 0)};
+      std::memcpy(scalars_, scalars, sizeof scalars);
+      operands_.alpha = scalars_, operands_.beta = scalars_ + sizeof(T);
+    });
+  }
+  const Operands& operands() const { return operands_; }
+  void renew_c() { fill(memory_[2]->data(), bytes_[2] / size_bytes(dtype_), dtype_, Data::uniform, 3); }
+  std::int64_t c_bytes() const { return bytes_[2]; }
+
+ private:
+  DType dtype_;
+  std::int64_t bytes_[3] = {};
+  std::unique_ptr<HostMemory> memory_[3];
+  alignas(16) unsigned char scalars_[32] = {};
+  Operands operands_;
+};
+
+// The largest difference of two C over the largest that rounding explains.
+template <class T>
+double difference(const GemmProblem& p, const void* x, const void* y) {
+  const auto eps = double(std::numeric_limits<decltype(std::abs(T()))>::epsilon());
+  const double bound = 4 * (double(p.k) + 4) * eps;
+  double worst = 0;
+  for (std::int64_t j = 0; j < p.n; ++j)
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      const T a = static_cast<const T*>(x)[j * p.ldc + i], b = static_cast<const T*>(y)[j * p.ldc + i];
+      const double off = double(std::abs(a - b)) / (1 + double(std::abs(b)));
+      worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::max(worst, off / bound);
+    }
+  return worst;
+}
+
+struct Way {
+  const char* name;
+  Target target;
+  SplitWay split;
+};
+constexpr Way ways[] = {{"automatic", Target::automatic, SplitWay::model},
+                        {"gpu", Target::gpu, SplitWay::model},
+                        {"model", Target::hybrid, SplitWay::model},
+                        {"guided", Target::hybrid, SplitWay::guided},
+                        {"exhaustive", Target::hybrid, SplitWay::exhaustive}};
+
+class HybridFamily : public Family {
+ public:
+  explicit HybridFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
+    if (!plan.cases.empty()) gpus_ = plan.cases.front().options.gpus;
+    peers_ = hybrid_peers(gpus_, why_no_gpu_);
+  }
+
+  std::vector<std::string> head() override {
+    std::vector<std::string> lines;
+    if (peers_ == nullptr) lines.push_back("no GPU: " + why_no_gpu_);
+    lines.push_back(fmt::format("{:<30} {:<9} {:<12} {:<20} {:>8} {:>11} {:>11} {:>9} {:>7}", "case",
+                                "memory", "who", "variant", "n_cpu", "ms", "predicted", "deviation",
+                                "bound"));
+    return lines;
+  }
+
+  Told measure(const Case& c) override {
+    Told told;
+    for (const std::string& memory : plan_.memories) {
+      if (memory == "pinned" && peers_ == nullptr) {
+        told.lines.push_back(fmt::format("{} pinned: no GPU: {}", case_text(c), why_no_gpu_));
+        continue;
+      }
+      measure(c, memory, told);
+    }
+    return told;
+  }
+
+  Told finish() override;
+
+ private:
+  void measure(const Case& c, const std::string& memory, Told& told) {
+    HybridOperands operands(c, memory == "pinned" ? peers_.get() : nullptr);
+    std::vector<Contender> all;
+    add_ours(c, operands, all, told);
+    add_peers(c, operands, all, told);
+    check(c, operands, all, told);
+    RoundRules rules;
+    rules.rounds = plan_.repetitions;
+    rules.slow_s = slow_s, rules.slow_rounds = slow_rounds;
+    hold_rounds(
+        all,
+        [](Contender& one) {
+          const double begin = wall_seconds();
+          one.run(0);
+          return wall_seconds() - begin;
+        },
+        rules);
+    tell(c, memory, all, told);
+  }
+
+  void add_one(const Case& c, HybridOperands& operands, const char* impl, const char* what, Role role,
+               const GemmOptions& options, std::vector<Contender>& all, Told& told) {
+    try {
+      Contender one{.role = role, .impl = impl, .variant = what};
+      one.plan = std::make_shared<const GemmPlan>(plan(context_, c.problem, options));
+      one.run =
+          plan_call(one.plan, c, [o = operands.operands()](std::int64_t) -> const Operands& { return o; });
+      one.version = role == Role::peer ? one.plan->impl().runner->library() : TILEWRIGHT_VERSION;
+      all.push_back(std::move(one));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::out_of_memory) throw;
+      told.lines.push_back(fmt::format("{} {}: {}", case_text(c), what, error.what()));
+    }
+  }
+
+  void add_ours(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+    GemmOptions options = c.options;
+    options.threads = c.threads;
+    if (c.options.target != Target::automatic || c.options.split != SplitWay::model)
+      add_one(c, operands, "tilewright", "asked", Role::ours, options, all, told);
+    for (const Way& way : ways) {
+      options.target = way.target, options.split = way.split;
+      options.cpu_share.reset();
+      if (peers_ != nullptr || way.target == Target::automatic)
+        add_one(c, operands, "tilewright", way.name, Role::ours, options, all, told);
+    }
+    if (!plan_.wants("openblas")) return;
+    GemmOptions cpu;
+    cpu.threads = c.threads, cpu.target = Target::cpu, cpu.candidate = "cblas";
+    add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, told);
+  }
+
+  void add_peers(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+    if (peers_ == nullptr) return;
+    std::vector<std::string> absent;
+    for (HybridPeer& peer : peers_->peers(c.problem, absent)) {
+      if (!plan_.wants(peer.impl)) continue;
+      Contender one{.role = Role::peer, .impl = peer.impl, .version = peer.version, .variant = peer.variant};
+      one.run = [run = std::move(peer.run), o = operands.operands()](std::int64_t) { run(o); };
+      all.push_back(std::move(one));
+    }
+    for (const std::string& line : absent) told.lines.push_back(fmt::format("{} {}", case_text(c), line));
+  }
+
+  // Everybody once from the same C, against the first; searches for a split happen here.
+  void check(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
+    std::vector<std::byte> first;
+    const auto* at = static_cast<const std::byte*>(operands.operands().c);
+    std::erase_if(all, [&](const Contender& one) {
+      operands.renew_c();
+      try {
+        one.run(0);
+      } catch (const Error& error) {
+        told.lines.push_back(fmt::format("{} {} {}: {}", case_text(c), one.impl, one.variant, error.what()));
+        return true;
+      }
+      if (first.empty()) {
+        first.assign(at, at + operands.c_bytes());
+        return false;
+      }
+      const double off =
+          dispatch(c.problem.dtype, [&]<class T>() { return difference<T>(c.problem, at, first.data()); });
+      if (off <= 1) return false;
+      told.failure = fmt::format("{} {} {}: C differs by {:.3g} of what rounding explains", case_text(c),
+                                 one.impl, one.variant, off);
+      told.lines.push_back(told.failure);
+      return true;
+    });
+  }
+
+  void tell(const Case& c, const std::string& memory, const std::vector<Contender>& all, Told& told);
+  json row_of(const Case& c, const std::string& memory, const Contender& one, const HybridBound& bound) const;
+
+  HybridBound bound_of_case(const Case& c) {
+    if (peers_ == nullptr) return {};
+    if (machine_ == nullptr) {
+      std::optional<std::vector<int>> asked;
+      if (!gpus_.empty()) asked = gpus_;
+      machine_ = open_machine(context_, asked);
+    }
+    return measure_hybrid_bound(*machine_, c.problem, int(machine_->gpus().size()));
+  }
+
+  // Of all cases with a kind of memory, for the summary.
+  struct Group {
+    std::vector<double> deviations, prediction_errors, over_best, over_xt, automatic_losses;
+  };
+
+  const Plan& plan_;
+  Context context_;
+  std::vector<int> gpus_;
+  std::string why_no_gpu_;
+  std::unique_ptr<HybridPeers> peers_;
+  std::unique_ptr<CalibrationMachine> machine_;
+  std::map<std::string, Group> groups_;
+};
+
+const Contender* named(const std::vector<Contender>& all, const std::string& variant) {
+  for (const Contender& one : all)
+    if (one.role == Role::ours && one.variant == variant) return &one;
+  return nullptr;
+}
+
+const Contender* best_of(const std::vector<Contender>& all, const std::string& impl) {
+  const Contender* best = nullptr;
+  for (const Contender& one : all)
+    if (one.role == Role::peer && (impl.empty() || one.impl == impl) &&
+        (best == nullptr || one.seconds.centre < best->seconds.centre))
+      best = &one;
+  return best;
+}
+
+json HybridFamily::row_of(const Case& c, const std::string& memory, const Contender& one,
+                          const HybridBound& bound) const {
+  json row = measured_row(c, one.impl, one.seconds);
+  row["memory"] = memory;
+  row["impl_version"] = one.version;
+  row["gflops"] = flops(c.problem) / one.seconds.centre * 1e-9;
+  row["gpus"] = machine_ == nullptr ? 0 : int(machine_->gpus().size());
+  if (bound.seconds() > 0) {
+    row["transfer_s"] = bound.transfer_s, row["compute_s"] = bound.compute_s;
+    row["bound_share"] = bound.seconds() / one.seconds.centre;
+    row["bound_kind"] = bound.transfer_s > bound.compute_s ? "transfer" : "compute";
+  }
+  row["metrics"] = {{"variant", one.variant}};
+  if (one.role == Role::ours) {
+    const json run = one.plan->impl().runner->last_run();
+    row["metrics"]["candidate"] = one.plan->impl().candidate;
+    row["cpu_share"] = run.is_null() ? 1.0 : run["cpu_share"].get<double>();
+    row["predicted_s"] = run.is_null() ? json() : run["predicted_s"];
+    row["metrics"]["n_cpu"] = run.is_null() ? json(c.problem.n) : run["cpu_count"];
+    row["metrics"]["run"] = run;
+  }
+  add_provenance(row);
+  return row;
+}
+
+void HybridFamily::tell(const Case& c, const std::string& memory, const std::vector<Contender>& all,
+                        Told& told) {
+  const HybridBound bound = bound_of_case(c);
+  const Contender* optimum = named(all, "exhaustive");
+  Group& group = groups_[memory];
+  for (const Contender& one : all) {
+    json row = row_of(c, memory, one, bound);
+    std::string deviation, predicted;
+    if (optimum != nullptr && one.role == Role::ours) {
+      const double off = one.seconds.centre / optimum->seconds.centre - 1;
+      row["metrics"]["deviation"] = off;
+      deviation = fmt::format("{:.1f} %", 100 * off);
+      if (one.variant == "model") group.deviations.push_back(off);
+    }
+    if (row.contains("predicted_s") && row["predicted_s"].is_number()) {
+      const double seconds = row["predicted_s"];
+      predicted = fmt::format("{:.3f}", seconds * 1e3);
+      if (one.variant == "model")
+        group.prediction_errors.push_back(std::abs(seconds / one.seconds.centre - 1));
+    }
+    const std::string n_cpu = row["metrics"].contains("n_cpu") ? row["metrics"]["n_cpu"].dump() : "";
+    const std::string share =
+        row.contains("bound_share") ? fmt::format("{:.2f}", row["bound_share"].get<double>()) : "";
+    told.lines.push_back(fmt::format("{:<30} {:<9} {:<12} {:<20} {:>8} {:>11.3f} {:>11} {:>9} {:>7}",
+                                     case_text(c), memory, one.impl, one.variant, n_cpu,
+                                     one.seconds.centre * 1e3, predicted, deviation, share));
+    told.rows.push_back(std::move(row));
+  }
+  const Contender* automatic = named(all, "automatic");
+  if (automatic == nullptr) return;
+  told.seconds = automatic->seconds.centre;
+  if (const Contender* peer = best_of(all, ""))
+    group.over_best.push_back(peer->seconds.centre / automatic->seconds.centre);
+  if (const Contender* xt = best_of(all, "cublasxt"))
+    group.over_xt.push_back(xt->seconds.centre / automatic->seconds.centre);
+  double best = automatic->seconds.centre;
+  for (const char* way : {"gpu", "model"})
+    if (const Contender* one = named(all, way)) best = std::min(best, one->seconds.centre);
+  if (const Contender* cpu = best_of(all, "openblas")) best = std::min(best, cpu->seconds.centre);
+  group.automatic_losses.push_back(automatic->seconds.centre / best - 1);
+}
+
+json mean_and_worst(const std::vector<double>& values) {
+  if (values.empty()) return nullptr;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return {{"mean", sum / double(values.size())}, {"worst", *std::max_element(values.begin(), values.end())}};
+}
+
+Told HybridFamily::finish() {
+  Told told;
+  for (const auto& [memory, group] : groups_) {
+    const auto ratio = [](const std::vector<double>& values) {
+      return values.empty() ? json() : json(geometric_mean(values));
+    };
+    std::int64_t near = 0;
+    for (const double loss : group.automatic_losses) near += loss <= 0.05;
+    json summary = {
+        {"summary", true},
+        {"family", "hybrid"},
+        {"memory", memory},
+        {"ratio_geomean", ratio(group.over_best)},
+        {"ratio_cublasxt_geomean", ratio(group.over_xt)},
+        {"model_deviation", mean_and_worst(group.deviations)},
+        {"prediction_error", mean_and_worst(group.prediction_errors)},
+        {"automatic_within_5_percent", group.automatic_losses.empty()
+                                           ? json()
+                                           : json(double(near) / double(group.automatic_losses.size()))}};
+    told.lines.push_back(fmt::format("\n{}: {}", memory, summary.dump()));
+    told.rows.push_back(std::move(summary));
+  }
+  return told;
+}
+
+}  // namespace
+
+std::unique_ptr<Family> hybrid_family(const Plan& plan) { return std::make_unique<HybridFamily>(plan); }
+
+}  // namespace tilewright::bench
