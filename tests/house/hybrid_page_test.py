@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The page that scripts/hybrid_page.py makes, from a small run that is made up here: the paper's figures beside ours, deviations,
+peers, and nothing at all without a run."""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import hybrid_page
+
+
+def measured(n, impl, variant, seconds, memory="pinned", **more):
+    row = {"family": "hybrid", "dtype": "f64", "m": n, "n": n, "k": n, "impl": impl, "memory": memory, "seconds": seconds,
+           "transfer_s": 0.001, "compute_s": 0.002, "metrics": {"variant": variant, "n_cpu": n // 8}}
+    return row | more
+
+
+class HybridPage(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        (self.root / "results" / "card").mkdir(parents=True)
+
+    def tearDown(self):
+        shutil.rmtree(self.root)
+
+    def record(self, rows, name="hybrid-20260101.jsonl"):
+        lines = [{"command": "tilewright bench hybrid", "device": "a card"}, *rows]
+        (self.root / "results" / "card" / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_no_run_no_page(self):
+        self.assertEqual(hybrid_page.page_of(self.root), (None, []))
+
+    def test_table_1_and_peers(self):
+        self.record([measured(768, "tilewright", "model", 0.0033, predicted_s=0.003), measured(768, "tilewright", "guided", 0.0031),
+                     measured(768, "tilewright", "exhaustive", 0.003), measured(768, "tilewright", "automatic", 0.0032),
+                     measured(768, "cublasxt", "block 1024 CPU 0", 0.008), measured(768, "cublasxt", "block 2048 CPU 0", 0.007),
+                     measured(768, "openblas", "CPU only", 0.02), measured(512, "tilewright", "model", 0.001, memory="pageable"),
+                     {"summary": True, "family": "hybrid", "memory": "pinned"}])
+        page, drawn = hybrid_page.page_of(self.root)
+        self.assertIn("| 768 | 0 | 0.0036 | 0 | 0.0036 | 0.00 | 96 | 3.300 | 96 | 3.100 | 96 | 3.000 | 10.00 | 3.000 |", page)
+        self.assertIn("| 9216 | 1376 | 1.9682 | 1280 | 1.5803 | 24.55 |", page)
+        self.assertIn("Mean deviation 10.00 %", page)
+        self.assertIn("| 768 | 3.200 | 7.000 | 20.000 | 2.000 |", page)
+        self.assertIn("pageable operands", page)
+        self.assertEqual(len(drawn), 1)
+        self.assertIn("768 1.1\n", drawn[0].script)
+
+    def test_the_newest_run_counts(self):
+        self.record([measured(768, "tilewright", "model", 1)])
+        self.record([measured(768, "tilewright", "model", 2)], "hybrid-20260202.jsonl")
+        page, _ = hybrid_page.page_of(self.root)
+        self.assertIn("2000.000", page)
+        self.assertNotIn("1000.000", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
