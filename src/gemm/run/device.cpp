@@ -30,7 +30,7 @@ int align_bytes(const PlanRequest& r) {
 
 std::string why_not_on_gpu(const PlanRequest& r) {
   if (r.problem.location != Location::device)
-    return "the operands are in host memory; only data in device memory are served by the GPU so far";
+    return "the operands are in host memory, which hybrid takes to GPUs";
   if (r.options.target == Target::cpu) return "target = cpu was asked for";
   return "";
 }
