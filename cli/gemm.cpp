@@ -134,7 +134,8 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
   }
   if (!report.last_run.is_null()) {
     const auto& run = report.last_run;
-    for (const char* key : {"cpu_share", "gpus", "predicted_s"}) json[key] = run[key];
+    for (const char* key : {"cpu_share", "predicted_s"}) json[key] = run[key];
+    json["gpus"] = run["gpus"].size();
     json["metrics"] = run;
   }
   if (report.hybrid_bound) {

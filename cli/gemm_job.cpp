@@ -121,11 +121,16 @@ class Job {
     Phase phase(report_.read_s);
     if (reads_c0()) bring_in(*c0_file_);
     if (!reads_ab()) return;
-    bring_in(*a_file_);
-    bring_in(*b_file_);
+    // What streams through rings of pinned memory is read by who fills them, beside the transfers.
+    if (!streams()) {
+      bring_in(*a_file_);
+      bring_in(*b_file_);
+    }
     if (arrangement_.copy_a) a_copy_ = copied(*a_file_, a_shape_, arrangement_.a);
     if (arrangement_.copy_b) b_copy_ = copied(*b_file_, b_shape_, arrangement_.b);
   }
+
+  bool streams() const { return report_.plan->impl().candidate == "hybrid"; }
 
   static Watch watch(Progress& progress) {
     return [&progress](double share) { progress.show(static_cast<std::int64_t>(100 * share)); };
@@ -161,10 +166,15 @@ class Job {
     const void* b = b_copy_.data() ? b_copy_.data() : b_file_->data();
     const void* left = arrangement_.swapped ? b : a;
     const void* right = arrangement_.swapped ? a : b;
-    const auto pieces = cut_into_pieces(report_.problem, estimate_s(report_.problem) / report_.threads);
+    // A product that streams keeps A on the GPUs from its first column to its last.
+    const auto pieces = streams()
+                            ? std::vector<Piece>{{report_.problem}}
+                            : cut_into_pieces(report_.problem, estimate_s(report_.problem) / report_.threads);
+    GemmOptions options = request_.options;
+    if (!streams()) options.target = Target::cpu, options.split = SplitWay::model, options.cpu_share.reset();
     std::vector<GemmPlan> plans;
     for (const Piece& piece : pieces)
-      plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, request_.options));
+      plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
     Progress progress("multiplying", static_cast<std::int64_t>(pieces.size()));
     Phase phase(report_.kernel_s);
     for (std::size_t i = 0; i < pieces.size(); ++i) {

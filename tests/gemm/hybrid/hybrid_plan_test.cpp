@@ -1,7 +1,10 @@
 // Plans for host operands that may use GPUs, over simulated ones: what forces them, what declines, what the
 // options refuse, and that C is right whoever computes it.
 #include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "gemm/context_impl.hpp"
@@ -274,6 +277,69 @@ TEST(HybridPlan, ThreadsAndContextsShareNothingButTheirTurn) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(c.simulated->opened, 2);
   EXPECT_EQ(other.simulated->opened, 1);
+}
+
+TEST(HybridPlan, ContextsMayGoAndComeWhileIdle) {
+  GemmProblem problem = square(160);
+  for (int round = 0; round < 3; ++round) {
+    SimulatedContext kept(1);
+    auto gone = std::make_unique<SimulatedContext>(2);
+    const GemmPlan of_gone = plan(gone->context, problem, options_of(Target::hybrid));
+    expect_right<double>(of_gone, "before its Context goes");
+    gone.reset();
+    expect_right<double>(of_gone, "after its Context went");
+    expect_right<double>(plan(kept.context, problem, options_of(Target::gpu)), "of the other one");
+  }
+}
+
+// In a process of its own, in which no thread of OpenMP's has been started yet.
+TEST(HybridPlanDeathTest, AForkBeforeTheFirstCall) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto both = [] {
+    SimulatedContext c(1);
+    const pid_t child = fork();
+    expect_right<double>(plan(c.context, square(160), options_of(Target::hybrid)), "in both");
+    if (child == 0) std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::_Exit(status != 0 || ::testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(both(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(HybridPlan, PrepareMakesThePlan) {
+  SimulatedContext c(1);
+  const GemmProblem problem = square(256);
+  prepare(c.context, std::span(&problem, 1), options_of(Target::gpu));
+  const int before = c.simulated->prepared;
+  EXPECT_GT(before, 0);
+  expect_right<double>(plan(c.context, problem, options_of(Target::gpu)), "prepared");
+  EXPECT_EQ(c.simulated->prepared, before);
+}
+
+TEST(HybridPlan, PlansOfOtherGpuOptionsAreOtherPlans) {
+  SimulatedContext c(2);
+  GemmOptions options = options_of(Target::gpu);
+  options.gpus = {1};
+  const GemmPlan second = plan(c.context, square(256), options);
+  expect_right<double>(second, second.explain());
+  EXPECT_EQ(second.impl().runner->last_run()["gpus"][0]["ordinal"], 1);
+  options.gpus = {0};
+  const GemmPlan first = plan(c.context, square(256), options);
+  expect_right<double>(first, first.explain());
+  EXPECT_EQ(first.impl().runner->last_run()["gpus"][0]["ordinal"], 0);
+  EXPECT_EQ(c.simulated->opened, 2);
+}
+
+TEST(HybridPlan, MetricsAreNumbersOfWhatExplainSays) {
+  SimulatedContext c(1);
+  const GemmPlan made = plan(c.context, square(512), options_of(Target::hybrid));
+  const auto metrics = made.impl().runner->metrics();
+  EXPECT_FALSE(metrics["calibrated"]) << metrics.dump();
+  EXPECT_TRUE(has(made.explain(), "round figures")) << made.explain();
+  for (const char* memory : {"pinned", "pageable"})
+    for (const char* key : {"predicted_s", "cpu_only_s", "one_gpu_s", "transfer_s", "compute_s"})
+      EXPECT_GT(metrics[memory][key].get<double>(), 0) << memory << " " << key;
 }
 
 TEST(HybridPlan, AlphaZeroReadsNothing) {
