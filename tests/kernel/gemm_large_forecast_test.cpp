@@ -1,7 +1,6 @@
 // Forecasts of large GEMM on the GPU against what an H100 took for random problems of each type that no
 // record has: they err as the shipped model says, and what they choose is faster than cuBLAS and never much
 // slower.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,8 +45,9 @@ struct Taken {
 // Of the problems for which ours was measured, by its default.
 std::map<std::string, Taken> recorded(DType dtype) {
   std::map<std::string, Taken> problems;
-  for (const char* file : {"forecast", "plans"})
-    for (const auto& row : lines_of(fmt::format("/results/h100/gemm_large-20261126-{}.jsonl.gz", file))) {
+  for (const char* file : {"/results/h100/gemm_large-20261126-forecast.jsonl.gz",
+                           "/results/h100/gemm_large-20261126-plans.jsonl.gz"})
+    for (const auto& row : lines_of(file)) {
       if (!row.contains("impl") || row.at("dtype") != to_string(dtype)) continue;
       Taken& one = problems[row.at("problem")];
       one.again = !row.contains("residency");
