@@ -10,7 +10,8 @@
 
 #include <cmath>
 #include <map>
-#include <unsupported/Eigen/NonLinearOptimization>
+#include <numeric>
+#include <unsupported/Eigen/LevenbergMarquardt>
 #include <unsupported/Eigen/NumericalDiff>
 
 #include "cards.hpp"
@@ -28,16 +29,16 @@ namespace {
 
 using nlohmann::json;
 constexpr int parts = 5;
-constexpr double outlier_sds = 3;  // a turn that met another program
-constexpr double worst_loss = 0.04, least_gain = 0.05;
+constexpr double worst_loss = 0.04, least_gain = 0.05, outlier_sds = 3;  // a turn that met another program
 constexpr std::array class_edges_us{15., 40., 100., 300., 1000., 1e12};
 
 struct Row {
   GemmProblem problem;
   GpuLimits limits;
   double seconds = 0;
-  int part = 0;
-  OwnTerms terms;  // of ours
+  int part = 0;        // of those held out together
+  bool again = false;  // launch after launch of the same operands, as once was measured; `bench` rotates them
+  OwnTerms terms;      // of ours
 };
 using Rows = std::vector<Row>;
 
@@ -47,15 +48,23 @@ struct Measured {
   std::map<std::string, std::pair<std::size_t, std::size_t>> pairs;
 };
 
+// "" where the row has nothing, or null.
+std::string text_of(const json& row, const char* key) {
+  const auto it = row.find(key);
+  return it != row.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
 void add_row(const json& row, Measured& all) {
-  const std::string problem = row.value("problem", ""), impl = row.value("impl", "");
-  if (problem.rfind("gemm:", 0) != 0 || row.value("phase", "") == "screened" ||
+  const std::string problem = text_of(row, "problem"), impl = text_of(row, "impl");
+  if (problem.rfind("gemm:", 0) != 0 || text_of(row, "phase") == "screened" ||
       !(row.value("seconds", 0.0) > 0))
     return;
-  Row one{packed(parse_problem(problem)), limits_of_card(row.value("device", "")), row.at("seconds"), 0, {}};
+  Row one;
+  one.problem = packed(parse_problem(problem)), one.limits = limits_of_card(text_of(row, "device"));
+  one.seconds = row.at("seconds"), one.again = text_of(row, "residency") != "cold";
   if (one.problem.batch_count != 1) return;
   one.part = int(std::hash<std::string>{}(problem) % parts);
-  auto& pair = all.pairs[problem + row.value("device", "")];
+  auto& pair = all.pairs[problem + one.limits.name + (one.again ? " again" : "")];
   if (impl == "cublas") {
     all.theirs.push_back(one);
     pair.first = all.theirs.size();
@@ -72,18 +81,15 @@ void add_row(const json& row, Measured& all) {
     }
 }
 
-double forecast_us(const CublasCoefficients& c, const Row& row) {
-  return forecast_cublas_us(c, row.problem, row.limits);
-}
-double forecast_us(const OwnCoefficients& c, const Row& row) {
-  return forecast_own_us(c, row.problem, row.terms, row.limits);
-}
-
 // Logarithm of forecast over measured.
 template <class C>
 double error_of(const C& c, const Row& row) {
-  const double error = std::log(forecast_us(c, row) / (row.seconds * 1e6));
-  return std::isfinite(error) ? error : 10;
+  double us = 0;
+  if constexpr (std::is_same_v<C, OwnCoefficients>)
+    us = forecast_own_us(c, row.problem, row.terms, row.limits, row.again);
+  else
+    us = forecast_cublas_us(c, row.problem, row.limits, row.again);
+  return us > 0 && std::isfinite(us) ? std::log(us / (row.seconds * 1e6)) : 10;
 }
 
 // Coefficients as a vector of steps away from `start`, each in its own size.
@@ -98,39 +104,39 @@ C moved(C c, const Eigen::VectorXd& steps) {
 }
 
 template <class C>
-struct Residuals {
-  using Scalar = double;
-  using InputType = Eigen::VectorXd;
-  using ValueType = Eigen::VectorXd;
-  using JacobianType = Eigen::MatrixXd;
-  enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+struct Residuals : Eigen::DenseFunctor<double> {
+  static constexpr int unknowns = std::tuple_size_v<decltype(FieldList<C>::value)>;
   C start;
   Rows rows;
-  static constexpr Eigen::Index unknowns() { return std::tuple_size_v<decltype(FieldList<C>::value)>; }
-  Eigen::Index inputs() const { return unknowns(); }
-  Eigen::Index values() const { return Eigen::Index(rows.size()) + unknowns(); }
+  Residuals(const C& c, const Rows& r)
+      : DenseFunctor(unknowns, int(r.size()) + unknowns), start(c), rows(r) {}
   // Steps cost a little, so that what the rows say nothing of stays where it was.
   int operator()(const Eigen::VectorXd& steps, Eigen::VectorXd& errors) const {
     const C c = moved(start, steps);
     for (std::size_t i = 0; i < rows.size(); ++i) errors[Eigen::Index(i)] = error_of(c, rows[i]);
-    errors.tail(unknowns()) = 0.02 * steps;
+    errors.tail(unknowns) = 0.02 * steps;
     return 0;
   }
 };
+
+double root_mean_square(const std::vector<double>& v) {
+  const double squares = std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+  return std::sqrt(squares / std::max(1.0, double(v.size())));
+}
 
 // Fits twice: again without what the first fit misses by far.
 template <class C>
 C fit(const C& start, Rows rows) {
   C c = start;
   for (int turn = 0; turn < 2; ++turn) {
-    Eigen::NumericalDiff<Residuals<C>> residuals(Residuals<C>{start, rows}, 1e-10);
+    Eigen::NumericalDiff<Residuals<C>> residuals(Residuals<C>(start, rows), 1e-10);
     Eigen::VectorXd steps = Eigen::VectorXd::Zero(residuals.inputs());
     Eigen::LevenbergMarquardt<decltype(residuals)> search(residuals);
     search.minimize(steps);
     c = moved(start, steps);
-    double squares = 0;
-    for (const Row& row : rows) squares += std::pow(error_of(c, row), 2);
-    const double limit = outlier_sds * std::sqrt(squares / double(rows.size()));
+    std::vector<double> errors;
+    for (const Row& row : rows) errors.push_back(error_of(c, row));
+    const double limit = outlier_sds * root_mean_square(errors);
     std::erase_if(rows, [&](const Row& row) { return std::fabs(error_of(c, row)) > limit; });
   }
   return c;
@@ -148,12 +154,6 @@ std::vector<double> held_out_errors(const C& start, const Rows& rows) {
       if (rows[i].part == part) errors[i] = error_of(c, rows[i]);
   }
   return errors;
-}
-
-double root_mean_square(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / double(std::max<std::size_t>(values.size(), 1)));
 }
 
 // What is known of a problem that both were measured at: logarithms of cuBLAS's time over ours.
@@ -205,13 +205,12 @@ json fitted_line(json line, const Measured& all) {
   coefficients["theirs"] = to_json(fit(model.theirs, all.theirs));
   coefficients["ours"] = to_json(fit(model.ours, all.ours));
   line["residual"] = root_mean_square(errors), line["samples"] = gains.size();
-  fmt::print(
-      stderr,
-      "{}: cuBLAS's time +-{:.1f} %, ours +-{:.1f} %, their ratio +-{:.1f} % held out; of {} problems ours "
-      "is taken for {}; {:.3f} of cuBLAS's speed over all, least {:.3f}\n",
-      line.at("dtype").get<std::string>(), 100 * root_mean_square(theirs), 100 * root_mean_square(ours),
-      100 * root_mean_square(errors), gains.size(), taken, std::exp(sum / double(gains.size())),
-      std::exp(worst));
+  const auto percent = [](const std::vector<double>& v) { return 100 * root_mean_square(v); };
+  fmt::print(stderr, "{}: cuBLAS +-{:.1f} %, ours +-{:.1f} %, their ratio +-{:.1f} % held out; {} problems, ",
+             line.at("dtype").get<std::string>(), percent(theirs), percent(ours), percent(errors),
+             gains.size());
+  fmt::print(stderr, "ours for {}: {:.3f} of cuBLAS's speed over all, least {:.3f}\n", taken,
+             std::exp(sum / double(gains.size())), std::exp(worst));
   return line;
 }
 
@@ -230,7 +229,7 @@ int run(int argc, char** argv) {
     if (line.value("model", "") == "gemm_large_forecast") {
       line = fitted_line(line, by_type[line.at("dtype").get<std::string>()]);
       line["time"] = time_now();
-      line["command"] = "bench_gemm_large_forecast wisdom/sm_90.jsonl results/h*00/gemm_large-*.jsonl*";
+      line["command"] = fmt::format("bench_gemm_large_forecast {}", fmt::join(argv + 1, argv + argc, " "));
     }
     fmt::print("{}\n", line.dump());
   }

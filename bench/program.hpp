@@ -12,12 +12,10 @@ template <class Run>
 int run_program(const char* name, Run&& run) {
   try {
     return run();
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return error.code() == ErrorCode::invalid_argument ? 2 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 1;
+    const auto* known = dynamic_cast<const Error*>(&error);
+    return known != nullptr && known->code() == ErrorCode::invalid_argument ? 2 : 1;
   }
 }
 

@@ -137,8 +137,9 @@ class BenchOnGpu(OnGpu):
         ours = next(row for row in self.rows()[0] if row["impl"] == "tilewright")
         self.assertEqual((ours["efficiency_ratio"]["peer"], ours["efficiency_ratio"]["samples"]), ("cublas", 3))
         self.assertGreater(ours["energy_j"], 0)
-        for flag in ("--energy-seconds", "--energy-rounds"):
-            self.assertIn(flag, self.bench("--sizes", "96", flag, "0", code=2).stderr)
+        self.assertIn("--energy-seconds", self.bench("--sizes", "96", "--energy-seconds", "0", code=2).stderr)
+        self.bench("--sizes", "96", "--energy-rounds", "0", LD_LIBRARY_PATH=meter)
+        self.assertEqual([row["energy_j"] for row in self.rows()[0]], [None] * 3)
 
     def test_races_are_looked_for(self):
         result = self.bench("--sizes", "96,65x70x33", "--beta", "0,1", "--candidate", "stencil", "--configs", "2", "--races", "3")

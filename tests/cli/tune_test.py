@@ -359,7 +359,7 @@ class TuneOnGpu(Driver):
         for problem in (self.PROBLEM, large):
             wisdom = self.folder / "checked.jsonl"
             wisdom.unlink(missing_ok=True)
-            self.tune(problem, "--budget", "2s", "--megabytes", "2", "--json", wisdom)
+            self.tune(problem, "--budget", "1s", "--megabytes", "2", "--json", wisdom)
             again = (problem, "--check", "--megabytes", "2", "--wisdom", wisdom)
             # Times on a fake mean nothing, so that a sound record may do better or worse than it did.
             result = self.tune(*again, "--budget", "1s", "--json", "-", code=(0, 1))
@@ -385,7 +385,7 @@ class TuneOnGpu(Driver):
         self.assertIn("--check", self.tune(self.PROBLEM, PROBLEM, "--check", code=2).stderr)
 
     def test_tunes_and_resumes(self):
-        job = (self.PROBLEM, "--budget", "3s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
+        job = (self.PROBLEM, "--budget", "1.5s", "--megabytes", "2", "--json", self.folder / "w.jsonl")
         self.assertIn("of the default", self.tune(*job).stdout)
         record = self.lines(self.folder / "w.jsonl")[0]
         self.assertEqual((record["family"], record["target"]), ("gemm_small", "gpu"))
@@ -401,13 +401,13 @@ class TuneOnGpu(Driver):
         for arguments, says in ((("--where", "no_such>=1"), "--where no_such"), (("--set", "load=x"), "--set load"),
                                 (("--objective", "edp"), "energy meter")):
             for problem in (self.PROBLEM, self.LARGE):
-                result = self.tune(problem, "--budget", "2s", "--megabytes", "2", *arguments, code=2)
+                result = self.tune(problem, "--budget", "1s", "--megabytes", "2", *arguments, code=2)
                 self.assertIn(says, result.stderr)
-        result = self.tune("gemm:f64:nn:m=200000,n=200000,k=200000:location=device", "--budget", "2s", "--megabytes", "2",
+        result = self.tune("gemm:f64:nn:m=200000,n=200000,k=200000:location=device", "--budget", "1s", "--megabytes", "2",
                            code=2)
         self.assertIn("PROBLEM = gemm:f64:nn:m=200000", result.stderr)
         for problem in (self.PROBLEM, self.LARGE + ":location=device"):
-            old = self.tune(problem, "--budget", "2s", "--megabytes", "2", "--device", "2", "--wisdom", "none", code=(1, 2))
+            old = self.tune(problem, "--budget", "1s", "--megabytes", "2", "--device", "2", "--wisdom", "none", code=(1, 2))
             self.assertIn("compute capability 6.1", old.stderr)
         self.assertIn("GiB of memory", result.stderr)
         for where in (":location=device", ""):
@@ -439,7 +439,7 @@ class TuneOnGpu(Driver):
     def test_others_on_the_card_are_kept_with_the_record(self):
         meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
         out = self.folder / "w.jsonl"
-        self.tune(self.LARGE, "--budget", "2s", "--megabytes", "1", *self.FEW, "--json", out, LD_LIBRARY_PATH=meter,
+        self.tune(self.LARGE, "--budget", "1s", "--megabytes", "1", *self.FEW, "--json", out, LD_LIBRARY_PATH=meter,
                   FAKE_NVML_BUSY="90", FAKE_NVML_OTHERS="3")
         self.assertEqual(self.lines(out)[0]["notes"], ["3 other processes compute on the card",
                                                        "the card was 90 % busy before the run began"])
@@ -479,7 +479,7 @@ class TuneOnGpu(Driver):
         self.assertIn("was begun with gpu_uuid", self.tune(*job, "--resume", code=2).stderr)
 
     def test_large_problems_from_the_whole_space(self):
-        self.tune(self.LARGE, "--budget", "3s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
+        self.tune(self.LARGE, "--budget", "1.5s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
                   "--set", "tile_m=32", "--set", "tile_n=32", "--json", self.folder / "w.jsonl", "--wisdom", "none")
         self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["config"]["tile_m"], 32)
 
@@ -500,7 +500,7 @@ class TuneOnGpu(Driver):
         # A library that is none hides whatever the machine has.
         for name in ("libcublas.so.13", "libcublas.so.12", "libcublas.so"):
             (self.folder / "lib" / name).write_text("none")
-        result = self.tune(self.LARGE, "--budget", "3s", "--megabytes", "1", *self.FEW, "--json", self.folder / "w.jsonl",
+        result = self.tune(self.LARGE, "--budget", "1.5s", "--megabytes", "1", *self.FEW, "--json", self.folder / "w.jsonl",
                            LD_LIBRARY_PATH=str(self.folder / "lib"))
         self.assertIn("not in the contest: cublas", result.stdout)
         (ours,) = self.lines(self.folder / "w.jsonl")

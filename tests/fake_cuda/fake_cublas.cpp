@@ -1,4 +1,4 @@
-// A libcublas.so.13 by plain loops on the fake driver's memory, so that the vendor's library as a candidate
+// A libcublas.so.13 by plain sums on the fake driver's memory, so that the vendor's library as a candidate
 // is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_NOT_INITIALIZED, which
 // is all it says where TILEWRIGHT_FAKE_CUBLAS is "broken".
 #include <complex>
@@ -7,26 +7,14 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "product.hpp"
+
+namespace fake_cuda = tilewright::fake_cuda;
 namespace {
 
 struct Handle {
   void* stream = nullptr;
 };
-
-template <class T>
-T conjugate(T x) {
-  return x;
-}
-template <class R>
-std::complex<R> conjugate(std::complex<R> x) {
-  return std::conj(x);
-}
-
-template <class T>
-T element(const T* x, int ld, int op, int i, int j) {
-  const T value = op == 0 ? x[std::ptrdiff_t(j) * ld + i] : x[std::ptrdiff_t(i) * ld + j];
-  return op == 2 ? conjugate(value) : value;
-}
 
 template <class T>
 int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, const T* a, int lda,
@@ -35,14 +23,15 @@ int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alp
   // The real one crashes: it reads scalars by aligned accesses.
   const auto is_aligned = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0; };
   if (!is_aligned(alpha) || !is_aligned(beta)) return 7;
-  for (int j = 0; j < n; ++j)
-    for (int i = 0; i < m; ++i) {
-      T sum{};
-      if (*alpha != T(0))
-        for (int l = 0; l < k; ++l) sum += element(a, lda, op_a, i, l) * element(b, ldb, op_b, l, j);
-      T& to = c[std::ptrdiff_t(j) * ldc + i];
-      to = *beta == T(0) ? *alpha * sum : *alpha * sum + *beta * to;
-    }
+  const auto elements = [](const T* x, int ld, int op) {
+    const fake_cuda::Elements<T> stored{x, 1, ld, op == 2};
+    return op == 0 ? stored : stored.transposed();
+  };
+  fake_cuda::multiply_elements<T>(m, n, *alpha == T(0) ? 0 : k, elements(a, lda, op_a),
+                                  elements(b, ldb, op_b), [&](long long i, long long j, T sum) {
+                                    T& to = c[j * ldc + i];
+                                    to = *beta == T(0) ? *alpha * sum : *alpha * sum + *beta * to;
+                                  });
   return 0;
 }
 

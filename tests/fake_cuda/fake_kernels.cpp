@@ -3,54 +3,55 @@
 #include "fake_kernels.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <regex>
+#include <string_view>
 
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/config.hpp"
+#include "product.hpp"
 
 namespace tilewright::fake_cuda {
 namespace {
 
 constexpr std::align_val_t alignment{256};  // as cuMemAlloc gives
 
+// The word after ".name=", or after the "decltype(...)(" that begins the value; "" where there is none.
+std::string value_of(const std::string& text, std::string_view name) {
+  const std::string key = "." + std::string(name) + "=";
+  std::size_t at = text.find(key);
+  if (at == std::string::npos) return "";
+  at += key.size();
+  if (text.compare(at, 9, "decltype(") == 0) at = text.find(")(", at) + 2;
+  std::size_t end = at;
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+    ++end;
+  return text.substr(at, end - at);
+}
+
 // ".m=4, .step_a=decltype(...)(2), ..." inside "GemmSmallShape{...}".
 template <class Shape>
 Shape shape_of(const std::string& expression, const char* begins) {
   const std::size_t begin = expression.find(begins);
   const std::string text = expression.substr(begin, expression.find('}', begin) - begin);
-  nlohmann::json json;
+  Shape shape;
   for_each_field<Shape>([&](const auto& f) {
-    std::smatch found;
-    const std::regex value("\\." + std::string(f.name) + R"(=(?:decltype\([^)]*\)\()?(\w+))");
-    if (!std::regex_search(text, found, value)) return;
-    Shape shape;
+    const std::string word = value_of(text, f.name);
+    if (word.empty()) return;
     using M = std::remove_cvref_t<decltype(shape.*(f.member))>;
-    const std::string word = found[1];
     if constexpr (std::is_same_v<M, bool>)
-      json[std::string(f.name)] = word == "true";
-    else if constexpr (std::is_enum_v<M>)
-      json[std::string(f.name)] = to_string(static_cast<M>(std::stoi(word)));
+      shape.*(f.member) = word == "true";
     else
-      json[std::string(f.name)] = std::stoi(word);
+      shape.*(f.member) = static_cast<M>(std::stoi(word));
   });
-  return from_json<Shape>(json);
-}
-
-template <class T>
-T conjugate(T x) {
-  return x;
-}
-template <class R>
-std::complex<R> conjugate(std::complex<R> x) {
-  return std::conj(x);
+  return shape;
 }
 
 // One operand: element (i, j) of problem q, and whether a matrix lies in the device's memory.
@@ -65,6 +66,11 @@ struct Place {
     const bool known =
         shape.step == GemmSmallStep::packed || (shape.step == GemmSmallStep::pointer && shape.contiguous);
     return known ? shape.ld : ld;
+  }
+  Elements<T> elements(long long q, bool conjugated) const {
+    const bool lies_in_blocks = shape.step == GemmSmallStep::interleaved;
+    const long long row = shape.step == GemmSmallStep::packed ? interleave : lies_in_blocks ? stride : 1;
+    return {at(q, 0, 0), row, row * leading(), conjugated};
   }
   T* at(long long q, long long i, long long j) const {
     const long long in = j * leading() + i;
@@ -155,18 +161,14 @@ bool multiply_one(const GemmSmallShape& s, const GemmSmallArgs<T>& x, const Memo
                    !b.is_inside(memory, device, q, s.trans_b ? own.n : own.k, s.trans_b ? own.k : own.n)))
     return false;
   if (!c.is_inside(memory, device, q, own.m, own.n)) return false;
-  for (long long j = 0; j < own.n; ++j)
-    for (long long i = 0; i < own.m; ++i) {
-      T sum{};
-      for (long long l = 0; reads_ab && l < own.k; ++l) {
-        const T u = s.trans_a ? *a.at(q, l, i) : *a.at(q, i, l);
-        const T v = s.trans_b ? *b.at(q, j, l) : *b.at(q, l, j);
-        sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
-      }
-      T& element = *c.at(q, i, j);
-      const T product = reads_ab ? alpha * sum : T{};
-      element = adds ? product + beta * element : product;
-    }
+  const Elements<T> of_a = reads_ab ? a.elements(q, s.conj_a) : Elements<T>{};
+  const Elements<T> of_b = reads_ab ? b.elements(q, s.conj_b) : Elements<T>{};
+  multiply_elements<T>(own.m, own.n, reads_ab ? own.k : 0, s.trans_a ? of_a.transposed() : of_a,
+                       s.trans_b ? of_b.transposed() : of_b, [&](long long i, long long j, T sum) {
+                         T& element = *c.at(q, i, j);
+                         const T product = reads_ab ? alpha * sum : T{};
+                         element = adds ? product + beta * element : product;
+                       });
   return true;
 }
 
@@ -210,18 +212,13 @@ bool multiply(const GemmLargeShape& s, const GemmLargeArgs<T>& x, const Memory& 
   if ((reads && (address(x.a) % unsigned(s.align_a) != 0 || address(x.b) % unsigned(s.align_b) != 0)) ||
       address(x.c) % unsigned(s.align_c) != 0)
     return false;
-  for (long long j = 0; j < x.n; ++j)
-    for (long long i = 0; i < x.m; ++i) {
-      T sum{};
-      for (long long l = 0; l < x.k; ++l) {
-        const T u = trans_a ? x.a[i * x.lda + l] : x.a[l * x.lda + i];
-        const T v = trans_b ? x.b[l * x.ldb + j] : x.b[j * x.ldb + l];
-        sum += (s.conj_a ? conjugate(u) : u) * (s.conj_b ? conjugate(v) : v);
-      }
-      T& element = x.c[j * x.ldc + i];
-      const T product = x.k > 0 ? x.alpha * sum : T{};
-      element = s.reads_c ? product + x.beta * element : product;
-    }
+  const Elements<T> a{x.a, 1, x.lda, s.conj_a}, b{x.b, 1, x.ldb, s.conj_b};
+  multiply_elements<T>(x.m, x.n, x.k, trans_a ? a.transposed() : a, trans_b ? b.transposed() : b,
+                       [&](long long i, long long j, T sum) {
+                         T& element = x.c[j * x.ldc + i];
+                         const T product = x.k > 0 ? x.alpha * sum : T{};
+                         element = s.reads_c ? product + x.beta * element : product;
+                       });
   return true;
 }
 

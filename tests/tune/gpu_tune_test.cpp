@@ -27,7 +27,7 @@ class GpuTune : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    options_of_search_.budget_s = is_fake() ? 4 : 15;  // a real compiler takes a second for a kernel
+    options_of_search_.budget_s = is_fake() ? 1.5 : 15;  // a real compiler takes a second for a kernel
     options_of_search_.rules.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
   }
   TuneResult tune(const GemmProblem& p, std::size_t operand_bytes = megabyte) {
@@ -173,6 +173,7 @@ TEST_F(GpuTune, AddressesFollowTheStridesOrKeepSectors) {
 }
 
 TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
+  options_of_search_.budget_s = is_fake() ? 4 : 15;
   const GemmProblem p = large();
   const TuneResult result = tune(p);
   EXPECT_EQ(result.origin.family, "gemm");
@@ -240,10 +241,7 @@ TEST_F(GpuTune, EnergyOfATurnIsThatOfItsLaunches) {
   EXPECT_THROW(candidates.time_with_energy(0, turn_s, coarse), Error);
 }
 
-TEST_F(GpuTune, TheArenaGrowsWithTheProblem) {
-  options_of_search_.budget_s = 2;
-  EXPECT_TRUE(tune(large(), 4096).complete);
-}
+TEST_F(GpuTune, TheArenaGrowsWithTheProblem) { EXPECT_TRUE(tune(large(), 4096).complete); }
 
 TEST_F(GpuTune, AnIncumbentStaysUnlessItIsBeaten) {
   options_of_search_.rules.incumbent = tune(large()).config;
@@ -325,7 +323,6 @@ TEST_F(GpuTune, WrongSizesAmongOthersAreSeen) {
 
 // So few matrices fit what was set aside that their block is known to the code, or none fits at all.
 TEST_F(GpuTune, BatchesThatHardlyFitTheArena) {
-  options_of_search_.budget_s = is_fake() ? 2 : 15;
   options_of_search_.rules.choices = {{"thread_m", {1, 3}}, {"thread_n", {1, 4}}};
   for (const char* layout :
        {"m=48,n=48,k=48:interleaved:batch=1000", "m=3,n=4,k=4:block_interleaved:block=100000:batch=300000"}) {
@@ -350,7 +347,7 @@ TEST_F(GpuTune, WhatSpillsIsDroppedBeforeItRuns) {
   const Variable wrong("TILEWRIGHT_FAKE_WRONG", ".stages=2");
   options_of_search_.rules.choices = {
       {"tile_m", {32}}, {"tile_n", {32}}, {"load", {"async"}}, {"stages", {2, 3, 4, 5}}};
-  options_of_search_.budget_s = 12;  // all of them, however busy the machine
+  options_of_search_.budget_s = 5;  // all of them, however busy the machine
   const TuneResult result = tune(large());
   EXPECT_EQ(result.config.at("stages"), 4) << "the default, which expressions leave out";
   std::set<std::string> reasons;

@@ -153,8 +153,14 @@ void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShap
   query.dtype = to_string(r.problem.dtype);
   const auto found = wisdom->model(query);
   if (found == nullptr) return;
-  const auto forecast =
-      forecast_gemm_large(forecast_model(found->model.coefficients), r.problem, shape, config, limits);
+  std::optional<GemmLargeForecast> forecast;
+  try {
+    forecast =
+        forecast_gemm_large(forecast_model(found->model.coefficients), r.problem, shape, config, limits);
+  } catch (const Error& error) {  // another version's, perhaps: the plan does without
+    r.context.notice(
+        fmt::format("the fitted model {} of {} is not used: {}", query.model, query.dtype, error.what()));
+  }
   if (!forecast) return;
   offer.forecast = forecast->text();
   if (!forecast->take_ours) return;

@@ -37,12 +37,14 @@ double operand_bytes(const GemmProblem& p) {
   return (m * k + k * n + m * n * (1 + reads_c(p))) * element_bytes(p);
 }
 
-// L2 keeps what it has room for from one launch to the next; between the two it passes smoothly.
-double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, double held_bytes_per_us) {
+// Where the same operands come again L2 keeps what it has room for from one launch to the next; between the
+// two it passes smoothly.
+double memory_us(const GemmProblem& p, const GpuLimits& limits, double share, double held_bytes_per_us,
+                 bool again) {
   constexpr double room = 0.8;
   constexpr int steepness = 6;
   const double bytes = operand_bytes(p);
-  const double beyond = 1 / (1 + std::pow(room * double(limits.l2_bytes) / bytes, steepness));
+  const double beyond = again ? 1 / (1 + std::pow(room * double(limits.l2_bytes) / bytes, steepness)) : 1;
   return bytes * (beyond / (share * bytes_per_us(limits)) + (1 - beyond) / held_bytes_per_us);
 }
 
@@ -112,14 +114,15 @@ VendorKernel vendor_kernel(const CublasCoefficients& c, const GemmProblem& p, co
 
 // Among kernels that it believes to be about equally fast cuBLAS may take any: the forecast is their weighted
 // mean, which also keeps the fit smooth.
-double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits) {
+double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& p, const GpuLimits& limits,
+                          bool again) {
   constexpr double least_depth = 32;  // of a part of k
   VendorProblem all;
   all.slower = slower_products(c, p);
   all.real = is_complex(p.dtype) ? 4 : 1;
   const double edges = (unaligned(p, p.lda) + unaligned(p, p.ldb) + unaligned(p, p.ldc)) / 3;
   all.memory_us =
-      memory_us(p, limits, c.memory_share, c.held_bytes_per_us) * (1 + c.unaligned_memory * edges);
+      memory_us(p, limits, c.memory_share, c.held_bytes_per_us, again) * (1 + c.unaligned_memory * edges);
   std::array<VendorKernel, vendor_tiles.size() * vendor_splits.size()> kernels;
   std::size_t count = 0;
   double least = 1e30;
@@ -173,14 +176,15 @@ OwnTerms own_terms(const GemmProblem& p, const GemmLargeShape& s, const GemmLarg
 }
 
 double forecast_own_us(const OwnCoefficients& c, const GemmProblem& p, const OwnTerms& x,
-                       const GpuLimits& limits) {
-  const double memory = memory_us(p, limits, c.memory_share, c.held_bytes_per_us);
+                       const GpuLimits& limits, bool again) {
+  const double memory = memory_us(p, limits, c.memory_share, c.held_bytes_per_us, again);
   const std::array units{x.multiply / c.clock_mhz, x.issue / c.clock_mhz, x.shared / c.clock_mhz,
                          x.l2 / c.clock_mhz,       c.turn_us * x.turns,   memory};
   const double c_bytes = double(p.m) * double(p.n) * element_bytes(p);
-  const double us = c.launch_us + together(units, c.overlap_loss) + c.fixed_share * x.fixed / c.clock_mhz +
-                    c.unaligned_store * unaligned(p, p.ldc) * c_bytes / bytes_per_us(limits) +
-                    c.copy_us * x.copies + c.transpose_us * x.transposes;
+  const double us =
+      c.launch_us + together(units, c.overlap_loss) + c.fixed_share * x.fixed / c.clock_mhz +
+      (c.unaligned_store * unaligned(p, p.ldc) + c.read_c * reads_c(p)) * c_bytes / bytes_per_us(limits) +
+      c.copy_us * x.copies + c.transpose_us * x.transposes;
   return std::max(us, 0.1) * std::exp(c.grouped * x.grouped + c.by_turns * x.by_turns + c.walks * x.walks +
                                       c.by_threads * x.by_threads);
 }
@@ -218,13 +222,18 @@ std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastMode
   if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || !seen ||
       p.batch_count != 1)
     return std::nullopt;
-  const double theirs_us = forecast_cublas_us(model.theirs, p, limits);
-  const double ours_us = forecast_own_us(model.ours, p, own_terms(p, s, c, limits), limits);
-  const auto last = std::prev(model.classes.end());
-  const auto of_time = std::find_if(model.classes.begin(), last,
-                                    [&](const ForecastClass& one) { return ours_us <= one.up_to_us; });
-  return GemmLargeForecast{theirs_us * 1e-6, ours_us * 1e-6, model.theirs_sd, model.ours_sd,
-                           std::log(theirs_us / ours_us) > of_time->least_gain};
+  const OwnTerms terms = own_terms(p, s, c, limits);
+  GemmLargeForecast forecast{.theirs_sd = model.theirs_sd, .ours_sd = model.ours_sd, .take_ours = true};
+  for (const bool again : {true, false}) {
+    const double theirs_us = forecast_cublas_us(model.theirs, p, limits, again);
+    const double ours_us = forecast_own_us(model.ours, p, terms, limits, again);
+    const auto last = std::prev(model.classes.end());
+    const auto of_time = std::find_if(model.classes.begin(), last,
+                                      [&](const ForecastClass& one) { return ours_us <= one.up_to_us; });
+    forecast.take_ours = forecast.take_ours && std::log(theirs_us / ours_us) > of_time->least_gain;
+    forecast.theirs_s = theirs_us * 1e-6, forecast.ours_s = ours_us * 1e-6;
+  }
+  return forecast;
 }
 
 }  // namespace tilewright

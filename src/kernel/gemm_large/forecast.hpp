@@ -32,8 +32,9 @@ struct CublasCoefficients {
 struct OwnCoefficients {
   double launch_us = 0, clock_mhz = 0, fixed_share = 0, turn_us = 0;
   double memory_share = 0, held_bytes_per_us = 0, overlap_loss = 0;
-  double unaligned_store = 0;                                   // of C, in times of writing it once
-  double copy_us = 0, transpose_us = 0;                         // of operands that are copied first
+  double unaligned_store = 0;            // of C, in times of writing it once
+  double read_c = 0;                     // likewise, of adding to it: its tiles come last
+  double copy_us = 0, transpose_us = 0;  // of operands that are copied first
   double grouped = 0, by_turns = 0, walks = 0, by_threads = 0;  // logarithms of factors
 };
 
@@ -51,9 +52,11 @@ struct OwnTerms {
 OwnTerms own_terms(const GemmProblem& problem, const GemmLargeShape& shape, const GemmLargeConfig& config,
                    const GpuLimits& limits);
 
-double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& problem, const GpuLimits& limits);
+// `again`: of operands that the launch before had, too, of which L2 may hold some; else all come from memory.
+double forecast_cublas_us(const CublasCoefficients& c, const GemmProblem& problem, const GpuLimits& limits,
+                          bool again);
 double forecast_own_us(const OwnCoefficients& c, const GemmProblem& problem, const OwnTerms& terms,
-                       const GpuLimits& limits);
+                       const GpuLimits& limits, bool again);
 
 // How well forecasts of products that ours is forecast to take at most so long are known, and the gain (the
 // logarithm of cuBLAS's time over ours) from which ours is taken there.
@@ -93,8 +96,9 @@ struct FieldList<OwnCoefficients> {
       field("fixed_share", &C::fixed_share), field("turn_us", &C::turn_us),
       field("memory_share", &C::memory_share), field("held_bytes_per_us", &C::held_bytes_per_us),
       field("overlap_loss", &C::overlap_loss), field("unaligned_store", &C::unaligned_store),
-      field("copy_us", &C::copy_us), field("transpose_us", &C::transpose_us), field("grouped", &C::grouped),
-      field("by_turns", &C::by_turns), field("walks", &C::walks), field("by_threads", &C::by_threads));
+      field("read_c", &C::read_c), field("copy_us", &C::copy_us), field("transpose_us", &C::transpose_us),
+      field("grouped", &C::grouped), field("by_turns", &C::by_turns), field("walks", &C::walks),
+      field("by_threads", &C::by_threads));
 };
 
 template <>
@@ -116,10 +120,10 @@ struct GemmLargeForecastModel {
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
 
 struct GemmLargeForecast {
-  double theirs_s = 0, ours_s = 0;
+  double theirs_s = 0, ours_s = 0;    // of operands that come from memory
   double theirs_sd = 0, ours_sd = 0;  // of their logarithms
-  bool take_ours = false;
-  std::string text() const;  // both times with their errors, for people
+  bool take_ours = false;             // ours is probably faster, wherever the operands are found
+  std::string text() const;           // both times with their errors, for people
 };
 // Nothing where the model says nothing of the problem or the device: a batch, sizes beyond those it has seen,
 // or another architecture than sm_90.
