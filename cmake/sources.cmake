@@ -27,8 +27,8 @@ list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})
 sources_of(GPU_SOURCES device/gpu kernel/scale)
 # Of rooms that every build has: loading and launching.
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
-    gemm/device_conversion.cpp gemm/device_machine.cpp gemm/device_operands.cpp gemm/run/cublas.cpp gemm/run/hybrid_gpus.cpp gemm/run/device.cpp
-    gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
+    gemm/device_conversion.cpp gemm/device_machine.cpp gemm/device_operands.cpp gemm/hybrid/cuda_device.cpp gemm/run/cublas.cpp
+    gemm/run/hybrid_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
 # Of the same rooms, but for benches and tests alone.
 set(DEVELOPERS_FILES kernel/jit/sass.cpp kernel/gemm_large/ladder.cpp)
 without(TILEWRIGHT_SOURCES ${DEVELOPERS_FILES})

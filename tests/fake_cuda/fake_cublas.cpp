@@ -80,11 +80,27 @@ int cublasSetStream_v2(void* handle, void* stream) {
     return 0;                                                                                            \
   }
 
+#define FAKE_GEAM(LETTER, T)                                                                           \
+  int cublas##LETTER##geam(void* handle, int op_a, int op_b, int m, int n, const T* alpha, const T* a, \
+                           int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {               \
+    if (handle == nullptr || op_a != 0 || op_b != 0) return 7;                                         \
+    for (std::ptrdiff_t j = 0; j < n; ++j)                                                             \
+      for (std::ptrdiff_t i = 0; i < m; ++i)                                                           \
+        c[j * ldc + i] = *alpha * a[j * lda + i] + *beta * b[j * ldb + i];                             \
+    return 0;                                                                                          \
+  }
+
+FAKE_GEAM(S, float)
+FAKE_GEAM(D, double)
+FAKE_GEAM(C, std::complex<float>)
+FAKE_GEAM(Z, std::complex<double>)
+
 FAKE_GEMM(S, float)
 FAKE_GEMM(D, double)
 FAKE_GEMM(C, std::complex<float>)
 FAKE_GEMM(Z, std::complex<double>)
 
+#undef FAKE_GEAM
 #undef FAKE_GEMM
 
 }  // extern "C"

@@ -1,8 +1,9 @@
 // A libcuda.so.1 for machines without a GPU: three devices whose memory is host memory and whose kernels are
 // plain loops. It takes the place of the driver through LD_LIBRARY_PATH, so that the product is tested as it
 // is. Beside computing it watches: memory that is not the device's, launches beyond its limits, calls that
-// wait while a stream is captured. No allocation of more than TILEWRIGHT_FAKE_MOST_BYTES succeeds. What it
-// cannot show is anything about the kernels themselves.
+// wait while a stream is captured. After TILEWRIGHT_FAKE_LOST_AFTER copies, where that is set, its devices
+// are lost. No allocation of more than TILEWRIGHT_FAKE_MOST_BYTES succeeds. What it cannot show is anything
+// about the kernels themselves.
 #include "fake_cuda.hpp"
 
 #include <cuda.h>
@@ -68,7 +69,7 @@ struct Machine {
   std::map<std::string, long long> counts;
   std::vector<fake::Launch> launches;
   fake::Memory memory;
-  std::set<void*> registered;  // memory of the host
+  std::map<const char*, std::size_t> pinned;  // memory of the host: allocated as such, or registered
 };
 Machine& machine() {
   static Machine one;
@@ -87,6 +88,13 @@ CUresult queue(CUstream stream, std::function<CUresult()> work) {
   if (stream == nullptr || !stream->capturing) return work();
   stream->captured.push_back(std::move(work));
   return CUDA_SUCCESS;
+}
+
+// Whether so many copies have been made that the devices are lost by now.
+CUresult copy_allowed() {
+  const char* most = std::getenv("TILEWRIGHT_FAKE_LOST_AFTER");
+  if (most == nullptr || machine().counts["copy"] <= std::atoll(most)) return CUDA_SUCCESS;
+  return CUDA_ERROR_LAUNCH_FAILED;
 }
 
 bool valid(CUdevice device) { return device >= 0 && device < device_count; }
@@ -249,6 +257,7 @@ CUresult cuEventSynchronize(CUevent) {
   const auto lock = count("synchronize");
   return CUDA_SUCCESS;
 }
+CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   *milliseconds = static_cast<float>(1e3 * (end->seconds - start->seconds));
   return CUDA_SUCCESS;
@@ -266,23 +275,32 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   const auto lock = count("free");
   return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
+  *free = *all = std::size_t(140) << 30;
+  return CUDA_SUCCESS;
+}
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   const auto lock = count("allocate");
   *data = ::operator new(bytes);
+  machine().pinned[static_cast<char*>(*data)] = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void* data) {
+  const auto lock = count("free_host");
+  machine().pinned.erase(static_cast<char*>(data));
   ::operator delete(data);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   const auto lock = count("copy");
+  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
   if (!machine().memory.holds(to, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   const auto lock = count("copy");
+  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
   if (!machine().memory.holds(from, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return CUDA_SUCCESS;
@@ -306,11 +324,14 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
 CUresult cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
   const auto lock = count("register");
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return machine().registered.insert(data).second ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  return machine().pinned.emplace(static_cast<char*>(data), bytes).second
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 CUresult cuMemHostUnregister(void* data) {
   const auto lock = count("unregister");
-  return machine().registered.erase(data) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  return machine().pinned.erase(static_cast<char*>(data)) == 1 ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 // Copies that a graph holds are checked when it is launched.
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
@@ -322,7 +343,9 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUs
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* asked, CUstream stream) {
   return queue(stream, [copy = *asked] {
     const auto lock = count("copy");
-    const bool in = copy.dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
+    const bool in = copy.dstMemoryType != CU_MEMORYTYPE_HOST;
+    const bool from_device = copy.srcMemoryType != CU_MEMORYTYPE_HOST;
     const std::size_t pitch = in ? copy.dstPitch : copy.srcPitch;
     if (copy.Height == 0 || copy.WidthInBytes == 0) return CUDA_SUCCESS;
     if (copy.dstPitch < copy.WidthInBytes || copy.srcPitch < copy.WidthInBytes)
@@ -332,7 +355,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* asked, CUstream stream) {
       return CUDA_ERROR_INVALID_VALUE;
     auto* to = in ? reinterpret_cast<char*>(copy.dstDevice) : static_cast<char*>(copy.dstHost);
     const auto* from =
-        in ? static_cast<const char*>(copy.srcHost) : reinterpret_cast<const char*>(copy.srcDevice);
+        from_device ? reinterpret_cast<const char*>(copy.srcDevice) : static_cast<const char*>(copy.srcHost);
     for (std::size_t i = 0; i < copy.Height; ++i)
       std::memcpy(to + i * copy.dstPitch, from + i * copy.srcPitch, copy.WidthInBytes);
     return CUDA_SUCCESS;
@@ -384,6 +407,14 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
   const std::lock_guard lock(machine().mutex);
   const int owner = machine().memory.owner(address);
+  if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    const auto* const byte = reinterpret_cast<const char*>(address);
+    auto after = machine().pinned.upper_bound(byte);
+    const bool pinned = after != machine().pinned.begin() && byte < (--after)->first + after->second;
+    if (owner < 0 && !pinned) return CUDA_ERROR_INVALID_VALUE;
+    *static_cast<CUmemorytype*>(value) = pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+  }
   if (which != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || owner < 0) return CUDA_ERROR_INVALID_VALUE;
   *static_cast<int*>(value) = owner;
   return CUDA_SUCCESS;

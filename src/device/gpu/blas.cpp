@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
+
+#include "core/dispatch.hpp"
 
 namespace tilewright {
 namespace {
@@ -183,6 +186,19 @@ void GpuBlas::gemm(const Batch& b) {
   check(function<Gemm>(Kind::single, b.dtype)(handle_, operation(b.op_a), operation(b.op_b), b.m, b.n, b.k,
                                               alpha, b.a, b.lda, b.b, b.ldb, beta, b.c, b.ldc),
         Kind::single, b.dtype);
+}
+
+void GpuBlas::add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,
+                  std::int64_t ld_from, void* to, std::int64_t ld_to) {
+  using Geam = int (*)(void*, int, int, int, int, const void*, const void*, int, const void*, const void*,
+                       int, void*, int);
+  const std::string name = fmt::format("cublas{}geam", "SDCZ"[static_cast<int>(dtype)]);
+  alignas(16) unsigned char one[16];
+  dispatch(dtype, [&]<class T>() { std::construct_at(reinterpret_cast<T*>(one), T(1)); });
+  const AlignedScalar factor(beta, dtype);
+  check(find<Geam>(name.c_str())(handle_, 0, 0, int(m), int(n), one, to, int(ld_to), factor, from,
+                                 int(ld_from), to, int(ld_to)),
+        name);
 }
 
 }  // namespace tilewright

@@ -60,6 +60,10 @@ class GpuBlas {
   // One problem; strides and count are not read.
   void gemm(const Batch& batch);
 
+  // to += beta from, of m x n elements by columns; beta lies on the host.
+  void add(DType dtype, std::int64_t m, std::int64_t n, const void* beta, const void* from,
+           std::int64_t ld_from, void* to, std::int64_t ld_to);
+
   // The handle and cublas?gemm_v2 of a type, for measuring what a direct call costs; null where the library
   // has no such function.
   void* handle() const { return handle_; }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "device/gpu/driver.hpp"
 
 namespace tilewright {
@@ -74,6 +76,34 @@ void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* fro
       gpu.driver().queue_from_peer(reinterpret_cast<CUdeviceptr>(to), gpu.context(),
                                    reinterpret_cast<CUdeviceptr>(from), other.context(), bytes, stream),
       "cuMemcpyPeerAsync", fmt::format("{} bytes", bytes));
+}
+
+void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlock& block,
+                     CUstream_st* stream) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;  // the addresses say whose they are
+  copy.srcDevice = reinterpret_cast<CUdeviceptr>(from), copy.srcPitch = block.host_pitch;
+  copy.dstDevice = reinterpret_cast<CUdeviceptr>(to), copy.dstPitch = block.device_pitch;
+  queue_block(gpu, copy, block, stream);
+}
+
+std::int64_t free_memory(const Gpu& gpu) {
+  const Gpu::Current current(gpu);
+  std::size_t free = 0, all = 0;
+  gpu.driver().check(gpu.driver().memory_info(&free, &all), "cuMemGetInfo");
+  return std::int64_t(free);
+}
+
+bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes) {
+  const Gpu::Current current(gpu);
+  const char* const first = static_cast<const char*>(address);
+  for (const char* byte : {first, first + std::max<std::int64_t>(bytes, 1) - 1}) {
+    CUmemorytype type{};
+    const CUresult result = gpu.driver().pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                           reinterpret_cast<CUdeviceptr>(byte));
+    if (result != CUDA_SUCCESS || type != CU_MEMORYTYPE_HOST) return false;
+  }
+  return true;
 }
 
 RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes) : gpu_(gpu), data_(data) {

@@ -34,6 +34,17 @@ bool reach_peer(const Gpu& gpu, const Gpu& other);
 void queue_from_peer(const Gpu& gpu, void* to, const Gpu& other, const void* from, std::size_t bytes,
                      CUstream_st* stream);
 
+// Pieces of equal length from memory of another GPU, which is reached.
+void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlock& block,
+                     CUstream_st* stream);
+
+// Bytes of the GPU's memory that nobody has.
+std::int64_t free_memory(const Gpu& gpu);
+
+// Whether copies reach `bytes` bytes of the host's memory from `address` on without staging, as far as the
+// driver knows of the first and the last of them.
+bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes);
+
 // Pageable memory of the caller's, pinned for every GPU while this lives.
 class RegisteredMemory {
  public:

@@ -71,9 +71,11 @@ GpuDriver::GpuDriver() {
   find("cuEventDestroy_v2", event_destroy);
   find("cuEventRecord", event_record);
   find("cuEventSynchronize", event_synchronize);
+  find("cuEventQuery", event_query);
   find("cuEventElapsedTime", event_elapsed);
   find("cuMemAlloc_v2", memory_allocate);
   find("cuMemFree_v2", memory_free);
+  find("cuMemGetInfo_v2", memory_info);
   find("cuMemAllocAsync", memory_allocate_async);
   find("cuMemFreeAsync", memory_free_async);
   find("cuMemHostAlloc", host_allocate);

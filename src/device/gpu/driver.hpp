@@ -49,9 +49,11 @@ class GpuDriver {
   decltype(&cuEventDestroy) event_destroy = nullptr;
   decltype(&cuEventRecord) event_record = nullptr;
   decltype(&cuEventSynchronize) event_synchronize = nullptr;
+  decltype(&cuEventQuery) event_query = nullptr;
   decltype(&cuEventElapsedTime) event_elapsed = nullptr;
   decltype(&cuMemAlloc) memory_allocate = nullptr;
   decltype(&cuMemFree) memory_free = nullptr;
+  decltype(&cuMemGetInfo) memory_info = nullptr;
   decltype(&cuMemAllocAsync) memory_allocate_async = nullptr;
   decltype(&cuMemFreeAsync) memory_free_async = nullptr;
   decltype(&cuMemHostAlloc) host_allocate = nullptr;

@@ -197,6 +197,11 @@ void GpuEvent::record(CUstream_st* stream) {
 void GpuEvent::synchronize() const {
   gpu_->driver().check(gpu_->driver().event_synchronize(event_), "cuEventSynchronize");
 }
+bool GpuEvent::has_passed() const {
+  const CUresult result = gpu_->driver().event_query(event_);
+  if (result != CUDA_ERROR_NOT_READY) gpu_->driver().check(result, "cuEventQuery");
+  return result == CUDA_SUCCESS;
+}
 void GpuEvent::hold_back(CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);
   gpu_->driver().check(gpu_->driver().stream_wait_event(stream, event_, CU_EVENT_WAIT_DEFAULT),

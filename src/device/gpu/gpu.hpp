@@ -146,6 +146,7 @@ class GpuEvent {
   GpuEvent& operator=(GpuEvent&&) = delete;
   void record(CUstream_st* stream);
   void synchronize() const;
+  bool has_passed() const;  // whether synchronize() would return at once
   // What is queued on `stream` from now on begins after the event; the host does not wait.
   void hold_back(CUstream_st* stream) const;
   // Seconds from `start` to this event; both must have happened.

@@ -2,14 +2,9 @@
 // memory, made by the same Context.
 #include "device/gpu/gpu.hpp"
 #include "gemm/execute.hpp"
+#include "gemm/hybrid/cuda_device.hpp"
 #include "gemm/hybrid/gpus.hpp"
 #include "gemm/plan.hpp"
-#if __has_include("gemm/hybrid/cuda_device.hpp")
-#include "gemm/hybrid/cuda_device.hpp"
-#define TILEWRIGHT_HAS_STREAMS 1
-#else
-#define TILEWRIGHT_HAS_STREAMS 0
-#endif
 
 namespace tilewright {
 namespace {
@@ -18,8 +13,6 @@ class MachineGpus : public HybridGpus {
  public:
   std::vector<HybridGpu> list(std::string& why_none) override {
     std::vector<HybridGpu> all;
-    why_none = "GPUs do not take host operands yet";
-    if (!TILEWRIGHT_HAS_STREAMS) return all;
     const int count = Gpu::count(why_none);
     for (int device = 0; device < count; ++device) {
       const GpuLimits limits = Gpu::limits_of(device);
@@ -33,11 +26,7 @@ class MachineGpus : public HybridGpus {
   }
 
   std::unique_ptr<StreamDevice> open(int ordinal, DeviceMultiply multiply) override {
-#if TILEWRIGHT_HAS_STREAMS
     return make_cuda_device(ordinal, std::move(multiply));
-#else
-    return (void)ordinal, (void)multiply, nullptr;
-#endif
   }
 
   DeviceProduct prepare(Context::Impl& context, const StreamProduct& what, int ordinal,

@@ -1,0 +1,221 @@
+// Lanes are streams, marks are events. What the driver refuses once a device works means that it is lost: the
+// driver itself says after most of its errors that the process cannot use the device any more.
+#include "gemm/hybrid/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device/gpu/blas.hpp"
+#include "device/gpu/copies.hpp"
+#include "device/gpu/gpu.hpp"
+#include "gemm/hybrid/memory_pool.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t most_pinned_bytes = std::int64_t(1) << 30;
+// Of the device's memory, what products may keep for the next.
+constexpr std::int64_t kept_part = 8;
+
+void* device_address(const GpuBuffer& buffer) { return buffer.as<void>(); }
+void* host_address(const PinnedBuffer& buffer) { return buffer.data(); }
+using PooledDevice = PooledMemory<DeviceMemory, GpuBuffer, device_address>;
+using PooledPinned = PooledMemory<PinnedMemory, PinnedBuffer, host_address>;
+
+class CudaDevice : public StreamDevice {
+ public:
+  CudaDevice(int ordinal, std::function<void(const GemmProblem&, const Operands&)> multiply)
+      : gpu_(std::make_shared<const Gpu>(ordinal)), multiply_(std::move(multiply)) {
+    for (int lane = 0; lane < lane_count; ++lane) streams_.emplace_back(*gpu_);
+    const auto gpu = gpu_;
+    device_pool_ = std::make_shared<MemoryPool<GpuBuffer>>(
+        [gpu](std::int64_t bytes) { return std::make_unique<GpuBuffer>(*gpu, std::size_t(bytes)); },
+        gpu->limits().memory_bytes / kept_part);
+    pinned_pool_ = std::make_shared<MemoryPool<PinnedBuffer>>(
+        [gpu](std::int64_t bytes) { return std::make_unique<PinnedBuffer>(*gpu, std::size_t(bytes)); },
+        most_pinned_bytes);
+  }
+  ~CudaDevice() override {
+    try {
+      const Gpu::Current current(*gpu_);
+      for (const GpuStream& stream : streams_) stream.synchronize();
+      blas_.reset();
+    } catch (const Error&) {
+      // It is lost, and does nothing any more.
+    }
+  }
+
+  std::string name() const override { return fmt::format("{} ({})", gpu_->limits().name, gpu_->device()); }
+  std::int64_t free_bytes() const override { return free_memory(*gpu_) + device_pool_->kept_bytes(); }
+  bool reaches(const StreamDevice& other) const override {
+    const auto* peer = dynamic_cast<const CudaDevice*>(&other);
+    if (peer == nullptr) return false;
+    const std::lock_guard lock(mutex_);
+    const auto [it, is_new] = reached_.try_emplace(peer->gpu_->device(), false);
+    if (is_new) it->second = reach_peer(*gpu_, *peer->gpu_);
+    return it->second;
+  }
+
+  std::unique_ptr<DeviceMemory> allocate(std::int64_t bytes) override {
+    return guard("allocating", [&] { return std::make_unique<PooledDevice>(device_pool_, bytes); });
+  }
+  std::unique_ptr<PinnedMemory> allocate_pinned(std::int64_t bytes) override {
+    return guard("pinning", [&] { return std::make_unique<PooledPinned>(pinned_pool_, bytes); });
+  }
+  bool is_pinned(const void* address, std::int64_t bytes) const override {
+    return is_pinned_memory(*gpu_, address, bytes);
+  }
+
+  void copy_in(const Block& to_device, const Block& from_host, const BlockShape& shape) override {
+    guard("copying to it", [&] {
+      const CopiedBlock block = block_of(shape, to_device, from_host);
+      if (block.pieces == 1)
+        queue_to_device(*gpu_, to_device.data, from_host.data, block.piece_bytes, stream(Lane::in));
+      else
+        queue_to_device(*gpu_, to_device.data, from_host.data, block, stream(Lane::in));
+    });
+  }
+  void copy_out(const Block& to_host, const Block& from_device, const BlockShape& shape) override {
+    guard("copying from it", [&] {
+      const CopiedBlock block = block_of(shape, from_device, to_host);
+      if (block.pieces == 1)
+        queue_to_host(*gpu_, to_host.data, from_device.data, block.piece_bytes, stream(Lane::out));
+      else
+        queue_to_host(*gpu_, to_host.data, from_device.data, block, stream(Lane::out));
+    });
+  }
+  void copy_from_peer(Lane lane, const Block& to, StreamDevice& other, const Block& from,
+                      const BlockShape& shape, Mark mark) override {
+    auto& peer = dynamic_cast<CudaDevice&>(other);
+    guard("copying from its neighbour", [&] {
+      peer.hold_back_stream(stream(lane), mark);
+      const CopiedBlock block = block_of(shape, to, from);
+      if (block.pieces == 1)
+        queue_from_peer(*gpu_, to.data, *peer.gpu_, from.data, block.piece_bytes, stream(lane));
+      else
+        queue_from_peer(*gpu_, to.data, from.data, block, stream(lane));
+    });
+  }
+  void multiply(const GemmProblem& problem, const Operands& operands) override {
+    guard("multiplying", [&] {
+      const Gpu::Current current(*gpu_);
+      Operands queued = operands;
+      queued.stream = stream(Lane::compute);
+      multiply_(problem, queued);
+    });
+  }
+
+  bool adds() const override { return GpuBlas::is_there(); }
+  void add(DType dtype, const Block& to, const Block& from, const BlockShape& shape,
+           const void* beta) override {
+    guard("adding", [&] {
+      const Gpu::Current current(*gpu_);
+      if (!blas_) {
+        blas_.emplace();
+        blas_->set_stream(stream(Lane::compute));
+      }
+      blas_->add(dtype, shape.rows, shape.columns, beta, from.data, from.pitch_bytes / shape.element_bytes,
+                 to.data, to.pitch_bytes / shape.element_bytes);
+    });
+  }
+
+  Mark mark(Lane lane) override {
+    return guard("marking", [&] {
+      const std::lock_guard lock(mutex_);
+      if (spare_.empty()) spare_.emplace_back(*gpu_);
+      marks_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+      marks_.back().record(stream(lane));
+      return passed_ + Mark(marks_.size());
+    });
+  }
+  void hold_back(Lane lane, Mark mark) override {
+    guard("holding back", [&] { hold_back_stream(stream(lane), mark); });
+  }
+  void wait(Mark mark) override {
+    guard("waiting", [&] {
+      // Not under the lock: a neighbour's question does not wait for this device.
+      if (const GpuEvent* event = event_of(mark)) event->synchronize();
+    });
+  }
+  bool has_passed(Mark mark) override {
+    return guard("asking", [&] {
+      const GpuEvent* event = event_of(mark);
+      return event == nullptr || event->has_passed();
+    });
+  }
+  void wait_all() override {
+    guard("waiting", [&] {
+      for (const GpuStream& one : streams_) one.synchronize();
+      const std::lock_guard lock(mutex_);
+      passed_ += Mark(marks_.size());
+      std::move(marks_.begin(), marks_.end(), std::back_inserter(spare_));
+      marks_.clear();
+    });
+  }
+
+ private:
+  CUstream_st* stream(Lane lane) const { return streams_[std::size_t(lane)].get(); }
+
+  // One piece where both sides are without gaps.
+  static CopiedBlock block_of(const BlockShape& shape, const Block& device, const Block& other) {
+    const auto column = std::size_t(shape.rows * shape.element_bytes);
+    CopiedBlock block{column, std::size_t(shape.columns), std::size_t(device.pitch_bytes),
+                      std::size_t(other.pitch_bytes)};
+    if (block.device_pitch == column && block.host_pitch == column) {
+      block.piece_bytes = column * block.pieces;
+      block.pieces = 1;
+    }
+    return block;
+  }
+
+  // Null for what has passed. Events stay where they are until wait_all(), which the owner's thread calls.
+  const GpuEvent* event_of(Mark mark) const {
+    const std::lock_guard lock(mutex_);
+    return mark <= passed_ ? nullptr : &marks_[std::size_t(mark - passed_ - 1)];
+  }
+  void hold_back_stream(CUstream_st* held, Mark mark) const {
+    const std::lock_guard lock(mutex_);  // a neighbour asks: its event must not be used again meanwhile
+    if (mark > passed_) marks_[std::size_t(mark - passed_ - 1)].hold_back(held);
+  }
+
+  // Too little memory is no fault of the device, and neither is what cannot be done at all.
+  template <class Do>
+  auto guard(const char* doing, Do&& work) const -> decltype(work()) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::internal) throw;
+      throw Error(ErrorCode::device_lost, "gpu",
+                  fmt::format("{} is lost: {}: {}", name(), doing, error.what()));
+    }
+  }
+
+  std::shared_ptr<const Gpu> gpu_;
+  std::function<void(const GemmProblem&, const Operands&)> multiply_;
+  std::vector<GpuStream> streams_;  // by lane
+  std::shared_ptr<MemoryPool<GpuBuffer>> device_pool_;
+  std::shared_ptr<MemoryPool<PinnedBuffer>> pinned_pool_;
+  std::optional<GpuBlas> blas_;  // opened by the first that adds
+
+  mutable std::mutex mutex_;    // of marks and of who is reached
+  std::deque<GpuEvent> marks_;  // those after the first passed_
+  std::vector<GpuEvent> spare_;
+  Mark passed_ = 0;
+  mutable std::map<int, bool> reached_;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamDevice> make_cuda_device(
+    int ordinal, std::function<void(const GemmProblem&, const Operands&)> multiply) {
+  return std::make_unique<CudaDevice>(ordinal, std::move(multiply));
+}
+
+}  // namespace tilewright
