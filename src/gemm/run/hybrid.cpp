@@ -87,11 +87,12 @@ class HybridRunner : public HostRunner {
   nlohmann::json last_run() const override;
 
  private:
-  // What is free may be less than what the device has.
+  // What is free may be less than what the device has, and kernels want a little of it.
   void keep_within(std::int64_t free) {
+    const std::int64_t usable = free - free / 20;
     for (const int gpu : models_.request.gpus)
-      if (free > 0 && gpu_memory(*models_.node, models_.request, gpu) > free)
-        models_.request.memory_bytes = free;
+      if (free > 0 && gpu_memory(*models_.node, models_.request, gpu) > usable)
+        models_.request.memory_bytes = usable;
   }
 
   bool is_zero_alpha(const Operands& o) const {
