@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/dispatch.hpp"
 #include "gemm/hybrid/schedule.hpp"
 
 namespace tilewright {
@@ -84,10 +85,13 @@ void DeviceProducts::multiply(int gpu, const GemmProblem& problem, const Operand
   if (entry == nullptr)
     throw Error(ErrorCode::internal, "problem",
                 fmt::format("{} on {} bytes was not planned for a GPU", to_string(problem), align));
-  // Values of the other classes are in the class.
+  // The job's values are not those of a part: what is added to is C times one, whatever its beta.
   Operands o = operands;
-  if (problem.alpha != Scalar::general) o.alpha = nullptr;
-  if (problem.beta != Scalar::general) o.beta = nullptr;
+  alignas(16) unsigned char alpha[16], beta[16];
+  dispatch(problem.dtype, [&]<class T>() {
+    if (problem.alpha != Scalar::general) o.alpha = new (alpha) T(float(problem.alpha == Scalar::one));
+    if (problem.beta != Scalar::general) o.beta = new (beta) T(float(problem.beta == Scalar::one));
+  });
   entry->product(o);
 }
 

@@ -1,0 +1,186 @@
+// Products of host operands on the GPUs of this machine, through the calls that users make: every type,
+// operation and beta, pinned and pageable, whole and under caps, on one GPU and two, after faults that a fake
+// driver has on demand. Elements are small integers, so that every sum is exact in every order.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <thread>
+
+#include "core/dispatch.hpp"
+#include "device/gpu/copies.hpp"
+#include "gemm/hybrid/cuda_device.hpp"
+#include "gemm/hybrid/simulated_device.hpp"
+#include "gemm/plan.hpp"
+#include "hybrid/simulated_job.hpp"
+#include "support/gpu_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+template <class T>
+class Pinned {
+ public:
+  Pinned(const Gpu& gpu, std::vector<T>& values) : memory_(gpu, values.data(), values.size() * sizeof(T)) {}
+
+ private:
+  RegisteredMemory memory_;
+};
+
+class GpuHybrid : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    std::string reason;
+    for (int device = 0; device < Gpu::count(reason); ++device)
+      if (why_too_old(Gpu::limits_of(device)).empty()) usable_.push_back(device);
+    if (usable_.empty()) GTEST_SKIP() << "no GPU that kernels run on";
+  }
+  bool is_fake() const { return ask_fake<long long (*)(const char*)>("fake_cuda_count") != nullptr; }
+  long long fake_count(const char* name) const {
+    return ask_fake<long long (*)(const char*)>("fake_cuda_count")(name);
+  }
+  // The first so many; none where the machine has fewer.
+  std::vector<int> first(int count) const {
+    if (count > int(usable_.size())) return {};
+    return {usable_.begin(), usable_.begin() + count};
+  }
+  static GemmOptions options_of(Target target, std::vector<int> gpus) {
+    GemmOptions options;
+    options.target = target;
+    options.gpus = std::move(gpus);
+    return options;
+  }
+
+  template <class T>
+  void expect_right(const GemmProblem& problem, const GemmOptions& options, bool pinned,
+                    const std::string& what) {
+    const GemmPlan made = plan(context_, problem, options);
+    ASSERT_EQ(made.impl().candidate, "hybrid") << what << made.explain();
+    TestOperands<T> operands(problem);
+    const auto expected = operands.expected();
+    std::optional<Pinned<T>> a, b, c;
+    if (pinned) a.emplace(*gpu_, operands.a), b.emplace(*gpu_, operands.b), c.emplace(*gpu_, operands.c);
+    made.run<T>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
+    EXPECT_TRUE(TestOperands<T>::same(operands.c, expected)) << what << made.impl().runner->last_run().dump();
+  }
+
+  std::vector<int> usable_;
+  Context context_{{.use_wisdom = false, .notices = false}};
+};
+
+TEST_F(GpuHybrid, TypesOperationsAndPlacesOfOperands) {
+  const Op all[] = {Op::none, Op::trans, Op::conj_trans};
+  int draw = 0;
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (const Op op_a : all)
+      for (const Op op_b : all)
+        for (const Scalar beta : {Scalar::zero, Scalar::one, Scalar::general}) {
+          const bool pinned = draw % 2 == 0, tall = draw % 3 == 0;
+          const int gpus = draw % 5 == 0 ? 2 : 1;
+          const Target target = draw++ % 4 == 0 ? Target::hybrid : Target::gpu;
+          if (first(gpus).empty()) continue;
+          const auto p = host_product(dtype, op_a, op_b, tall ? 210 : 90, tall ? 70 : 190, 85, beta);
+          const auto what = fmt::format("{} {} on {} GPUs, {}\n", to_string(p), to_string(target), gpus,
+                                        pinned ? "pinned" : "pageable");
+          dispatch(dtype,
+                   [&]<class T>() { expect_right<T>(p, options_of(target, first(gpus)), pinned, what); });
+        }
+}
+
+TEST_F(GpuHybrid, ProductsBeyondACapPassThrough) {
+  const auto p = host_product(DType::f64, Op::none, Op::trans, 700, 640, 600, Scalar::general);
+  for (const bool pinned : {true, false})
+    for (const std::int64_t megabytes : {1, 2, 4}) {
+      GemmOptions options = options_of(Target::gpu, first(1));
+      options.gpu_memory_bytes = megabytes << 20;
+      expect_right<double>(p, options, pinned, fmt::format("{} MiB\n", megabytes));
+    }
+}
+
+// Real lanes run side by side: whatever is not held back shows in some of many turns.
+TEST_F(GpuHybrid, TurnAfterTurnTheSameBits) {
+  const auto p = host_product(DType::f64, Op::none, Op::none, 1000, 1400, 900, Scalar::one, 0);
+  const GemmPlan made =
+      plan(context_, p, options_of(Target::gpu, first(std::min<int>(2, int(usable_.size())))));
+  TestOperands<double> operands(p);
+  const auto expected = operands.expected(), before = operands.c;
+  for (int turn = 0; turn < (is_fake() ? 2 : 20); ++turn) {
+    std::optional<Pinned<double>> a, b, c;
+    if (turn % 2 == 0)
+      a.emplace(*gpu_, operands.a), b.emplace(*gpu_, operands.b), c.emplace(*gpu_, operands.c);
+    operands.c = before;
+    made.run<double>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
+    ASSERT_TRUE(TestOperands<double>::same(operands.c, expected)) << turn;
+  }
+}
+
+TEST_F(GpuHybrid, MemoryIsKeptFromOneProductToTheNext) {
+  if (!is_fake()) GTEST_SKIP() << "no driver that counts";
+  const auto p = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::general);
+  expect_right<double>(p, options_of(Target::gpu, first(1)), false, "");
+  const long long before = fake_count("allocate");
+  expect_right<double>(p, options_of(Target::gpu, first(1)), false, "");
+  EXPECT_EQ(fake_count("allocate"), before);
+}
+
+TEST_F(GpuHybrid, ADeviceThatIsLostIsToldOfOrMadeGood) {
+  if (!is_fake()) GTEST_SKIP() << "no driver that loses its devices on demand";
+  const auto p = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::general);
+  GemmOptions options = options_of(Target::gpu, first(1));
+  for (const int copies : {0, 1, 3, 5}) {
+    const auto at = std::to_string(fake_count("copy") + copies);
+    const Variable lost("TILEWRIGHT_FAKE_LOST_AFTER", at.c_str());
+    options.on_device_failure = OnDeviceFailure::error;
+    try {
+      expect_right<double>(p, options, true, "");
+      ADD_FAILURE() << "nothing was said of a lost device after " << copies;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+      EXPECT_NE(std::string(error.what()).find("columns"), std::string::npos) << error.what();
+    }
+    options.on_device_failure = OnDeviceFailure::redo;
+    expect_right<double>(p, options, true, fmt::format("after {} copies\n", copies));
+  }
+}
+
+TEST_F(GpuHybrid, TooLittleMemoryIsToldOfOrMadeGood) {
+  if (!is_fake()) GTEST_SKIP() << "no driver that refuses memory on demand";
+  const auto p = host_product(DType::f64, Op::none, Op::none, 310, 410, 210, Scalar::general);
+  GemmOptions options = options_of(Target::gpu, first(1));
+  const Variable most("TILEWRIGHT_FAKE_MOST_BYTES", "1000");
+  EXPECT_THROW(expect_right<double>(p, options, true, ""), Error);
+  options.on_device_failure = OnDeviceFailure::redo;
+  expect_right<double>(p, options, true, "");
+}
+
+TEST_F(GpuHybrid, CallersInSeveralThreadsAndContexts) {
+  std::vector<std::thread> threads;
+  Context other({.use_wisdom = false, .notices = false});
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      const auto p = host_product(DType::f64, Op::none, Op::trans, 120 + 10 * i, 150, 90, Scalar::one);
+      TestOperands<double> operands(p, unsigned(i));
+      const auto expected = operands.expected();
+      const GemmPlan made = plan(i % 2 == 0 ? context_ : other, p, options_of(Target::gpu, first(1)));
+      for (int turn = 0; turn < 3; ++turn) {
+        TestOperands<double> own = operands;
+        made.run<double>(own.alpha, own.a.data(), own.b.data(), own.beta, own.c.data());
+        EXPECT_TRUE(TestOperands<double>::same(own.c, expected)) << i << ' ' << turn;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(GpuHybrid, PinnedMemoryIsKnownToItsLastByte) {
+  const auto device = make_cuda_device(usable_[0], [](const GemmProblem&, const Operands&) {});
+  const auto memory = device->allocate_pinned(10000);
+  EXPECT_TRUE(device->is_pinned(memory->data(), 10000));
+  std::vector<double> pageable(1000);
+  EXPECT_FALSE(device->is_pinned(pageable.data(), 8000));
+  const RegisteredMemory registered(*gpu_, pageable.data(), 8000);
+  EXPECT_TRUE(device->is_pinned(pageable.data(), 8000));
+}
+
+}  // namespace
+}  // namespace tilewright::testing
