@@ -120,7 +120,7 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
     refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio",
                           "--once", "--races"});
   if (flags.family != "hybrid")
-    refuse(flags.family, {"--gpus", "--gpu-memory", "--split", "--on-device-failure"});
+    refuse(flags.family, {"--gpus", "--gpu-memory", "--split", "--on-device-failure", "--ways"});
   if (!(flags.on_gpu() && flags.family == "gemm"))
     refuse(flags.family, {"--energy-seconds", "--energy-rounds"});
   if (flags.resume && (flags.json.empty() || flags.json == "-"))
@@ -175,6 +175,8 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--target", flags.target, "auto, cpu; on the GPU gpu (default: where the operands lie)");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
+  verb.add_option("--ways", flags.ways,
+                  "of hybrid: a list of automatic, gpu, model, guided, exhaustive (default: all)");
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
       ->capture_default_str();
   verb.add_option("--record", flags.record, "adds what was multiplied to this log");

@@ -215,6 +215,15 @@ void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
 }
 
+void choose_ways(const BenchFlags& flags, bench::Plan& plan) {
+  if (flags.ways.empty()) return;
+  const std::vector<std::string> known = bench::hybrid_ways();
+  plan.ways = split(flags.ways, ',');
+  for (const std::string& name : plan.ways)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      refuse("--ways", name, fmt::format("is not a list of {}", fmt::join(known, ", ")));
+}
+
 double error_limit(const std::string& most) {
   if (most.empty()) return 0;
   const double limit = parse_number("--most-error-ratio", most);
@@ -244,6 +253,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   bench::Plan plan;
   plan.family = flags.family;
   choose_peers(flags, plan);
+  choose_ways(flags, plan);
   plan.memories = memories_of(flags);
   plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
   plan.operand_bytes = operand_bytes(flags);

@@ -32,6 +32,7 @@ struct BenchFlags {
   std::string objective = "time";
   std::string target;  // "": what the family runs on
   std::string peers = "auto";
+  std::string ways;  // of hybrid; "": all
   std::string repetitions = "11";
   std::string record;
   std::string json;

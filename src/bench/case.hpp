@@ -41,6 +41,7 @@ struct Plan {
   std::vector<Case> cases{};
   std::vector<std::string> peers{};  // names wanted; empty with all_peers
   bool all_peers = true;
+  std::vector<std::string> ways{};  // of sharing host operands; empty: all
   int repetitions = 11;
   bool counters = false;
   bool usual_batch = true;  // no batch was asked for

@@ -35,7 +35,8 @@ std::unique_ptr<Family> gemm_family(const Plan& plan);
 std::unique_ptr<Family> layout_family(const Plan& plan);
 // What a multiplication costs besides multiplying.
 std::unique_ptr<Family> overhead_family(const Plan& plan);
-// Products of host operands on CPU and GPUs, by each way of sharing them out.
+// Products of host operands on CPU and GPUs, by each way of sharing them out, or those that were asked for.
+std::vector<std::string> hybrid_ways();
 std::unique_ptr<Family> hybrid_family(const Plan& plan);
 // Memory for a batch, one block per matrix against one block for all, and moving it to a GPU and back.
 std::unique_ptr<Family> transfer_family(const Plan& plan);

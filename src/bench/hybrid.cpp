@@ -172,13 +172,18 @@ class HybridFamily : public Family {
     for (const Way& way : ways) {
       options.target = way.target, options.split = way.split;
       options.cpu_share.reset();
-      if (peers_ != nullptr || way.target == Target::automatic)
+      if (wants(way) && (peers_ != nullptr || way.target == Target::automatic))
         add_one(c, operands, "tilewright", way.name, Role::ours, options, all, told);
     }
     if (!plan_.wants("openblas")) return;
     GemmOptions cpu;
     cpu.threads = c.threads, cpu.target = Target::cpu, cpu.candidate = "cblas";
     add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, told);
+  }
+
+  bool wants(const Way& way) const {
+    return plan_.ways.empty() ||
+           std::find(plan_.ways.begin(), plan_.ways.end(), way.name) != plan_.ways.end();
   }
 
   void add_peers(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
@@ -361,6 +366,12 @@ Told HybridFamily::finish() {
 }
 
 }  // namespace
+
+std::vector<std::string> hybrid_ways() {
+  std::vector<std::string> names;
+  for (const Way& way : ways) names.emplace_back(way.name);
+  return names;
+}
 
 std::unique_ptr<Family> hybrid_family(const Plan& plan) { return std::make_unique<HybridFamily>(plan); }
 

@@ -97,6 +97,8 @@ CUresult copy_allowed() {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
+constexpr std::size_t memory_bytes = std::size_t(140) << 30;  // of each device
+
 bool valid(CUdevice device) { return device >= 0 && device < device_count; }
 
 }  // namespace
@@ -118,10 +120,7 @@ extern "C" int fake_cuda_retained(int device) { return machine().contexts[device
 extern "C" {
 
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
-CUresult cuDriverGetVersion(int* version) {
-  *version = 13000;
-  return CUDA_SUCCESS;
-}
+CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
 CUresult cuGetErrorName(CUresult error, const char** text) {
   *text = error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_FAKE";
   return CUDA_SUCCESS;
@@ -150,10 +149,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
   *value = attribute_of(devices[device], which);
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
-  *bytes = std::size_t(140) << 30;
-  return CUDA_SUCCESS;
-}
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) { return *bytes = memory_bytes, CUDA_SUCCESS; }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   const auto lock = count("retain");
@@ -276,8 +272,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
-  *free = *all = std::size_t(140) << 30;
-  return CUDA_SUCCESS;
+  return *free = *all = memory_bytes, CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   const auto lock = count("allocate");
