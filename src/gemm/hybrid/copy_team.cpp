@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t piece_bytes = std::int64_t(512) << 10;
+constexpr std::int64_t piece_bytes = std::int64_t(128) << 10;
 
 void copy_block(const HostBlockCopy& block) {
   if (block.to_pitch == block.column_bytes && block.from_pitch == block.column_bytes) {

@@ -62,7 +62,7 @@ class HybridRunner : public HostRunner {
     const ReadySplit* ready = &ready_[pinned];
     if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
     if (ready->choice.split.gpus.empty()) {
-      multiply_on_host(problem(), o, host_threads(0));
+      multiply_on_host(problem(), o, host_threads(0, 0));
       return note({ready->choice.split, {}, pinned});
     }
     HybridNode::Use use(*node_);
@@ -109,7 +109,8 @@ class HybridRunner : public HostRunner {
            pinned(o.c, p.m, p.n, p.ldc);
   }
 
-  int host_threads(int copiers) const { return std::max(1, thread_count() - copiers); }
+  // Each GPU has a thread that waits for it without sleeping.
+  int host_threads(int copiers, int gpus) const { return std::max(1, thread_count() - copiers - gpus); }
 
   void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
     if (!why_not_by_cblas(*cblas_, part).empty()) return gemm_reference(part, o);
@@ -121,7 +122,8 @@ class HybridRunner : public HostRunner {
     const Split& split = ready.choice.split;
     StreamJob job{problem(), o, split, {}, {}, redo_};
     const int copiers = split.ring_bytes > 0 && split.copy_threads > 1 ? split.copy_threads : 0;
-    job.multiply_on_host = [&, threads = host_threads(copiers)](const GemmProblem& part, const Operands& at) {
+    job.multiply_on_host = [&, threads = host_threads(copiers, int(split.gpus.size()))](
+                               const GemmProblem& part, const Operands& at) {
       multiply_on_host(part, at, threads);
     };
     return use.run(std::move(job), *ready.products);
@@ -141,7 +143,7 @@ class HybridRunner : public HostRunner {
       trial.choice.split = split;
       return seconds_of_best([&] {
         if (!split.gpus.empty()) return void(stream(use, trial, scratch.operands()));
-        multiply_on_host(problem(), scratch.operands(), host_threads(0));
+        multiply_on_host(problem(), scratch.operands(), host_threads(0, 0));
       });
     };
     const SplitSearchResult result =
