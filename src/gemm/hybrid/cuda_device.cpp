@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "device/gpu/blas.hpp"
@@ -143,6 +145,10 @@ class CudaDevice : public StreamDevice {
       // Not under the lock: a neighbour's question does not wait for this device.
       if (const GpuEvent* event = event_of(mark)) event->synchronize();
     });
+  }
+  void wait_asleep(Mark mark) override {
+    constexpr std::chrono::microseconds nap(50);
+    while (!has_passed(mark)) std::this_thread::sleep_for(nap);
   }
   bool has_passed(Mark mark) override {
     return guard("asking", [&] {

@@ -207,8 +207,13 @@ double host_seconds(const NodeModel& node, const GemmProblem& part, int threads)
 namespace {
 
 // Times that a byte which is staged passes the host's memory: read, fetched to be written over, written, and
-// read by the copy engine; at four fifths of what streams alone reach.
-constexpr double staged_passes = 5;
+// read by the copy engine; a little slower than streams alone
+// (results/h100/hybrid-20261126-pageable.jsonl.gz).
+constexpr double staged_passes = 4.2;
+
+// What the CPU's part takes beside a pipeline over what it takes alone: 1.3 to 1.9 where threads that
+// multiply share cores with those that wait (results/h100/hybrid-20261126-panels.jsonl.gz).
+constexpr double beside_gpus = 1.7;
 
 }  // namespace
 
@@ -243,12 +248,12 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
   if (split.host_count <= 0) return all;
   const GemmProblem part = shape.part(shape.whole({split.host_first, split.host_count}));
   const int copiers = staged && !split.gpus.empty() ? split.copy_threads : 0;
-  const double alone =
-      host_seconds(node, part, std::max(1, node.host.threads - copiers - int(split.gpus.size())));
+  double alone = host_seconds(node, part, std::max(1, node.host.threads - copiers - int(split.gpus.size())));
   if (split.gpus.empty()) {
     all.seconds = all.host_s = alone;
     return all;
   }
+  alone *= beside_gpus;
   const double gamma = std::clamp(node.host.gamma, 0.0, 1.0);
   const double lost_all = gamma < 1 ? alone / (1 - gamma) : alone + gamma * all.gpu_s;
   all.host_s = std::min(lost_all, alone + gamma * all.gpu_s);

@@ -138,7 +138,10 @@ void ShareRun::run_steps() {
   }
   if (output_) output_->finish();
   for (; left_ < leaving_.size(); ++left_) {
-    device_.wait(leaving_[left_].first);
+    if (run_.job.split.host_count > 0)
+      device_.wait_asleep(leaving_[left_].first);
+    else
+      device_.wait(leaving_[left_].first);
     out_blocks_[leaving_[left_].second].arrived = true;
   }
   device_.wait_all();
