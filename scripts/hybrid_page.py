@@ -23,10 +23,12 @@ WAYS = ("model", "guided", "exhaustive")
 
 
 def runs_of(root):
-    """{machine: (path, rows)} of the newest run of each machine."""
+    """{machine: (path, rows)} of the newest run of each machine that tried every share of the CPU."""
     found = {}
     for path in sorted(root.glob("results/*/hybrid-*.jsonl*")):
-        found[path.parent.name] = (path.relative_to(root), rows_of(path))
+        rows = rows_of(path)
+        if any(row.get("metrics", {}).get("variant") == "exhaustive" for row in rows):
+            found[path.parent.name] = (path.relative_to(root), rows)
     return found
 
 

@@ -34,6 +34,8 @@ class HybridPage(unittest.TestCase):
 
     def test_no_run_no_page(self):
         self.assertEqual(hybrid_page.page_of(self.root), (None, []))
+        self.record([measured(768, "tilewright", "model", 1)])  # nothing to hold it against
+        self.assertEqual(hybrid_page.page_of(self.root), (None, []))
 
     def test_table_1_and_peers(self):
         self.record([measured(768, "tilewright", "model", 0.0033, predicted_s=0.003), measured(768, "tilewright", "guided", 0.0031),
@@ -51,8 +53,10 @@ class HybridPage(unittest.TestCase):
         self.assertIn("768 1.1\n", drawn[0].script)
 
     def test_the_newest_run_counts(self):
-        self.record([measured(768, "tilewright", "model", 1)])
-        self.record([measured(768, "tilewright", "model", 2)], "hybrid-20260202.jsonl")
+        best = measured(768, "tilewright", "exhaustive", 0.5)
+        self.record([measured(768, "tilewright", "model", 1), best])
+        self.record([measured(768, "tilewright", "model", 2), best], "hybrid-20260202.jsonl")
+        self.record([measured(768, "tilewright", "model", 3)], "hybrid-20260303.jsonl")
         page, _ = hybrid_page.page_of(self.root)
         self.assertIn("2000.000", page)
         self.assertNotIn("1000.000", page)

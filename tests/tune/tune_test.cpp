@@ -250,7 +250,11 @@ TEST_F(Tune, EnergyNeedsAMeter) {
   EXPECT_THROW(tune(problem, options), Error) << "the GPU's joules are not the CPU's";
   FakeMeter meter;
   options.meter = &meter;
-  const auto record = records_of(tune(problem, options)).front();
+  auto records = records_of(tune(problem, options));
+  // A machine that is busy elsewhere may need longer to compare anything.
+  for (; records.empty() && options.budget_s < 20; records = records_of(tune(problem, options))) options.budget_s *= 2;
+  ASSERT_FALSE(records.empty());
+  const auto record = records.front();
   EXPECT_EQ(record["objective"], "edp");
   EXPECT_GT(record["energy_j"].get<double>(), 0);
   EXPECT_EQ(record["metrics"]["energy_of"], "1 CPU package");
