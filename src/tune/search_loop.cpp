@@ -227,8 +227,9 @@ class SearchLoop : public Evaluator {
   // values are normalised.
   void weigh() {
     const double turn_s = shortest_energy_s();
-    const auto affordable = static_cast<std::size_t>(std::max(0.0, left_s(weighing_share) / turn_s));
-    keep_best(std::clamp(affordable, least_finalists, most_weighed), TuneObjective());
+    // As numbers that may be too large for an index: a meter without a shortest time has turns of none.
+    const double affordable = turn_s > 0 ? left_s(weighing_share) / turn_s : double(most_weighed);
+    keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_weighed))), TuneObjective());
     std::vector<std::size_t> list = std::exchange(alive_, {});
     if (right(0)) {
       std::erase(list, 0u);

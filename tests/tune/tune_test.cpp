@@ -252,7 +252,8 @@ TEST_F(Tune, EnergyNeedsAMeter) {
   options.meter = &meter;
   auto records = records_of(tune(problem, options));
   // A machine that is busy elsewhere may need longer to compare anything.
-  for (; records.empty() && options.budget_s < 20; records = records_of(tune(problem, options))) options.budget_s *= 2;
+  for (; records.empty() && options.budget_s < 20; records = records_of(tune(problem, options)))
+    options.budget_s *= 2;
   ASSERT_FALSE(records.empty());
   const auto record = records.front();
   EXPECT_EQ(record["objective"], "edp");
