@@ -46,8 +46,8 @@ struct GemmOptions {
   TuneOnMiss tune_on_miss{};
 
   // Products of single matrices in host memory. Target automatic takes GPUs where the models of the machine
-  // (`tilewright calibrate`) say that this is faster; gpu leaves the CPU out and hybrid has both take part.
-  // Such a call returns when C is complete.
+  // (`tilewright calibrate`) say that this is faster; gpu leaves the CPU out; hybrid opens the GPUs and
+  // shares C as `split` says, none and all of it being shares too. Such a call returns when C is complete.
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
   SplitWay split = SplitWay::model;   // guided, exhaustive: the first call makes the product many times

@@ -29,6 +29,8 @@ using nlohmann::json;
 
 constexpr double slow_s = 0.5;
 constexpr int slow_rounds = 5;
+// GNU's OpenMP threads spin for some 15 ms after a CBLAS's product.
+constexpr double pause_s = 0.025;
 
 class Pageable : public HostMemory {
  public:
@@ -138,6 +140,7 @@ class HybridFamily : public Family {
     RoundRules rules;
     rules.rounds = plan_.repetitions;
     rules.slow_s = slow_s, rules.slow_rounds = slow_rounds;
+    rules.pause_s = pause_s;
     hold_rounds(
         all,
         [](Contender& one) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "measure/clock.hpp"
+
 namespace tilewright::bench {
 namespace {
 
@@ -63,7 +65,11 @@ void hold_rounds(std::vector<Contender>& all, const std::function<double(Contend
     Contender& one = all[i];
     const bool is_slow =
         round >= rules.slow_rounds && !one.rounds.empty() && one.rounds.back() >= rules.slow_s;
-    if (!dropped[i] && !is_slow) one.rounds.push_back(turn(one));
+    if (dropped[i] || is_slow) return;
+    if (rules.pause_s > 0)
+      for (const double begin = wall_seconds(); wall_seconds() < begin + rules.pause_s;) {
+      }
+    one.rounds.push_back(turn(one));
   };
   for (int round = 0; round < rules.rounds; ++round) {
     if (round == rules.screening) dropped = hopeless(all, rules.drop_factor);

@@ -16,6 +16,9 @@ struct RoundRules {
   // A few samples of who takes longer than this say enough.
   double slow_s = std::numeric_limits<double>::infinity();
   int slow_rounds = 0;
+  // Before each turn, spent at work, so that threads of the one before, which spin in wait for more, are
+  // asleep and this one's core is not.
+  double pause_s = 0;
 };
 
 // Appends to everybody's `rounds` what turn(contender) says and estimates `seconds`. Loops come last in a

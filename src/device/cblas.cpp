@@ -3,8 +3,10 @@
 #include "device/cblas.hpp"
 
 #include <dlfcn.h>
+#include <omp.h>
 
 #include <array>
+#include <mutex>
 
 namespace tilewright {
 namespace {
@@ -30,12 +32,13 @@ CblasLibrary::CblasLibrary(const std::string& path) {
     open(path);
     return;
   }
-  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so", "libcblas.so.3", "libblas.so.3"})
+  std::string names;
+  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so", "libmkl_rt.so.2", "libscipy_openblas.so",
+                           "libcblas.so.3", "libblas.so.3"}) {
     if (open(name)) return;
-  error_ =
-      "no CBLAS library was found (libopenblas.so.0, libmkl_rt.so, libcblas.so.3, libblas.so.3; or name one "
-      "in "
-      "TILEWRIGHT_CBLAS)";
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  error_ = "no CBLAS library was found (" + names + "; or name one in TILEWRIGHT_CBLAS)";
 }
 
 CblasLibrary::~CblasLibrary() {
@@ -50,32 +53,50 @@ bool CblasLibrary::open(const std::string& path) {
         "cannot open the CBLAS library '" + path + "': " + (reason == nullptr ? "unknown reason" : reason);
     return false;
   }
-  sgemm_ = reinterpret_cast<Sgemm>(dlsym(handle, "cblas_sgemm"));
-  dgemm_ = reinterpret_cast<Dgemm>(dlsym(handle, "cblas_dgemm"));
-  cgemm_ = reinterpret_cast<Cgemm>(dlsym(handle, "cblas_cgemm"));
-  zgemm_ = reinterpret_cast<Cgemm>(dlsym(handle, "cblas_zgemm"));
-  if (sgemm_ == nullptr || dgemm_ == nullptr || cgemm_ == nullptr || zgemm_ == nullptr) {
-    dlclose(handle);
-    error_ = "'" + path + "' has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
-    return false;
-  }
-  for (const char* symbol : {"MKL_Set_Num_Threads_Local", "openblas_set_num_threads_local"})
-    if (set_local_threads_ == nullptr)
-      set_local_threads_ = reinterpret_cast<int (*)(int)>(dlsym(handle, symbol));
   handle_ = handle;
-  name_ = path;
-  error_.clear();
-  return true;
+  for (const char* prefix : {"", "scipy_"}) {
+    prefix_ = prefix;
+    sgemm_ = reinterpret_cast<Sgemm>(find("cblas_sgemm"));
+    dgemm_ = reinterpret_cast<Dgemm>(find("cblas_dgemm"));
+    cgemm_ = reinterpret_cast<Cgemm>(find("cblas_cgemm"));
+    zgemm_ = reinterpret_cast<Cgemm>(find("cblas_zgemm"));
+    if (sgemm_ == nullptr || dgemm_ == nullptr || cgemm_ == nullptr || zgemm_ == nullptr) continue;
+    find_control();
+    name_ = path;
+    error_.clear();
+    return true;
+  }
+  dlclose(handle);
+  handle_ = nullptr;
+  error_ = "'" + path + "' has no cblas_sgemm, cblas_dgemm, cblas_cgemm and cblas_zgemm";
+  return false;
+}
+
+void* CblasLibrary::find(const char* symbol) const { return dlsym(handle_, (prefix_ + symbol).c_str()); }
+
+void CblasLibrary::find_control() {
+  for (const char* symbol : {"MKL_Set_Num_Threads_Local", "openblas_set_num_threads_local"})
+    if (set_local_threads_ == nullptr) set_local_threads_ = reinterpret_cast<int (*)(int)>(find(symbol));
+  set_all_threads_ = reinterpret_cast<void (*)(int)>(find("openblas_set_num_threads"));
+  all_threads_ = reinterpret_cast<int (*)()>(find("openblas_get_num_threads"));
+  const auto parallel = reinterpret_cast<int (*)()>(find("openblas_get_parallel"));
+  const int kind = parallel == nullptr ? 0 : parallel();  // 0: one thread, 1: its own threads, 2: OpenMP's
+  if (set_local_threads_ != nullptr)
+    control_ = Control::local;
+  else if (kind == 2)
+    control_ = Control::openmp;
+  else if (kind == 1 && set_all_threads_ != nullptr && all_threads_ != nullptr)
+    control_ = Control::whole;
 }
 
 std::string CblasLibrary::version() const {
   if (handle_ == nullptr) return "";
   // OpenBLAS: "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."; MKL fills the buffer that it is given.
-  if (const auto config = reinterpret_cast<const char* (*)()>(dlsym(handle_, "openblas_get_config"))) {
+  if (const auto config = reinterpret_cast<const char* (*)()>(find("openblas_get_config"))) {
     const std::string text = config();
     return text.substr(0, text.find(' ', text.find(' ') + 1));
   }
-  if (const auto fill = reinterpret_cast<void (*)(char*, int)>(dlsym(handle_, "mkl_get_version_string"))) {
+  if (const auto fill = reinterpret_cast<void (*)(char*, int)>(find("mkl_get_version_string"))) {
     std::array<char, 256> text{};
     fill(text.data(), int(text.size()) - 1);
     return text.data();
@@ -83,8 +104,36 @@ std::string CblasLibrary::version() const {
   return "";
 }
 
-int CblasLibrary::set_local_threads(int threads) const {
-  return set_local_threads_ == nullptr ? 0 : set_local_threads_(threads);
+namespace {
+
+// Of the libraries whose count is everybody's; in practice one is open.
+std::mutex whole_mutex;
+int whole_users = 0, whole_before = 0;
+
+}  // namespace
+
+int CblasLibrary::set_threads(int threads) const {
+  if (control_ == Control::local) return set_local_threads_(threads);
+  if (control_ == Control::openmp) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    return before;
+  }
+  const std::lock_guard lock(whole_mutex);
+  if (whole_users++ == 0) whole_before = all_threads_();
+  set_all_threads_(threads);
+  return 0;
+}
+
+void CblasLibrary::reset_threads(int before) const {
+  if (control_ == Control::local) {
+    set_local_threads_(before);
+  } else if (control_ == Control::openmp) {
+    omp_set_num_threads(before);
+  } else {
+    const std::lock_guard lock(whole_mutex);
+    if (--whole_users == 0) set_all_threads_(whole_before);
+  }
 }
 
 template <class T>

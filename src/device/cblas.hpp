@@ -25,10 +25,9 @@ class CblasLibrary {
   // What the library says that it is; "" where it has no function that is known for it.
   std::string version() const;
 
-  // True when the library takes a thread count for the calling thread alone (MKL, OpenBLAS from 0.3.27).
-  bool has_local_threads() const { return set_local_threads_ != nullptr; }
-  // Sets that count (0: the library's own choice) and returns the one before; 0 where it cannot be set.
-  int set_local_threads(int threads) const;
+  // True when a thread count holds for the calling thread alone: in MKL, OpenBLAS from 0.3.27, and an
+  // OpenBLAS that OpenMP runs, which takes the calling thread's.
+  bool has_local_threads() const { return control_ == Control::local || control_ == Control::openmp; }
 
   // Sizes must fit an int.
   template <class T>
@@ -43,7 +42,17 @@ class CblasLibrary {
   using Cgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
                          const void*, void*, int);
 
+  // How a caller limits the threads of its calls; `whole`: an OpenBLAS with threads of its own, whose count
+  // is that of all callers.
+  enum class Control : std::uint8_t { none, local, openmp, whole };
+
+  friend class LocalThreads;
   bool open(const std::string& path);
+  void find_control();
+  void* find(const char* symbol) const;
+  // Returns the count before, for reset_threads.
+  int set_threads(int threads) const;
+  void reset_threads(int before) const;
 
   void* handle_ = nullptr;
   std::string name_;
@@ -52,18 +61,24 @@ class CblasLibrary {
   Dgemm dgemm_ = nullptr;
   Cgemm cgemm_ = nullptr;
   Cgemm zgemm_ = nullptr;
+  std::string prefix_;  // of its symbols: NumPy's wheels have one
+  Control control_ = Control::none;
   int (*set_local_threads_)(int) = nullptr;
+  void (*set_all_threads_)(int) = nullptr;
+  int (*all_threads_)() = nullptr;
 };
 
-// A thread count for the calling thread's CBLAS calls while it lives; 0 changes nothing.
+// A thread count for the calling thread's CBLAS calls while it lives; 0 changes nothing, and neither does any
+// where the library does not let it. Of a library that has one count for all callers, the last who leaves
+// puts back what the first one found.
 class LocalThreads {
  public:
   LocalThreads(const CblasLibrary& library, int threads)
-      : library_(library), set_(threads > 0 && library.has_local_threads()) {
-    if (set_) before_ = library_.set_local_threads(threads);
+      : library_(library), set_(threads > 0 && library.control_ != CblasLibrary::Control::none) {
+    if (set_) before_ = library_.set_threads(threads);
   }
   ~LocalThreads() {
-    if (set_) library_.set_local_threads(before_);
+    if (set_) library_.reset_threads(before_);
   }
   LocalThreads(const LocalThreads&) = delete;
   LocalThreads& operator=(const LocalThreads&) = delete;

@@ -91,7 +91,8 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
       {1, usual_transfer(13.4e9, 1e-6)}, {4, usual_transfer(42e9, 5e-6)}, {16, usual_transfer(51e9, 10e-6)}};
   host.register_s_per_byte = 0.057 / double(1 << 30);
   host.memory_bytes_per_s = 110e9;
-  host.gamma = 0.8;
+  host.gamma = 0.1;
+  host.copies_beside = 1.1;
   host.stream_start_s = 60e-6;
   for (const std::string& name : gpu_names) {
     GpuModel gpu;
@@ -192,15 +193,17 @@ void take_host_copy(const nlohmann::json& coefficients, HostModel& host) {
 }
 
 nlohmann::json pipeline_coefficients(const HostModel& host) {
-  return {{"gamma", host.gamma}, {"start_s", host.stream_start_s}};
+  return {{"gamma", host.gamma}, {"start_s", host.stream_start_s}, {"copies_beside", host.copies_beside}};
 }
 void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
   const double gamma = number(coefficients, "gamma");
   if (gamma > 1)
     throw Error(ErrorCode::invalid_argument, "gamma",
                 fmt::format("coefficient 'gamma' = {} is more than 1", gamma));
+  const double beside =
+      coefficients.contains("copies_beside") ? number(coefficients, "copies_beside", 1) : host.copies_beside;
   host.stream_start_s = number(coefficients, "start_s");
-  host.gamma = gamma;
+  host.gamma = gamma, host.copies_beside = beside;
 }
 
 namespace {

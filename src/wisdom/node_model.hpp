@@ -12,7 +12,7 @@
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
 //   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; memory_bytes_per_s and, where it
 //                            was timed, register_s_per_byte: numbers
-//   pipeline     the CPU     gamma, start_s: numbers
+//   pipeline     the CPU     gamma, start_s and, where it was timed, copies_beside: numbers
 #pragma once
 
 #include <array>
@@ -63,6 +63,8 @@ struct HostModel {
   double memory_bytes_per_s = 0;     // that copies of all GPUs and the CPU's product share
   // What share of the time that GPUs copy the CPU's product loses: gamma of equation 6.
   double gamma = 0;
+  // How many times as long transfers take while the CPU multiplies.
+  double copies_beside = 1;
   double stream_start_s = 0;  // until a GPU's first copy begins: threads, buffers, the first launches
 
   // Between two timed numbers of threads in proportion, beyond them as the nearest.
@@ -74,7 +76,7 @@ struct GpuModel {
   std::int64_t memory_bytes = 0;                      // the device's own say takes its place
   TransferTime to_device, to_host;                    // from and to pinned memory, alone
   TransferTime pageable_to_device, pageable_to_host;  // by the driver's own staging
-  double row_s = 0;                        // of each column of a copied block that has gaps between columns
+  double row_s = 0;                        // of each column of a copied block with gaps of pages between them
   double duplex = 1;                       // how many times as long each direction takes beside the other
   double memory_bytes_per_s = 0;           // of the GPU's own memory
   TransferTime from_peer;                  // from another GPU of the node; s_per_byte 0: no direct way

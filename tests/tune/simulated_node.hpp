@@ -42,7 +42,7 @@ class SimulatedNode : public CalibrationMachine {
     std::array<GemmTime, dtype_count> gpus_gemm;
     TransferTime to_device{9e-6, 1 / 55e9}, to_host{8e-6, 1 / 53e9}, pageable_to_device{20e-6, 1 / 10e9},
         pageable_to_host{18e-6, 1 / 17e9}, from_peer{6e-6, 1 / 390e9};
-    double duplex = 1.13, together = 1.22, row_s = 50e-9, gamma = 0.3;
+    double duplex = 1.13, together = 1.22, row_s = 50e-9, gamma = 0.3, copies_beside = 1.4;
   } node;
   static constexpr double node_memory_rate = 120e9;
 
@@ -100,9 +100,10 @@ class SimulatedNode : public CalibrationMachine {
 
  private:
   double transfer(const Experiment& e, const TransferTime& time) const {
-    const double both =
-        e.beside == Beside::other_direction || e.beside == Beside::transfers ? node.duplex : 1;
-    const double all = e.beside == Beside::transfers ? node.together : 1;
+    const double both = e.beside == Beside::nothing || e.beside == Beside::all_gpus ? 1 : node.duplex;
+    const double all = e.beside == Beside::transfers      ? node.together
+                       : e.beside == Beside::host_product ? node.copies_beside
+                                                          : 1;
     return time.of(double(e.bytes)) * both * all + node.row_s * double(e.pieces);
   }
   static double product(const std::array<GemmTime, dtype_count>& times, const Experiment& e) {

@@ -51,6 +51,7 @@ TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
   take_pipeline(pipeline_coefficients(host), other);
   EXPECT_EQ(host_copy_coefficients(other), host_copy_coefficients(host));
   EXPECT_EQ(other.gamma, host.gamma);
+  EXPECT_EQ(other.copies_beside, host.copies_beside);
 }
 
 TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {

@@ -42,15 +42,19 @@ CopyTeam::~CopyTeam() {
 void CopyTeam::submit(const HostBlockCopy& block, Ticket& ticket) {
   const std::int64_t each =
       std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, block.column_bytes));
-  const std::lock_guard lock(mutex_);
-  for (std::int64_t first = 0; first < block.columns; first += each) {
-    HostBlockCopy piece = block;
-    piece.to += first * block.to_pitch, piece.from += first * block.from_pitch;
-    piece.columns = std::min(each, block.columns - first);
-    pieces_.push_back({piece, &ticket});
-    ++ticket.left;
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::int64_t first = 0; first < block.columns; first += each, ++count) {
+      HostBlockCopy piece = block;
+      piece.to += first * block.to_pitch, piece.from += first * block.from_pitch;
+      piece.columns = std::min(each, block.columns - first);
+      pieces_.push_back({piece, &ticket});
+      ++ticket.left;
+    }
   }
-  has_work_.notify_all();
+  // No more than there is work for: those who wake in vain keep the others from the queue.
+  for (std::size_t i = 0; i < std::min(count, workers_.size()); ++i) has_work_.notify_one();
 }
 
 bool CopyTeam::is_finished(const Ticket& ticket) const {

@@ -83,6 +83,7 @@ StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products)
     if (team == nullptr) team = std::make_unique<CopyTeam>(job.split.copy_threads);
     job.copiers = team.get();
   }
+  job.threads = &node_.threads_;
   node_.products_ = &products;
   struct Reset {
     const DeviceProducts*& products;

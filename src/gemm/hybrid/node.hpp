@@ -11,6 +11,7 @@
 
 #include "gemm/hybrid/copy_team.hpp"
 #include "gemm/hybrid/gpus.hpp"
+#include "gemm/hybrid/share_threads.hpp"
 #include "gemm/hybrid/stream_job.hpp"
 #include "wisdom/node_model.hpp"
 
@@ -70,6 +71,7 @@ class HybridNode {
   std::vector<std::unique_ptr<StreamDevice>> devices_;  // by position; null: not open
   std::atomic<StreamDevice*> some_device_ = nullptr;
   std::map<int, std::unique_ptr<CopyTeam>> teams_;  // by threads
+  ShareThreads threads_;
 };
 
 }  // namespace tilewright

@@ -1,9 +1,10 @@
-// Costs of steps, the timeline of all shares, and what CPU and copies cost each other: the copies take a part
-// of the CPU's time (gamma of equation 6 of Bernabe 2014), and both share the host's memory.
+// Costs of steps, the timeline of all shares, and what CPU and copies cost each other: copies take a part of
+// the CPU's time (gamma of equation 6 of Bernabe 2014), and take longer beside its work.
 #include "gemm/hybrid/prediction.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -162,8 +163,6 @@ class TimedShare {
   std::array<double, 2> lane_s_{};
 };
 
-double part_bytes(const GemmProblem& part) { return bytes(part); }
-
 }  // namespace
 
 StepCost copy_cost(const GpuModel& gpu, Lane lane, const BlockShape& shape, bool gaps) {
@@ -206,14 +205,23 @@ double host_seconds(const NodeModel& node, const GemmProblem& part, int threads)
 
 namespace {
 
-// Times that a byte which is staged passes the host's memory: read, fetched to be written over, written, and
-// read by the copy engine; a little slower than streams alone
-// (results/h100/hybrid-20261126-pageable.jsonl.gz).
-constexpr double staged_passes = 4.2;
+// Times that a byte which is staged passes the host's memory: read, written, and read by the copy engine.
+constexpr double staged_passes = 3;
 
-// What the CPU's part takes beside a pipeline over what it takes alone: 1.3 to 1.9 where threads that
-// multiply share cores with those that wait (results/h100/hybrid-20261126-panels.jsonl.gz).
-constexpr double beside_gpus = 1.7;
+// What the CPU's part takes beside a pipeline over what it takes alone and beside copies: it shares cores
+// with the threads that queue them (results/h100/hybrid-20261126-panels.jsonl.gz).
+constexpr double beside_gpus = 1.2;
+
+// How many times as long transfers take while threads copy to and from rings all the time
+// (results/h100/hybrid-20261126-pageable.jsonl.gz).
+constexpr double beside_copiers = 1.4;
+
+// What a GPU's pipeline loses to work of the host that takes `host_s` and makes transfers so many times
+// `slower`: as much as they decide how long it takes.
+double lost_to_host(const SplitPrediction& prediction, double duplex, double slower, double host_s) {
+  const double critical = std::min(1.0, prediction.transfer_s * duplex / prediction.gpu_s);
+  return critical * std::min(host_s, prediction.gpu_s * slower) * (1 - 1 / slower);
+}
 
 }  // namespace
 
@@ -241,9 +249,14 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     all.gpu_s += node.host.stream_start_s;
   }
   const bool staged = !request.pinned_a || !request.pinned_b || !request.pinned_c;
-  const double copied = all.copied_bytes * (staged ? staged_passes : 1);
   if (node.host.memory_bytes_per_s > 0)
-    all.gpu_s = std::max(all.gpu_s, copied / node.host.memory_bytes_per_s);
+    all.gpu_s =
+        std::max(all.gpu_s, all.copied_bytes * (staged ? staged_passes : 1) / node.host.memory_bytes_per_s);
+  const double duplex = split.gpus.empty() ? 1 : node.gpus[std::size_t(split.gpus[0].gpu)].duplex;
+  const bool together = split.gpus.size() > 1;
+  const double slowed = duplex * (together ? node.together : 1);
+  if (staged && !split.gpus.empty())
+    all.gpu_s += lost_to_host(all, slowed, beside_copiers, std::numeric_limits<double>::infinity());
   all.seconds = all.gpu_s;
   if (split.host_count <= 0) return all;
   const GemmProblem part = shape.part(shape.whole({split.host_first, split.host_count}));
@@ -254,17 +267,11 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     return all;
   }
   alone *= beside_gpus;
+  // Equation 6: what the CPU loses to transfers, for as long as there are any.
   const double gamma = std::clamp(node.host.gamma, 0.0, 1.0);
   const double lost_all = gamma < 1 ? alone / (1 - gamma) : alone + gamma * all.gpu_s;
   all.host_s = std::min(lost_all, alone + gamma * all.gpu_s);
-  // While both run they may want more of the memory than it gives.
-  const double wanted = copied / all.gpu_s + part_bytes(part) / all.host_s;
-  const double longer = node.host.memory_bytes_per_s > 0 ? wanted / node.host.memory_bytes_per_s - 1 : 0;
-  if (longer > 0) {
-    const double both = std::min(all.gpu_s, all.host_s);
-    all.gpu_s += both * longer;
-    all.host_s += both * longer;
-  }
+  if (!staged) all.gpu_s += lost_to_host(all, slowed, std::max(1.0, node.host.copies_beside), all.host_s);
   all.seconds = std::max(all.gpu_s, all.host_s);
   return all;
 }

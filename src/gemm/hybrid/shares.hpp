@@ -18,7 +18,6 @@ struct SplitRequest {
   GemmProblem problem;  // single, in host memory
   bool pinned_a = false, pinned_b = false, pinned_c = false;
   bool may_use_host = true;
-  bool must_share = false;        // the CPU and GPUs both take part, though one alone were faster
   bool gpus_add = false;          // whether their devices can add C to a product (StreamDevice::adds)
   std::vector<int> gpus;          // positions in the model's list that may be used
   std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what the model says that it has

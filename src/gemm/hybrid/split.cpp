@@ -208,8 +208,6 @@ class Chooser {
       return finish(choice, *host, "not even one tile fits the GPUs' memory");
     }
     if (!host) return finish(choice, *gpus, "the CPU may not be used");
-    if (request_.must_share && shared)
-      return finish(choice, *shared, "CPU and GPUs are to work together, as asked for");
     const bool host_wins = host->seconds() <= gpus->seconds();
     const Planned& better = host_wins ? *host : *gpus;
     if (shared && shared->seconds() < better.seconds() * (1 - least_gain))

@@ -29,6 +29,8 @@ struct SplitSearch {
   double begin = 0;         // the share that a guided search begins with: the best one of a smaller problem
   double step = 0.02;       // of all columns (or rows)
   double threshold = 0.05;  // that a guided search ends beyond
+  // Times the best, beyond which an exhaustive search tries no larger share: the CPU's part only grows.
+  double hopeless = 4;
 };
 
 struct TimedSplit {

@@ -36,8 +36,9 @@ class ShareTrials {
 };
 
 // Numbers of steps, so that no rounding adds up on the way.
-void try_all(ShareTrials& trials, double step) {
-  for (int i = 0; i * step < 1 - 1e-9; ++i) trials.try_share(i * step);
+void try_all(ShareTrials& trials, const SplitSearch& search) {
+  for (int i = 0; i * search.step < 1 - 1e-9; ++i)
+    if (trials.try_share(i * search.step) > search.hopeless * trials.result.best.seconds) return;
   trials.try_share(1);
 }
 
@@ -63,6 +64,9 @@ SplitSearchResult search_split(const NodeModel& node, SplitRequest request, Spli
   if (!(search.threshold >= 0))
     throw Error(ErrorCode::invalid_argument, "threshold",
                 fmt::format("threshold = {} is below 0", search.threshold));
+  if (!(search.hopeless >= 1))
+    throw Error(ErrorCode::invalid_argument, "hopeless",
+                fmt::format("hopeless = {} is below 1", search.hopeless));
   if (way == SplitWay::fixed && !request.cpu_share)
     throw Error(ErrorCode::invalid_argument, "cpu_share", "cpu_share is not given, but the way is fixed");
   const std::optional<double> asked = way == SplitWay::fixed ? request.cpu_share : std::nullopt;
@@ -76,7 +80,7 @@ SplitSearchResult search_split(const NodeModel& node, SplitRequest request, Spli
       try_upwards(trials, search);
       break;
     case SplitWay::exhaustive:
-      try_all(trials, search.step);
+      try_all(trials, search);
       break;
   }
   return trials.result;

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstring>
 #include <system_error>
-#include <thread>
 
 #include "core/dispatch.hpp"
 #include "gemm/hybrid/share_run.hpp"
+#include "gemm/hybrid/share_threads.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
@@ -37,14 +37,13 @@ class StreamedGemm {
 
   StreamReport compute() {
     const auto begin = SteadyClock::now();
-    std::vector<std::thread> threads;
     // The last share has this thread, where the CPU has no part.
     const bool host = job_.split.host_count > 0;
     const std::size_t on_threads = host || shares_.empty() ? shares_.size() : shares_.size() - 1;
-    std::exception_ptr host_failure = start(threads, on_threads);
+    std::exception_ptr host_failure = start(on_threads);
     if (host && !host_failure) host_failure = multiply_part();
     if (!host && !host_failure && !shares_.empty()) shares_.back()->compute();
-    for (std::thread& thread : threads) thread.join();
+    threads().wait();
     for (const auto& share : shares_) share->release();
     if (host_failure) std::rethrow_exception(host_failure);
     for (const auto& share : shares_) report_.gpu_s.push_back(share->seconds());
@@ -90,19 +89,16 @@ class StreamedGemm {
     run_.beta = beta_;
   }
 
+  ShareThreads& threads() { return job_.threads != nullptr ? *job_.threads : own_threads_; }
+
   // What keeps threads from being started; then none is running.
-  std::exception_ptr start(std::vector<std::thread>& threads, std::size_t count) {
+  std::exception_ptr start(std::size_t count) {
     try {
-      for (std::size_t i = 0; i < count; ++i)
-        threads.emplace_back([share = shares_[i].get()] { share->compute(); });
+      if (count > 0) threads().begin(count, [this](std::size_t i) { shares_[i]->compute(); });
     } catch (const std::system_error&) {
-      // Those that run wait for no one who cannot come.
-      for (std::size_t i = threads.size(); i < shares_.size(); ++i) run_.exchange.fail(int(i));
-      for (std::thread& thread : threads) thread.join();
-      threads.clear();
       return std::make_exception_ptr(
           Error(ErrorCode::out_of_memory, "threads",
-                fmt::format("{} threads for GPUs cannot be started; C is undefined", count)));
+                fmt::format("{} threads for GPUs cannot be started; C is as it was", count)));
     }
     return nullptr;
   }
@@ -179,6 +175,7 @@ class StreamedGemm {
   const StreamJob& job_;
   StreamShape shape_;
   CopyTeam own_team_;
+  ShareThreads own_threads_;
   StreamRun run_;
   std::vector<std::unique_ptr<ShareRun>> shares_;
   alignas(16) unsigned char beta_[16] = {};

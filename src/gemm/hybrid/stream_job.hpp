@@ -11,6 +11,7 @@
 namespace tilewright {
 
 class CopyTeam;
+class ShareThreads;
 
 struct StreamJob {
   GemmProblem problem;  // single, in host memory
@@ -25,6 +26,8 @@ struct StreamJob {
   // That fill and empty rings, kept by the caller for many calls; null: as many as the split says,
   // started and ended with the call.
   CopyTeam* copiers = nullptr;
+  // That queue the shares, likewise; null: started and ended with the call.
+  ShareThreads* threads = nullptr;
 };
 
 struct StreamReport {

@@ -69,7 +69,6 @@ HybridModels hybrid_models(const PlanRequest& r) {
   SplitRequest& request = models.request;
   request.problem = r.problem;
   request.may_use_host = wants_host(r);
-  request.must_share = r.options.target == Target::hybrid && r.options.split == SplitWay::model;
   request.gpus_add = true;
   request.gpus = positions(r.context.hybrid->gpus(), r.options.gpus);
   request.memory_bytes = r.options.gpu_memory_bytes;

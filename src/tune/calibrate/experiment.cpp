@@ -21,9 +21,10 @@ std::string to_string(const Experiment& e) {
     text += e.pinned ? " pinned" : " pageable";
   if (e.threads > 0) text += fmt::format(" {} thread{}", e.threads, e.threads == 1 ? "" : "s");
   if (e.bytes > 0) text += " " + size_text(e.bytes);
-  if (e.pieces > 0) text += fmt::format(" in {} pieces", e.pieces);
+  if (e.pieces > 0) text += fmt::format(" in {} far pieces", e.pieces);
   if (e.is_gemm()) text += fmt::format(" {} {}x{}x{}", to_string(e.dtype), e.m, e.n, e.k);
   if (e.beside != Beside::nothing) text += " beside " + to_string(e.beside);
+  if (e.beside == Beside::host_product) text += fmt::format(" {}x{}x{}", e.m, e.n, e.k);
   return text;
 }
 

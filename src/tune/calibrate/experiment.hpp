@@ -41,12 +41,14 @@ enum class Beside : std::uint8_t {
   other_direction,  // the same GPU copies the other way
   all_gpus,         // every GPU copies in the same direction
   transfers,        // every GPU copies in both directions
+  host_product,     // the same GPU copies the other way, and the CPU multiplies: m, n and k say what
 };
 template <>
 struct EnumNames<Beside> {
   static constexpr std::array value{
       std::pair{Beside::nothing, "nothing"}, std::pair{Beside::other_direction, "other_direction"},
-      std::pair{Beside::all_gpus, "all_gpus"}, std::pair{Beside::transfers, "transfers"}};
+      std::pair{Beside::all_gpus, "all_gpus"}, std::pair{Beside::transfers, "transfers"},
+      std::pair{Beside::host_product, "host_product"}};
 };
 
 struct Experiment {
@@ -57,7 +59,7 @@ struct Experiment {
   bool pinned = true;  // memory of the host that is copied from or to
   int threads = 0;     // 0: of products, as the library takes them
   std::int64_t bytes = 0;
-  std::int64_t pieces = 0;  // that the bytes of a transfer lie in, with as large gaps between; 0: one
+  std::int64_t pieces = 0;  // that the bytes of a transfer lie in, `pitch_bytes` apart; 0: one
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, k = 0;
 
@@ -79,5 +81,9 @@ struct FieldList<Experiment> {
 // "to_device gpu 0 pinned 64 MiB beside other_direction", "host_gemm f64 1024x128x1024"; no two experiments
 // share one.
 std::string to_string(const Experiment& experiment);
+
+// From the beginning of one piece to that of the next, on both sides: as the columns of a large matrix, so
+// that each piece is in other pages than the one before.
+constexpr std::int64_t pitch_bytes = 64 << 10;
 
 }  // namespace tilewright

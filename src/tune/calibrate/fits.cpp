@@ -44,6 +44,7 @@ const FittedPart* add_factor(FittedTask& to, const std::string& name, const std:
                              Beside without, const Timings& timings) {
   const auto seconds_without = [&](Experiment e) {
     e.beside = without;
+    e.m = e.n = e.k = 0, e.dtype = DType::f64;
     const TimedPoint* point = timings.find(e);
     return point == nullptr ? 0 : point->seconds;
   };
@@ -198,6 +199,10 @@ FittedTask fit_pipeline(const CalibrationTask& task, const Timings& timings) {
   if (start == nullptr) return left_unfitted(fitted);
   host.stream_start_s = start->fit.coefficients[0];
   if (!add_gamma(fitted, task, timings, host.gamma)) return left_unfitted(fitted);
+  const auto beside =
+      chosen(task.installation, [](const Experiment& e) { return e.beside == Beside::host_product; });
+  host.copies_beside =
+      factor_of(add_factor(fitted, "copies_beside", beside, Beside::other_direction, timings));
 
   fitted.coefficients = pipeline_coefficients(host);
   fitted.predict = [gamma = host.gamma, timings](Experiment e) {

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
 constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
+constexpr int beside_copies = 40;               // that are timed together beside products of some ms
 
 CalibratedGpu described(const Gpu& gpu) {
   const GpuLimits& limits = gpu.limits();
@@ -71,11 +72,10 @@ struct GpuExperiments::Node {
     else
       queue_to_device(gpu, way.device->as<void>(), host, std::size_t(bytes), in.get());
   }
-  // In pieces with gaps as long as they are, on either side.
   void queue_pieces(TimedWork direction, std::int64_t bytes, std::int64_t pieces) {
     Way& way = way_of(direction);
     const auto piece = std::size_t(bytes / pieces);
-    const CopiedBlock block{piece, std::size_t(pieces), 2 * piece, 2 * piece};
+    const CopiedBlock block{piece, std::size_t(pieces), std::size_t(pitch_bytes), std::size_t(pitch_bytes)};
     if (direction == TimedWork::to_host)
       queue_to_host(gpu, way.pinned->data(), way.device->as<void>(), block, out.get());
     else
@@ -147,7 +147,7 @@ double GpuExperiments::transfer(const Experiment& e) {
   Node& node = *nodes_[std::size_t(e.gpu)];
   const Gpu::Current current(node.gpu);
   if (e.pieces > 0) {
-    node.make_room(node.way_of(e.work), 2 * e.bytes, true);
+    node.make_room(node.way_of(e.work), e.pieces * pitch_bytes, true);
     return GpuTimer(node.gpu, node.stream_of(e.work).get()).seconds([&] {
       node.queue_pieces(e.work, e.bytes, e.pieces);
     });
@@ -179,6 +179,22 @@ double GpuExperiments::transfer(const Experiment& e) {
   });
   for (const auto& one : nodes_) one->wait();
   return seconds;
+}
+
+double GpuExperiments::transfer_beside(const Experiment& e, const std::function<void()>& work) {
+  Node& node = *nodes_[std::size_t(e.gpu)];
+  const Gpu::Current current(node.gpu);
+  const TimedWork back = other_way(e.work);
+  node.make_room(node.way_of(e.work), e.bytes, true), node.make_room(node.way_of(back), e.bytes, true);
+  work();  // its threads are awake
+  GpuEvent first(node.gpu), last(node.gpu);
+  first.record(node.stream_of(e.work).get());
+  node.queue_train(e.work, e.bytes, beside_copies);
+  last.record(node.stream_of(e.work).get());
+  node.queue_train(back, e.bytes, beside_copies + beside_copies / 2);
+  while (!last.has_passed()) work();
+  node.wait();
+  return last.seconds_since(first) / beside_copies;
 }
 
 double GpuExperiments::device_copy(const Experiment& e) {

@@ -24,6 +24,8 @@ class GpuExperiments {
   // to_device, to_host.
   double transfer(const Experiment& experiment);
   // from_peer, device_copy.
+  // Of one of many copies in a row, the other direction busy, while the host does its work again and again.
+  double transfer_beside(const Experiment& experiment, const std::function<void()>& work);
   double device_copy(const Experiment& experiment);
   // A thread for each GPU, which copies so many bytes there.
   double start(std::int64_t bytes);

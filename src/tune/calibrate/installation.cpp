@@ -155,7 +155,7 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   }
   add(task.installation, copies(TimedWork::device_copy, gpu, {32 * mebi, 64 * mebi, 128 * mebi}));
   for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
-    for (const std::int64_t pieces : {1024, 4096, 16384}) {
+    for (const std::int64_t pieces : {512, 1024, 4096}) {
       Experiment e = copies(way, gpu, {16 * mebi}).front();
       e.pieces = pieces;
       task.installation.push_back(e);
@@ -180,11 +180,18 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   }
 }
 
-// What the CPU's products lose to transfers of all GPUs: each alone and beside them; and what it takes to
-// begin.
+// What the CPU's products lose to transfers of all GPUs, each alone and beside them; what transfers lose to
+// products; and what it takes to begin.
 CalibrationTask pipeline_task(const CalibrationMachine& machine, const CalibrationScope& scope) {
   CalibrationTask task{pipeline_model, -1, scope.dtypes.front(), {}, {}};
   add(task.installation, copies(TimedWork::start_gpus, -1, {4 * kibi, 16 * kibi, 64 * kibi, 256 * kibi}));
+  const std::int64_t side = scope.quick ? 2048 : 4096;
+  for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
+    for (const std::int64_t k : {64, 128})
+      for (Experiment e : copies(way, 0, {32 * mebi}, true, Beside::host_product)) {
+        e.dtype = scope.dtypes.front(), e.m = e.n = side, e.k = k;
+        task.installation.push_back(e);
+      }
 
   const auto most_bytes = double(machine.host().memory_bytes) / memory_part;
   const Shapes shapes = scope.quick ? Shapes{{1024, 1024, 64}, {1024, 1024, 128}, {1024, 1024, 1024}}
@@ -219,7 +226,7 @@ double operand_bytes(const Experiment& e) {
 }
 
 double weight_of(const Experiment& e) {
-  if (e.beside == Beside::transfers) return 3;
+  if (e.beside == Beside::transfers || e.beside == Beside::host_product) return 3;
   if (e.work == TimedWork::host_gemm) return std::clamp(e.products() / 2e9, 0.5, 12.0);
   return e.work == TimedWork::device_gemm ? 0.5 : 0.3;
 }

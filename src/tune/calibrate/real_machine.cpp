@@ -111,6 +111,7 @@ class RealMachine : public CalibrationMachine {
 #endif
 
   double seconds(const Experiment& e) override {
+    if (e.beside == Beside::host_product) return beside_product(e);
     const bool beside = e.gpu < 0 && e.beside == Beside::transfers;
     return beside ? beside_transfers([&] { return alone(e); }) : alone(e);
   }
@@ -199,6 +200,9 @@ class RealMachine : public CalibrationMachine {
     return leaves ? gpus_->transfer(e) : gpus_->device_copy(e);
   }
   double beside_transfers(const std::function<double()>& work) { return gpus_->beside_transfers(work); }
+  double beside_product(const Experiment& e) {
+    return gpus_->transfer_beside(e, [&] { product(e); });
+  }
   void* target_of_copies(std::int64_t bytes) {
     return gpus_ ? gpus_->pinned(bytes) : target_.prepare(bytes, DType::f64);
   }
@@ -214,6 +218,7 @@ class RealMachine : public CalibrationMachine {
   double beside_transfers(const std::function<double()>&) {
     throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_);
   }
+  double beside_product(const Experiment&) { throw Error(ErrorCode::unsupported, "gpus", why_no_gpus_); }
   void* target_of_copies(std::int64_t bytes) { return target_.prepare(bytes, DType::f64); }
 #endif
 

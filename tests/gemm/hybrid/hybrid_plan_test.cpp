@@ -111,7 +111,9 @@ TEST(HybridPlan, ForcedTargetsAreTakenAndRight) {
       for (const int gpus : {1, 2}) {
         SimulatedContext c(gpus);
         const GemmProblem problem = host_product(DType::f64, Op::trans, Op::none, 130, 200, 70, beta);
-        const GemmPlan made = plan(c.context, problem, options_of(target));
+        GemmOptions options = options_of(target);
+        if (target == Target::hybrid) options.split = SplitWay::fixed, options.cpu_share = 0.3;
+        const GemmPlan made = plan(c.context, problem, options);
         const std::string what =
             fmt::format("{} beta {} on {}\n{}", to_string(target), to_string(beta), gpus, made.explain());
         ASSERT_EQ(made.impl().candidate, "hybrid") << what;

@@ -219,6 +219,9 @@ TEST(SplitSearch, ThePapersWays) {
   const auto all = search_split(node, request, SplitWay::exhaustive, search, valley);
   EXPECT_EQ(all.tried.size(), 11u);
   EXPECT_NEAR(all.best.cpu_share, 0.3, 1e-9);
+  search.hopeless = 1.1;  // of 1: no share beyond 0.33 + sqrt(0.1)
+  EXPECT_EQ(search_split(node, request, SplitWay::exhaustive, search, valley).tried.size(), 8u);
+  search.hopeless = 4;
   const auto guided = search_split(node, request, SplitWay::guided, search, valley);
   EXPECT_NEAR(guided.best.cpu_share, 0.3, 1e-9);
   EXPECT_EQ(guided.tried.size(), 6u) << "0 to 0.5, which is beyond the threshold";
