@@ -101,7 +101,7 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
     gpu.to_device = gpu.to_host = usual_transfer(55e9, 8e-6);
     gpu.pageable_to_device = usual_transfer(10e9, 15e-6);
     gpu.pageable_to_host = usual_transfer(17e9, 15e-6);
-    gpu.row_s = 40e-9;
+    gpu.row_s = 120e-9;
     gpu.duplex = 1.13;
     gpu.memory_bytes_per_s = 2e12;
     // Without having been measured, other GPUs are taken to be out of reach: both ways are right.

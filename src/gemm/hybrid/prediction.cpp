@@ -12,6 +12,9 @@ namespace {
 enum TimelineLane { lane_fill = lane_count, lane_empty, lanes_of_gpu };
 
 constexpr double most_chunks = 64;  // of an operand, that staged copies are timed in
+// Until threads that sleep copy a chunk: products of n = 512 and 1024 take about so much more for each of
+// theirs.
+constexpr double copiers_wake_s = 20e-6;
 
 // Puts the steps of one share on the timeline.
 class TimedShare {
@@ -85,6 +88,7 @@ class TimedShare {
     TimedOperation operation;
     operation.lane = first_lane_ + lane;
     operation.traffic = Traffic::host_copy;
+    operation.start_s = copiers_wake_s;
     operation.seconds = bytes * host_copy_.s_per_byte;
     operation.after[0] = before;
     return timeline_.add(operation);

@@ -22,6 +22,8 @@ struct Planned {
   double seconds() const { return prediction.seconds; }
 };
 
+constexpr int most_copiers = 16;  // 24 and 32 were slower at all sizes
+
 class Chooser {
  public:
   Chooser(const NodeModel& node, const SplitRequest& request) : node_(node), request_(request) {}
@@ -124,9 +126,10 @@ class Chooser {
     return split;
   }
 
-  // The fewest threads that copy about as fast as any number does; half of all where the CPU multiplies.
+  // The fewest threads that copy about as fast as any number does; half of all where the CPU multiplies. More
+  // than some would wait for one another: they share a queue.
   int copy_threads(bool host) const {
-    const int most = std::max(1, node_.host.threads / (host ? 2 : 1));
+    const int most = std::clamp(node_.host.threads / (host ? 2 : 1), 1, most_copiers);
     const double best = node_.host.copy_by(most).s_per_byte;
     for (const HostCopyTime& copy : node_.host.copies)
       if (copy.threads <= most && copy.time.s_per_byte <= best * 1.05) return copy.threads;

@@ -116,7 +116,7 @@ class Tiler {
     try_all(&Cut::tile, std::array{cut.tile / 2, cut.tile * 1.5, cut.tile * 2, cut.tile * 3});
     try_all(&Cut::first_tile, std::array{0.0, 64.0, 16.0, 8.0, 4.0, 3.0, 2.0, 1.6});
     try_all(&Cut::slices_streamed, std::array{!cut.slices_streamed});
-    try_all(&Cut::slice, std::array{1.0, 4.0, 8.0, 32.0, 64.0});
+    try_all(&Cut::slice, std::array{1.0, 4.0, 8.0, 16.0, 32.0, 64.0});
     try_all(&Cut::last_tile, std::array{1.0, 2.0, 8.0});
     try_all(&Cut::tile, std::array{cut.tile / 1.5, cut.tile * 1.5});
     try_all(&Cut::stages, std::array{4});

@@ -72,14 +72,19 @@ struct GpuExperiments::Node {
     else
       queue_to_device(gpu, way.device->as<void>(), host, std::size_t(bytes), in.get());
   }
+  // Each time those beside the ones before, as slices of a matrix follow one another: neither the host's
+  // caches nor any of its tables of pages know them.
   void queue_pieces(TimedWork direction, std::int64_t bytes, std::int64_t pieces) {
     Way& way = way_of(direction);
     const auto piece = std::size_t(bytes / pieces);
+    const std::size_t offset = next_piece++ % (std::size_t(pitch_bytes) / piece) * piece;
+    char* const host = static_cast<char*>(way.pinned->data()) + offset;
+    char* const device = way.device->as<char>(offset);
     const CopiedBlock block{piece, std::size_t(pieces), std::size_t(pitch_bytes), std::size_t(pitch_bytes)};
     if (direction == TimedWork::to_host)
-      queue_to_host(gpu, way.pinned->data(), way.device->as<void>(), block, out.get());
+      queue_to_host(gpu, host, device, block, out.get());
     else
-      queue_to_device(gpu, way.device->as<void>(), way.pinned->data(), block, in.get());
+      queue_to_device(gpu, device, host, block, in.get());
   }
   void queue_train(TimedWork direction, std::int64_t bytes, int count) {
     for (int i = 0; i < count; ++i) queue(direction, bytes);
@@ -108,6 +113,7 @@ struct GpuExperiments::Node {
   std::optional<GpuBuffer> operands;
   DType filled = DType::f64;
   std::set<std::string> seen;  // products that ran before
+  std::size_t next_piece = 0;
 };
 
 namespace {
