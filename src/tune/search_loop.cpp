@@ -229,7 +229,8 @@ class SearchLoop : public Evaluator {
     const double turn_s = shortest_energy_s();
     // As numbers that may be too large for an index: a meter without a shortest time has turns of none.
     const double affordable = turn_s > 0 ? left_s(weighing_share) / turn_s : double(most_weighed);
-    keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_weighed))), TuneObjective());
+    keep_best(std::size_t(std::clamp(affordable, double(least_finalists), double(most_weighed))),
+              TuneObjective());
     std::vector<std::size_t> list = std::exchange(alive_, {});
     if (right(0)) {
       std::erase(list, 0u);
