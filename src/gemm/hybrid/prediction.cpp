@@ -276,6 +276,14 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
   const double lost_all = gamma < 1 ? alone / (1 - gamma) : alone + gamma * all.gpu_s;
   all.host_s = std::min(lost_all, alone + gamma * all.gpu_s);
   if (!staged) all.gpu_s += lost_to_host(all, slowed, std::max(1.0, node.host.copies_beside), all.host_s);
+  // While both run they may want more of the memory than it gives.
+  const double wanted = all.copied_bytes / all.gpu_s + bytes(part) / all.host_s;
+  const double longer = node.host.memory_bytes_per_s > 0 ? wanted / node.host.memory_bytes_per_s - 1 : 0;
+  if (longer > 0) {
+    const double both = std::min(all.gpu_s, all.host_s);
+    all.gpu_s += both * longer;
+    all.host_s += both * longer;
+  }
   all.seconds = std::max(all.gpu_s, all.host_s);
   return all;
 }

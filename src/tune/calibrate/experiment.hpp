@@ -83,7 +83,7 @@ struct FieldList<Experiment> {
 std::string to_string(const Experiment& experiment);
 
 // From the beginning of one piece to that of the next, on both sides: as the columns of a large matrix, so
-// that each piece is in other pages than the one before.
-constexpr std::int64_t pitch_bytes = 64 << 10;
+// that each piece is in other pages than the one before, and all of them reach beyond caches.
+constexpr std::int64_t pitch_bytes = 256 << 10;
 
 }  // namespace tilewright

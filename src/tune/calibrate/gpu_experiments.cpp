@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
 constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
-constexpr int beside_copies = 40;               // that are timed together beside products of some ms
+constexpr int beside_copies = 120;              // that are timed together beside products of some 10 ms
 
 CalibratedGpu described(const Gpu& gpu) {
   const GpuLimits& limits = gpu.limits();

@@ -155,9 +155,9 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   }
   add(task.installation, copies(TimedWork::device_copy, gpu, {32 * mebi, 64 * mebi, 128 * mebi}));
   for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
-    for (const std::int64_t pieces : {512, 1024, 4096}) {
-      Experiment e = copies(way, gpu, {16 * mebi}).front();
-      e.pieces = pieces;
+    for (Experiment e : copies(
+             way, gpu, scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{16 * mebi, 32 * mebi, 64 * mebi})) {
+      e.pieces = 4096;
       task.installation.push_back(e);
     }
   const int count = int(machine.gpus().size());
@@ -185,7 +185,8 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
 CalibrationTask pipeline_task(const CalibrationMachine& machine, const CalibrationScope& scope) {
   CalibrationTask task{pipeline_model, -1, scope.dtypes.front(), {}, {}};
   add(task.installation, copies(TimedWork::start_gpus, -1, {4 * kibi, 16 * kibi, 64 * kibi, 256 * kibi}));
-  const std::int64_t side = scope.quick ? 2048 : 4096;
+  // Beyond last caches, as what is shared with GPUs.
+  const std::int64_t side = scope.quick ? 4096 : 8192;
   for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
     for (const std::int64_t k : {64, 128})
       for (Experiment e : copies(way, 0, {32 * mebi}, true, Beside::host_product)) {
@@ -196,7 +197,7 @@ CalibrationTask pipeline_task(const CalibrationMachine& machine, const Calibrati
   const auto most_bytes = double(machine.host().memory_bytes) / memory_part;
   const Shapes shapes = scope.quick ? Shapes{{1024, 1024, 64}, {1024, 1024, 128}, {1024, 1024, 1024}}
                                     : Shapes{{2048, 2048, 64}, {2048, 2048, 256}, {2048, 2048, 2048},
-                                             {4096, 512, 128}, {4096, 4096, 64},  {4096, 4096, 128}};
+                                             {4096, 512, 128}, {4096, 4096, 64},  {8192, 8192, 64}};
   const Shapes unseen = scope.quick ? Shapes{{768, 768, 96}} : Shapes{{3072, 3072, 96}, {1536, 1536, 1536}};
   for (auto [set, sizes] : {std::pair(&task.installation, &shapes), std::pair(&task.validation, &unseen)})
     for (Experiment e : products(TimedWork::host_gemm, -1, task.dtype, *sizes, most_bytes)) {
