@@ -58,7 +58,7 @@ double factor_of(const FittedPart* part) {
   return part == nullptr ? 1 : std::max(1.0, part->fit.coefficients[0]);
 }
 
-// What each piece with a gap behind it takes beyond the same bytes in one.
+// In pieces that lie apart, a transfer takes what a whole one does, or a little more, and a time per piece.
 void add_pieces(FittedTask& to, const CalibrationTask& task, const Timings& timings, double& piece_s) {
   std::vector<LeastSquaresRow> rows;
   for (Experiment e : task.installation) {
@@ -67,17 +67,15 @@ void add_pieces(FittedTask& to, const CalibrationTask& task, const Timings& timi
     const TimedPoint* apart = timings.find(e);
     e.pieces = 0;
     const TimedPoint* whole = timings.find(e);
-    if (apart == nullptr || whole == nullptr || apart->seconds <= whole->seconds) continue;
-    const double more = apart->seconds - whole->seconds;
-    rows.push_back(
-        {{pieces}, more, std::hypot(apart->spread * apart->seconds, whole->spread * whole->seconds) / more});
+    if (apart == nullptr || whole == nullptr) continue;
+    rows.push_back({{whole->seconds, pieces}, apart->seconds, std::hypot(apart->spread, whole->spread)});
   }
-  if (rows.size() < 2) {
-    to.notes.push_back("row_s: transfers in pieces take no longer than whole ones, and count as such");
+  if (rows.size() < 3) {
+    to.notes.push_back("row_s: too few transfers in pieces were timed, and pieces count as a whole");
     return;
   }
-  to.parts.push_back({"row_s", {"s_per_piece"}, least_squares(rows), false});
-  piece_s = to.parts.back().fit.coefficients[0];
+  to.parts.push_back({"row_s", {"whole", "s_per_piece"}, least_squares(rows), false});
+  piece_s = to.parts.back().fit.coefficients[1];
 }
 
 // Its notes say why.
