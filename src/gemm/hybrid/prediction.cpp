@@ -14,7 +14,7 @@ enum TimelineLane { lane_fill = lane_count, lane_empty, lanes_of_gpu };
 constexpr double most_chunks = 64;  // of an operand, that staged copies are timed in
 // Until threads that sleep copy a chunk: products of n = 512 and 1024 take about so much more for each of
 // theirs.
-constexpr double copiers_wake_s = 20e-6;
+constexpr double copiers_wake_s = 35e-6;
 
 // Puts the steps of one share on the timeline.
 class TimedShare {
@@ -212,9 +212,15 @@ namespace {
 // Times that a byte which is staged passes the host's memory: read, written, and read by the copy engine.
 constexpr double staged_passes = 3;
 
-// What the CPU's part takes beside a pipeline over what it takes alone and beside copies: it shares cores
-// with the threads that queue them (results/h100/hybrid-20261126-panels.jsonl.gz).
-constexpr double beside_gpus = 1.2;
+// What the CPU's part takes beside a pipeline over what it takes alone and beside copies, and what at least
+// the copies take then: operands that come from memory each time meet there
+// (results/h100/hybrid-20261126-panels.jsonl.gz).
+constexpr double beside_gpus = 1.4;
+constexpr double least_beside_host = 1.25;
+
+// Until both are at work beyond what each of them needs: products of n = 256 to 4096 and small k
+// (results/h100/hybrid-20261126-choice.jsonl.gz).
+constexpr double both_begin_s = 300e-6;
 
 // How many times as long transfers take while threads copy to and from rings all the time
 // (results/h100/hybrid-20261126-pageable.jsonl.gz).
@@ -275,7 +281,8 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
   const double gamma = std::clamp(node.host.gamma, 0.0, 1.0);
   const double lost_all = gamma < 1 ? alone / (1 - gamma) : alone + gamma * all.gpu_s;
   all.host_s = std::min(lost_all, alone + gamma * all.gpu_s);
-  if (!staged) all.gpu_s += lost_to_host(all, slowed, std::max(1.0, node.host.copies_beside), all.host_s);
+  if (!staged)
+    all.gpu_s += lost_to_host(all, slowed, std::max(least_beside_host, node.host.copies_beside), all.host_s);
   // While both run they may want more of the memory than it gives.
   const double wanted = all.copied_bytes / all.gpu_s + bytes(part) / all.host_s;
   const double longer = node.host.memory_bytes_per_s > 0 ? wanted / node.host.memory_bytes_per_s - 1 : 0;
@@ -284,7 +291,7 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     all.gpu_s += both * longer;
     all.host_s += both * longer;
   }
-  all.seconds = std::max(all.gpu_s, all.host_s);
+  all.seconds = std::max(all.gpu_s, all.host_s) + both_begin_s;
   return all;
 }
 

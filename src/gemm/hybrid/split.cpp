@@ -13,6 +13,8 @@ namespace {
 
 // Models are wrong by a few percent, and what takes part can fail: another processor has to bring this much.
 constexpr double least_gain = 0.03;
+// Of a part for the CPU, whose prediction errs by about as much.
+constexpr double least_gain_together = 0.08;
 constexpr std::int64_t share_grain = 32;  // columns (or rows) that shares are multiples of
 constexpr std::int64_t usual_ring_bytes = std::int64_t(64) << 20;
 
@@ -187,7 +189,7 @@ class Chooser {
       else if (at + step < 1 && try_share(at + step))
         at += step;
     }
-    if (!best || best->seconds() > gpus.seconds() * (1 - least_gain)) return best;
+    if (!best || best->seconds() > gpus.seconds() * (1 - least_gain_together)) return best;
     // Worth having: with tiles of its own.
     const double share =
         double(best->split.host_count) / double(StreamShape(request_.problem, best->split.side).along());
@@ -213,7 +215,7 @@ class Chooser {
     if (!host) return finish(choice, *gpus, "the CPU may not be used");
     const bool host_wins = host->seconds() <= gpus->seconds();
     const Planned& better = host_wins ? *host : *gpus;
-    if (shared && shared->seconds() < better.seconds() * (1 - least_gain))
+    if (shared && shared->seconds() < better.seconds() * (1 - least_gain_together))
       return finish(choice, *shared,
                     fmt::format("CPU and GPU together take {:.3g} ms of the {:.3g} ms of {} alone",
                                 ms(*shared), ms(better), host_wins ? "the CPU" : "the GPUs"));

@@ -105,7 +105,7 @@ TEST(Split, TheCpuSharesThinPanelsAndNothingElse) {
   const auto chosen = [&](std::int64_t n, std::int64_t k) {
     return choose_split(node, pinned_request(n, n, k));
   };
-  for (const std::int64_t k : {64, 128}) {
+  for (const std::int64_t k : {32, 64}) {
     const SplitChoice thin = chosen(16384, k);
     EXPECT_GT(thin.split.host_count, 0) << k;
     EXPECT_FALSE(thin.split.gpus.empty());
