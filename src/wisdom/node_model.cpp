@@ -208,6 +208,10 @@ void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
 
 namespace {
 
+// Columns of matrices that nothing has read for long take so much at least; calibration's own, which caches of
+// pages know, take half (docs/notebook/hybrid.md).
+constexpr double least_row_s = 100e-9;
+
 // Takes what wisdom has, and keeps count of what it has not.
 class Assembly {
  public:
@@ -267,6 +271,7 @@ NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::s
   for (GpuModel& gpu : node.gpus) {
     double of_this = node.together;
     assembly.read(transfer_model, gpu.name, "", "", [&](const auto& c) { take_transfer(c, gpu, of_this); });
+    gpu.row_s = std::max(gpu.row_s, least_row_s);
     together = std::max(together, of_this);
     each_dtype([&](std::size_t i, const std::string& dtype) {
       assembly.read(gemm_device_model, gpu.name, dtype, "",

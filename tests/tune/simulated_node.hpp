@@ -42,7 +42,7 @@ class SimulatedNode : public CalibrationMachine {
     std::array<GemmTime, dtype_count> gpus_gemm;
     TransferTime to_device{9e-6, 1 / 55e9}, to_host{8e-6, 1 / 53e9}, pageable_to_device{20e-6, 1 / 10e9},
         pageable_to_host{18e-6, 1 / 17e9}, from_peer{6e-6, 1 / 390e9};
-    double duplex = 1.13, together = 1.22, row_s = 50e-9, gamma = 0.3, copies_beside = 1.4;
+    double duplex = 1.13, together = 1.22, row_s = 150e-9, gamma = 0.3, copies_beside = 1.4;
   } node;
   static constexpr double node_memory_rate = 120e9;
 

@@ -103,7 +103,8 @@ class Tiler {
     };
     for (const Cut& seed :
          {Cut{32, 0, 1, 4, false, false}, Cut{64, 0, 1, 4, false, false}, Cut{32, 4, 16, 4, false, false},
-          Cut{16, 3, 16, 4, true, false}, Cut{16, 2, 32, 4, true, true}, Cut{32, 1.6, 64, 4, true, true}})
+          Cut{16, 3, 16, 4, true, false}, Cut{16, 2, 32, 4, true, true}, Cut{32, 1.6, 64, 4, true, true},
+          Cut{8, 1.4, 16, 1, true, true}})
       try_cut(seed);
     const auto try_all = [&](auto Cut::*quantity, const auto& values) {
       const Cut from = cut;
