@@ -23,11 +23,11 @@ WAYS = ("model", "guided", "exhaustive")
 
 
 def runs_of(root):
-    """{machine: (path, rows)} of the newest run of each machine that tried every share of the CPU."""
+    """{machine: (path, rows)} of the newest run of each machine that tried every share of the CPU in square products."""
     found = {}
     for path in sorted(root.glob("results/*/hybrid-*.jsonl*")):
         rows = rows_of(path)
-        if any(row.get("metrics", {}).get("variant") == "exhaustive" for row in rows):
+        if any(row.get("metrics", {}).get("variant") == "exhaustive" and row["m"] == row["n"] == row["k"] for row in rows):
             found[path.parent.name] = (path.relative_to(root), rows)
     return found
 

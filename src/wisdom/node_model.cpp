@@ -208,8 +208,8 @@ void take_pipeline(const nlohmann::json& coefficients, HostModel& host) {
 
 namespace {
 
-// Columns of matrices that nothing has read for long take so much at least; calibration's own, which caches of
-// pages know, take half (docs/notebook/hybrid.md).
+// Columns of matrices that nothing has read for long take so much at least; calibration's own, which caches
+// of pages know, take half (docs/notebook/hybrid.md).
 constexpr double least_row_s = 100e-9;
 
 // Takes what wisdom has, and keeps count of what it has not.
