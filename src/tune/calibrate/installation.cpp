@@ -157,7 +157,7 @@ void add_transfers(CalibrationTask& task, const CalibrationMachine& machine, con
   for (const TimedWork way : {TimedWork::to_device, TimedWork::to_host})
     for (Experiment e : copies(
              way, gpu, scope.quick ? Sizes{16 * mebi, 32 * mebi} : Sizes{16 * mebi, 32 * mebi, 64 * mebi})) {
-      e.pieces = 4096;
+      e.pieces = scope.quick ? 512 : 4096;
       task.installation.push_back(e);
     }
   const int count = int(machine.gpus().size());
