@@ -1,12 +1,15 @@
 // A libcublas.so.13 by plain sums on the fake driver's memory, so that the vendor's library as a candidate
 // is tested without a GPU. Status 7 is CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_NOT_INITIALIZED, which
 // is all it says where TILEWRIGHT_FAKE_CUBLAS is "broken".
+#include <dlfcn.h>
+
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "counts.hpp"
 #include "product.hpp"
 
 namespace fake_cuda = tilewright::fake_cuda;
@@ -16,23 +19,56 @@ struct Handle {
   void* stream = nullptr;
 };
 
+// On the handle's stream, as the fake driver queues.
+template <class Work>
+int queue(void* handle, Work work) {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == nullptr) return 1;
+  const auto queue_work = reinterpret_cast<fake_cuda::QueueWork>(dlsym(driver, fake_cuda::queue_name));
+  return queue_work(static_cast<Handle*>(handle)->stream, work) == 0 ? 0 : 13;
+}
+
 template <class T>
-int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, const T* a, int lda,
-             const T* b, int ldb, const T* beta, T* c, int ldc) {
-  if (handle == nullptr || m < 0 || n < 0 || k < 0 || ldc < m) return 7;
+bool are_valid(void* handle, int m, int n, int k, const T* alpha, const T* beta, int ldc) {
+  if (handle == nullptr || m < 0 || n < 0 || k < 0 || ldc < m) return false;
   // The real one crashes: it reads scalars by aligned accesses.
   const auto is_aligned = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0; };
-  if (!is_aligned(alpha) || !is_aligned(beta)) return 7;
+  return is_aligned(alpha) && is_aligned(beta);
+}
+
+template <class T>
+void multiply_now(int op_a, int op_b, int m, int n, int k, T alpha, const T* a, int lda, const T* b, int ldb,
+                  T beta, T* c, int ldc) {
   const auto elements = [](const T* x, int ld, int op) {
     const fake_cuda::Elements<T> stored{x, 1, ld, op == 2};
     return op == 0 ? stored : stored.transposed();
   };
-  fake_cuda::multiply_elements<T>(m, n, *alpha == T(0) ? 0 : k, elements(a, lda, op_a),
-                                  elements(b, ldb, op_b), [&](long long i, long long j, T sum) {
+  fake_cuda::multiply_elements<T>(m, n, alpha == T(0) ? 0 : k, elements(a, lda, op_a), elements(b, ldb, op_b),
+                                  [&](long long i, long long j, T sum) {
                                     T& to = c[j * ldc + i];
-                                    to = *beta == T(0) ? *alpha * sum : *alpha * sum + *beta * to;
+                                    to = beta == T(0) ? alpha * sum : alpha * sum + beta * to;
                                   });
-  return 0;
+}
+
+template <class T>
+int multiply(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, const T* a, int lda,
+             const T* b, int ldb, const T* beta, T* c, int ldc) {
+  if (!are_valid(handle, m, n, k, alpha, beta, ldc)) return 7;
+  return queue(handle, [=, alpha = *alpha, beta = *beta] {
+    multiply_now(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  });
+}
+
+// The arrays of addresses lie in device memory as well.
+template <class T>
+int multiply_pointers(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha,
+                      const T* const* a, int lda, const T* const* b, int ldb, const T* beta, T* const* c,
+                      int ldc, int count) {
+  if (!are_valid(handle, m, n, k, alpha, beta, ldc)) return 7;
+  return queue(handle, [=, alpha = *alpha, beta = *beta] {
+    for (int q = 0; q < count; ++q)
+      multiply_now(op_a, op_b, m, n, k, alpha, a[q], lda, b[q], ldb, beta, c[q], ldc);
+  });
 }
 
 }  // namespace
@@ -75,19 +111,18 @@ int cublasSetStream_v2(void* handle, void* stream) {
   int cublas##LETTER##gemmBatched(void* handle, int op_a, int op_b, int m, int n, int k, const T* alpha, \
                                   const T* const* a, int lda, const T* const* b, int ldb, const T* beta, \
                                   T* const* c, int ldc, int count) {                                     \
-    for (int q = 0; q < count; ++q)                                                                      \
-      multiply(handle, op_a, op_b, m, n, k, alpha, a[q], lda, b[q], ldb, beta, c[q], ldc);               \
-    return 0;                                                                                            \
+    return multiply_pointers(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count);   \
   }
 
 #define FAKE_GEAM(LETTER, T)                                                                           \
   int cublas##LETTER##geam(void* handle, int op_a, int op_b, int m, int n, const T* alpha, const T* a, \
                            int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {               \
     if (handle == nullptr || op_a != 0 || op_b != 0) return 7;                                         \
-    for (std::ptrdiff_t j = 0; j < n; ++j)                                                             \
-      for (std::ptrdiff_t i = 0; i < m; ++i)                                                           \
-        c[j * ldc + i] = *alpha * a[j * lda + i] + *beta * b[j * ldb + i];                             \
-    return 0;                                                                                          \
+    return queue(handle, [=, alpha = *alpha, beta = *beta] {                                           \
+      for (std::ptrdiff_t j = 0; j < n; ++j)                                                           \
+        for (std::ptrdiff_t i = 0; i < m; ++i)                                                         \
+          c[j * ldc + i] = alpha * a[j * lda + i] + beta * b[j * ldb + i];                             \
+    });                                                                                                \
   }
 
 FAKE_GEAM(S, float)

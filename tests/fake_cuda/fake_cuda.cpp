@@ -1,49 +1,32 @@
 // A libcuda.so.1 for machines without a GPU: three devices whose memory is host memory and whose kernels are
 // plain loops. It takes the place of the driver through LD_LIBRARY_PATH, so that the product is tested as it
 // is. Beside computing it watches: memory that is not the device's, launches beyond its limits, calls that
-// wait while a stream is captured. After TILEWRIGHT_FAKE_LOST_AFTER copies, where that is set, its devices
-// are lost. No allocation of more than TILEWRIGHT_FAKE_MOST_BYTES succeeds. What it cannot show is anything
-// about the kernels themselves.
-#include "fake_cuda.hpp"
-
-#include <cuda.h>
-// The name under which every driver has it.
-#undef cuEventElapsedTime
-
+// wait while a stream is captured. What it cannot show is anything about the kernels themselves. It fails on
+// demand. Variables of the environment, whose names begin with TILEWRIGHT_FAKE_, say when:
+// - LOST_AFTER: copies after which its devices are lost;
+// - FAILING_COPY: which queued copy is refused, and COPY_ERROR with which code;
+// - MOST_BYTES, MOST_PINNED_BYTES: of one allocation on the device, and of pinned memory;
+// - MEMORY: bytes that each device has.
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <functional>
-#include <map>
+#include <iterator>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "fake_devices.hpp"
-#include "fake_kernels.hpp"
+#include "counts.hpp"
+#include "fake_streams.hpp"
 
 namespace fake = tilewright::fake_cuda;
 using fake::attribute_of;
+using fake::count;
+using fake::current;
 using fake::Device;
 using fake::device_count;
 using fake::devices;
+using fake::machine;
+using fake::queue;
 
-struct CUctx_st {
-  int device = 0;
-  int retained = 0;
-  std::set<int> peers{};  // devices whose memory it reaches
-};
-struct CUstream_st {
-  CUcontext context = nullptr;
-  bool capturing = false;
-  std::vector<std::function<CUresult()>> captured;
-};
-struct CUevent_st {
-  double seconds = 0;
-};
 struct CUfunc_st {
   std::string expression;
   int device = 0;
@@ -54,52 +37,72 @@ struct CUmod_st {
   int device = 0;
   std::deque<CUfunc_st> functions;
 };
-struct CUgraph_st {
-  std::vector<std::function<CUresult()>> work;
-};
-struct CUgraphExec_st {
-  std::vector<std::function<CUresult()>> work;
-};
 
 namespace {
 
-struct Machine {
-  std::mutex mutex;
-  CUctx_st contexts[device_count] = {{0}, {1}, {2}};
-  std::map<std::string, long long> counts;
-  std::vector<fake::Launch> launches;
-  fake::Memory memory;
-  std::map<const char*, std::size_t> pinned;  // memory of the host: allocated as such, or registered
-};
-Machine& machine() {
-  static Machine one;
-  return one;
-}
-thread_local std::vector<CUcontext> current;
-
-std::lock_guard<std::mutex> count(const char* name) {
-  machine().mutex.lock();
-  ++machine().counts[name];
-  return {machine().mutex, std::adopt_lock};
-}
-
-// Now, or whenever the graph that is being captured is launched.
-CUresult queue(CUstream stream, std::function<CUresult()> work) {
-  if (stream == nullptr || !stream->capturing) return work();
-  stream->captured.push_back(std::move(work));
-  return CUDA_SUCCESS;
+long long variable(const char* name, long long fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoll(text);
 }
 
 // Whether so many copies have been made that the devices are lost by now.
 CUresult copy_allowed() {
-  const char* most = std::getenv("TILEWRIGHT_FAKE_LOST_AFTER");
-  if (most == nullptr || machine().counts["copy"] <= std::atoll(most)) return CUDA_SUCCESS;
+  const long long most = variable("TILEWRIGHT_FAKE_LOST_AFTER", -1);
+  if (most < 0 || machine().counts["copy"] <= most) return CUDA_SUCCESS;
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-constexpr std::size_t memory_bytes = std::size_t(140) << 30;  // of each device
+// What the driver tells of the copy that is being queued.
+CUresult copy_refused() {
+  const auto lock = count("queued_copy");
+  if (machine().counts["queued_copy"] != variable("TILEWRIGHT_FAKE_FAILING_COPY", 0)) return CUDA_SUCCESS;
+  return CUresult(variable("TILEWRIGHT_FAKE_COPY_ERROR", CUDA_ERROR_INVALID_VALUE));
+}
+
+std::size_t memory_bytes() { return std::size_t(variable("TILEWRIGHT_FAKE_MEMORY", 140LL << 30)); }
 
 bool valid(CUdevice device) { return device >= 0 && device < device_count; }
+
+CUresult copy_in(CUdeviceptr to, const void* from, std::size_t bytes, int device) {
+  const auto lock = count("copy");
+  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
+  if (!machine().memory.holds(to, bytes, device)) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult copy_out(void* to, CUdeviceptr from, std::size_t bytes, int device) {
+  const auto lock = count("copy");
+  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
+  if (!machine().memory.holds(from, bytes, device)) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult copy_block(const CUDA_MEMCPY2D& copy, int device) {
+  const auto lock = count("copy");
+  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
+  const bool in = copy.dstMemoryType != CU_MEMORYTYPE_HOST;
+  const bool from_device = copy.srcMemoryType != CU_MEMORYTYPE_HOST;
+  const std::size_t pitch = in ? copy.dstPitch : copy.srcPitch;
+  if (!machine().memory.holds(in ? copy.dstDevice : copy.srcDevice,
+                              pitch * (copy.Height - 1) + copy.WidthInBytes, device))
+    return CUDA_ERROR_INVALID_VALUE;
+  auto* to = in ? reinterpret_cast<char*>(copy.dstDevice) : static_cast<char*>(copy.dstHost);
+  const auto* from =
+      from_device ? reinterpret_cast<const char*>(copy.srcDevice) : static_cast<const char*>(copy.srcHost);
+  for (std::size_t i = 0; i < copy.Height; ++i)
+    std::memcpy(to + i * copy.dstPitch, from + i * copy.srcPitch, copy.WidthInBytes);
+  return CUDA_SUCCESS;
+}
+
+// The memory of the host that holds the byte; none: the end.
+auto pinned_at(CUdeviceptr address) {
+  const auto& pinned = machine().pinned;
+  const auto* const byte = reinterpret_cast<const char*>(address);
+  auto after = pinned.upper_bound(byte);
+  return after != pinned.begin() && byte < std::prev(after)->first + std::prev(after)->second
+             ? std::prev(after)
+             : pinned.end();
+}
 
 }  // namespace
 
@@ -149,7 +152,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
   *value = attribute_of(devices[device], which);
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) { return *bytes = memory_bytes, CUDA_SUCCESS; }
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) { return *bytes = memory_bytes(), CUDA_SUCCESS; }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   const auto lock = count("retain");
@@ -178,127 +181,51 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = current.empty() ? nullptr : current.back();
   return CUDA_SUCCESS;
 }
-CUresult cuCtxSynchronize() {
-  const auto lock = count("synchronize");
-  return current.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
-}
-
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *stream = new CUstream_st{current.back(), false, {}};
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamDestroy_v2(CUstream stream) {
-  delete stream;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamSynchronize(CUstream stream) {
-  const auto lock = count("synchronize");
-  return stream != nullptr && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
-}
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
-  if (stream == nullptr || stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
-  stream->capturing = true;
-  stream->captured.clear();
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  if (!stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
-  stream->capturing = false;
-  *graph = new CUgraph_st{std::move(stream->captured)};
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  const bool capturing = stream != nullptr && stream->capturing;
-  *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-// Everything has happened when its call returns, so there is nothing to wait for; but a stream that is being
-// captured may not wait for what lies outside.
-CUresult cuStreamWaitEvent(CUstream stream, CUevent, unsigned) {
-  const auto lock = count("wait_event");
-  return stream != nullptr && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_ISOLATION : CUDA_SUCCESS;
-}
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  *exec = new CUgraphExec_st{graph->work};
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
-  for (const auto& work : exec->work)
-    if (const CUresult result = work(); result != CUDA_SUCCESS) return result;
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphDestroy(CUgraph graph) {
-  delete graph;
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  delete exec;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuEventCreate(CUevent* event, unsigned) {
-  *event = new CUevent_st;
-  return CUDA_SUCCESS;
-}
-CUresult cuEventDestroy_v2(CUevent event) {
-  delete event;
-  return CUDA_SUCCESS;
-}
-CUresult cuEventRecord(CUevent event, CUstream) {
-  event->seconds = fake::now_s();
-  return CUDA_SUCCESS;
-}
-CUresult cuEventSynchronize(CUevent) {
-  const auto lock = count("synchronize");
-  return CUDA_SUCCESS;
-}
-CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
-CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  *milliseconds = static_cast<float>(1e3 * (end->seconds - start->seconds));
-  return CUDA_SUCCESS;
-}
-
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   const auto lock = count("allocate");
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  const char* most = std::getenv("TILEWRIGHT_FAKE_MOST_BYTES");
-  if (most != nullptr && bytes > std::strtoull(most, nullptr, 10)) return CUDA_ERROR_OUT_OF_MEMORY;
-  *address = machine().memory.add(bytes, current.back()->device);
+  const int device = current.back()->device;
+  if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_BYTES", 1LL << 60)) ||
+      machine().memory.bytes(device) + bytes > memory_bytes())
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = machine().memory.add(bytes, device);
   return CUDA_SUCCESS;
 }
+// Freeing waits for all that the device has to do.
 CUresult cuMemFree_v2(CUdeviceptr address) {
   const auto lock = count("free");
+  const int owner = machine().memory.owner(address);
+  if (owner >= 0) fake::finish(&machine().contexts[owner]);
   return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
-  return *free = *all = memory_bytes, CUDA_SUCCESS;
+  const std::lock_guard lock(machine().mutex);
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *all = memory_bytes();
+  *free = *all - std::min(*all, machine().memory.bytes(current.back()->device));
+  return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   const auto lock = count("allocate");
+  if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_PINNED_BYTES", 1LL << 60)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   *data = ::operator new(bytes);
   machine().pinned[static_cast<char*>(*data)] = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void* data) {
   const auto lock = count("free_host");
+  fake::finish(nullptr);
   machine().pinned.erase(static_cast<char*>(data));
   ::operator delete(data);
   return CUDA_SUCCESS;
 }
+// Those that wait are of the default stream, and wait for no other.
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
-  const auto lock = count("copy");
-  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
-  if (!machine().memory.holds(to, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return CUDA_SUCCESS;
+  return copy_in(to, from, bytes, current.back()->device);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
-  const auto lock = count("copy");
-  if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
-  if (!machine().memory.holds(from, bytes, current.back()->device)) return CUDA_ERROR_INVALID_VALUE;
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return CUDA_SUCCESS;
+  return copy_out(to, from, bytes, current.back()->device);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   const auto lock = count("copy");
@@ -328,33 +255,22 @@ CUresult cuMemHostUnregister(void* data) {
   return machine().pinned.erase(static_cast<char*>(data)) == 1 ? CUDA_SUCCESS
                                                                : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
-// Copies that a graph holds are checked when it is launched.
+// Addresses are checked when a copy is made.
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  return queue(stream, [=] { return cuMemcpyHtoD_v2(to, from, bytes); });
+  if (const CUresult refused = copy_refused(); refused != CUDA_SUCCESS) return refused;
+  return queue(stream, [=, device = fake::device_of(stream)] { return copy_in(to, from, bytes, device); });
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return queue(stream, [=] { return cuMemcpyDtoH_v2(to, from, bytes); });
+  if (const CUresult refused = copy_refused(); refused != CUDA_SUCCESS) return refused;
+  return queue(stream, [=, device = fake::device_of(stream)] { return copy_out(to, from, bytes, device); });
 }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* asked, CUstream stream) {
-  return queue(stream, [copy = *asked] {
-    const auto lock = count("copy");
-    if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
-    const bool in = copy.dstMemoryType != CU_MEMORYTYPE_HOST;
-    const bool from_device = copy.srcMemoryType != CU_MEMORYTYPE_HOST;
-    const std::size_t pitch = in ? copy.dstPitch : copy.srcPitch;
-    if (copy.Height == 0 || copy.WidthInBytes == 0) return CUDA_SUCCESS;
-    if (copy.dstPitch < copy.WidthInBytes || copy.srcPitch < copy.WidthInBytes)
-      return CUDA_ERROR_INVALID_VALUE;
-    if (!machine().memory.holds(in ? copy.dstDevice : copy.srcDevice,
-                                pitch * (copy.Height - 1) + copy.WidthInBytes, current.back()->device))
-      return CUDA_ERROR_INVALID_VALUE;
-    auto* to = in ? reinterpret_cast<char*>(copy.dstDevice) : static_cast<char*>(copy.dstHost);
-    const auto* from =
-        from_device ? reinterpret_cast<const char*>(copy.srcDevice) : static_cast<const char*>(copy.srcHost);
-    for (std::size_t i = 0; i < copy.Height; ++i)
-      std::memcpy(to + i * copy.dstPitch, from + i * copy.srcPitch, copy.WidthInBytes);
-    return CUDA_SUCCESS;
-  });
+  if (const CUresult refused = copy_refused(); refused != CUDA_SUCCESS) return refused;
+  if (asked->Height == 0 || asked->WidthInBytes == 0) return CUDA_SUCCESS;
+  if (asked->dstPitch < asked->WidthInBytes || asked->srcPitch < asked->WidthInBytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  return queue(stream,
+               [copy = *asked, device = fake::device_of(stream)] { return copy_block(copy, device); });
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext context, CUdeviceptr from, CUcontext other,
                            std::size_t bytes, CUstream stream) {
@@ -385,33 +301,48 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, s
 // What a graph allocates lives as long as the graph, for its replays.
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
   const auto lock = count("allocate_async");
-  *address = machine().memory.add(bytes, stream->context->device);
-  if (!stream->capturing) return CUDA_SUCCESS;
+  *address = machine().memory.add(bytes, fake::device_of(stream));
+  if (!fake::is_capturing(stream)) return CUDA_SUCCESS;
   const std::shared_ptr<void> owner(nullptr, [memory = *address](void*) {
     const std::lock_guard guard(machine().mutex);
     machine().memory.remove(memory);
   });
-  stream->captured.push_back([owner] { return CUDA_SUCCESS; });
-  return CUDA_SUCCESS;
+  return queue(stream, [owner] { return CUDA_SUCCESS; });
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   const auto lock = count("free_async");
-  if (stream->capturing) return CUDA_SUCCESS;
-  return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (fake::is_capturing(stream)) return CUDA_SUCCESS;
+  return queue(stream, [address] {
+    return machine().memory.remove(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
 }
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr address) {
   const std::lock_guard lock(machine().mutex);
   const int owner = machine().memory.owner(address);
-  if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
-    const auto* const byte = reinterpret_cast<const char*>(address);
-    auto after = machine().pinned.upper_bound(byte);
-    const bool pinned = after != machine().pinned.begin() && byte < (--after)->first + after->second;
-    if (owner < 0 && !pinned) return CUDA_ERROR_INVALID_VALUE;
-    *static_cast<CUmemorytype*>(value) = pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    return CUDA_SUCCESS;
+  const auto pinned = pinned_at(address);
+  const bool is_pinned = pinned != machine().pinned.end();
+  if (owner < 0 && !is_pinned) return CUDA_ERROR_INVALID_VALUE;
+  if (which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+    *static_cast<CUmemorytype*>(value) = is_pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  else if (which == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL && !is_pinned)
+    *static_cast<int*>(value) = owner;
+  else if (which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR && is_pinned)
+    *static_cast<CUdeviceptr*>(value) = reinterpret_cast<CUdeviceptr>(pinned->first);
+  else if (which == CU_POINTER_ATTRIBUTE_RANGE_SIZE && is_pinned)
+    *static_cast<std::size_t*>(value) = pinned->second;
+  else
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+// Zeros for what it does not know.
+CUresult cuPointerGetAttributes(unsigned number, CUpointer_attribute* which, void** values,
+                                CUdeviceptr address) {
+  const auto lock = count("attributes");
+  for (unsigned i = 0; i < number; ++i) {
+    const bool is_word = which[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    std::memset(values[i], 0, is_word ? sizeof(CUmemorytype) : sizeof(CUdeviceptr));
+    (void)cuPointerGetAttribute(values[i], which[i], address);
   }
-  if (which != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || owner < 0) return CUDA_ERROR_INVALID_VALUE;
-  *static_cast<int*>(value) = owner;
   return CUDA_SUCCESS;
 }
 
@@ -460,7 +391,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   const auto lock = count("launch");
   const CUstream stream = config->hStream;
   if (current.empty() || current.back()->device != function->device) return CUDA_ERROR_INVALID_CONTEXT;
-  if (stream != nullptr && stream->context->device != function->device) return CUDA_ERROR_INVALID_HANDLE;
+  if (fake::device_of(stream) != function->device) return CUDA_ERROR_INVALID_HANDLE;
   const Device& device = devices[function->device];
   const unsigned blocks = config->gridDimX, threads = config->blockDimX;
   if (blocks == 0 || threads == 0 || threads > 1024 || int(config->sharedMemBytes) > device.shared_per_block)

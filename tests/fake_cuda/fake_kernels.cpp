@@ -349,6 +349,12 @@ bool Memory::holds(unsigned long long address, std::size_t bytes, int device) co
   --it;
   return it->second.device == device && address + bytes <= it->first + it->second.bytes;
 }
+std::size_t Memory::bytes(int device) const {
+  std::size_t all = 0;
+  for (const auto& [address, block] : blocks_)
+    if (block.device == device) all += block.bytes;
+  return all;
+}
 
 Work make_kernel(const std::string& expression, const void* arguments) {
   if (const char* wrong = std::getenv("TILEWRIGHT_FAKE_WRONG");

@@ -25,6 +25,7 @@ class Memory {
   bool remove(unsigned long long address);
   int owner(unsigned long long address) const;  // -1: nobody's
   bool holds(unsigned long long address, std::size_t bytes, int device) const;
+  std::size_t bytes(int device) const;  // of all blocks there
 
  private:
   struct Block {

@@ -3,7 +3,7 @@
 // one.
 #include <filesystem>
 
-#include "fake_cuda/fake_cuda.hpp"
+#include "fake_cuda/counts.hpp"
 #include "gemm/plan.hpp"
 #include "support/gpu_calls.hpp"
 #include "support/gpu_fixture.hpp"
@@ -44,6 +44,7 @@ TEST_F(FakeGpu, LaterCallsOfAnyKindNeitherWaitNorAllocateNorCompile) {
   options_.stream = stream.get();
   for (const GpuCall& call : every_kind_of_call(*gpu_)) {
     call.run(context, options_);
+    stream.synchronize();
     call.reset();
     std::map<std::string, long long> before;
     const char* kinds[] = {"retain",         "release",    "synchronize", "allocate", "free",
@@ -53,6 +54,7 @@ TEST_F(FakeGpu, LaterCallsOfAnyKindNeitherWaitNorAllocateNorCompile) {
     call.run(context, options_);
     for (const char* kind : kinds) EXPECT_EQ(count_(kind), before[kind]) << kind << ": " << call.name;
     EXPECT_EQ(count_("launch"), launches + (call.name == "groups" ? 2 : 1)) << call.name;
+    stream.synchronize();
     EXPECT_EQ(call.check(), "") << call.name;
   }
 }
@@ -103,6 +105,7 @@ TEST_F(FakeGpu, ARunIsOneLaunchOnTheCallersStreamAndNothingElse) {
   fake_cuda::Launch last;
   ask_fake<fake_cuda::Launches>(fake_cuda::launches_name)(&last, 1);
   EXPECT_EQ(last.stream, stream.get());
+  stream.synchronize();
   EXPECT_EQ(batch.check(), "");
 }
 

@@ -7,7 +7,7 @@
 #include "core/dispatch.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/graph.hpp"
-#include "fake_cuda/fake_cuda.hpp"
+#include "fake_cuda/counts.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "support/failures.hpp"

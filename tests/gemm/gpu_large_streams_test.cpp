@@ -5,7 +5,7 @@
 #include <random>
 
 #include "device/gpu/graph.hpp"
-#include "fake_cuda/fake_cuda.hpp"
+#include "fake_cuda/counts.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "support/gpu_large.hpp"
 

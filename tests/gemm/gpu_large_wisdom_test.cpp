@@ -6,7 +6,7 @@
 
 #include "core/dispatch.hpp"
 #include "core/share.hpp"
-#include "fake_cuda/fake_cuda.hpp"
+#include "fake_cuda/counts.hpp"
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "support/gpu_fixture.hpp"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "device/gpu/driver.hpp"
 
@@ -96,14 +97,19 @@ std::int64_t free_memory(const Gpu& gpu) {
 
 bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes) {
   const Gpu::Current current(gpu);
-  const char* const first = static_cast<const char*>(address);
-  for (const char* byte : {first, first + std::max<std::int64_t>(bytes, 1) - 1}) {
-    CUmemorytype type{};
-    const CUresult result = gpu.driver().pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                           reinterpret_cast<CUdeviceptr>(byte));
-    if (result != CUDA_SUCCESS || type != CU_MEMORYTYPE_HOST) return false;
-  }
-  return true;
+  CUmemorytype type{};
+  CUdeviceptr first = 0;
+  std::size_t size = 0;
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  std::array<void*, attributes.size()> values{&type, &first, &size};
+  const auto at = reinterpret_cast<CUdeviceptr>(address);
+  // Of memory that it does not know the driver tells zeros.
+  if (gpu.driver().pointer_attributes(unsigned(attributes.size()), attributes.data(), values.data(), at) !=
+      CUDA_SUCCESS)
+    return false;
+  return type == CU_MEMORYTYPE_HOST && at >= first &&
+         at - first + std::size_t(std::max<std::int64_t>(bytes, 1)) <= size;
 }
 
 RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes) : gpu_(gpu), data_(data) {

@@ -41,8 +41,8 @@ void queue_from_peer(const Gpu& gpu, void* to, const void* from, const CopiedBlo
 // Bytes of the GPU's memory that nobody has.
 std::int64_t free_memory(const Gpu& gpu);
 
-// Whether copies reach `bytes` bytes of the host's memory from `address` on without staging, as far as the
-// driver knows of the first and the last of them.
+// Whether copies reach `bytes` bytes of the host's memory from `address` on without staging: one allocation
+// or registration holds all of them. Copies across two are refused by the driver.
 bool is_pinned_memory(const Gpu& gpu, const void* address, std::int64_t bytes);
 
 // Pageable memory of the caller's, pinned for every GPU while this lives.

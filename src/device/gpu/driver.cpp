@@ -30,6 +30,43 @@ void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuCtxEnablePeerAccess", driver.enable_peer_access);
   look_up(library, "cuMemHostRegister_v2", driver.host_register);
   look_up(library, "cuMemHostUnregister", driver.host_unregister);
+  look_up(library, "cuPointerGetAttributes", driver.pointer_attributes);
+}
+
+// What the driver documents as leaving the process in an inconsistent state, so that every later call fails
+// as well, and what says that the device or its context is gone. By number where older headers lack the name.
+bool is_lost(CUresult result) {
+  switch (int(result)) {
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case 226:  // CUDA_ERROR_CONTAINED
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case 721:  // CUDA_ERROR_TENSOR_MEMORY_LEAK
+    case CUDA_ERROR_MPS_RPC_FAILURE:
+    case 810:  // CUDA_ERROR_MPS_CLIENT_TERMINATED
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case CUDA_ERROR_UNKNOWN:
+      return true;
+    default:
+      return false;
+  }
+}
+
+ErrorCode code_of(CUresult result) {
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) return ErrorCode::out_of_memory;
+  if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_SUPPORTED) return ErrorCode::unsupported;
+  return is_lost(result) ? ErrorCode::device_lost : ErrorCode::internal;
 }
 
 }  // namespace
@@ -111,11 +148,7 @@ void GpuDriver::check(CUresult result, const char* call, const std::string& argu
   const char* text = nullptr;
   error_name(result, &name);
   error_text(result, &text);
-  const ErrorCode code = result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory
-                         : result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_SUPPORTED
-                             ? ErrorCode::unsupported
-                             : ErrorCode::internal;
-  throw Error(code, "gpu",
+  throw Error(code_of(result), "gpu",
               fmt::format("{}({}) failed: {} ({})", call, argument, name == nullptr ? "unknown error" : name,
                           text == nullptr ? "no text" : text));
 }

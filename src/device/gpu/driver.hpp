@@ -15,7 +15,8 @@ class GpuDriver {
   // is none.
   static std::shared_ptr<const GpuDriver> open();
 
-  // Throws Error naming the call, its argument and what the driver says.
+  // Throws Error naming the call, its argument and what the driver says: out_of_memory, unsupported,
+  // device_lost where the process can use the device or its context no more, else internal.
   void check(CUresult result, const char* call, const std::string& argument = {}) const;
 
   decltype(&cuInit) init = nullptr;
@@ -80,6 +81,7 @@ class GpuDriver {
   decltype(&cuLaunchKernel) launch = nullptr;
   decltype(&cuLaunchKernelEx) launch_ex = nullptr;  // absent before CUDA 11.8
   decltype(&cuPointerGetAttribute) pointer_attribute = nullptr;
+  decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
 
  private:

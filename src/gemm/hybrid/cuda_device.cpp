@@ -1,5 +1,5 @@
-// Lanes are streams, marks are events. What the driver refuses once a device works means that it is lost: the
-// driver itself says after most of its errors that the process cannot use the device any more.
+// Lanes are streams, marks are events. The driver's layer tells a device that is lost from a call that fails;
+// cuBLAS does not, so after its errors the driver is asked.
 #include "gemm/hybrid/cuda_device.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -30,16 +31,29 @@ void* host_address(const PinnedBuffer& buffer) { return buffer.data(); }
 using PooledDevice = PooledMemory<DeviceMemory, GpuBuffer, device_address>;
 using PooledPinned = PooledMemory<PinnedMemory, PinnedBuffer, host_address>;
 
+// The pools of one GPU's memory in this process, whose contexts share it.
+constexpr int of_the_host = -1;  // pinned memory
+std::shared_ptr<MemoryPools> pools_of(int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, std::shared_ptr<MemoryPools>> all;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<MemoryPools>& pools = all[ordinal];
+  if (pools == nullptr) pools = std::make_shared<MemoryPools>();
+  return pools;
+}
+
 class CudaDevice : public StreamDevice {
  public:
   CudaDevice(int ordinal, std::function<void(const GemmProblem&, const Operands&)> multiply)
       : gpu_(std::make_shared<const Gpu>(ordinal)), multiply_(std::move(multiply)) {
     for (int lane = 0; lane < lane_count; ++lane) streams_.emplace_back(*gpu_);
     const auto gpu = gpu_;
-    device_pool_ = std::make_shared<MemoryPool<GpuBuffer>>(
+    device_pool_ = MemoryPool<GpuBuffer>::create(
+        pools_of(ordinal),
         [gpu](std::int64_t bytes) { return std::make_unique<GpuBuffer>(*gpu, std::size_t(bytes)); },
         gpu->limits().memory_bytes / kept_part);
-    pinned_pool_ = std::make_shared<MemoryPool<PinnedBuffer>>(
+    pinned_pool_ = MemoryPool<PinnedBuffer>::create(
+        pools_of(of_the_host),
         [gpu](std::int64_t bytes) { return std::make_unique<PinnedBuffer>(*gpu, std::size_t(bytes)); },
         most_pinned_bytes);
   }
@@ -54,7 +68,7 @@ class CudaDevice : public StreamDevice {
   }
 
   std::string name() const override { return fmt::format("{} ({})", gpu_->limits().name, gpu_->device()); }
-  std::int64_t free_bytes() const override { return free_memory(*gpu_) + device_pool_->kept_bytes(); }
+  std::int64_t free_bytes() const override { return free_memory(*gpu_) + device_pool_->all_kept_bytes(); }
   bool reaches(const StreamDevice& other) const override {
     const auto* peer = dynamic_cast<const CudaDevice*>(&other);
     if (peer == nullptr) return false;
@@ -158,11 +172,18 @@ class CudaDevice : public StreamDevice {
   }
   void wait_all() override {
     guard("waiting", [&] {
-      for (const GpuStream& one : streams_) one.synchronize();
+      // For each of them, also after one that failed: what is queued may still use the caller's memory.
+      std::exception_ptr failure;
+      for (const GpuStream& one : streams_) try {
+          one.synchronize();
+        } catch (const Error&) {
+          failure = std::current_exception();
+        }
       const std::lock_guard lock(mutex_);
       passed_ += Mark(marks_.size());
       std::move(marks_.begin(), marks_.end(), std::back_inserter(spare_));
       marks_.clear();
+      if (failure) std::rethrow_exception(failure);
     });
   }
 
@@ -191,15 +212,27 @@ class CudaDevice : public StreamDevice {
     if (mark > passed_) marks_[std::size_t(mark - passed_ - 1)].hold_back(held);
   }
 
-  // Too little memory is no fault of the device, and neither is what cannot be done at all.
+  // Names the device, except of what is none of its faults: too little memory, what cannot be done at all.
   template <class Do>
   auto guard(const char* doing, Do&& work) const -> decltype(work()) {
     try {
       return work();
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::internal) throw;
-      throw Error(ErrorCode::device_lost, "gpu",
-                  fmt::format("{} is lost: {}: {}", name(), doing, error.what()));
+      const bool is_lost = error.code() == ErrorCode::device_lost;
+      if (!is_lost && error.code() != ErrorCode::internal) throw;
+      if (is_lost || has_lost())
+        throw Error(ErrorCode::device_lost, "gpu",
+                    fmt::format("{} is lost: {}: {}", name(), doing, error.what()));
+      throw Error(error.code(), "gpu", fmt::format("{}: {}: {}", name(), doing, error.what()));
+    }
+  }
+  // Any call tells of what happened before that leaves the device unusable.
+  bool has_lost() const {
+    try {
+      free_memory(*gpu_);
+      return false;
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::device_lost;
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace tilewright::fake_cuda {
 
@@ -19,5 +20,8 @@ inline constexpr const char* launches_name = "fake_cuda_launches";
 // How many owners hold the device's primary context.
 using Retained = int (*)(int device);
 inline constexpr const char* retained_name = "fake_cuda_retained";
+// Queues work on a stream, for libraries that launch kernels of their own.
+using QueueWork = int (*)(void* stream, const std::function<void()>& work);
+inline constexpr const char* queue_name = "fake_cuda_queue";
 
 }  // namespace tilewright::fake_cuda

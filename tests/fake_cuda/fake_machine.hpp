@@ -1,0 +1,46 @@
+// What the parts of the fake driver share: its contexts, its memory, and how often it was called.
+#pragma once
+
+#include <cuda.h>
+// The name under which every driver has it.
+#undef cuEventElapsedTime
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "counts.hpp"
+#include "fake_devices.hpp"
+#include "fake_kernels.hpp"
+
+struct CUctx_st {
+  int device = 0;
+  int retained = 0;
+  std::set<int> peers{};  // devices whose memory it reaches
+};
+
+namespace tilewright::fake_cuda {
+
+struct Machine {
+  std::recursive_mutex mutex;  // what runs while something is waited for may count as well
+  CUctx_st contexts[device_count] = {{0}, {1}, {2}};
+  std::map<std::string, long long> counts;
+  std::vector<Launch> launches;
+  Memory memory;
+  std::map<const char*, std::size_t> pinned;  // memory of the host: allocated as such, or registered
+};
+inline Machine& machine() {
+  static Machine one;
+  return one;
+}
+inline thread_local std::vector<CUcontext> current;
+
+inline std::lock_guard<std::recursive_mutex> count(const char* name) {
+  machine().mutex.lock();
+  ++machine().counts[name];
+  return {machine().mutex, std::adopt_lock};
+}
+
+}  // namespace tilewright::fake_cuda
