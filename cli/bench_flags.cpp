@@ -173,9 +173,10 @@ std::vector<Layout> layouts_of(const BenchFlags& flags) {
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
-    if (flags.family == "hybrid" && layout != Layout::single)
-      not_built("--layout", to_string(layout), "hybrid is measured on single matrices");
-    else if (large && layout != Layout::single && layout != Layout::strided)
+    if (flags.family == "hybrid") {
+      if (layout == Layout::grouped || layout == Layout::variable)
+        not_built("--layout", to_string(layout), "hybrid is measured on one shape at a time");
+    } else if (large && layout != Layout::single && layout != Layout::strided)
       not_built("--layout", to_string(layout), "gemm is measured on single and strided matrices");
   return layouts;
 }
@@ -206,10 +207,11 @@ void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
   plan.all_peers = flags.peers == "auto";
   if (plan.all_peers || flags.peers == "none") return;
   plan.peers = split(flags.peers, ',');
-  const std::vector<std::string> known = flags.family == "hybrid"
-                                             ? std::vector<std::string>{"openblas", "cublasxt", "copy_cublas"}
-                                         : flags.on_gpu() ? bench::gpu_peer_names(flags.family)
-                                                          : peers::peer_names();
+  const std::vector<std::string> known =
+      flags.family == "hybrid"
+          ? std::vector<std::string>{"openblas", "cublasxt", "copy_cublas", "copy_kernel"}
+      : flags.on_gpu() ? bench::gpu_peer_names(flags.family)
+                       : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));

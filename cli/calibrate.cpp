@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/env.hpp"
+#include "hybrid_flags.hpp"
 #include "interrupt.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
@@ -51,10 +52,7 @@ CalibrationOptions options_of(const CalibrateFlags& flags) {
 
 std::optional<std::vector<int>> gpus_of(const std::string& text) {
   if (text == "all") return std::nullopt;
-  std::vector<int> gpus;
-  if (text != "none")
-    for (const auto gpu : parse_counts("--gpus", text, 0)) gpus.push_back(int(gpu));
-  return gpus;
+  return text == "none" ? std::vector<int>() : parse_gpus(text);
 }
 
 class Calibrate : public CalibrationWatcher {
@@ -115,7 +113,7 @@ void add_calibrate(CLI::App& app) {
   verb->add_flag("--quick", flags->quick, "fewer and smaller experiments");
   verb->add_flag("--resume", flags->resume, "go on from the log");
   verb->add_option("--dtype", flags->dtype, "of products")->capture_default_str();
-  verb->add_option("--gpus", flags->gpus, "all, none, or numbers: 0,1")->capture_default_str();
+  verb->add_option("--gpus", flags->gpus, "all, none, how many, or which: 0,2")->capture_default_str();
   verb->add_option("--budget", flags->budget, "time in all (default: 4min; 30s with --quick)");
   verb->add_option("--wisdom", flags->wisdom,
                    "the database that keeps the models (default: the user's); or none");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/quantity.hpp"
 #include "lists.hpp"
 
 namespace tilewright::cli {
@@ -31,35 +32,13 @@ double parse_share(const std::string& text) {
 }  // namespace
 
 std::vector<int> parse_gpus(const std::string& text) {
-  const bool is_list = text.find(',') != std::string::npos;
-  const std::string list = text.ends_with(',') ? text.substr(0, text.size() - 1) : text;
-  std::vector<int> gpus;
-  for (const std::int64_t value : parse_counts("--gpus", list, is_list ? 0 : 1)) {
-    if (value > 1024) refuse_value("--gpus", text, "names more GPUs than a machine has");
-    gpus.push_back(static_cast<int>(value));
-  }
-  if (is_list || gpus.size() != 1) return gpus;
-  const int count = gpus.front();
-  gpus.clear();
-  for (int i = 0; i < count; ++i) gpus.push_back(i);
-  return gpus;
+  if (const auto gpus = gpus_from_text(text)) return *gpus;
+  refuse_value("--gpus", text, "is neither a number of GPUs nor a list of them such as 0,2");
 }
 
 std::int64_t parse_bytes(const std::string& flag, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
-  const double factor = unit.empty() || unit == "B" ? 1
-                        : unit == "KiB"             ? 1024.0
-                        : unit == "MiB"             ? 1024.0 * 1024
-                        : unit == "GiB"             ? 1024.0 * 1024 * 1024
-                        : unit == "MB"              ? 1e6
-                        : unit == "GB"              ? 1e9
-                                                    : 0;
-  const double bytes = value * factor;
-  if (end == text.c_str() || factor == 0 || !(bytes >= 1 && bytes < 1e18))
-    refuse_value(flag, text, "is no number of bytes such as 8GiB, 500MiB or 8e9");
-  return static_cast<std::int64_t>(std::llround(bytes));
+  if (const auto bytes = bytes_from_text(text)) return *bytes;
+  refuse_value(flag, text, "is no number of bytes such as 8GiB, 500MiB or 8e9");
 }
 
 void add_hybrid_flags(CLI::App& verb, HybridFlags& flags) {

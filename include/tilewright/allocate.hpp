@@ -1,9 +1,11 @@
-// Memory for a batch of matrices on machines with several memory nodes: one block, 64-byte aligned, with its
-// pages on the nodes whose cores will work on them. A plain allocation works with every call of the library
-// too; placement only matters on machines with more than one NUMA node.
+// Host memory for matrices, placed on memory nodes or pinned for GPUs. A plain allocation works with every
+// call of the library too. Placement only matters on machines with more than one NUMA node: one block for a
+// batch, 64-byte aligned, with its pages on the nodes whose cores will work on them. Pinned memory only
+// matters for products of host operands on GPUs, which stream from it at the full rate of the link.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -61,5 +63,37 @@ class BatchBuffer {
 // Throws Error(invalid_argument) for a negative argument or a product past 2^63, Error(out_of_memory).
 BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_count,
                            Placement placement = Placement::first_touch, int threads = 0);
+
+// Host memory that the copy engines of all GPUs reach without staging. Owns it, or, where it was registered,
+// keeps it pinned.
+class PinnedBlock {
+ public:
+  PinnedBlock() = default;
+
+  void* data() const noexcept { return data_.get(); }
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(data_.get());
+  }
+  std::int64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  friend PinnedBlock allocate_pinned(std::int64_t);
+  friend PinnedBlock register_pinned(void*, std::int64_t);
+  PinnedBlock(std::shared_ptr<void> data, std::int64_t bytes) : data_(std::move(data)), bytes_(bytes) {}
+
+  std::shared_ptr<void> data_;
+  std::int64_t bytes_ = 0;
+};
+
+// Not initialised. Allocating takes some 0.1 s for each GiB: keep what is used again. Throws
+// Error(invalid_argument) for bytes below 1, Error(out_of_memory) naming the bytes, Error(unsupported) where
+// there is no GPU.
+PinnedBlock allocate_pinned(std::int64_t bytes);
+
+// Pins memory as it lies, which takes about as long as copying it, until the last copy of the result is gone.
+// The memory stays the caller's and must live as long. Throws likewise, and Error(invalid_argument) for a
+// null address and for memory that is pinned already.
+PinnedBlock register_pinned(void* data, std::int64_t bytes);
 
 }  // namespace tilewright

@@ -99,6 +99,7 @@ typedef enum {
 typedef struct tilewright_context
     tilewright_context;                         /* knows the machine, keeps kernels; usable by many threads */
 typedef struct tilewright_plan tilewright_plan; /* what runs one problem; usable by many threads */
+typedef struct tilewright_pinned tilewright_pinned; /* pinned host memory */
 
 /* All zeros is the default, and so is a null pointer to options. */
 typedef struct {
@@ -212,6 +213,16 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
     const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
     const tilewright_options* options, tilewright_info_mode info_mode, int* info);
+
+/* Pinned host memory, which products of host operands on GPUs stream from at the full rate of the link:
+ * allocated (not initialised), or the caller's own, pinned as it lies until the handle is destroyed.
+ * TILEWRIGHT_UNSUPPORTED where there is no GPU; *pinned is then null. Handles may outlive their context. */
+tilewright_status tilewright_pinned_allocate(tilewright_context* context, int64_t bytes,
+                                             tilewright_pinned** pinned);
+tilewright_status tilewright_pinned_register(tilewright_context* context, void* data, int64_t bytes,
+                                             tilewright_pinned** pinned);
+void* tilewright_pinned_data(const tilewright_pinned* pinned);
+void tilewright_pinned_destroy(tilewright_pinned* pinned);
 
 /* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
  * need. Calls and plans with the same description and options then find everything made, calls on a GPU for

@@ -1,6 +1,6 @@
-// The family hybrid: products of host operands on CPU and GPUs, as the paper validates its models (Bernabe
-// 2014, section 4 and Table 1): the CPU's columns by each way of choosing them, their times beside the
-// exhaustive optimum, predicted beside measured, and peers in the same rounds.
+// The family hybrid: products and batches of host operands on CPU and GPUs, as the paper validates its models
+// (Bernabe 2014, section 4 and Table 1): the CPU's columns by each way of choosing them, their times beside
+// the exhaustive optimum, predicted beside measured, and peers in the same rounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "bench/report.hpp"
 #include "bench/rounds.hpp"
 #include "core/dispatch.hpp"
+#include "gemm/operand.hpp"
 #include "gemm/plan.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
@@ -46,16 +47,25 @@ class HybridOperands {
  public:
   HybridOperands(const Case& c, HybridPeers* gpu) : dtype_(c.problem.dtype) {
     const GemmProblem& p = c.problem;
-    const std::int64_t elements[] = {p.lda * p.a_cols(), p.ldb * p.b_cols(), p.ldc * p.n};
+    const OperandLayout layouts[] = {layout_a(p), layout_b(p), layout_c(p)};
     for (int i = 0; i < 3; ++i) {
-      bytes_[i] = elements[i] * size_bytes(p.dtype);
+      const OperandLayout& l = layouts[i];
+      const std::int64_t matrix = l.ld * l.cols, steps = (p.batch_count - 1) / problems_per_step(p);
+      const std::int64_t step = p.layout == Layout::pointer ? matrix : l.step;
+      const std::int64_t elements = steps * step + (is_interleaved(p) ? step : matrix);
+      bytes_[i] = elements * size_bytes(p.dtype);
       if (gpu != nullptr)
         memory_[i] = gpu->pinned(bytes_[i]);
       else
         memory_[i] = std::make_unique<Pageable>(bytes_[i]);
-      fill(memory_[i]->data(), elements[i], p.dtype, c.data, std::uint64_t(i + 1));
+      fill(memory_[i]->data(), elements, p.dtype, c.data, std::uint64_t(i + 1));
+      for (std::int64_t at = 0; p.layout == Layout::pointer && at < p.batch_count; ++at)
+        pointers_[i].push_back(static_cast<char*>(memory_[i]->data()) + at * matrix * size_bytes(p.dtype));
     }
-    operands_.a = memory_[0]->data(), operands_.b = memory_[1]->data(), operands_.c = memory_[2]->data();
+    const auto address = [&](int i) -> void* {
+      return pointers_[i].empty() ? memory_[i]->data() : pointers_[i].data();
+    };
+    operands_.a = address(0), operands_.b = address(1), operands_.c = address(2);
     dispatch(dtype_, [&]<class T>() {
       const T scalars[] = {value_from<T>(c.alpha, 0), value_from<T>(c.beta, 0)};
       std::memcpy(scalars_, scalars, sizeof scalars);
@@ -64,28 +74,40 @@ class HybridOperands {
   }
   const Operands& operands() const { return operands_; }
   void renew_c() { fill(memory_[2]->data(), bytes_[2] / size_bytes(dtype_), dtype_, Data::uniform, 3); }
+  const void* c_data() const { return memory_[2]->data(); }
   std::int64_t c_bytes() const { return bytes_[2]; }
 
  private:
   DType dtype_;
   std::int64_t bytes_[3] = {};
   std::unique_ptr<HostMemory> memory_[3];
+  std::vector<void*> pointers_[3];  // of a pointer batch
   alignas(16) unsigned char scalars_[32] = {};
   Operands operands_;
 };
 
-// The largest difference of two C over the largest that rounding explains.
+// The largest difference of two C, as they lie in memory, over the largest that rounding explains; of a large
+// batch in problems here and there.
 template <class T>
-double difference(const GemmProblem& p, const void* x, const void* y) {
+double difference(const GemmProblem& problem, const void* x, const void* y) {
+  constexpr std::int64_t most_problems = 4096;
+  GemmProblem p = problem;
+  if (p.layout == Layout::pointer) p.layout = Layout::strided, p.stride_c = p.ldc * p.n;
+  const OperandLayout layout = layout_c(p);
+  const std::int64_t every = (p.batch_count - 1) / most_problems + 1;
   const auto eps = double(std::numeric_limits<decltype(std::abs(T()))>::epsilon());
   const double bound = 4 * (double(p.k) + 4) * eps;
   double worst = 0;
-  for (std::int64_t j = 0; j < p.n; ++j)
-    for (std::int64_t i = 0; i < p.m; ++i) {
-      const T a = static_cast<const T*>(x)[j * p.ldc + i], b = static_cast<const T*>(y)[j * p.ldc + i];
-      const double off = double(std::abs(a - b)) / (1 + double(std::abs(b)));
-      worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::max(worst, off / bound);
-    }
+  for (std::int64_t at = 0; at < p.batch_count; at += every) {
+    const Matrix<const T> first = matrix_of<const T>(p, layout, x, at);
+    const Matrix<const T> second = matrix_of<const T>(p, layout, y, at);
+    for (std::int64_t j = 0; j < p.n; ++j)
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        const double off =
+            double(std::abs(first(i, j) - second(i, j))) / (1 + double(std::abs(second(i, j))));
+        worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::max(worst, off / bound);
+      }
+  }
   return worst;
 }
 
@@ -180,9 +202,13 @@ class HybridFamily : public Family {
     }
     if (!plan_.wants("openblas")) return;
     GemmOptions cpu;
-    cpu.threads = c.threads, cpu.target = Target::cpu, cpu.candidate = "cblas";
+    cpu.threads = c.threads, cpu.target = Target::cpu;
+    if (is_batch(c)) return add_one(c, operands, "cpu", "CPU only", Role::peer, cpu, all, told);
+    cpu.candidate = "cblas";
     add_one(c, operands, "openblas", "CPU only", Role::peer, cpu, all, told);
   }
+
+  static bool is_batch(const Case& c) { return c.problem.layout != Layout::single; }
 
   bool wants(const Way& way) const {
     return plan_.ways.empty() ||
@@ -204,7 +230,7 @@ class HybridFamily : public Family {
   // Everybody once from the same C, against the first; searches for a split happen here.
   void check(const Case& c, HybridOperands& operands, std::vector<Contender>& all, Told& told) {
     std::vector<std::byte> first;
-    const auto* at = static_cast<const std::byte*>(operands.operands().c);
+    const auto* at = static_cast<const std::byte*>(operands.c_data());
     std::erase_if(all, [&](const Contender& one) {
       operands.renew_c();
       try {
@@ -287,7 +313,8 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
     row["metrics"]["candidate"] = one.plan->impl().candidate;
     row["cpu_share"] = run.is_null() ? 1.0 : run["cpu_share"].get<double>();
     row["predicted_s"] = run.is_null() ? json() : run["predicted_s"];
-    row["metrics"]["n_cpu"] = run.is_null() ? json(c.problem.n) : run["cpu_count"];
+    row["metrics"]["n_cpu"] =
+        run.is_null() ? json(is_batch(c) ? c.problem.batch_count : c.problem.n) : run["cpu_count"];
     row["metrics"]["run"] = run;
   }
   add_provenance(row);
@@ -332,7 +359,8 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
   double best = automatic->seconds.centre;
   for (const char* way : {"gpu", "model"})
     if (const Contender* one = named(all, way)) best = std::min(best, one->seconds.centre);
-  if (const Contender* cpu = best_of(all, "openblas")) best = std::min(best, cpu->seconds.centre);
+  const char* const host = is_batch(c) ? "cpu" : "openblas";
+  if (const Contender* cpu = best_of(all, host)) best = std::min(best, cpu->seconds.centre);
   group.automatic_losses.push_back(automatic->seconds.centre / best - 1);
 }
 

@@ -23,11 +23,28 @@ double transfer_s(CalibrationMachine& machine, TimedWork work, double bytes) {
   return best_of(machine, e) * bytes / double(e.bytes);
 }
 
+// Of its transfers: products of small matrices run while others are moved.
+HybridBound batch_bound(CalibrationMachine& machine, const GemmProblem& p, int gpus) {
+  HybridBound bound;
+  const double es = double(size_bytes(p.dtype)), count = double(p.batch_count) / gpus;
+  const double c = double(p.m) * double(p.n) * es * count;
+  const auto operand = [&](std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+    const bool shared = p.layout == Layout::strided && stride == 0;
+    return double(rows) * double(cols) * es * (shared ? 1 : count);
+  };
+  const double in = operand(p.a_rows(), p.a_cols(), p.stride_a) +
+                    operand(p.b_rows(), p.b_cols(), p.stride_b) + (p.beta != Scalar::zero ? c : 0);
+  bound.transfer_s =
+      std::max(transfer_s(machine, TimedWork::to_device, in), transfer_s(machine, TimedWork::to_host, c));
+  return bound;
+}
+
 }  // namespace
 
 HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem& p, int gpus) {
   const double es = double(size_bytes(p.dtype)), m = double(p.m), n = double(p.n), k = double(p.k);
   HybridBound bound;
+  if (p.layout != Layout::single) return batch_bound(machine, p, gpus);
   // A goes over every link once where GPUs cannot pass it on, and over one where they can.
   const double c = m * n * es / gpus, b = k * n * es / gpus;
   const double a = m * k * es / (gpus > 1 && machine.reaches(1, 0) ? gpus : 1);

@@ -25,6 +25,8 @@ Environment Environment::read() {
   environment.nvrtc = variable("TILEWRIGHT_NVRTC");
   environment.nvrtc_flags = variable("TILEWRIGHT_NVRTC_FLAGS");
   environment.jit = variable("TILEWRIGHT_JIT");
+  environment.gpus = variable("TILEWRIGHT_GPUS");
+  environment.gpu_memory = variable("TILEWRIGHT_GPU_MEMORY");
   environment.log = variable("TILEWRIGHT_LOG");
   return environment;
 }
@@ -60,6 +62,10 @@ const std::vector<EnvironmentVariable>& environment_variables() {
        "what else that compiler is told, separated by spaces, such as -lineinfo for a profiler"},
       {"TILEWRIGHT_JIT", "on",
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
+      {"TILEWRIGHT_GPUS", "",
+       "which GPUs products of host operands may use: how many, or a list such as 0,2; empty: all"},
+      {"TILEWRIGHT_GPU_MEMORY", "",
+       "how much of each GPU's memory they may use, such as 8GiB; empty: what is free"},
       {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},
   };
   return variables;

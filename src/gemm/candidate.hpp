@@ -62,6 +62,7 @@ using Offers = std::function<std::optional<Offer>()>;
 // take.
 enum class Tier : std::uint8_t {
   no_product,  // what is left without one; asked whichever candidate is wanted
+  node,        // CPU and GPUs as models of the whole machine say, which have compared them with the CPU alone
   small,
   large,
   any,  // slow, but serves all

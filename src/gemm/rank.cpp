@@ -68,7 +68,7 @@ class Asking {
   }
 
   Ranking result() {
-    for (const Tier tier : {Tier::no_product, Tier::small, Tier::large, Tier::any})
+    for (const Tier tier : {Tier::no_product, Tier::node, Tier::small, Tier::large, Tier::any})
       if (result_.winner == nullptr) serve(tier);
     for (Entry& entry : entries_)
       result_.decisions.push_back(

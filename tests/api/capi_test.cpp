@@ -264,4 +264,25 @@ TEST(CApiContext, FailuresKeepTheirMessage) {
   EXPECT_STRNE(tilewright_version(), "");
 }
 
+TEST(CApiContext, PinnedMemory) {
+  tilewright_context* context = nullptr;
+  ASSERT_EQ(tilewright_create(nullptr, nullptr, &context), TILEWRIGHT_OK);
+  tilewright_pinned* pinned = nullptr;
+  EXPECT_EQ(tilewright_pinned_allocate(context, -3, &pinned), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "bytes = -3"));
+  EXPECT_EQ(tilewright_pinned_allocate(context, 64, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(tilewright_pinned_register(nullptr, &context, 8, &pinned), TILEWRIGHT_INVALID_ARGUMENT);
+  const tilewright_status status = tilewright_pinned_allocate(context, 64, &pinned);
+  if (status == TILEWRIGHT_OK) {
+    static_cast<char*>(tilewright_pinned_data(pinned))[63] = 1;
+  } else {
+    EXPECT_EQ(status, TILEWRIGHT_UNSUPPORTED);
+    EXPECT_EQ(pinned, nullptr);
+    EXPECT_STRNE(tilewright_last_error(context), "");
+  }
+  tilewright_pinned_destroy(pinned);
+  EXPECT_EQ(tilewright_pinned_data(nullptr), nullptr);
+  tilewright_destroy(context);
+}
+
 }  // namespace

@@ -283,7 +283,7 @@ class WrongUse(Case):
         job = ("gemm", self.a, self.b, "-o", self.c)
         self.refused(*job, "--op-a", "x", says=("op-a", "'x'"))
         self.refused(*job, "--target", "tpu", says=("target", "'tpu'"))
-        self.refused(*job, "--target", "gpu", says=("target", "gpu", "batch in host memory"))
+        self.refused(*job, "--target", "gpu", says=("target", "gpu", "there is no GPU"))
         self.refused(*job, "--target", "hybrid", says=("target", "hybrid"))
         for objective in ("energy", "edp", "alpha=0.7", "energy_within=5%"):
             result = run(*job[:-1], self.folder / "out.npy", "--objective", objective, "--explain", TILEWRIGHT_NOTICES="on",

@@ -209,7 +209,8 @@ CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   const auto lock = count("allocate");
   if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_PINNED_BYTES", 1LL << 60)))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  *data = ::operator new(bytes);
+  *data = ::operator new(bytes, std::nothrow);
+  if (*data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   machine().pinned[static_cast<char*>(*data)] = bytes;
   return CUDA_SUCCESS;
 }

@@ -8,11 +8,12 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
-#include "gemm/hybrid/cuda_device.hpp"
-#include "gemm/hybrid/simulated_device.hpp"
+#include "gemm/hybrid/device/cuda_device.hpp"
+#include "gemm/hybrid/device/simulated_device.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid/simulated_job.hpp"
 #include "support/gpu_fixture.hpp"
+#include "tilewright/allocate.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -61,7 +62,11 @@ class GpuHybrid : public GpuTest {
     const auto expected = operands.expected();
     std::optional<Pinned<T>> a, b, c;
     if (pinned) a.emplace(*gpu_, operands.a), b.emplace(*gpu_, operands.b), c.emplace(*gpu_, operands.c);
-    made.run<T>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
+    if (operands.pointers())
+      made.run<T>(operands.alpha, operands.a_pointers.data(), operands.b_pointers.data(), operands.beta,
+                  operands.c_pointers.data());
+    else
+      made.run<T>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
     EXPECT_TRUE(TestOperands<T>::same(operands.c, expected)) << what << made.impl().runner->last_run().dump();
   }
 
@@ -88,6 +93,81 @@ TEST_F(GpuHybrid, TypesOperationsAndPlacesOfOperands) {
         dispatch(dtype,
                  [&]<class T>() { expect_right<T>(p, options_of(target, first(gpus)), pinned, what); });
       }
+}
+
+TEST_F(GpuHybrid, BatchesInEveryLayout) {
+  int draw = 0;
+  for (const Layout layout :
+       {Layout::strided, Layout::pointer, Layout::interleaved, Layout::block_interleaved})
+    for (const DType dtype : {DType::f64, DType::c64})
+      for (const std::int64_t n : {4, 13}) {
+        GemmProblem p = host_product(dtype, Op::none, Op::trans, n, n + 1, n, Scalar::general, draw % 2);
+        p.layout = layout, p.batch_count = 1000;
+        if (layout == Layout::interleaved) p.block = p.batch_count;
+        if (layout == Layout::block_interleaved) p.block = 32;
+        p = packed(p);
+        GemmOptions options = options_of(draw % 3 == 0 ? Target::hybrid : Target::gpu, first(1));
+        if (options.target == Target::hybrid) options.split = SplitWay::fixed, options.cpu_share = 0.3;
+        const bool pinned = ++draw % 2 == 0;
+        dispatch(dtype, [&]<class T>() { expect_right<T>(p, options, pinned, to_string(p)); });
+      }
+}
+
+TEST_F(GpuHybrid, MemoryThatProgramsPinIsTakenAsSuch) {
+  const auto p = host_product(DType::f64, Op::none, Op::none, 120, 140, 100, Scalar::general, 0);
+  const GemmPlan made = plan(context_, p, options_of(Target::gpu, first(1)));
+  TestOperands<double> operands(p);
+  const auto expected = operands.expected();
+  const auto bytes = [](const auto& matrix) { return std::int64_t(matrix.size() * sizeof(double)); };
+  PinnedBlock a = register_pinned(operands.a.data(), bytes(operands.a)),
+              b = allocate_pinned(bytes(operands.b)), c = allocate_pinned(bytes(operands.c));
+  std::copy(operands.b.begin(), operands.b.end(), b.as<double>());
+  std::copy(operands.c.begin(), operands.c.end(), c.as<double>());
+  const auto run = [&] {
+    made.run<double>(operands.alpha, a.as<double>(), b.as<double>(), operands.beta, c.as<double>());
+    return made.impl().runner->last_run()["memory"];
+  };
+  EXPECT_EQ(run(), "pinned");
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), c.as<double>()));
+  EXPECT_THROW(register_pinned(operands.a.data(), 8), Error) << "it is pinned already";
+  a = {};
+  const PinnedBlock again = register_pinned(operands.a.data(), bytes(operands.a));
+  EXPECT_EQ(again.bytes(), bytes(operands.a));
+  EXPECT_THROW(allocate_pinned(0), Error);
+  EXPECT_THROW(register_pinned(nullptr, 8), Error);
+  EXPECT_THROW(allocate_pinned(std::int64_t(1) << 60), Error);
+}
+
+TEST_F(GpuHybrid, TheEnvironmentLimitsWhatCallsDoNot) {
+  const auto p = host_product(DType::f64, Op::none, Op::none, 120, 140, 100, Scalar::zero);
+  const auto explained = [&](const GemmOptions& options) {
+    Context context{{.use_wisdom = false, .notices = false}};
+    return plan(context, p, options).explain();
+  };
+  const auto message = [&](const GemmOptions& options) {
+    try {
+      return explained(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  {
+    const Variable memory("TILEWRIGHT_GPU_MEMORY", "10");
+    EXPECT_TRUE(has(message(options_of(Target::gpu, {})), "10 bytes"))
+        << message(options_of(Target::gpu, {}));
+    GemmOptions own = options_of(Target::gpu, {});
+    own.gpu_memory_bytes = 1 << 26;
+    EXPECT_TRUE(has(message(own), "tiles")) << message(own);
+  }
+  for (const auto& [name, value] : {std::pair("TILEWRIGHT_GPU_MEMORY", "much"),
+                                    {"TILEWRIGHT_GPUS", "all"},
+                                    {"TILEWRIGHT_GPUS", "0,0"},
+                                    {"TILEWRIGHT_GPUS", "777,"}}) {
+    const Variable wrong(name, value);
+    const std::string text = message(options_of(Target::gpu, {}));
+    EXPECT_TRUE(has(text, std::string(value) == "777," ? "777" : name)) << text;
+  }
 }
 
 TEST_F(GpuHybrid, ProductsBeyondACapPassThrough) {

@@ -1,11 +1,15 @@
-// cublasXt with a few block sizes and CPU ratios, and the plainest way of all: copy everything there, call
-// cuBLAS, copy C back.
+// cublasXt with a few block sizes and CPU ratios, and the plainest ways of all: copy everything there, call
+// cuBLAS or a kernel of ours, copy C back.
 #include "bench/hybrid_peers.hpp"
 
 #include <fmt/format.h>
 
 #include "device/gpu/blas.hpp"
 #include "device/gpu/gpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/execute.hpp"
+#include "gemm/hybrid/batch/shape.hpp"
+#include "gemm/plan.hpp"
 #include "peers/xt.hpp"
 
 namespace tilewright::bench {
@@ -23,22 +27,21 @@ class Pinned : public HostMemory {
   PinnedBuffer buffer_;
 };
 
+using DeviceCall = std::function<void(const GemmProblem&, const Operands&)>;
+
 // Operands in memory of the device that is kept, as a careful program would.
-class CopyCublas {
+class CopyCall {
  public:
-  CopyCublas(const Gpu& gpu, const GemmProblem& p)
+  CopyCall(const Gpu& gpu, const GemmProblem& p, DeviceCall call)
       : gpu_(gpu),
         problem_(p),
-        bytes_{p.lda * p.a_cols() * size_bytes(p.dtype), p.ldb * p.b_cols() * size_bytes(p.dtype),
-               p.ldc * p.n * size_bytes(p.dtype)},
+        bytes_{span_bytes(p, BatchMatrix::a), span_bytes(p, BatchMatrix::b), span_bytes(p, BatchMatrix::c)},
         a_(gpu, std::size_t(bytes_[0])),
         b_(gpu, std::size_t(bytes_[1])),
-        c_(gpu, std::size_t(bytes_[2])) {
-    const Gpu::Current current(gpu_);
-    blas_ = std::make_unique<GpuBlas>();
+        c_(gpu, std::size_t(bytes_[2])),
+        call_(std::move(call)) {
     problem_.location = Location::device;
   }
-  std::string version() const { return blas_->version(); }
 
   void run(const Operands& o) {
     const Gpu::Current current(gpu_);
@@ -47,16 +50,22 @@ class CopyCublas {
     if (problem_.beta != Scalar::zero) c_.write(o.c, std::size_t(bytes_[2]));
     Operands there = o;
     there.a = a_.as<void>(), there.b = b_.as<void>(), there.c = c_.as<void>();
-    blas_->multiply(problem_, there);
+    call_(problem_, there);
     c_.read(o.c, std::size_t(bytes_[2]));
   }
 
  private:
+  static std::int64_t span_bytes(const GemmProblem& p, BatchMatrix which) {
+    if (p.layout == Layout::pointer)
+      throw Error(ErrorCode::unsupported, "layout", "operands that lie apart have to be copied one by one");
+    return BatchShape(p).span_bytes(which);
+  }
+
   const Gpu& gpu_;
   GemmProblem problem_;
   std::int64_t bytes_[3];
   GpuBuffer a_, b_, c_;
-  std::unique_ptr<GpuBlas> blas_;
+  DeviceCall call_;
 };
 
 class GpuHybridPeers : public HybridPeers {
@@ -76,15 +85,35 @@ class GpuHybridPeers : public HybridPeers {
         absent.push_back(fmt::format("{}: {}", name, error.what()));
       }
     };
-    attempt("cublasxt", [&] { add_xt(p, all); });
+    const bool is_batch = p.layout != Layout::single;
+    if (!is_batch) attempt("cublasxt", [&] { add_xt(p, all); });
     attempt("copy_cublas", [&] {
-      auto copy = std::make_shared<CopyCublas>(gpu_, p);
-      all.push_back({"copy_cublas", copy->version(), "", [copy](const Operands& o) { copy->run(o); }});
+      if (const std::string reason = GpuBlas::why_not(p); !reason.empty())
+        throw Error(ErrorCode::unsupported, "layout", reason);
+      const Gpu::Current current(gpu_);
+      const auto blas = std::make_shared<GpuBlas>();
+      add_copy("copy_cublas", blas->version(), p, all,
+               [blas](const GemmProblem& there, const Operands& o) { blas->multiply(there, o); });
     });
+    if (is_batch)
+      attempt("copy_kernel", [&] {
+        add_copy("copy_kernel", TILEWRIGHT_VERSION, p, all,
+                 [this](const GemmProblem& there, const Operands& o) {
+                   GemmOptions options;
+                   options.device = gpu_.device();
+                   execute(*find_plan(context_.impl(), there, options), o);
+                 });
+      });
     return all;
   }
 
  private:
+  void add_copy(const char* name, const std::string& version, const GemmProblem& p,
+                std::vector<HybridPeer>& all, DeviceCall call) {
+    const auto copy = std::make_shared<CopyCall>(gpu_, p, std::move(call));
+    all.push_back({name, version, "", [copy](const Operands& o) { copy->run(o); }});
+  }
+
   void add_xt(const GemmProblem& p, std::vector<HybridPeer>& all) {
     if (xt_ == nullptr) xt_ = std::make_shared<peers::CublasXt>(devices_);
     void* routine = peers::fortran_gemm(p.dtype);
@@ -103,6 +132,7 @@ class GpuHybridPeers : public HybridPeers {
 
   std::vector<int> devices_;
   Gpu gpu_;
+  Context context_{ContextOptions{.notices = false}};
   std::shared_ptr<peers::CublasXt> xt_;
 };
 

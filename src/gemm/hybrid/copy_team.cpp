@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t piece_bytes = std::int64_t(128) << 10;
 
+}  // namespace
+
 void copy_block(const HostBlockCopy& block) {
   if (block.to_pitch == block.column_bytes && block.from_pitch == block.column_bytes) {
     std::memcpy(block.to, block.from, std::size_t(block.column_bytes * block.columns));
@@ -19,8 +21,6 @@ void copy_block(const HostBlockCopy& block) {
     std::memcpy(block.to + j * block.to_pitch, block.from + j * block.from_pitch,
                 std::size_t(block.column_bytes));
 }
-
-}  // namespace
 
 CopyTeam::CopyTeam(int threads) {
   try {
@@ -39,17 +39,29 @@ CopyTeam::~CopyTeam() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+std::int64_t CopyTeam::items_of_piece(std::int64_t item_bytes) {
+  return std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, item_bytes));
+}
+
 void CopyTeam::submit(const HostBlockCopy& block, Ticket& ticket) {
-  const std::int64_t each =
-      std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, block.column_bytes));
+  submit(
+      block.columns, items_of_piece(block.column_bytes),
+      [block](std::int64_t first, std::int64_t count) {
+        HostBlockCopy piece = block;
+        piece.to += first * block.to_pitch, piece.from += first * block.from_pitch;
+        piece.columns = count;
+        copy_block(piece);
+      },
+      ticket);
+}
+
+void CopyTeam::submit(std::int64_t items, std::int64_t each, Work work, Ticket& ticket) {
+  const auto shared = std::make_shared<const Work>(std::move(work));
   std::size_t count = 0;
   {
     const std::lock_guard lock(mutex_);
-    for (std::int64_t first = 0; first < block.columns; first += each, ++count) {
-      HostBlockCopy piece = block;
-      piece.to += first * block.to_pitch, piece.from += first * block.from_pitch;
-      piece.columns = std::min(each, block.columns - first);
-      pieces_.push_back({piece, &ticket});
+    for (std::int64_t first = 0; first < items; first += each, ++count) {
+      pieces_.push_back({shared, first, std::min(each, items - first), &ticket});
       ++ticket.left;
     }
   }
@@ -63,10 +75,10 @@ bool CopyTeam::is_finished(const Ticket& ticket) const {
 }
 
 void CopyTeam::copy_one(std::unique_lock<std::mutex>& lock) {
-  const Piece piece = pieces_.front();
+  const Piece piece = std::move(pieces_.front());
   pieces_.pop_front();
   lock.unlock();
-  copy_block(piece.block);
+  (*piece.work)(piece.first, piece.count);
   lock.lock();
   if (--piece.ticket->left == 0) has_finished_.notify_all();
 }

@@ -1,10 +1,12 @@
-// Threads that copy blocks between pageable and pinned memory, piece by piece, for all GPUs of one product.
-// Whoever needs a copy to be complete helps until it is. What is copied when is staging.hpp's.
+// Threads that copy between pageable and pinned memory, piece by piece, for all GPUs of one product. Whoever
+// needs a copy to be complete helps until it is. What is copied when is staging.hpp's and batch/run.hpp's.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,9 +21,14 @@ struct HostBlockCopy {
   std::int64_t column_bytes = 0, columns = 0;
 };
 
+// On the calling thread.
+void copy_block(const HostBlockCopy& block);
+
 class CopyTeam {
  public:
-  // How many pieces of a block are yet to be copied.
+  // Copies items first ... first + count - 1 of something.
+  using Work = std::function<void(std::int64_t first, std::int64_t count)>;
+  // How many pieces are yet to be copied.
   struct Ticket {
     int left = 0;
   };
@@ -32,14 +39,19 @@ class CopyTeam {
   CopyTeam(const CopyTeam&) = delete;
   CopyTeam& operator=(const CopyTeam&) = delete;
 
-  // The ticket, which must have been finished, has to live until it is again.
+  // The ticket, which must have been finished or may count more than one work, has to live until it is again.
   void submit(const HostBlockCopy& block, Ticket& ticket);
+  // `items` of them, `each` at a time.
+  void submit(std::int64_t items, std::int64_t each, Work work, Ticket& ticket);
+  // How many items of so many bytes make a piece.
+  static std::int64_t items_of_piece(std::int64_t item_bytes);
   bool is_finished(const Ticket& ticket) const;
   void finish(Ticket& ticket);
 
  private:
   struct Piece {
-    HostBlockCopy block;
+    std::shared_ptr<const Work> work;
+    std::int64_t first, count;
     Ticket* ticket;
   };
   void work();

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "gemm/hybrid/stream_device.hpp"
+#include "gemm/hybrid/device/stream_device.hpp"
 
 namespace tilewright {
 

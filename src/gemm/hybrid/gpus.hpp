@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/products.hpp"
-#include "gemm/hybrid/stream_device.hpp"
 #include "tilewright/context.hpp"
 
 namespace tilewright {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/dispatch.hpp"
+#include "gemm/hybrid/batch/shape.hpp"
 #include "gemm/hybrid/schedule.hpp"
 
 namespace tilewright {
@@ -46,9 +47,22 @@ StreamProduct product_of(const StreamShape& shape, const StreamSchedule& schedul
   return product;
 }
 
+// Pieces begin where their buffers do.
+std::vector<StreamProduct> batch_products(const GemmProblem& problem, const Split& split) {
+  std::vector<StreamProduct> all;
+  const BatchShape shape(problem);
+  for (const GpuShare& share : split.gpus)
+    for (const IndexRange& piece : shape.pieces({share.first, share.count}, share.tile)) {
+      StreamProduct product{share.gpu, shape.product(piece), int(widest_bytes)};
+      if (std::find(all.begin(), all.end(), product) == all.end()) all.push_back(std::move(product));
+    }
+  return all;
+}
+
 }  // namespace
 
 std::vector<StreamProduct> stream_products(const GemmProblem& problem, const Split& split, bool adds) {
+  if (split.side == SplitSide::problems) return batch_products(problem, split);
   std::vector<StreamProduct> all;
   const StreamShape shape(problem, split.side);
   for (std::size_t i = 0; i < split.gpus.size(); ++i) {

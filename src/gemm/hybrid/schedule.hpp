@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/shape.hpp"
-#include "gemm/hybrid/stream_device.hpp"
 
 namespace tilewright {
 

@@ -2,7 +2,6 @@
 // steps of its schedule, queued in order by one thread. What becomes of a share that fails is stream.cpp's.
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "gemm/hybrid/schedule.hpp"
 #include "gemm/hybrid/staging.hpp"
 #include "gemm/hybrid/stream_job.hpp"
+#include "gemm/hybrid/stream_share.hpp"
 
 namespace tilewright {
 
@@ -28,20 +28,17 @@ struct StreamRun {
   const void* beta = nullptr;  // its value, whatever its class
 };
 
-class ShareRun {
+class ShareRun : public StreamShare {
  public:
   ShareRun(StreamRun& run, int index, StreamDevice& device);
 
-  // Returns when the share's part of C is complete in host memory; what it throws is kept as failure().
-  void compute() noexcept;
-  // After all shares have returned: gives the buffers back.
-  void release() noexcept;
+  void compute() noexcept override;
+  void release() noexcept override;
 
-  std::exception_ptr failure() const { return failure_; }
-  StreamDevice& device() const { return device_; }
-  double seconds() const { return seconds_; }
-  // Blocks of C that are not known to be complete, adjacent ones joined.
-  std::vector<StoredBlock> missing() const;
+  std::exception_ptr failure() const override { return failure_; }
+  StreamDevice& device() const override { return device_; }
+  double seconds() const override { return seconds_; }
+  std::vector<StoredBlock> missing() const override;
 
  private:
   struct OutBlock {

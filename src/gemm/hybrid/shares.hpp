@@ -11,11 +11,12 @@
 
 namespace tilewright {
 
-// What of C is shared out: whole columns, as in the paper, or whole rows, where those are more.
-enum class SplitSide : std::uint8_t { columns, rows };
+// What of C is shared out: whole columns, as in the paper, or whole rows, where those are more; of a batch
+// whole problems.
+enum class SplitSide : std::uint8_t { columns, rows, problems };
 
 struct SplitRequest {
-  GemmProblem problem;  // single, in host memory
+  GemmProblem problem;  // in host memory
   bool pinned_a = false, pinned_b = false, pinned_c = false;
   bool may_use_host = true;
   bool gpus_add = false;          // whether their devices can add C to a product (StreamDevice::adds)
@@ -25,10 +26,11 @@ struct SplitRequest {
   std::optional<double> cpu_share;
 };
 
-// One GPU's columns or rows of C, and how they are streamed through it.
+// One GPU's columns or rows of C, or problems, and how they are streamed through it. Of a batch `tile` and
+// `stages` count alone: problems at a time, and how many such pieces are in flight.
 struct GpuShare {
   int gpu = 0;                        // position in the model's list
-  std::int64_t first = 0, count = 0;  // columns or rows
+  std::int64_t first = 0, count = 0;  // columns, rows or problems
   std::int64_t tile = 0;  // of them at a time; the last tiles are smaller, so that little is left to wait for
   std::int64_t last_tile = 0;   // that the smaller ones end with
   std::int64_t first_tile = 0;  // of the first tile, which is computed while the resident operand arrives
@@ -47,7 +49,7 @@ struct GpuShare {
 
 struct Split {
   SplitSide side = SplitSide::columns;
-  std::int64_t host_first = 0, host_count = 0;  // the CPU's columns or rows, behind those of all GPUs
+  std::int64_t host_first = 0, host_count = 0;  // the CPU's columns, rows or problems, behind those of GPUs
   std::vector<GpuShare> gpus;                   // those that take part
   int copy_threads = 1;          // that fill and empty rings of pinned memory; unused where all is pinned
   std::int64_t ring_bytes = 0;   // of each GPU's ring in each direction
@@ -56,10 +58,18 @@ struct Split {
   double transfer_s = 0, compute_s = 0;  // the least that moving and multiplying take by themselves
 };
 
+// What the models say of each way, and which is taken. Ways that cannot serve have no value.
+struct SplitChoice {
+  Split split;
+  std::optional<double> host_only_s, one_gpu_s, all_gpus_s, shared_s;
+  std::string reason;  // why this one, in words
+};
+
 template <>
 struct EnumNames<SplitSide> {
   static constexpr std::array value{std::pair{SplitSide::columns, "columns"},
-                                    std::pair{SplitSide::rows, "rows"}};
+                                    std::pair{SplitSide::rows, "rows"},
+                                    std::pair{SplitSide::problems, "problems"}};
 };
 
 }  // namespace tilewright

@@ -4,20 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "gemm/hybrid/shares.hpp"
 
 namespace tilewright {
-
-// What the models say of each way, and which is taken. Ways that cannot serve have no value.
-struct SplitChoice {
-  Split split;
-  std::optional<double> host_only_s, one_gpu_s, all_gpus_s, shared_s;
-  std::string reason;  // why this one, in words
-};
 
 // Throws Error(out_of_memory) naming the cap where not even one tile fits and the host may not be used, and
 // Error(invalid_argument) for a share beyond 0 to 1.

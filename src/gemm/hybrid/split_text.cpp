@@ -17,6 +17,10 @@ nlohmann::json or_null(const std::optional<double>& value) {
 }
 
 std::string share_text(const NodeModel& node, const GpuShare& share, SplitSide side) {
+  if (side == SplitSide::problems)
+    return fmt::format("GPU {} ({}) problems {} to {} in pieces of {}, {} in flight", share.gpu,
+                       node.gpus[std::size_t(share.gpu)].name, share.first, share.first + share.count - 1,
+                       share.tile, share.stages);
   std::string text =
       fmt::format("GPU {} ({}) {} {} to {} in tiles of {} (the first {}, the last {})", share.gpu,
                   node.gpus[std::size_t(share.gpu)].name, to_string(side), share.first,
@@ -51,9 +55,13 @@ std::string split_text(const NodeModel& node, const Split& split, const std::str
   if (split.host_count > 0)
     add(fmt::format("CPU {} {} to {} ({:.1f} %)", to_string(split.side), split.host_first,
                     split.host_first + split.host_count - 1, 100 * cpu_share(split)));
-  if (!split.gpus.empty() && split.ring_bytes > 0)
-    add(fmt::format("{} thread{} copy to and from rings of {} MiB", split.copy_threads,
-                    split.copy_threads == 1 ? "" : "s", split.ring_bytes >> 20));
+  if (split.gpus.empty()) return text;
+  const std::string copiers =
+      fmt::format("{} thread{} copy to and from ", split.copy_threads, split.copy_threads == 1 ? "" : "s");
+  if (split.side == SplitSide::problems && split.copy_threads > 1)
+    add(copiers + "pinned buffers");
+  else if (split.ring_bytes > 0)
+    add(copiers + fmt::format("rings of {} MiB", split.ring_bytes >> 20));
   return text;
 }
 

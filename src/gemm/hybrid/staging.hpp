@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gemm/hybrid/copy_team.hpp"
-#include "gemm/hybrid/stream_device.hpp"
+#include "gemm/hybrid/device/stream_device.hpp"
 
 namespace tilewright {
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/dispatch.hpp"
+#include "gemm/hybrid/batch/run.hpp"
 #include "gemm/hybrid/share_run.hpp"
 #include "gemm/hybrid/share_threads.hpp"
 #include "gemm/operand.hpp"
@@ -31,8 +32,12 @@ class StreamedGemm {
         own_team_(job.copiers == nullptr && !job.split.gpus.empty() ? job.split.copy_threads : 1),
         run_(make_run()) {
     set_beta();
-    for (int i = 0; i < int(job.split.gpus.size()); ++i)
-      shares_.push_back(std::make_unique<ShareRun>(run_, i, device_of(i)));
+    for (int i = 0; i < int(job.split.gpus.size()); ++i) {
+      if (is_batch())
+        shares_.push_back(std::make_unique<BatchRun>(job, run_.team, i, device_of(i)));
+      else
+        shares_.push_back(std::make_unique<ShareRun>(run_, i, device_of(i)));
+    }
   }
 
   StreamReport compute() {
@@ -57,6 +62,8 @@ class StreamedGemm {
   }
 
  private:
+  bool is_batch() const { return job_.split.side == SplitSide::problems; }
+
   StreamDevice& device_of(int share) const {
     return *job_.devices.at(std::size_t(job_.split.gpus[std::size_t(share)].gpu));
   }
@@ -64,7 +71,7 @@ class StreamedGemm {
   StreamRun make_run() {
     std::vector<int> peers;
     const int count = int(job_.split.gpus.size());
-    bool all_reach = count > 1;
+    bool all_reach = count > 1 && !is_batch();
     for (int i = 0; i < count; ++i) {
       peers.push_back(i);
       for (int j = 0; j < count; ++j) all_reach = all_reach && (i == j || device_of(i).reaches(device_of(j)));
@@ -106,7 +113,8 @@ class StreamedGemm {
   std::exception_ptr multiply_part() {
     const auto begin = SteadyClock::now();
     try {
-      multiply(shape_.c({0, shape_.across()}, {job_.split.host_first, job_.split.host_count}));
+      const IndexRange part{job_.split.host_first, job_.split.host_count};
+      multiply(is_batch() ? StoredBlock{0, part.first, 1, part.count} : shape_.c({0, shape_.across()}, part));
     } catch (...) {
       return std::current_exception();
     }
@@ -115,11 +123,12 @@ class StreamedGemm {
   }
 
   void multiply(const StoredBlock& block) const {
+    if (is_batch()) return job_.multiply_range_on_host(block.column, block.columns);
     job_.multiply_on_host(part_of_c(job_.problem, block), operands_of_c(job_.problem, job_.operands, block));
   }
 
   // Has the host compute what a failed share has not brought back, or says what is missing.
-  void settle(const ShareRun& share) {
+  void settle(const StreamShare& share) {
     ErrorCode code = ErrorCode::internal;
     std::string what = "an unknown exception";
     try {
@@ -147,8 +156,8 @@ class StreamedGemm {
   std::vector<IndexRange> extents_of(const std::vector<StoredBlock>& blocks) const {
     std::vector<IndexRange> extents;
     for (const StoredBlock& block : blocks)
-      extents.push_back(shape_.by_columns() ? IndexRange{block.column, block.columns}
-                                            : IndexRange{block.row, block.rows});
+      extents.push_back(job_.split.side != SplitSide::rows ? IndexRange{block.column, block.columns}
+                                                           : IndexRange{block.row, block.rows});
     std::sort(extents.begin(), extents.end(),
               [](const IndexRange& x, const IndexRange& y) { return x.first < y.first; });
     std::vector<IndexRange> joined;
@@ -177,7 +186,7 @@ class StreamedGemm {
   CopyTeam own_team_;
   ShareThreads own_threads_;
   StreamRun run_;
-  std::vector<std::unique_ptr<ShareRun>> shares_;
+  std::vector<std::unique_ptr<StreamShare>> shares_;
   alignas(16) unsigned char beta_[16] = {};
   StreamReport report_;
   std::string trouble_;  // of shares that nobody makes good

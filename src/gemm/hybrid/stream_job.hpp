@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/shares.hpp"
-#include "gemm/hybrid/stream_device.hpp"
 
 namespace tilewright {
 
@@ -14,7 +14,7 @@ class CopyTeam;
 class ShareThreads;
 
 struct StreamJob {
-  GemmProblem problem;  // single, in host memory
+  GemmProblem problem;  // in host memory: a single product or a batch
   Operands operands;    // of which the addresses are the host's
   const Split& split;
   std::vector<StreamDevice*> devices;  // by position in the model's list
@@ -28,12 +28,14 @@ struct StreamJob {
   CopyTeam* copiers = nullptr;
   // That queue the shares, likewise; null: started and ended with the call.
   ShareThreads* threads = nullptr;
+  // As multiply_on_host, problems first to first + count - 1 of a batch.
+  std::function<void(std::int64_t first, std::int64_t count)> multiply_range_on_host = {};
 };
 
 struct StreamReport {
-  double seconds = 0, host_s = 0;     // from beginning to end; of the CPU's part
-  std::vector<double> gpu_s;          // of each share of the split
-  std::int64_t redone = 0;            // columns (or rows) that the host computed for a device that failed
+  double seconds = 0, host_s = 0;  // from beginning to end; of the CPU's part
+  std::vector<double> gpu_s;       // of each share of the split
+  std::int64_t redone = 0;         // columns (rows, problems) that the host computed for a device that failed
   std::vector<std::string> failures;  // of devices, in words
 };
 

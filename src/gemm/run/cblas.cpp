@@ -4,7 +4,6 @@
 #include "gemm/parallel.hpp"
 #include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/hybrid_models.hpp"
 #include "gemm/run/ways.hpp"
 
 namespace tilewright {
@@ -14,17 +13,12 @@ class CblasRunner : public HostRunner {
  public:
   explicit CblasRunner(const PlanRequest& r) : HostRunner(r), library_(r.context.cblas()) {}
 
-  // A library that takes a thread count per thread runs a batch one problem per thread; any other runs
-  // problem after problem with its own threads, because two layers of threads would fight.
   void run(const Operands& o) const override {
-    const std::int64_t count = problem().batch_count;
     const int threads = allowed_threads(asked_threads());
-    const bool one_each = library_->has_local_threads() && count >= threads && threads > 1;
-    const int wanted = one_each ? 1 : (asked_threads() > 0 || threads == 1 ? threads : 0);
-    parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t first, std::int64_t range_count) {
-      const LocalThreads scope(*library_, wanted);
-      run_range(o, first, range_count);
-    });
+    run_by(o, 0, problem().batch_count, threads, asked_threads() > 0 || threads == 1 ? threads : 0);
+  }
+  void run_part(const Operands& o, std::int64_t first, std::int64_t count, int threads) const override {
+    run_by(o, first, count, threads, threads);
   }
   bool cuts_batches() const override { return false; }
 
@@ -39,6 +33,17 @@ class CblasRunner : public HostRunner {
   }
 
  private:
+  // A library that takes a thread count per thread runs a batch one problem per thread; any other runs
+  // problem after problem with its own threads, because two layers of threads would fight. `own`: how many of
+  // its threads a problem gets that has them all; 0: as many as it likes.
+  void run_by(const Operands& o, std::int64_t first, std::int64_t count, int threads, int own) const {
+    const bool one_each = library_->has_local_threads() && count >= threads && threads > 1;
+    parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t begin, std::int64_t part) {
+      const LocalThreads scope(*library_, one_each ? 1 : own);
+      run_range(o, first + begin, part);
+    });
+  }
+
   std::shared_ptr<const CblasLibrary> library_;
 };
 
@@ -49,11 +54,7 @@ std::string cblas_declines(const PlanRequest& r) {
 }
 
 Offers cblas_offers(const PlanRequest& r) {
-  Offer offer;
-  offer.seconds = cblas_forecast_s(r);
-  if (offer.seconds) offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
-  offer.make = [&r] { return Made{std::make_shared<const CblasRunner>(r)}; };
-  return one_offer(std::move(offer));
+  return one_runner([&r] { return std::make_shared<const CblasRunner>(r); });
 }
 
 }  // namespace

@@ -81,8 +81,12 @@ void HostRunner::run(const Operands& o) const {
   if (threads > 1)
     if (const auto ranges = ranges_by_node(problem_, o, threads, border); !ranges.empty())
       return run_by_node(*this, o, ranges, threads);
-  parallel_ranges(threads, problem_.batch_count, border,
-                  [&](std::int64_t first, std::int64_t count) { run_range(o, first, count); });
+  run_part(o, 0, problem_.batch_count, threads);
+}
+
+void HostRunner::run_part(const Operands& o, std::int64_t first, std::int64_t count, int threads) const {
+  parallel_ranges(threads, count, run_border(problem_, threads),
+                  [&](std::int64_t begin, std::int64_t part) { run_range(o, first + begin, part); });
 }
 
 std::string HostRunner::device() const { return cpu_info().device; }

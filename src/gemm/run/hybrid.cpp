@@ -1,16 +1,18 @@
-// hybrid: a product of host operands on one GPU, several, or CPU and GPUs together, as the models of the
-// machine share it out. How it is streamed stands in hybrid/; what the models say, in hybrid_models.
+// hybrid: a product or batch of host operands on one GPU, several, or CPU and GPUs together, as the models of
+// the machine share it out. How it is streamed stands in hybrid/; what the models say, in hybrid_models.
 #include <array>
 #include <atomic>
 #include <mutex>
 
 #include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/hybrid/batch/shape.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/split_text.hpp"
 #include "gemm/hybrid/tiling.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/plan.hpp"
 #include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_models.hpp"
@@ -45,6 +47,7 @@ class HybridRunner : public HostRunner {
         cblas_(r.context.cblas()),
         redo_(r.options.on_device_failure == OnDeviceFailure::redo),
         way_(r.options.split) {
+    if (is_batch()) host_ = host_runner(r);
     const std::int64_t free = node_->open(models_.request.gpus);
     keep_within(free);
     for (const bool pinned : {false, true}) {
@@ -57,12 +60,12 @@ class HybridRunner : public HostRunner {
   bool cuts_batches() const override { return false; }
 
   void run(const Operands& o) const override {
-    if (is_zero_alpha(o)) return scale_c(problem(), o, 0, 1);
+    if (is_zero_alpha(o)) return scale_c(problem(), o, 0, problem().batch_count);
     const bool pinned = is_pinned(o);
     const ReadySplit* ready = &ready_[pinned];
     if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
     if (ready->choice.split.gpus.empty()) {
-      multiply_on_host(problem(), o, host_threads(0, 0));
+      multiply_all_on_host(o);
       return note({ready->choice.split, {}, pinned});
     }
     HybridNode::Use use(*node_);
@@ -95,6 +98,16 @@ class HybridRunner : public HostRunner {
         models_.request.memory_bytes = usable;
   }
 
+  bool is_batch() const { return problem().layout != Layout::single; }
+
+  // What the host runs its part of a batch with.
+  static std::shared_ptr<const Runner> host_runner(const PlanRequest& r) {
+    GemmOptions options;
+    options.target = Target::cpu;
+    options.threads = r.options.threads;
+    return find_plan(r.context, r.problem, options)->runner;
+  }
+
   bool is_zero_alpha(const Operands& o) const {
     return dispatch(problem().dtype,
                     [&]<class T>() { return scalar_of<T>(problem().alpha, o.alpha, 0, 0) == T(0); });
@@ -102,6 +115,14 @@ class HybridRunner : public HostRunner {
 
   bool is_pinned(const Operands& o) const {
     const GemmProblem& p = problem();
+    if (is_batch()) {
+      const BatchShape shape(p);
+      const auto is_in = [&](BatchMatrix which, const void* data) {
+        const std::int64_t span = shape.span_bytes(which);
+        return span == 0 || node_->is_pinned(data, span);
+      };
+      return is_in(BatchMatrix::a, o.a) && is_in(BatchMatrix::b, o.b) && is_in(BatchMatrix::c, o.c);
+    }
     const auto pinned = [&](const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
       return node_->is_pinned(data, ((columns - 1) * ld + rows) * size_bytes(p.dtype));
     };
@@ -112,6 +133,11 @@ class HybridRunner : public HostRunner {
   // Each GPU has a thread that waits for it without sleeping.
   int host_threads(int copiers, int gpus) const { return std::max(1, thread_count() - copiers - gpus); }
 
+  void multiply_all_on_host(const Operands& o) const {
+    if (is_batch()) return host_->run(o);
+    multiply_on_host(problem(), o, host_threads(0, 0));
+  }
+
   void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
     if (!why_not_by_cblas(*cblas_, part).empty()) return gemm_reference(part, o);
     const LocalThreads scope(*cblas_, threads);
@@ -121,10 +147,13 @@ class HybridRunner : public HostRunner {
   StreamReport stream(HybridNode::Use& use, const ReadySplit& ready, const Operands& o) const {
     const Split& split = ready.choice.split;
     StreamJob job{problem(), o, split, {}, {}, redo_};
-    const int copiers = split.ring_bytes > 0 && split.copy_threads > 1 ? split.copy_threads : 0;
-    job.multiply_on_host = [&, threads = host_threads(copiers, int(split.gpus.size()))](
-                               const GemmProblem& part, const Operands& at) {
+    const int copiers = split.copy_threads > 1 ? split.copy_threads : 0;
+    const int threads = host_threads(copiers, int(split.gpus.size()));
+    job.multiply_on_host = [this, threads](const GemmProblem& part, const Operands& at) {
       multiply_on_host(part, at, threads);
+    };
+    job.multiply_range_on_host = [&, threads](std::int64_t first, std::int64_t count) {
+      host_->run_part(o, first, count, threads);
     };
     return use.run(std::move(job), *ready.products);
   }
@@ -143,7 +172,7 @@ class HybridRunner : public HostRunner {
       trial.choice.split = split;
       return seconds_of_best([&] {
         if (!split.gpus.empty()) return void(stream(use, trial, scratch.operands()));
-        multiply_on_host(problem(), scratch.operands(), host_threads(0, 0));
+        multiply_all_on_host(scratch.operands());
       });
     };
     const SplitSearchResult result =
@@ -165,6 +194,7 @@ class HybridRunner : public HostRunner {
   std::shared_ptr<HybridNode> node_;
   HybridModels models_;
   std::shared_ptr<const CblasLibrary> cblas_;
+  std::shared_ptr<const Runner> host_;  // of a batch
   bool redo_;
   SplitWay way_;
   std::array<ReadySplit, 2> ready_;  // of pageable and of pinned operands
@@ -244,6 +274,6 @@ Offers hybrid_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate hybrid_way{"hybrid", Tier::large, why_not_shared, hybrid_offers};
+constinit const Candidate hybrid_way{"hybrid", Tier::node, why_not_shared, hybrid_offers};
 
 }  // namespace tilewright

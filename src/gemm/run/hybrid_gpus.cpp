@@ -2,7 +2,7 @@
 // memory, made by the same Context.
 #include "device/gpu/gpu.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/hybrid/cuda_device.hpp"
+#include "gemm/hybrid/device/cuda_device.hpp"
 #include "gemm/hybrid/gpus.hpp"
 #include "gemm/plan.hpp"
 

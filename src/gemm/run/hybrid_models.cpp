@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/quantity.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/prediction.hpp"
@@ -16,6 +17,13 @@ namespace {
 
 // Threads, launches and the way there and back take a GPU no less than this.
 constexpr double least_gpu_s = 30e-6;
+
+// PCIe 5 with 16 lanes. What the CPU multiplies faster than this needs no look for a GPU.
+constexpr double fastest_link_bytes_per_s = 64e9;
+
+int threads_of(const PlanRequest& r) {
+  return r.options.threads > 0 ? r.options.threads : omp_get_max_threads();
+}
 
 bool wants_host(const PlanRequest& r) { return r.options.target != Target::gpu; }
 
@@ -35,31 +43,54 @@ std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<
   return found;
 }
 
-int threads_of(const PlanRequest& r) {
-  return r.options.threads > 0 ? r.options.threads : omp_get_max_threads();
-}
-
 }  // namespace
 
 std::string why_not_shared(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (p.location == Location::device) return "the operands are in device memory";
   if (r.options.target == Target::cpu) return "target = cpu was asked for";
-  if (p.layout != Layout::single) return "it takes single matrices, and these are a batch in host memory";
-  if (std::min({p.m, p.n, p.k}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
+  if (std::min({p.m, p.n, p.k, p.batch_count}) == 0 || p.alpha == Scalar::zero) return "no product is formed";
   if (r.options.alpha_varies || r.options.beta_varies) return "it takes one alpha and one beta";
   if (!r.options.config.empty()) return "a config was given, and it has none";
+  const bool is_batch = p.layout != Layout::single;
+  if (is_batch && (r.options.split == SplitWay::guided || r.options.split == SplitWay::exhaustive))
+    return fmt::format("split = {} times shares of single products", to_string(r.options.split));
   const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
   if (!asked && estimate_s(p) < least_gpu_s)
     return fmt::format("about {} of work, and a GPU needs longer to begin", seconds_text(estimate_s(p)));
+  if (!asked && is_batch && estimate_s(p) / threads_of(r) < bytes(p) / fastest_link_bytes_per_s)
+    return "the CPU multiplies its problems faster than any link would bring them to a GPU";
   if (!asked && r.options.objective != Objective::time) return "its models know time alone";
   std::string why_none;
   if (r.context.hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
   const std::string no_cblas = why_not_by_cblas(*r.context.cblas(), p);
-  if (!no_cblas.empty() && r.options.target != Target::gpu)
+  if (!is_batch && !no_cblas.empty() && r.options.target != Target::gpu)
     return "the CPU's part wants a CBLAS: " + no_cblas;
   return "";
 }
+
+namespace {
+
+// What a call does not say, the environment may.
+template <class Value>
+Value from_environment(const char* name, const std::string& text, std::optional<Value> value) {
+  if (value) return *value;
+  throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' cannot be read", name, text));
+}
+
+std::vector<int> asked_gpus(const PlanRequest& r) {
+  const std::string& text = r.context.environment.gpus;
+  if (!r.options.gpus.empty() || text.empty()) return r.options.gpus;
+  return from_environment("TILEWRIGHT_GPUS", text, gpus_from_text(text));
+}
+
+std::int64_t most_memory_bytes(const PlanRequest& r) {
+  const std::string& text = r.context.environment.gpu_memory;
+  if (r.options.gpu_memory_bytes > 0 || text.empty()) return r.options.gpu_memory_bytes;
+  return from_environment("TILEWRIGHT_GPU_MEMORY", text, bytes_from_text(text));
+}
+
+}  // namespace
 
 HybridModels hybrid_models(const PlanRequest& r) {
   HybridModels models;
@@ -70,8 +101,8 @@ HybridModels hybrid_models(const PlanRequest& r) {
   request.problem = r.problem;
   request.may_use_host = wants_host(r);
   request.gpus_add = true;
-  request.gpus = positions(r.context.hybrid->gpus(), r.options.gpus);
-  request.memory_bytes = r.options.gpu_memory_bytes;
+  request.gpus = positions(r.context.hybrid->gpus(), asked_gpus(r));
+  request.memory_bytes = most_memory_bytes(r);
   request.cpu_share = r.options.cpu_share;
   return models;
 }
@@ -80,12 +111,6 @@ SplitChoice choose_split(const HybridModels& models, bool pinned) {
   SplitRequest request = models.request;
   request.pinned_a = request.pinned_b = request.pinned_c = pinned;
   return choose_split(*models.node, request);
-}
-
-std::optional<double> cblas_forecast_s(const PlanRequest& r) {
-  if (!why_not_shared(r).empty()) return std::nullopt;
-  const HybridModels models = hybrid_models(r);
-  return host_seconds(*models.node, r.problem, models.node->host.threads);
 }
 
 }  // namespace tilewright

@@ -1,10 +1,8 @@
-// What the models of the machine say of a product of host operands, for the hybrid candidate and for those of
-// the CPU that are compared with it. It opens no device; whether there are GPUs is asked only of products
-// that one could pay for.
+// What the models of the machine say of a product or batch of host operands, for the hybrid candidate. It
+// opens no device; whether there are GPUs is asked only of products that one could pay for.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +24,5 @@ HybridModels hybrid_models(const PlanRequest& request);
 
 // By these models, with operands that are all pinned or all pageable.
 SplitChoice choose_split(const HybridModels& models, bool pinned);
-
-// What a CBLAS takes for it by the same models; nothing where no GPU could come before it anyway.
-std::optional<double> cblas_forecast_s(const PlanRequest& request);
 
 }  // namespace tilewright

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/split.hpp"
-#include "gemm/hybrid/stream_device.hpp"
 
 namespace tilewright {
 

@@ -35,6 +35,11 @@ class Runner {
   virtual void run_range(const Operands& operands, std::int64_t first, std::int64_t count) const {
     (void)operands, (void)first, (void)count;
   }
+  // The same by so many threads, the calling one among them.
+  virtual void run_part(const Operands& operands, std::int64_t first, std::int64_t count, int threads) const {
+    (void)threads;
+    run_range(operands, first, count);
+  }
   // Whether it fills operands.info; else that must be null where there is something to report.
   virtual bool reports() const { return false; }
   const DirectCall& direct_call() const { return direct_call_; }

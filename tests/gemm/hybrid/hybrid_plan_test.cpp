@@ -127,6 +127,81 @@ TEST(HybridPlan, ForcedTargetsAreTakenAndRight) {
       }
 }
 
+// Of strided and interleaved batches the addresses are the matrices', of pointer batches an array's.
+template <class T>
+void run_batch(const GemmPlan& plan, TestOperands<T>& o) {
+  if (o.pointers())
+    plan.run<T>(o.alpha, o.a_pointers.data(), o.b_pointers.data(), o.beta, o.c_pointers.data());
+  else
+    plan.run<T>(o.alpha, o.a.data(), o.b.data(), o.beta, o.c.data());
+}
+
+GemmProblem batch_problem(DType dtype, Layout layout, std::int64_t n, std::int64_t count, Scalar beta) {
+  GemmProblem p = host_product(dtype, Op::none, Op::none, n, n, n, beta, 1);
+  p.layout = layout, p.batch_count = count;
+  if (layout == Layout::interleaved) p.block = count;
+  if (layout == Layout::block_interleaved) p.block = 8;
+  return packed(p);
+}
+
+TEST(HybridPlan, BatchesAreTakenAndRight) {
+  for (const Layout layout :
+       {Layout::strided, Layout::pointer, Layout::interleaved, Layout::block_interleaved})
+    for (const Target target : {Target::gpu, Target::hybrid})
+      for (const std::int64_t n : {5, 70}) {
+        SimulatedContext c(2);
+        GemmOptions options = options_of(target);
+        if (target == Target::hybrid) options.split = SplitWay::fixed, options.cpu_share = 0.4;
+        const GemmPlan made =
+            plan(c.context, batch_problem(DType::f64, layout, n, 100, Scalar::general), options);
+        ASSERT_EQ(made.impl().candidate, "hybrid") << made.explain();
+        EXPECT_TRUE(has(made.explain(), "problems") && has(made.explain(), "in flight")) << made.explain();
+        TestOperands<double> operands(made.problem());
+        const auto expected = operands.expected();
+        run_batch(made, operands);
+        const auto last = made.impl().runner->last_run();
+        EXPECT_TRUE(TestOperands<double>::same(operands.c, expected)) << last.dump();
+        EXPECT_EQ(last["side"], "problems");
+        EXPECT_FALSE(last["gpus"].empty()) << last.dump();
+        if (target == Target::hybrid) EXPECT_GT(last["cpu_count"], 30) << last.dump();
+      }
+}
+
+TEST(HybridPlan, BatchesAreChosenForByBytesAndOperations) {
+  SimulatedContext c(1);
+  GemmOptions options;
+  options.threads = 1;
+  const GemmProblem large = batch_problem(DType::f64, Layout::strided, 256, 64, Scalar::zero);
+  EXPECT_EQ(plan(c.context, large, options).impl().candidate, "hybrid");
+  options.threads = 64;
+  const GemmProblem tiny = batch_problem(DType::f64, Layout::strided, 4, 1000000, Scalar::zero);
+  const GemmPlan made = plan(c.context, tiny, options);
+  EXPECT_EQ(made.impl().candidate, "gemm_small_cpu");
+  EXPECT_TRUE(has(made.explain(), "faster than any link")) << made.explain();
+  EXPECT_EQ(c.simulated->opened, 1);
+}
+
+TEST(HybridPlan, ABatchWithoutAProductIsScaled) {
+  SimulatedContext c(1);
+  const GemmProblem problem = batch_problem(DType::f64, Layout::strided, 6, 50, Scalar::general);
+  const GemmPlan made = plan(c.context, problem, options_of(Target::gpu));
+  TestOperands<double> operands(made.problem());
+  operands.alpha = 0;
+  const auto expected = operands.expected();
+  run_batch(made, operands);
+  EXPECT_TRUE(TestOperands<double>::same(operands.c, expected));
+}
+
+TEST(HybridPlan, SharesOfBatchesAreNotSearchedByTiming) {
+  SimulatedContext c(1);
+  GemmOptions options;
+  options.split = SplitWay::exhaustive;
+  const auto message = message_of(ErrorCode::unsupported, "problem", [&] {
+    plan(c.context, batch_problem(DType::f64, Layout::strided, 6, 50, Scalar::one), options);
+  });
+  EXPECT_TRUE(has(message, "single products")) << message;
+}
+
 TEST(HybridPlan, AllTypesAndASplitOfOnesOwn) {
   for (const double share : {0.0, 0.25, 1.0}) {
     SimulatedContext c(2);

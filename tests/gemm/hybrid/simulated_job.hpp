@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/simulated_device.hpp"
+#include "gemm/hybrid/device/simulated_device.hpp"
 #include "gemm/hybrid/split.hpp"
 #include "gemm/hybrid/stream.hpp"
 #include "support/operands.hpp"
@@ -78,6 +78,9 @@ inline SimulatedResult run_simulated(const SimulatedCall& call, unsigned seed = 
     SimulatedNode node(call.node, multiply_on_host);
     std::vector<SimulatedDevice*> simulated;
     StreamJob job{call.problem, operands.operands(), call.split, {}, multiply_on_host, call.redo_on_host};
+    job.multiply_range_on_host = [&](std::int64_t first, std::int64_t count) {
+      gemm_reference(call.problem, operands.operands(), first, count);
+    };
     for (std::size_t i = 0; i < call.node.gpus.size(); ++i) {
       simulated.push_back(&node.device(int(i), i < call.faults.size() ? call.faults[i] : SimulatedFaults{}));
       job.devices.push_back(simulated.back());

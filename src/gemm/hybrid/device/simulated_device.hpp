@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "gemm/hybrid/stream_device.hpp"
+#include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/timeline.hpp"
 #include "wisdom/node_model.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "gemm/hybrid/stream_device.hpp"
+#include "gemm/hybrid/device/stream_device.hpp"
 
 namespace tilewright {
 

@@ -1,6 +1,6 @@
 // Lanes are streams, marks are events. The driver's layer tells a device that is lost from a call that fails;
 // cuBLAS does not, so after its errors the driver is asked.
-#include "gemm/hybrid/cuda_device.hpp"
+#include "gemm/hybrid/device/cuda_device.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include "device/gpu/blas.hpp"
 #include "device/gpu/copies.hpp"
 #include "device/gpu/gpu.hpp"
-#include "gemm/hybrid/memory_pool.hpp"
+#include "gemm/hybrid/device/memory_pool.hpp"
 
 namespace tilewright {
 namespace {

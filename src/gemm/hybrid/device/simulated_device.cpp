@@ -1,6 +1,6 @@
 // Operations become entries of a timeline with an effect each; effects happen in the order in which the
 // timeline says that operations end.
-#include "gemm/hybrid/simulated_device.hpp"
+#include "gemm/hybrid/device/simulated_device.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,28 @@
+// One GPU's share of a product or batch being computed, as stream.cpp sees it: it is computed by one thread,
+// and tells what is missing should it fail.
+#pragma once
+
+#include <exception>
+#include <vector>
+
+#include "gemm/hybrid/device/stream_device.hpp"
+#include "gemm/hybrid/shape.hpp"
+
+namespace tilewright {
+
+class StreamShare {
+ public:
+  virtual ~StreamShare() = default;
+  // Returns when the share's part of C is complete in host memory; what it throws is kept as failure().
+  virtual void compute() noexcept = 0;
+  // After all shares have returned: gives the buffers back.
+  virtual void release() noexcept = 0;
+
+  virtual std::exception_ptr failure() const = 0;
+  virtual StreamDevice& device() const = 0;
+  virtual double seconds() const = 0;
+  // Blocks of C that are not known to be complete, adjacent ones joined; of a batch its problems are columns.
+  virtual std::vector<StoredBlock> missing() const = 0;
+};
+
+}  // namespace tilewright
