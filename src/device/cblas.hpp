@@ -25,6 +25,8 @@ class CblasLibrary {
   // What the library says that it is; "" where it has no function that is known for it.
   std::string version() const;
 
+  // Whether callers can have single-threaded calls side by side.
+  bool limits_threads() const { return control_ != Control::none; }
   // True when a thread count holds for the calling thread alone: in MKL, OpenBLAS from 0.3.27, and an
   // OpenBLAS that OpenMP runs, which takes the calling thread's.
   bool has_local_threads() const { return control_ == Control::local || control_ == Control::openmp; }

@@ -157,6 +157,7 @@ class GpuBoundaries : public GpuGemmLarge {
       }
       c.boundary = boundary;
       c.contiguous = contiguous;
+      c.blocks_per_sm = 1;  // what boundaries add may not fit the registers that two blocks leave
       if (c.load == GemmLargeLoad::tensor && gemm_large_is_mma(c))
         c.layout = boundary == GemmLargeBoundary::none ? GemmLargeLayout::padding : GemmLargeLayout::swizzle;
       if (space.contains(c)) return to_json(c).dump();

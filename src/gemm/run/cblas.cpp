@@ -33,11 +33,11 @@ class CblasRunner : public HostRunner {
   }
 
  private:
-  // A library that takes a thread count per thread runs a batch one problem per thread; any other runs
-  // problem after problem with its own threads, because two layers of threads would fight. `own`: how many of
+  // A library that takes a thread count runs a batch one problem per thread; any other runs problem after
+  // problem with its own threads, because two layers of threads would fight. `own`: how many of
   // its threads a problem gets that has them all; 0: as many as it likes.
   void run_by(const Operands& o, std::int64_t first, std::int64_t count, int threads, int own) const {
-    const bool one_each = library_->has_local_threads() && count >= threads && threads > 1;
+    const bool one_each = library_->limits_threads() && count >= threads && threads > 1;
     parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t begin, std::int64_t part) {
       const LocalThreads scope(*library_, one_each ? 1 : own);
       run_range(o, first + begin, part);

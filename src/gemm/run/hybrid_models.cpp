@@ -18,8 +18,9 @@ namespace {
 // Threads, launches and the way there and back take a GPU no less than this.
 constexpr double least_gpu_s = 30e-6;
 
-// PCIe 5 with 16 lanes. What the CPU multiplies faster than this needs no look for a GPU.
-constexpr double fastest_link_bytes_per_s = 64e9;
+// PCIe 5 with 16 lanes. A batch that the CPU multiplies so many times as fast as it would get to a GPU needs
+// no look for one; round figures of a CPU's time err by a factor of two.
+constexpr double fastest_link_bytes_per_s = 64e9, clearly_faster = 2.5;
 
 int threads_of(const PlanRequest& r) {
   return r.options.threads > 0 ? r.options.threads : omp_get_max_threads();
@@ -58,7 +59,8 @@ std::string why_not_shared(const PlanRequest& r) {
   const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
   if (!asked && estimate_s(p) < least_gpu_s)
     return fmt::format("about {} of work, and a GPU needs longer to begin", seconds_text(estimate_s(p)));
-  if (!asked && is_batch && estimate_s(p) / threads_of(r) < bytes(p) / fastest_link_bytes_per_s)
+  if (!asked && is_batch &&
+      clearly_faster * estimate_s(p) / threads_of(r) < bytes(p) / fastest_link_bytes_per_s)
     return "the CPU multiplies its problems faster than any link would bring them to a GPU";
   if (!asked && r.options.objective != Objective::time) return "its models know time alone";
   std::string why_none;

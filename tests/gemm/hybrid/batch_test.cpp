@@ -191,7 +191,8 @@ GemmProblem square_batch(std::int64_t n, std::int64_t count) {
 }
 
 TEST(HybridBatch, TinyProblemsStayWhereMemoryIsFast) {
-  const NodeModel node = usual_node(32, {"GPU"});
+  NodeModel node = usual_node(32, {"GPU"});
+  node.host.memory_bytes_per_s = 400e9;
   const SplitChoice choice = choose_split(node, request_of(square_batch(8, 1000000), 1, true));
   EXPECT_TRUE(choice.split.gpus.empty()) << choice.reason << ways_text(choice);
   EXPECT_EQ(choice.split.host_count, 1000000);

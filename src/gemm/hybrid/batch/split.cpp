@@ -21,9 +21,11 @@ constexpr double piece_s = 25e-6;
 
 // What a thread of the CPU can read and write at most, and what a problem costs beside its work.
 constexpr double thread_bytes_per_s = 12e9, problem_s = 5e-9;
-// Small problems run so much slower than large ones: a part of each vector and each load is not used. Rough,
-// for kernels of n = 4 to 64 on all machines of results/.
+// Small problems run so much slower than large ones: a part of each vector and each load is not used.
 double small_factor(const GemmProblem& p) { return 1 + 12.0 / double(std::min({p.m, p.n, p.k})); }
+// And on the CPU so much slower again than one large product with operands in its caches, and than the host's
+// memory is read by copies (results/h100/hybrid-20261126-batches.jsonl.gz: n = 8 to 64).
+constexpr double host_factor = 1.6, host_memory_share = 0.8;
 
 // Until both are at work beyond what each of them needs, as in prediction.cpp.
 constexpr double both_begin_s = 300e-6;
@@ -145,6 +147,10 @@ class BatchChooser {
   double bytes_out(double problems) const {
     return double(shape_.device_bytes(BatchMatrix::c, 1)) * problems;
   }
+  // That the CPU moves: what it writes and has not read is read all the same.
+  double host_bytes(double problems) const {
+    return bytes_in(problems) + bytes_out(problems) * (shape_.reads_c() ? 1 : 2);
+  }
   double staged_bytes(double problems) const {
     double bytes = 0;
     for (const BatchMatrix which : batch_matrices) {
@@ -168,11 +174,12 @@ class BatchChooser {
     const GemmProblem& p = shape_.problem();
     const GemmTime& time = node_.host.gemm[std::size_t(p.dtype)];
     const double scale = double(node_.host.threads) / threads;
-    const double flops_s =
-        time.s_per_product * double(p.m) * double(p.n) * double(p.k) * small_factor(p) * problems * scale;
+    const double flops_s = time.s_per_product * double(p.m) * double(p.n) * double(p.k) * small_factor(p) *
+                           host_factor * problems * scale;
     double rate = thread_bytes_per_s * threads;
-    if (node_.host.memory_bytes_per_s > 0) rate = std::min(rate, node_.host.memory_bytes_per_s);
-    const double moved = bytes_in(problems) + bytes_out(problems);
+    if (node_.host.memory_bytes_per_s > 0)
+      rate = std::min(rate, host_memory_share * node_.host.memory_bytes_per_s);
+    const double moved = host_bytes(problems);
     return std::max(flops_s, moved / rate) + problem_s * problems / threads;
   }
 
@@ -213,9 +220,8 @@ class BatchChooser {
     all.seconds = std::max(all.gpu_s, all.host_s);
     if (split.host_count == 0 || split.gpus.empty()) return;
     if (node_.host.memory_bytes_per_s > 0) {
-      const double host = double(split.host_count);
-      const double moved = bytes_in(host) + bytes_out(host) + all.copied_bytes + staged_passes * staged;
-      all.seconds = std::max(all.seconds, moved / node_.host.memory_bytes_per_s);
+      const double moved = host_bytes(double(split.host_count)) + all.copied_bytes + staged_passes * staged;
+      all.seconds = std::max(all.seconds, moved / (host_memory_share * node_.host.memory_bytes_per_s));
     }
     all.seconds += both_begin_s;
   }
