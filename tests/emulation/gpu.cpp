@@ -62,6 +62,7 @@ struct Block {
   unsigned running = 0;
   Meeting all;
   std::vector<Meeting> warps;
+  std::vector<std::array<unsigned, 32>> brought;  // by each lane of each warp
   std::map<void*, Barrier> barriers;
   std::string fault;
   bool got_on = false;  // some thread did something since this was cleared
@@ -236,6 +237,7 @@ std::string run(const Launch& launch, const std::function<void()>& kernel) {
       here.kernel = &kernel;
       here.fibres.resize(launch.threads);
       here.warps.resize((launch.threads + 31) / 32);
+      here.brought.resize(here.warps.size());
     }
     const std::string fault = run_cluster(blocks, random);
     block = nullptr;
@@ -269,6 +271,21 @@ unsigned warp_sum(unsigned value) {
   sync_warp();
   return warp.last_sum;
 }
+
+std::array<unsigned, 32> warp_exchange(unsigned value) {
+  std::array<unsigned, 32>& all = block->brought[thread_index.x / 32];
+  all[thread_index.x % 32] = value;
+  sync_warp();
+  const std::array<unsigned, 32> result = all;
+  sync_warp();  // before anybody brings something else
+  return result;
+}
+void store_at(unsigned rank, void* place, const void* from, std::size_t bytes) {
+  expect_alive(together->at(rank));
+  std::memcpy(place_in(together->at(rank), place), from, bytes);
+  block->got_on = true;
+}
+void let_others_run() { give_way(); }
 
 int compare_and_swap(int* address, int expected, int value) {
   const int old = *address;

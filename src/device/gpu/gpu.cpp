@@ -299,6 +299,13 @@ CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, co
 
 }  // namespace
 
+void GpuFunction::allow_large_clusters() const {
+  const Gpu::Current current(*gpu_);
+  gpu_->driver().check(gpu_->driver().function_set_attribute(
+                           function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                       "cuFuncSetAttribute", "clusters of 16 blocks");
+}
+
 void GpuFunction::launch_with(const GpuLaunch& launch, void** parameters, CUstream_st* stream) const {
   const Gpu::Current current(*gpu_);
   launch_bare(launch, parameters, stream);

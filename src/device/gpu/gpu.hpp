@@ -215,6 +215,8 @@ struct GpuLaunch {
 class GpuFunction {
  public:
   int registers() const { return registers_; }
+  // Clusters of more than the eight blocks that every device has room for.
+  void allow_large_clusters() const;
   int local_bytes() const { return local_bytes_; }  // per thread; above 0 registers were spilled
   int blocks_per_multiprocessor(int threads, int shared_bytes) const;
   // Arguments are one struct passed by address. Never waits and never allocates, and costs nothing beyond the

@@ -1,0 +1,50 @@
+// The config of the LU panel kernel and what a launch passes, read by the host compiler and by NVRTC alike.
+#pragma once
+
+namespace tilewright {
+
+// The blocks of one cluster share the rows of a panel. A thread holds `rows` of them, each with all of its
+// columns that are not eliminated yet, in registers.
+struct LuPanelConfig {
+  int cluster = 1;    // blocks
+  int threads = 256;  // of a block
+  int rows = 1;       // of a thread
+  int width = 32;     // columns, at most
+
+  friend constexpr bool operator==(const LuPanelConfig&, const LuPanelConfig&) = default;
+};
+
+constexpr int lu_panel_block_rows(const LuPanelConfig& c) { return c.threads * c.rows; }
+constexpr int lu_panel_most_rows(const LuPanelConfig& c) { return c.cluster * lu_panel_block_rows(c); }
+
+// A slot in shared memory takes what one block sends of one column: a header of 32 bytes, then the row, each
+// 32-bit word beside the number of the step that it belongs to.
+constexpr int lu_panel_header_bytes = 32;
+constexpr int lu_panel_slot_bytes(const LuPanelConfig& c, int element_bytes) {
+  return lu_panel_header_bytes + c.width * element_bytes * 2;
+}
+// Sent rows of two steps from every block, the block's own candidate, the best of each warp, factored rows.
+constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
+  return 2 * c.cluster * lu_panel_slot_bytes(c, element_bytes) + c.width * element_bytes +
+         c.threads / 32 * 16 + lu_panel_block_rows(c) * c.width * element_bytes;
+}
+
+// How many ints a list of moves has: its length, then pairs of rows, from and to.
+constexpr int lu_moves_ints(int width) { return 2 + 4 * width; }
+
+template <class T>
+struct LuPanelArgs {
+  T* a;  // m x n, by columns; its factors afterwards, rows in their final order
+  long long ld;
+  int m, n;             // n at most the config's width, m at most its rows
+  long long first_row;  // of the matrix, that the panel's first row is
+  long long* pivots;    // min(m, n) of them: rows of the matrix, counted from 1
+  int* moves;           // rows of the panel that moved, as lu_moves_ints says
+  long long* info;      // the first zero pivot of the matrix, counted from 1, if it is 0 still
+  long long first_column;
+};
+
+// What info becomes where a block waited in vain for another.
+constexpr long long lu_panel_waited_in_vain = -1;
+
+}  // namespace tilewright

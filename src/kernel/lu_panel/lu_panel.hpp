@@ -1,0 +1,57 @@
+// The family of LU panel kernels on the host's side: configs, which of them a panel can have, and the kernel
+// of one. Running a whole factorization is src/lu's.
+#pragma once
+
+#include <vector>
+
+#include "core/fields.hpp"
+#include "device/gpu/gpu.hpp"
+#include "kernel/jit/stencil.hpp"
+#include "kernel/lu_panel/config.hpp"
+
+namespace tilewright {
+
+template <>
+struct FieldList<LuPanelConfig> {
+  using C = LuPanelConfig;
+  static constexpr auto value = std::make_tuple(field("cluster", &C::cluster), field("threads", &C::threads),
+                                                field("rows", &C::rows), field("width", &C::width));
+};
+
+// Why the device cannot run it; "" where it can.
+std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const GpuLimits& limits);
+
+// The fewest blocks that hold `rows` rows in registers, with the widest panels that allow it; of no threads
+// where nothing does.
+LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits);
+
+StencilRequest lu_panel_request(DType dtype, const LuPanelConfig& config, int compute_capability);
+
+// One panel, in device memory.
+struct LuPanelOperands {
+  void* a = nullptr;
+  std::int64_t ld = 0;
+  std::int64_t m = 0, n = 0;
+  std::int64_t first_row = 0, first_column = 0;  // of the matrix
+  long long* pivots = nullptr;
+  int* moves = nullptr;
+  long long* info = nullptr;
+};
+
+class GpuLuPanel {
+ public:
+  GpuLuPanel(const Gpu& gpu, const JitBinary& binary, DType dtype, const LuPanelConfig& config);
+  const LuPanelConfig& config() const { return config_; }
+  int registers() const { return function_.registers(); }
+  int spilled_bytes() const { return function_.local_bytes(); }
+  // Waits for nothing.
+  void launch(const LuPanelOperands& operands, CUstream_st* stream) const;
+
+ private:
+  DType dtype_;
+  LuPanelConfig config_;
+  GpuModule module_;
+  GpuFunction function_;
+};
+
+}  // namespace tilewright

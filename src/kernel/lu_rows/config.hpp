@@ -1,0 +1,50 @@
+// What launches of the kernels beside the LU panel pass, read by the host compiler and by NVRTC alike.
+#pragma once
+
+namespace tilewright {
+
+// Rows move within columns as lists of an LU panel say (kernel/lu_panel/config.hpp), one list after the
+// other; list i counts rows from i * rows_apart on.
+template <class T>
+struct LuSwapArgs {
+  T* a;
+  long long ld, columns;
+  const int* moves;
+  int lists, list_ints, rows_apart;
+};
+
+// B becomes inv(L) P B: rows of B move, then its first n rows are solved for; L is n x n, lower with a unit
+// diagonal, n at most 32.
+template <class T>
+struct LuSolveArgs {
+  T* b;
+  long long ld, columns;
+  const T* l;
+  long long l_ld;
+  int n;
+  const int* moves;
+};
+
+// inverse = inv(L) of n x n, lower with a unit diagonal; all n x n elements are written.
+template <class T>
+struct LuInvertArgs {
+  const T* l;
+  long long ld;
+  T* inverse;
+  int n;
+};
+
+// rows x columns elements.
+template <class T>
+struct LuCopyArgs {
+  const T* from;
+  long long from_ld;
+  T* to;
+  long long to_ld, rows, columns;
+};
+
+constexpr int lu_rows_threads = 256;
+// Of the triangle of lu_solve.
+constexpr int lu_solve_shared_bytes(int element_bytes) { return 32 * 32 * element_bytes; }
+
+}  // namespace tilewright

@@ -1,0 +1,92 @@
+// One module for each kernel: which of them are wanted is known when they are loaded.
+#include "kernel/lu_rows/loader.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "kernel/lu_panel/config.hpp"
+#include "kernel/lu_rows/config.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int lanes = 32;
+constexpr int inverter_parts[] = {1, 2, 4, 8, 16};
+
+}  // namespace
+
+GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width)
+    : gpu_(&gpu), dtype_(dtype), width_(width) {
+  const auto load = [&](const std::string& expression, int shared_bytes = 0) {
+    const JitBinary binary = compiler.compile(
+        {"kernel/lu_rows/stencil.cuh", {"tilewright::" + expression}, "", gpu.limits().compute_capability});
+    modules_.emplace_back(gpu, binary.code);
+    return modules_.back().function(binary.function(), shared_bytes);
+  };
+  const char* const type = device_type(dtype);
+  swap_ = load(fmt::format("lu_swap<{}, {}>", type, 2 * width));
+  const int shared_bytes = lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype)));
+  solve_ = load(fmt::format("lu_solve<{}, {}>", type, 2 * width), shared_bytes);
+  copy_ = load(fmt::format("lu_copy<{}>", type));
+  for (const int parts : inverter_parts)
+    inverters_.emplace_back(parts, load(fmt::format("lu_invert<{}, {}>", type, parts)));
+}
+
+unsigned GpuLuRows::blocks_for(std::int64_t units, std::int64_t per_block) const {
+  constexpr std::int64_t per_multiprocessor = 8;
+  return static_cast<unsigned>(std::clamp<std::int64_t>((units + per_block - 1) / per_block, 1,
+                                                        gpu_->limits().multiprocessors * per_multiprocessor));
+}
+
+void GpuLuRows::swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves,
+                     CUstream_st* stream) const {
+  if (columns == 0 || moves.count == 0) return;
+  const GpuLaunch geometry{blocks_for(columns, lu_rows_threads / (2 * width_)), lu_rows_threads};
+  dispatch(dtype_, [&]<class T>() {
+    LuSwapArgs<T> args{
+        static_cast<T*>(a.data), a.ld, columns, moves.lists, moves.count, lu_moves_ints(width_),
+        moves.rows_apart};
+    swap_.launch(geometry, &args, stream);
+  });
+}
+
+void GpuLuRows::solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, int n, const int* moves,
+                      CUstream_st* stream) const {
+  if (columns == 0) return;
+  const GpuLaunch geometry{
+      blocks_for(columns, lu_rows_threads / lanes), lu_rows_threads,
+      static_cast<unsigned>(lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype_))))};
+  dispatch(dtype_, [&]<class T>() {
+    LuSolveArgs<T> args{
+        static_cast<T*>(b.data), b.ld, columns, static_cast<const T*>(l.data), l.ld, n, moves};
+    solve_.launch(geometry, &args, stream);
+  });
+}
+
+const GpuFunction& GpuLuRows::inverter(int n) const {
+  for (const auto& [parts, function] : inverters_)
+    if (parts * lanes >= n) return function;
+  throw Error(ErrorCode::internal, "n", fmt::format("n = {} is above {}", n, most_inverted));
+}
+
+void GpuLuRows::invert(const LuBlock& l, int n, void* inverse, CUstream_st* stream) const {
+  const int warps = lu_rows_threads / lanes;
+  const GpuLaunch geometry{static_cast<unsigned>((n + warps - 1) / warps), lu_rows_threads};
+  dispatch(dtype_, [&]<class T>() {
+    LuInvertArgs<T> args{static_cast<const T*>(l.data), l.ld, static_cast<T*>(inverse), n};
+    inverter(n).launch(geometry, &args, stream);
+  });
+}
+
+void GpuLuRows::copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
+                     CUstream_st* stream) const {
+  if (rows == 0 || columns == 0) return;
+  const GpuLaunch geometry{blocks_for(rows * columns, lu_rows_threads), lu_rows_threads};
+  dispatch(dtype_, [&]<class T>() {
+    LuCopyArgs<T> args{
+        static_cast<const T*>(from.data), from.ld, static_cast<T*>(to.data), to.ld, rows, columns};
+    copy_.launch(geometry, &args, stream);
+  });
+}
+
+}  // namespace tilewright

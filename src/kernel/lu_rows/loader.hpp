@@ -1,0 +1,50 @@
+// The loaded kernels beside the LU panel, for one type and one width of panels. They validate nothing, and
+// launching waits for nothing.
+#pragma once
+
+#include "device/gpu/gpu.hpp"
+#include "kernel/jit/stencil.hpp"
+
+namespace tilewright {
+
+// A part of a matrix in device memory.
+struct LuBlock {
+  void* data = nullptr;
+  std::int64_t ld = 0;
+};
+
+// Lists of moves as LU panels write them, one after the other.
+struct LuMoves {
+  const int* lists = nullptr;
+  int count = 0;
+  int rows_apart = 0;  // the first rows of the panels they are of
+};
+
+class GpuLuRows {
+ public:
+  // `width`: of the panels; their triangles are at most as large.
+  GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width);
+
+  void swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves, CUstream_st* stream) const;
+  // B = inv(L) P B, L of n x n; without moves P is the identity.
+  void solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, int n, const int* moves,
+             CUstream_st* stream) const;
+  // Of n x n, n at most most_inverted; the inverse has n rows.
+  void invert(const LuBlock& l, int n, void* inverse, CUstream_st* stream) const;
+  static constexpr int most_inverted = 512;
+  void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
+            CUstream_st* stream) const;
+
+ private:
+  const GpuFunction& inverter(int n) const;
+  unsigned blocks_for(std::int64_t units, std::int64_t per_block) const;
+
+  const Gpu* gpu_;
+  DType dtype_;
+  int width_;
+  std::vector<GpuModule> modules_;
+  GpuFunction swap_, solve_, copy_;
+  std::vector<std::pair<int, GpuFunction>> inverters_;  // by parts
+};
+
+}  // namespace tilewright

@@ -1,0 +1,121 @@
+// What is left of a step of blocked LU beside its panel and its products: rows that move, the small
+// triangular solve, and the inverse of a panel's triangle, by which the large solve becomes a product.
+#pragma once
+
+#include "kernel/common/element.cuh"
+#include "kernel/lu_panel/config.hpp"
+#include "kernel/lu_panel/device.cuh"
+#include "kernel/lu_panel/pivot.cuh"
+#include "kernel/lu_rows/config.hpp"
+
+namespace tilewright {
+
+// A group of threads, one for each move of the longest list, has a column at a time.
+template <class T, int Moves>
+__global__ void __launch_bounds__(lu_rows_threads) lu_swap(const LuSwapArgs<T> args) {
+  static_assert(lu_rows_threads % Moves == 0);
+  constexpr int groups = lu_rows_threads / Moves;
+  const int move = threadIdx.x % Moves;
+  const long long step = static_cast<long long>(gridDim.x) * groups;
+  for (long long first = static_cast<long long>(blockIdx.x) * groups; first < args.columns; first += step) {
+    const long long column = first + threadIdx.x / Moves;
+    T* const b = args.a + column * args.ld;
+    for (int i = 0; i < args.lists; ++i) {
+      const int* const list = args.moves + static_cast<long long>(i) * args.list_ints;
+      const bool takes_part = column < args.columns && move < list[0];
+      const long long shift = static_cast<long long>(i) * args.rows_apart;
+      T value = zero<T>();
+      if (takes_part) value = b[list[2 + 2 * move] + shift];
+      __syncthreads();
+      if (takes_part) b[list[3 + 2 * move] + shift] = value;
+      __syncthreads();
+    }
+  }
+}
+
+template <class T>
+__device__ __forceinline__ T lane_value(const T& value, int lane) {
+  T result;
+  const unsigned* const from = reinterpret_cast<const unsigned*>(&value);
+  unsigned* const to = reinterpret_cast<unsigned*>(&result);
+#pragma unroll
+  for (int w = 0; w < int(sizeof(T) / 4); ++w) to[w] = word_of_lane(from[w], lane);
+  return result;
+}
+
+// A warp has a column at a time, a lane a row of the triangle.
+template <class T, int Moves>
+__global__ void __launch_bounds__(lu_rows_threads) lu_solve(const LuSolveArgs<T> args) {
+  constexpr int most = 32;
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* const l = reinterpret_cast<T*>(shared);
+  for (int i = threadIdx.x; i < most * most; i += lu_rows_threads) {
+    const int row = i % most, column = i / most;
+    l[i] = row > column && row < args.n ? args.l[row + column * args.l_ld] : zero<T>();
+  }
+  __syncthreads();
+  const int lane = threadIdx.x % 32, warps = lu_rows_threads / 32;
+  const int moves = args.moves == nullptr ? 0 : args.moves[0];
+  const long long step = static_cast<long long>(gridDim.x) * warps;
+  for (long long column = static_cast<long long>(blockIdx.x) * warps + threadIdx.x / 32;
+       column < args.columns; column += step) {
+    T* const b = args.b + column * args.ld;
+    constexpr int each = (Moves + 31) / 32;
+    T moved[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      if (lane + 32 * i < moves) moved[i] = b[args.moves[2 + 2 * (lane + 32 * i)]];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      if (lane + 32 * i < moves) b[args.moves[3 + 2 * (lane + 32 * i)]] = moved[i];
+    __syncwarp();
+    T x = lane < args.n ? b[lane] : zero<T>();
+    for (int k = 0; k < args.n; ++k) multiply_subtract(x, l[k * most + lane], lane_value(x, k));
+    if (lane < args.n) b[lane] = x;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(lu_rows_threads) lu_copy(const LuCopyArgs<T> args) {
+  const long long all = args.rows * args.columns, step = static_cast<long long>(gridDim.x) * lu_rows_threads;
+  for (long long i = blockIdx.x * static_cast<long long>(lu_rows_threads) + threadIdx.x; i < all; i += step) {
+    const long long row = i % args.rows, column = i / args.rows;
+    args.to[row + column * args.to_ld] = args.from[row + column * args.from_ld];
+  }
+}
+
+// A warp has a column of the inverse, a lane every 32nd row of it.
+template <class T, int Parts>
+__global__ void __launch_bounds__(lu_rows_threads) lu_invert(const LuInvertArgs<T> args) {
+  const int lane = threadIdx.x % 32;
+  const int column =
+      static_cast<int>(blockIdx.x) * (lu_rows_threads / 32) + static_cast<int>(threadIdx.x) / 32;
+  if (column >= args.n) return;
+  T x[Parts];
+#pragma unroll
+  for (int p = 0; p < Parts; ++p) {
+    x[p] = zero<T>();
+    if (lane + 32 * p == column) x[p] = one<T>();
+  }
+#pragma unroll
+  for (int part = 0; part < Parts; ++part) {
+    if (32 * part + 31 < column) continue;
+    for (int k = max(0, column - 32 * part); k < 32; ++k) {
+      const int row = 32 * part + k;
+      if (row >= args.n) break;
+      const T known = lane_value(x[part], k);
+      const T* const l = args.l + row * args.ld;
+#pragma unroll
+      for (int p = part; p < Parts; ++p) {
+        const int i = lane + 32 * p;
+        if (i > row && i < args.n) multiply_subtract(x[p], l[i], known);
+      }
+    }
+  }
+#pragma unroll
+  for (int p = 0; p < Parts; ++p)
+    if (lane + 32 * p < args.n) args.inverse[lane + 32 * p + static_cast<long long>(column) * args.n] = x[p];
+}
+
+}  // namespace tilewright

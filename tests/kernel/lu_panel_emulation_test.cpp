@@ -1,0 +1,297 @@
+// The LU panel and the kernels beside it on the host, blocks of a cluster side by side and threads in random
+// order: pivots as LAPACK chooses them, factors that multiply to the permuted panel, moves that say what
+// became of each row, rows beyond the panel untouched.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <limits>
+#include <random>
+
+#include "emulation/gpu.hpp"
+#include "kernel/lu_panel/stencil.cuh"
+#include "kernel/lu_rows/stencil.cuh"
+
+namespace tilewright::emulation {
+namespace {
+
+template <class T>
+struct Host {
+  using type = T;
+};
+template <class R>
+struct Host<Complex<R>> {
+  using type = std::complex<R>;
+};
+
+template <class R>
+R size_of(R x) {
+  return std::abs(x);
+}
+template <class R>
+R size_of(std::complex<R> x) {
+  return std::abs(x.real()) + std::abs(x.imag());
+}
+
+// By columns, with padding that nobody may touch.
+template <class H>
+struct Panel {
+  Panel(int rows, int columns, int padding) : m(rows), n(columns), ld(rows + padding) {
+    values.assign(std::size_t(ld * n), mark());
+  }
+  static H mark() { return H(77777); }
+  H& operator()(long long i, long long j) { return values[std::size_t(i + j * ld)]; }
+  int m, n;
+  long long ld;
+  std::vector<H> values;
+};
+
+template <class H>
+void fill(Panel<H>& panel, std::mt19937& random) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (int j = 0; j < panel.n; ++j)
+    for (int i = 0; i < panel.m; ++i)
+      if constexpr (sizeof(H) == 2 * sizeof(std::abs(H())))
+        panel(i, j) = H(float(uniform(random)), float(uniform(random)));
+      else
+        panel(i, j) = H(uniform(random));
+}
+
+// LAPACK's getf2 in plain loops. Returns info.
+template <class H>
+long long factor(Panel<H>& a, std::vector<long long>& pivots) {
+  long long info = 0;
+  for (int j = 0; j < std::min(a.m, a.n); ++j) {
+    int p = j;
+    for (int i = j + 1; i < a.m; ++i)
+      if (size_of(a(i, j)) > size_of(a(p, j))) p = i;
+    pivots.push_back(p);
+    for (int c = 0; c < a.n; ++c) std::swap(a(j, c), a(p, c));
+    if (a(j, j) == H(0)) {
+      if (info == 0) info = j + 1;
+      continue;
+    }
+    for (int i = j + 1; i < a.m; ++i) {
+      a(i, j) /= a(j, j);
+      for (int c = j + 1; c < a.n; ++c) a(i, c) -= a(i, j) * a(j, c);
+    }
+  }
+  return info;
+}
+
+template <class H>
+double difference(Panel<H>& x, Panel<H>& y) {
+  double worst = 0;
+  for (int j = 0; j < x.n; ++j)
+    for (long long i = 0; i < x.ld; ++i) worst = std::max(worst, double(std::abs(x(i, j) - y(i, j))));
+  return worst;
+}
+
+template <class T, LuPanelConfig C>
+class PanelRun {
+ public:
+  using H = typename Host<T>::type;
+
+  explicit PanelRun(Panel<H>& a, unsigned seed = 1)
+      : pivots(std::size_t(a.n), -1), moves(lu_moves_ints(C.width), -9) {
+    Launch launch;
+    launch.blocks = launch.cluster = C.cluster;
+    launch.threads = C.threads;
+    launch.shared_bytes = lu_panel_shared_bytes(C, sizeof(T));
+    launch.seed = seed;
+    const LuPanelArgs<T> args{
+        reinterpret_cast<T*>(a.values.data()), a.ld, a.m, a.n, 1000, pivots.data(), moves.data(), &info, 500};
+    fault = run(launch, [&] { lu_panel<T, C>(args); });
+  }
+  std::string fault;
+  std::vector<long long> pivots;
+  std::vector<int> moves;
+  long long info = 0;
+};
+
+template <class T, LuPanelConfig C>
+void expect_factored(Panel<typename Host<T>::type> a, const std::string& what, unsigned seed = 1) {
+  using H = typename Host<T>::type;
+  Panel<H> expected = a, before = a;
+  std::vector<long long> pivots;
+  const long long info = factor(expected, pivots);
+  const PanelRun<T, C> done(a, seed);
+  ASSERT_EQ(done.fault, "") << what;
+  EXPECT_EQ(done.info, info == 0 ? 0 : 500 + info) << what;
+  for (std::size_t j = 0; j < pivots.size(); ++j)
+    ASSERT_EQ(done.pivots[j], 1000 + pivots[j] + 1) << what << " column " << j;
+  const double eps = sizeof(std::abs(H())) == 8 ? 1e-12 : 1e-4;
+  EXPECT_LT(difference(a, expected), eps * a.n) << what;
+  // The moves are what the swaps come to.
+  std::vector<int> order(std::size_t(a.m)), moved(std::size_t(a.m));
+  for (int i = 0; i < a.m; ++i) order[std::size_t(i)] = moved[std::size_t(i)] = i;
+  for (std::size_t j = 0; j < pivots.size(); ++j) std::swap(order[j], order[std::size_t(pivots[j])]);
+  ASSERT_LE(done.moves[0], 2 * C.width) << what;
+  for (int i = 0; i < done.moves[0]; ++i)
+    moved[std::size_t(done.moves[std::size_t(3 + 2 * i)])] = done.moves[std::size_t(2 + 2 * i)];
+  EXPECT_EQ(moved, order) << what;
+}
+
+template <class T, LuPanelConfig C>
+void expect_all_shapes(unsigned seed) {
+  using H = typename Host<T>::type;
+  std::mt19937 random(seed);
+  const int most = lu_panel_most_rows(C);
+  for (const auto& [m, n] :
+       {std::pair(most, C.width), std::pair(most - 5, C.width), std::pair(C.width + 1, C.width),
+        std::pair(C.width - 3, C.width), std::pair(most / 2 + 1, 5), std::pair(1, 1), std::pair(3, 1)}) {
+    if (m > most || n > C.width) continue;
+    Panel<H> a(m, n, 3);
+    fill(a, random);
+    expect_factored<T, C>(a, fmt::format("{} x {} of {} blocks", m, n, C.cluster), seed + unsigned(m));
+  }
+}
+
+TEST(LuPanelEmulation, PivotsAndFactorsAreLapacks) {
+  expect_all_shapes<double, LuPanelConfig{1, 64, 1, 32}>(1);
+  expect_all_shapes<double, LuPanelConfig{1, 32, 2, 8}>(2);
+  expect_all_shapes<double, LuPanelConfig{2, 64, 1, 16}>(3);
+  expect_all_shapes<double, LuPanelConfig{4, 32, 2, 8}>(4);
+  expect_all_shapes<float, LuPanelConfig{4, 64, 1, 32}>(5);
+  expect_all_shapes<float, LuPanelConfig{1, 64, 2, 16}>(6);
+  expect_all_shapes<Complex<float>, LuPanelConfig{2, 64, 1, 16}>(7);
+  expect_all_shapes<Complex<double>, LuPanelConfig{2, 32, 1, 8}>(8);
+  expect_all_shapes<double, LuPanelConfig{16, 32, 1, 8}>(9);
+}
+
+TEST(LuPanelEmulation, OfEqualElementsTheFirstIsThePivot) {
+  constexpr LuPanelConfig config{4, 32, 1, 8};
+  std::mt19937 random(3);
+  Panel<double> a(100, 8, 0);
+  for (double& x : a.values) x = random() % 2 == 0 ? 1 : -1;
+  expect_factored<double, config>(a, "equal magnitudes");
+}
+
+TEST(LuPanelEmulation, ZeroColumnsAreToldOf) {
+  constexpr LuPanelConfig config{2, 32, 1, 8};
+  std::mt19937 random(4);
+  for (const int zero : {0, 3, 7}) {
+    Panel<double> a(60, 8, 1);
+    fill(a, random);
+    for (int i = 0; i < a.m; ++i) a(i, zero) = 0;
+    expect_factored<double, config>(a, fmt::format("column {} is zero", zero));
+  }
+  Panel<double> none(40, 8, 0);
+  for (double& x : none.values) x = 0;
+  expect_factored<double, config>(none, "all are zero");
+}
+
+TEST(LuPanelEmulation, TinyPivotsAreDividedBy) {
+  constexpr LuPanelConfig config{1, 32, 1, 8};
+  std::mt19937 random(5);
+  Panel<double> a(30, 2, 0);
+  fill(a, random);
+  for (int i = 0; i < a.m; ++i) a(i, 0) *= 1e-310;
+  Panel<double> expected = a;
+  std::vector<long long> pivots;
+  factor(expected, pivots);
+  const PanelRun<double, config> done(a);
+  EXPECT_EQ(done.fault, "");
+  EXPECT_LT(difference(a, expected), 1e-10);
+}
+
+TEST(LuPanelEmulation, NanSpreads) {
+  constexpr LuPanelConfig config{2, 32, 1, 8};
+  std::mt19937 random(6);
+  Panel<double> a(50, 8, 0);
+  fill(a, random);
+  a(20, 2) = std::numeric_limits<double>::quiet_NaN();
+  const PanelRun<double, config> done(a);
+  EXPECT_EQ(done.fault, "");
+  for (int i = 4; i < a.m; ++i) EXPECT_TRUE(std::isnan(a(i, 7))) << i;
+  EXPECT_FALSE(std::isnan(a(20, 0)));
+}
+
+// The steps of a blocked factorization as its kernels make them: moves, solve and inverse of one panel.
+TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
+  constexpr LuPanelConfig config{2, 64, 1, 16};
+  std::mt19937 random(7);
+  Panel<double> l(100, 16, 2), b(100, 21, 5);
+  fill(l, random), fill(b, random);
+  const PanelRun<double, config> done(l);
+  ASSERT_EQ(done.fault, "");
+  Panel<double> swapped = b, solved = b;
+  for (int j = 0; j < 16; ++j)
+    for (int c = 0; c < b.n; ++c) std::swap(swapped(j, c), swapped(done.pivots[std::size_t(j)] - 1001, c));
+  Panel<double> expected = swapped;
+  for (int c = 0; c < b.n; ++c)
+    for (int k = 0; k < 16; ++k)
+      for (int i = k + 1; i < 16; ++i) expected(i, c) -= l(i, k) * expected(k, c);
+
+  Launch launch;
+  launch.blocks = 2, launch.threads = lu_rows_threads;
+  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, done.moves.data(), 1, lu_moves_ints(16), 16};
+  EXPECT_EQ(run(launch, [&] { lu_swap<double, 32>(swap); }), "");
+  EXPECT_EQ(b.values, swapped.values);
+
+  launch.shared_bytes = lu_solve_shared_bytes(8);
+  const LuSolveArgs<double> solve{solved.values.data(), solved.ld, solved.n, l.values.data(), l.ld, 16,
+                                  done.moves.data()};
+  EXPECT_EQ(run(launch, [&] { lu_solve<double, 32>(solve); }), "");
+  EXPECT_LT(difference(solved, expected), 1e-9);
+
+  std::vector<double> inverse(16 * 16, 99);
+  launch.shared_bytes = 0;
+  const LuInvertArgs<double> invert{l.values.data(), l.ld, inverse.data(), 16};
+  EXPECT_EQ(run(launch, [&] { lu_invert<double, 1>(invert); }), "");
+  for (int c = 0; c < b.n; ++c)
+    for (int i = 0; i < 16; ++i) {
+      double sum = 0;
+      for (int k = 0; k < 16; ++k) sum += inverse[std::size_t(i + 16 * k)] * swapped(k, c);
+      EXPECT_NEAR(sum, expected(i, c), 1e-9);
+    }
+}
+
+TEST(LuPanelEmulation, InversesOfLargerTriangles) {
+  std::mt19937 random(8);
+  const int n = 77;
+  Panel<double> l(n, n, 3);
+  fill(l, random);
+  for (double& x : l.values) x /= 40;  // so that the inverse does not grow
+  std::vector<double> inverse(std::size_t(n * n), 99);
+  Launch launch;
+  launch.blocks = (n + 7) / 8, launch.threads = lu_rows_threads;
+  const LuInvertArgs<double> invert{l.values.data(), l.ld, inverse.data(), n};
+  ASSERT_EQ(run(launch, [&] { lu_invert<double, 4>(invert); }), "");
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      double sum = inverse[std::size_t(i + n * j)];
+      for (int k = 0; k < i; ++k) sum += l(i, k) * inverse[std::size_t(k + n * j)];
+      EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-9) << i << " " << j;
+    }
+}
+
+// Several lists, each of rows further down.
+TEST(LuPanelEmulation, ListsFollowOneAnother) {
+  std::mt19937 random(9);
+  Panel<double> b(60, 5, 0);
+  fill(b, random);
+  Panel<double> expected = b;
+  const int ints = lu_moves_ints(8);
+  std::vector<int> lists(std::size_t(2 * ints), 0);
+  const auto put = [&](int list, std::initializer_list<std::pair<int, int>> moves) {
+    int* to = lists.data() + list * ints;
+    to[0] = int(moves.size());
+    int at = 2;
+    for (const auto& [from, dest] : moves) to[at++] = from, to[at++] = dest;
+  };
+  put(0, {{0, 20}, {20, 0}, {3, 40}, {40, 3}});
+  put(1, {{32, 1}, {1, 32}, {12, 2}, {2, 12}});  // 8 rows further: 40 and 9, 20 and 10
+  for (int c = 0; c < b.n; ++c) {
+    std::swap(expected(0, c), expected(20, c)), std::swap(expected(3, c), expected(40, c));
+    std::swap(expected(40, c), expected(9, c)), std::swap(expected(20, c), expected(10, c));
+  }
+  Launch launch;
+  launch.blocks = 1, launch.threads = lu_rows_threads;
+  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, lists.data(), 2, ints, 8};
+  EXPECT_EQ(run(launch, [&] { lu_swap<double, 16>(swap); }), "");
+  EXPECT_EQ(b.values, expected.values);
+}
+
+}  // namespace
+}  // namespace tilewright::emulation
