@@ -144,16 +144,20 @@ class LuPanel {
     const unsigned tag = static_cast<unsigned>(step) + 1;
     const int lane = thread_ % 32;
     char* const slot = slot_of(step, rank_);
-    const unsigned* const row = reinterpret_cast<const unsigned*>(staged_);
+    const auto word = [&](int i) {
+      unsigned x;
+      memcpy(&x, reinterpret_cast<const char*>(staged_) + 4 * i, 4);
+      return x;
+    };
     for (int to = thread_ / 32; to < C.cluster; to += warps) {
       if (lane == 0) store_words<C.cluster>(slot, to, own.key.high, tag, own.key.low, tag);
       if (lane == 1) store_words<C.cluster>(slot + 16, to, static_cast<unsigned>(own.position), tag, 0, tag);
       char* const words_there = slot + lu_panel_header_bytes;
       if constexpr (words == 1) {
-        if (lane < Left) store_pair<C.cluster>(words_there + lane * 8, to, row[lane], tag);
+        if (lane < Left) store_pair<C.cluster>(words_there + lane * 8, to, word(lane), tag);
       } else {
         for (int i = lane; i < Left * words / 2; i += 32)
-          store_words<C.cluster>(words_there + i * 16, to, row[2 * i], tag, row[2 * i + 1], tag);
+          store_words<C.cluster>(words_there + i * 16, to, word(2 * i), tag, word(2 * i + 1), tag);
       }
     }
   }
@@ -205,17 +209,18 @@ class LuPanel {
   }
 
   __device__ static T value_at(const char* row, int c) {
-    T value;
-    unsigned* const to = reinterpret_cast<unsigned*>(&value);
+    unsigned all[words];
     if constexpr (words == 1) {
-      to[0] = load_pair_plain(row + c * 8).x;
+      all[0] = load_pair_plain(row + c * 8).x;
     } else {
 #pragma unroll
       for (int w = 0; w < words; w += 2) {
         const uint4 both = load_words_plain(row + (c * words + w) * 8);
-        to[w] = both.x, to[w + 1] = both.z;
+        all[w] = both.x, all[w + 1] = both.z;
       }
     }
+    T value;
+    memcpy(&value, all, sizeof(T));
     return value;
   }
 

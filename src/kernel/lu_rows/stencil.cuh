@@ -35,11 +35,12 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_swap(const LuSwapArgs<T> a
 
 template <class T>
 __device__ __forceinline__ T lane_value(const T& value, int lane) {
-  T result;
-  const unsigned* const from = reinterpret_cast<const unsigned*>(&value);
-  unsigned* const to = reinterpret_cast<unsigned*>(&result);
+  unsigned words[sizeof(T) / 4];
+  memcpy(words, &value, sizeof(T));
 #pragma unroll
-  for (int w = 0; w < int(sizeof(T) / 4); ++w) to[w] = word_of_lane(from[w], lane);
+  for (int w = 0; w < int(sizeof(T) / 4); ++w) words[w] = word_of_lane(words[w], lane);
+  T result;
+  memcpy(&result, words, sizeof(T));
   return result;
 }
 
