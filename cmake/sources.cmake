@@ -24,7 +24,7 @@ sources_of(TILEWRIGHT_SOURCES core device kernel/jit kernel/gemm_small_cpu kerne
            wisdom gemm gemm/run gemm/hybrid gemm/hybrid/batch gemm/hybrid/device)
 file(GLOB API_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/api/*.cpp)
 list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})
-sources_of(GPU_SOURCES device/gpu kernel/scale kernel/lu_panel kernel/lu_rows)
+sources_of(GPU_SOURCES device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu)
 # Of rooms that every build has: loading and launching.
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
     gemm/device_conversion.cpp gemm/device_machine.cpp gemm/device_operands.cpp gemm/hybrid/device/cuda_device.cpp gemm/run/cublas.cpp

@@ -179,6 +179,13 @@ CUresult cuCtxSynchronize() {
   return result;
 }
 
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0, *greatest = -5;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
+  return cuStreamCreate(stream, flags);
+}
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   const std::lock_guard lock(machine().mutex);
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;

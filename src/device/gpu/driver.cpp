@@ -94,6 +94,8 @@ GpuDriver::GpuDriver() {
   find("cuCtxGetCurrent", context_current);
   find("cuCtxSynchronize", context_synchronize);
   find("cuStreamCreate", stream_create);
+  find("cuStreamCreateWithPriority", stream_create_with_priority);
+  find("cuCtxGetStreamPriorityRange", stream_priorities);
   find("cuStreamDestroy_v2", stream_destroy);
   find("cuStreamSynchronize", stream_synchronize);
   find("cuStreamWaitEvent", stream_wait_event);

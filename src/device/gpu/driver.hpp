@@ -36,6 +36,8 @@ class GpuDriver {
   decltype(&cuCtxGetCurrent) context_current = nullptr;
   decltype(&cuCtxSynchronize) context_synchronize = nullptr;
   decltype(&cuStreamCreate) stream_create = nullptr;
+  decltype(&cuStreamCreateWithPriority) stream_create_with_priority = nullptr;
+  decltype(&cuCtxGetStreamPriorityRange) stream_priorities = nullptr;
   decltype(&cuStreamDestroy) stream_destroy = nullptr;
   decltype(&cuStreamSynchronize) stream_synchronize = nullptr;
   decltype(&cuStreamWaitEvent) stream_wait_event = nullptr;

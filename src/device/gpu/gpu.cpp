@@ -172,9 +172,17 @@ void Gpu::fill(void* device_address, const void* element, std::size_t element_by
   }
 }
 
-GpuStream::GpuStream(const Gpu& gpu) : gpu_(&gpu) {
+GpuStream::GpuStream(const Gpu& gpu, StreamPriority priority) : gpu_(&gpu) {
   const Gpu::Current current(gpu);
-  gpu.driver().check(gpu.driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  const GpuDriver& driver = gpu.driver();
+  if (priority == StreamPriority::usual) {
+    driver.check(driver.stream_create(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    return;
+  }
+  int least = 0, greatest = 0;
+  driver.check(driver.stream_priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  driver.check(driver.stream_create_with_priority(&stream_, CU_STREAM_NON_BLOCKING, greatest),
+               "cuStreamCreateWithPriority");
 }
 GpuStream::~GpuStream() {
   if (stream_ != nullptr) gpu_->driver().stream_destroy(stream_);

@@ -124,9 +124,12 @@ class Gpu {
   GpuLimits limits_;
 };
 
+// `first`: blocks of its kernels go before those of other streams that wait for a multiprocessor.
+enum class StreamPriority : std::uint8_t { usual, first };
+
 class GpuStream {
  public:
-  explicit GpuStream(const Gpu& gpu);
+  explicit GpuStream(const Gpu& gpu, StreamPriority priority = StreamPriority::usual);
   ~GpuStream();
   GpuStream(GpuStream&& other) noexcept : gpu_(other.gpu_), stream_(std::exchange(other.stream_, nullptr)) {}
   GpuStream& operator=(GpuStream&&) = delete;
