@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::int64_t nb = 0;
   int rounds = 7;
   bool panels = false;
+  std::string configs;  // of panels: "16,256,1,32;..."
 };
 
 double median(std::vector<double> values) {
@@ -174,10 +176,24 @@ class LuCase {
   std::vector<char> host_work_;
 };
 
-// Microseconds of one panel of the kernel's whole width, by rows.
+// "16,256,1,32;8,128,2,32", or the default one.
+std::vector<LuPanelConfig> configs_of(const Options& options, std::int64_t m, DType dtype, const Gpu& gpu) {
+  std::vector<LuPanelConfig> all;
+  std::stringstream list(options.configs);
+  for (std::string one; std::getline(list, one, ';');) {
+    LuPanelConfig c;
+    char comma = 0;
+    std::stringstream(one) >> c.cluster >> comma >> c.threads >> comma >> c.rows >> comma >> c.width;
+    if (lu_panel_most_rows(c) >= m && lu_panel_most_rows(c) < 4 * m) all.push_back(c);
+  }
+  if (options.configs.empty()) all.push_back(lu_panel_default(m, dtype, gpu.limits()));
+  return all;
+}
+
+// Microseconds of one panel of a kernel's whole width, and of one column of it.
 template <class T>
-nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::int64_t m, int rounds) {
-  const LuPanelConfig config = lu_panel_default(m, dtype_of<T>, gpu.limits());
+nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::int64_t m,
+                          const LuPanelConfig& config, int rounds) {
   const GpuLuPanel panel(
       gpu, compiler.compile(lu_panel_request(dtype_of<T>, config, gpu.limits().compute_capability)),
       dtype_of<T>, config);
@@ -185,25 +201,28 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
   GpuBuffer a(gpu, host.size() * sizeof(T)), pivots(gpu, 8 * 64), moves(gpu, 4096), info(gpu, 8);
   info.fill(0, nullptr);
   GpuStream stream(gpu);
-  std::vector<double> all;
-  for (int i = 0; i < rounds + 1; ++i) {
-    a.write(host.data(), host.size() * sizeof(T));
-    GpuEvent begin(gpu), end(gpu);
-    const LuPanelOperands o{
-        a.as<void>(),        m, m, config.width, 0, 0, pivots.as<long long>(), moves.as<int>(),
-        info.as<long long>()};
-    begin.record(stream.get());
-    panel.launch(o, stream.get());
-    end.record(stream.get());
-    end.synchronize();
-    if (i > 0) all.push_back(end.seconds_since(begin));
+  double us[2];
+  for (const std::int64_t columns : {std::int64_t(1), std::int64_t(config.width)}) {
+    std::vector<double> all;
+    for (int i = 0; i < rounds + 1; ++i) {
+      a.write(host.data(), host.size() * sizeof(T));
+      GpuEvent begin(gpu), end(gpu);
+      const LuPanelOperands o{
+          a.as<void>(), m, m, columns, 0, 0, pivots.as<long long>(), moves.as<int>(), info.as<long long>()};
+      begin.record(stream.get());
+      panel.launch(o, stream.get());
+      end.record(stream.get());
+      end.synchronize();
+      if (i > 0) all.push_back(end.seconds_since(begin));
+    }
+    us[columns > 1] = median(all) * 1e6;
   }
   return {{"panel_rows", m},
           {"config", to_json(config)},
           {"registers", panel.registers()},
           {"spilled_bytes", panel.spilled_bytes()},
-          {"us", median(all) * 1e6},
-          {"us_per_column", median(all) * 1e6 / config.width}};
+          {"us", us[1]},
+          {"us_per_column", (us[1] - us[0]) / (config.width - 1)}};
 }
 
 int run(const Options& options) {
@@ -225,7 +244,8 @@ int run(const Options& options) {
       const std::int64_t m = std::stoll(text),
                          n = cross == std::string::npos ? m : std::stoll(text.substr(cross + 1));
       if (options.panels) {
-        tell(time_panel<T>(gpu, compiler, m, options.rounds));
+        for (const LuPanelConfig& config : configs_of(options, m, dtype_of<T>, gpu))
+          tell(time_panel<T>(gpu, compiler, m, config, options.rounds));
         continue;
       }
       try {
@@ -251,6 +271,7 @@ int main(int argc, char** argv) {
   app.add_option("--nb", options.nb, "columns of a block (default: a rule of thumb's)");
   app.add_option("--rounds", options.rounds);
   app.add_option("--json", options.json);
+  app.add_option("--configs", options.configs, "of panels: cluster,threads,rows,width;...");
   app.add_flag("--panels", options.panels, "one panel of so many rows alone");
   return tilewright::bench::parse_and_run(app, argc, argv, [&] { return tilewright::run(options); });
 }

@@ -121,6 +121,7 @@ void DeviceLu::multiply(Way way, std::int64_t m, std::int64_t n, std::int64_t k,
 }
 
 // Panels of the kernel's width one after the other, each of which then updates what is left of the block.
+// Rows of earlier panels move at the end.
 void DeviceLu::factor_block(const Step& step) {
   const GpuLuPanel& panel = panel_of(shape_.m - step.first);
   const int width = panel.config().width;
@@ -137,12 +138,14 @@ void DeviceLu::factor_block(const Step& step) {
     o.first_row = o.first_column = first;
     o.pivots = operands_.pivots + first, o.moves = moves, o.info = operands_.info;
     panel.launch(o, on);
-    rows.swap(at(first, step.first), done, {moves, 1, 0}, on);
     const std::int64_t next = first + columns;
     rows.solve(at(first, next), left, at(first, first), int(columns), moves, on);
     multiply(Way::panel, shape_.m - next, left, columns, -1, at(next, first), at(first, next), 1,
              at(next, next));
   }
+  const int lists = int((step.columns + width - 1) / width);
+  if (lists > 1)
+    rows.swap(at(step.first, step.first), step.columns, {moves_of(step), lists, width, true}, on);
   if (step.first + step.columns < shape_.n)
     rows.invert(at(step.first, step.first), int(step.columns), inverse_of(step), on);
 }

@@ -225,7 +225,8 @@ TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
 
   Launch launch;
   launch.blocks = 2, launch.threads = lu_rows_threads;
-  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, done.moves.data(), 1, lu_moves_ints(16), 16};
+  const LuSwapArgs<double> swap{b.values.data(),   b.ld, b.n,  done.moves.data(), 1,
+                                lu_moves_ints(16), 16,   false};
   EXPECT_EQ(run(launch, [&] { lu_swap<double, 32>(swap); }), "");
   EXPECT_EQ(b.values, swapped.values);
 
@@ -288,7 +289,26 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   }
   Launch launch;
   launch.blocks = 1, launch.threads = lu_rows_threads;
-  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, lists.data(), 2, ints, 8};
+  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, lists.data(), 2, ints, 8, false};
+  EXPECT_EQ(run(launch, [&] { lu_swap<double, 16>(swap); }), "");
+  EXPECT_EQ(b.values, expected.values);
+}
+
+TEST(LuPanelEmulation, EarlierPanelsGetTheMovesOfLaterOnes) {
+  std::mt19937 random(10);
+  Panel<double> b(40, 24, 1);
+  fill(b, random);
+  Panel<double> expected = b;
+  const int ints = lu_moves_ints(8);
+  std::vector<int> lists(std::size_t(3 * ints), 0);
+  for (int list = 0; list < 3; ++list) {
+    int* const to = lists.data() + list * ints;
+    to[0] = 2, to[2] = 1, to[3] = 11, to[4] = 11, to[5] = 1;
+    for (int c = 0; c < 8 * list; ++c) std::swap(expected(8 * list + 1, c), expected(8 * list + 11, c));
+  }
+  Launch launch;
+  launch.blocks = 2, launch.threads = lu_rows_threads;
+  const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, lists.data(), 3, ints, 8, true};
   EXPECT_EQ(run(launch, [&] { lu_swap<double, 16>(swap); }), "");
   EXPECT_EQ(b.values, expected.values);
 }

@@ -18,6 +18,16 @@ void look_up(void* library, const char* name, F& function) {
                 fmt::format("the GPU driver is too old: libcuda.so.1 has no {}", name));
 }
 
+void look_up_graphs(void* library, GpuDriver& driver) {
+  look_up(library, "cuStreamIsCapturing", driver.stream_is_capturing);
+  look_up(library, "cuStreamBeginCapture_v2", driver.stream_begin_capture);
+  look_up(library, "cuStreamEndCapture", driver.stream_end_capture);
+  look_up(library, "cuGraphInstantiateWithFlags", driver.graph_instantiate);
+  look_up(library, "cuGraphLaunch", driver.graph_launch);
+  look_up(library, "cuGraphDestroy", driver.graph_destroy);
+  look_up(library, "cuGraphExecDestroy", driver.graph_exec_destroy);
+}
+
 void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuMemcpyHtoD_v2", driver.copy_to_device);
   look_up(library, "cuMemcpyDtoH_v2", driver.copy_to_host);
@@ -99,13 +109,7 @@ GpuDriver::GpuDriver() {
   find("cuStreamDestroy_v2", stream_destroy);
   find("cuStreamSynchronize", stream_synchronize);
   find("cuStreamWaitEvent", stream_wait_event);
-  find("cuStreamIsCapturing", stream_is_capturing);
-  find("cuStreamBeginCapture_v2", stream_begin_capture);
-  find("cuStreamEndCapture", stream_end_capture);
-  find("cuGraphInstantiateWithFlags", graph_instantiate);
-  find("cuGraphLaunch", graph_launch);
-  find("cuGraphDestroy", graph_destroy);
-  find("cuGraphExecDestroy", graph_exec_destroy);
+  look_up_graphs(library, *this);
   find("cuEventCreate", event_create);
   find("cuEventDestroy_v2", event_destroy);
   find("cuEventRecord", event_record);

@@ -20,32 +20,22 @@ __device__ __forceinline__ void sync_all_blocks() {
 
 // To the same place of shared memory in block `to` of the cluster. Words and tags that are stored by one
 // instruction may arrive apart: each pair of them is looked at.
-template <int Blocks>
 __device__ __forceinline__ void store_words(char* at, int to, unsigned x, unsigned y, unsigned z,
                                             unsigned w) {
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(at));
-  if constexpr (Blocks == 1)
-    asm volatile("st.volatile.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x), "r"(y), "r"(z),
-                 "r"(w)
-                 : "memory");
-  else
-    asm volatile(
-        "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-        " st.relaxed.cluster.shared::cluster.v4.u32 [there], {%2, %3, %4, %5};\n}" ::"r"(address),
-        "r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
-        : "memory");
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " st.relaxed.cluster.shared::cluster.v4.u32 [there], {%2, %3, %4, %5};\n}" ::"r"(
+          static_cast<unsigned>(__cvta_generic_to_shared(at))),
+      "r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
 }
-template <int Blocks>
 __device__ __forceinline__ void store_pair(char* at, int to, unsigned x, unsigned y) {
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(at));
-  if constexpr (Blocks == 1)
-    asm volatile("st.volatile.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x), "r"(y) : "memory");
-  else
-    asm volatile(
-        "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-        " st.relaxed.cluster.shared::cluster.v2.u32 [there], {%2, %3};\n}" ::"r"(address),
-        "r"(to), "r"(x), "r"(y)
-        : "memory");
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " st.relaxed.cluster.shared::cluster.v2.u32 [there], {%2, %3};\n}" ::"r"(
+          static_cast<unsigned>(__cvta_generic_to_shared(at))),
+      "r"(to), "r"(x), "r"(y)
+      : "memory");
 }
 __device__ __forceinline__ uint4 load_words(const char* at) {
   uint4 v;
@@ -63,14 +53,13 @@ __device__ __forceinline__ uint2 load_pair(const char* at) {
                : "memory");
   return v;
 }
-// Of what is known to be there.
-__device__ __forceinline__ uint4 load_words_plain(const char* at) {
-  return *reinterpret_cast<const uint4*>(at);
-}
-__device__ __forceinline__ uint2 load_pair_plain(const char* at) {
-  return *reinterpret_cast<const uint2*>(at);
-}
 
+// 1 / x to some 20 bits, of normal numbers whose reciprocal is normal.
+__device__ __forceinline__ double rough_reciprocal(double x) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  return y;
+}
 __device__ __forceinline__ unsigned warp_most_of(unsigned x) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_max_sync(0xffffffffu, x);

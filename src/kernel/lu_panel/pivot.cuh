@@ -35,45 +35,75 @@ __device__ __forceinline__ void multiply_subtract(Complex<R>& sum, const Complex
   multiply_add(sum, Complex<R>{-a.re, -a.im}, b);
 }
 
-// Division of a column by its pivot: by the reciprocal, as LAPACK's getf2, unless that overflows. By zero
-// nothing is divided: then the whole column is zero.
+// Whether a column is divided by multiplying with this number's reciprocal, as LAPACK's getf2 does unless
+// that overflows; nor by one that would be no normal number.
+__device__ __forceinline__ bool has_reciprocal(float size) { return size >= 1.2e-38f && size <= 8.4e37f; }
+__device__ __forceinline__ bool has_reciprocal(double size) { return size >= 2.3e-308 && size <= 4.4e307; }
+
+// Anything of numbers that have none.
+__device__ __forceinline__ float lu_reciprocal(float x) { return 1 / x; }
+__device__ __forceinline__ double lu_reciprocal(double x) {
+  double y = rough_reciprocal(x);
+  y = fma(y, fma(-x, y, 1.0), y);
+  return fma(y, fma(-x, y, 1.0), y);
+}
+// Scaled by the larger part, so that squares neither overflow nor vanish.
 template <class R>
+__device__ __forceinline__ Complex<R> lu_reciprocal(const Complex<R>& x) {
+  const bool re_larger = fabs(x.re) >= fabs(x.im);
+  const R large = re_larger ? x.re : x.im, small = re_larger ? x.im : x.re;
+  const R ratio = small * lu_reciprocal(large), scaled = lu_reciprocal(R(large + small * ratio));
+  return re_larger ? Complex<R>{scaled, -ratio * scaled} : Complex<R>{ratio * scaled, -scaled};
+}
+
+template <class R>
+__device__ __forceinline__ R lu_size(R x) {
+  return fabs(x);
+}
+template <class R>
+__device__ __forceinline__ R lu_size(const Complex<R>& x) {
+  return fmax(fabs(x.re), fabs(x.im));
+}
+
+template <class R>
+__device__ __forceinline__ R lu_product(R x, R y) {
+  return x * y;
+}
+template <class R>
+__device__ __forceinline__ Complex<R> lu_product(const Complex<R>& x, const Complex<R>& y) {
+  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+template <class R>
+__device__ __forceinline__ R lu_quotient(R x, R y) {
+  return x / y;
+}
+template <class R>
+__device__ __forceinline__ Complex<R> lu_quotient(const Complex<R>& x, const Complex<R>& y) {
+  const bool re_larger = fabs(y.re) >= fabs(y.im);
+  const R large = re_larger ? y.re : y.im, small = re_larger ? y.im : y.re;
+  const R ratio = small / large, size = large + small * ratio;
+  return re_larger ? Complex<R>{(x.re + x.im * ratio) / size, (x.im - x.re * ratio) / size}
+                   : Complex<R>{(x.re * ratio + x.im) / size, (x.im * ratio - x.re) / size};
+}
+
+// Division of a column by its pivot. By zero nothing is divided: then the whole column is zero.
+template <class T>
 class LuDivisor {
  public:
-  __device__ explicit LuDivisor(R pivot) : pivot_(pivot), reciprocal_(R(1) / pivot) {
-    is_zero_ = pivot == R(0);
-    is_small_ = fabs(pivot) < (sizeof(R) == 8 ? R(2.2250738585072014e-308) : R(1.17549435e-38f));
-  }
-  __device__ R divide(R x) const {
-    if (is_zero_) return x;
-    return is_small_ ? x / pivot_ : x * reciprocal_;
-  }
-
- private:
-  R pivot_, reciprocal_;
-  bool is_zero_, is_small_;
-};
-template <class R>
-class LuDivisor<Complex<R>> {
- public:
-  // Scaled by the larger part, so that squares neither overflow nor vanish.
-  __device__ explicit LuDivisor(const Complex<R>& pivot) {
-    is_zero_ = is_zero(pivot);
-    const bool re_larger = fabs(pivot.re) >= fabs(pivot.im);
-    const R large = re_larger ? pivot.re : pivot.im, small = re_larger ? pivot.im : pivot.re;
-    ratio_ = small / large;
-    size_ = large + small * ratio_;
-    re_larger_ = re_larger;
-  }
-  __device__ Complex<R> divide(const Complex<R>& x) const {
-    if (is_zero_) return x;
-    return re_larger_ ? Complex<R>{(x.re + x.im * ratio_) / size_, (x.im - x.re * ratio_) / size_}
-                      : Complex<R>{(x.re * ratio_ + x.im) / size_, (x.im * ratio_ - x.re) / size_};
+  __device__ LuDivisor(const T& pivot, const T& reciprocal)
+      : pivot_(pivot),
+        reciprocal_(reciprocal),
+        is_zero_(is_zero(pivot)),
+        by_product_(has_reciprocal(lu_size(pivot))) {}
+  __device__ bool is_of_zero() const { return is_zero_; }
+  __device__ T divide(const T& x) const {
+    if (by_product_) return lu_product(x, reciprocal_);
+    return is_zero_ ? x : lu_quotient(x, pivot_);
   }
 
  private:
-  R ratio_, size_;
-  bool re_larger_, is_zero_;
+  T pivot_, reciprocal_;
+  bool is_zero_, by_product_;
 };
 
 }  // namespace tilewright

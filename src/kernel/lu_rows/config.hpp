@@ -4,13 +4,15 @@
 namespace tilewright {
 
 // Rows move within columns as lists of an LU panel say (kernel/lu_panel/config.hpp), one list after the
-// other; list i counts rows from i * rows_apart on.
+// other; list i counts rows from i * rows_apart on. `of_own_block`: the columns are those that the lists'
+// panels come from, each rows_apart wide, and only what later panels moved is moved in them.
 template <class T>
 struct LuSwapArgs {
   T* a;
   long long ld, columns;
   const int* moves;
   int lists, list_ints, rows_apart;
+  bool of_own_block;
 };
 
 // B becomes inv(L) P B: rows of B move, then its first n rows are solved for; L is n x n, lower with a unit

@@ -43,9 +43,14 @@ void GpuLuRows::swap(const LuBlock& a, std::int64_t columns, const LuMoves& move
   if (columns == 0 || moves.count == 0) return;
   const GpuLaunch geometry{blocks_for(columns, lu_rows_threads / (2 * width_)), lu_rows_threads};
   dispatch(dtype_, [&]<class T>() {
-    LuSwapArgs<T> args{
-        static_cast<T*>(a.data), a.ld, columns, moves.lists, moves.count, lu_moves_ints(width_),
-        moves.rows_apart};
+    LuSwapArgs<T> args{static_cast<T*>(a.data),
+                       a.ld,
+                       columns,
+                       moves.lists,
+                       moves.count,
+                       lu_moves_ints(width_),
+                       moves.rows_apart,
+                       moves.of_own_block};
     swap_.launch(geometry, &args, stream);
   });
 }

@@ -18,6 +18,8 @@ struct LuMoves {
   const int* lists = nullptr;
   int count = 0;
   int rows_apart = 0;  // the first rows of the panels they are of
+  // The columns are those panels' own: each gets the moves of later panels.
+  bool of_own_block = false;
 };
 
 class GpuLuRows {

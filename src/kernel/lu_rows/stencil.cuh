@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_swap(const LuSwapArgs<T> a
     T* const b = args.a + column * args.ld;
     for (int i = 0; i < args.lists; ++i) {
       const int* const list = args.moves + static_cast<long long>(i) * args.list_ints;
-      const bool takes_part = column < args.columns && move < list[0];
+      const bool is_moved = !args.of_own_block || i > column / args.rows_apart;
+      const bool takes_part = is_moved && column < args.columns && move < list[0];
       const long long shift = static_cast<long long>(i) * args.rows_apart;
       T value = zero<T>();
       if (takes_part) value = b[list[2 + 2 * move] + shift];

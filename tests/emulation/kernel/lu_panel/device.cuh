@@ -17,25 +17,25 @@ struct uint4 {
   unsigned x, y, z, w;
 };
 
+using std::fabs;
+using std::fma;
+using std::fmax;
 using std::max;
 using std::min;
-using std::fabs;
 
 constexpr int lu_most_turns = 1 << 26;
 
 inline int cluster_rank() { return static_cast<int>(emulation::cluster_rank()); }
 inline void sync_all_blocks() { emulation::sync_cluster(); }
 
-template <int Blocks>
-void store_words(char* at, int to, unsigned x, unsigned y, unsigned z, unsigned w) {
+inline void store_words(char* at, int to, unsigned x, unsigned y, unsigned z, unsigned w) {
   const unsigned second[] = {z, w};
   emulation::store_at(static_cast<unsigned>(to), at + 8, second, 8);
   emulation::let_others_run();
   const unsigned first[] = {x, y};
   emulation::store_at(static_cast<unsigned>(to), at, first, 8);
 }
-template <int Blocks>
-void store_pair(char* at, int to, unsigned x, unsigned y) {
+inline void store_pair(char* at, int to, unsigned x, unsigned y) {
   const unsigned words[] = {x, y};
   emulation::store_at(static_cast<unsigned>(to), at, words, 8);
 }
@@ -53,8 +53,7 @@ inline uint2 load_pair(const char* at) {
   emulation::let_others_run();
   return load_as<uint2>(at);
 }
-inline uint4 load_words_plain(const char* at) { return load_as<uint4>(at); }
-inline uint2 load_pair_plain(const char* at) { return load_as<uint2>(at); }
+inline double rough_reciprocal(double x) { return double(float(1 / x)); }
 
 inline unsigned warp_most_of(unsigned x) {
   const auto all = emulation::warp_exchange(x);
