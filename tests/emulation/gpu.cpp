@@ -280,12 +280,14 @@ std::array<unsigned, 32> warp_exchange(unsigned value) {
   sync_warp();  // before anybody brings something else
   return result;
 }
-void store_at(unsigned rank, void* place, const void* from, std::size_t bytes) {
-  expect_alive(together->at(rank));
-  std::memcpy(place_in(together->at(rank), place), from, bytes);
-  block->got_on = true;
+void send_to(unsigned rank, void* place, const void* from, std::size_t bytes, void* barrier) {
+  Block& other = together->at(rank);
+  expect_alive(other);
+  std::memcpy(place_in(other, place), from, bytes);
+  Barrier& b = other.barriers.at(barrier);
+  b.bytes -= static_cast<long long>(bytes);
+  complete(b);
 }
-void let_others_run() { give_way(); }
 
 int compare_and_swap(int* address, int expected, int value) {
   const int old = *address;

@@ -44,10 +44,8 @@ void sync_warp();
 unsigned warp_sum(unsigned value);
 // What each lane of the warp brought.
 std::array<unsigned, 32> warp_exchange(unsigned value);
-// To the same place of the shared memory of another block of the cluster, at once.
-void store_at(unsigned rank, void* place, const void* from, std::size_t bytes);
-// Of threads that look again and again for what another one stores.
-void let_others_run();
+// To the same place of the shared memory of another block of the cluster, at once, and told to its barrier.
+void send_to(unsigned rank, void* place, const void* from, std::size_t bytes, void* barrier);
 int compare_and_swap(int* address, int expected, int value);
 
 // One kind of asynchronous copies of a thread: those into shared memory, or stores out of it.

@@ -17,19 +17,13 @@ struct LuPanelConfig {
 constexpr int lu_panel_block_rows(const LuPanelConfig& c) { return c.threads * c.rows; }
 constexpr int lu_panel_most_rows(const LuPanelConfig& c) { return c.cluster * lu_panel_block_rows(c); }
 
-// What one block sends of one column: a header of 32 bytes and the row with its pivot's reciprocal, each
-// 32-bit word beside the number of the step that it belongs to.
-constexpr int lu_panel_header_bytes = 32;
+// A row as it is sent: its elements, the reciprocal of the first of those that are left, and its position.
 constexpr int lu_panel_row_elements(const LuPanelConfig& c) { return c.width + 2; }
-constexpr int lu_panel_sent_bytes(const LuPanelConfig& c, int element_bytes) {
-  return lu_panel_row_elements(c) * element_bytes * 2;
-}
-// What is sent, of two steps from every block; the block's own candidate and the row that was chosen; the
-// best of each warp and the chosen one; factored rows.
+// Two barriers; rows of two steps from every block; the block's own candidate; the best of each warp;
+// factored rows.
 constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
-  const int sent =
-      c.cluster > 1 ? 2 * c.cluster * (lu_panel_header_bytes + lu_panel_sent_bytes(c, element_bytes)) : 0;
-  return sent + 2 * lu_panel_row_elements(c) * element_bytes + (c.threads / 32 + 1) * 16 +
+  const int sent = c.cluster > 1 ? 2 * c.cluster : 0;
+  return 16 + (sent + 1) * lu_panel_row_elements(c) * element_bytes + c.threads / 32 * 16 +
          lu_panel_block_rows(c) * c.width * element_bytes;
 }
 

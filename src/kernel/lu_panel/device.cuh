@@ -2,12 +2,13 @@
 // same on the host.
 #pragma once
 
+#include "kernel/common/copy.cuh"
 #include "kernel/common/element.cuh"
 
 namespace tilewright {
 
-// How often a block looks for what another one sends before it gives up: some seconds.
-constexpr int lu_most_turns = 1 << 26;
+// How often a block looks for what others send before it gives up: some seconds.
+constexpr int lu_most_turns = 1 << 24;
 
 __device__ __forceinline__ int cluster_rank() {
   unsigned rank;
@@ -18,40 +19,49 @@ __device__ __forceinline__ void sync_all_blocks() {
   asm volatile("barrier.cluster.arrive.release;\n barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// To the same place of shared memory in block `to` of the cluster. Words and tags that are stored by one
-// instruction may arrive apart: each pair of them is looked at.
-__device__ __forceinline__ void store_words(char* at, int to, unsigned x, unsigned y, unsigned z,
-                                            unsigned w) {
+__device__ __forceinline__ bool comes_in_time(unsigned long long* barrier, unsigned parity) {
+  unsigned done = 0;
+  for (int turns = 0; done == 0 && turns < lu_most_turns; ++turns)
+    asm volatile(
+        "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n selp.b32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  return done != 0;
+}
+
+// To the same place of shared memory in block `to` of the cluster, whose barrier is told of the bytes.
+__device__ __forceinline__ void send_words(unsigned at, unsigned barrier, uint4 x) {
   asm volatile(
-      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-      " st.relaxed.cluster.shared::cluster.v4.u32 [there], {%2, %3, %4, %5};\n}" ::"r"(
-          static_cast<unsigned>(__cvta_generic_to_shared(at))),
-      "r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
+          at),
+      "r"(barrier), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
       : "memory");
 }
-__device__ __forceinline__ void store_pair(char* at, int to, unsigned x, unsigned y) {
+__device__ __forceinline__ void send_words(unsigned at, unsigned barrier, uint2 x) {
   asm volatile(
-      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-      " st.relaxed.cluster.shared::cluster.v2.u32 [there], {%2, %3};\n}" ::"r"(
-          static_cast<unsigned>(__cvta_generic_to_shared(at))),
-      "r"(to), "r"(x), "r"(y)
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%2, %3}, [%1];" ::"r"(at),
+      "r"(barrier), "r"(x.x), "r"(x.y)
       : "memory");
 }
-__device__ __forceinline__ uint4 load_words(const char* at) {
-  uint4 v;
-  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(at)))
-               : "memory");
-  return v;
+__device__ __forceinline__ unsigned address_in(const void* at, int block) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(at)), "r"(block));
+  return there;
 }
-__device__ __forceinline__ uint2 load_pair(const char* at) {
-  uint2 v;
-  asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
-               : "=r"(v.x), "=r"(v.y)
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(at)))
-               : "memory");
-  return v;
+template <class P>
+__device__ __forceinline__ void send_to(int to, void* at, const P& pack, unsigned long long* barrier) {
+  const unsigned there = address_in(at, to), told = address_in(barrier, to);
+  if constexpr (sizeof(P) == 8) {
+    uint2 words;
+    memcpy(&words, &pack, 8);
+    send_words(there, told, words);
+  } else {
+    uint4 words[sizeof(P) / 16];
+    memcpy(words, &pack, sizeof(P));
+#pragma unroll
+    for (int i = 0; i < int(sizeof(P) / 16); ++i) send_words(there + 16 * i, told, words[i]);
+  }
 }
 
 // 1 / x to some 20 bits, of normal numbers whose reciprocal is normal.
@@ -60,7 +70,7 @@ __device__ __forceinline__ double rough_reciprocal(double x) {
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
   return y;
 }
-__device__ __forceinline__ unsigned warp_most_of(unsigned x) {
+__device__ __forceinline__ unsigned warp_most(unsigned x) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_max_sync(0xffffffffu, x);
 #else
@@ -77,8 +87,8 @@ __device__ __forceinline__ int warp_least(int x) {
   return x;
 #endif
 }
-__device__ __forceinline__ bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
-__device__ __forceinline__ int first_lane_with(bool x) { return __ffs(__ballot_sync(0xffffffffu, x)) - 1; }
+__device__ __forceinline__ unsigned lanes_with(bool x) { return __ballot_sync(0xffffffffu, x); }
+__device__ __forceinline__ int lowest_lane(unsigned lanes) { return __ffs(static_cast<int>(lanes)) - 1; }
 __device__ __forceinline__ unsigned word_of_lane(unsigned x, int lane) {
   return __shfl_sync(0xffffffffu, x, lane);
 }

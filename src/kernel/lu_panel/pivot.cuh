@@ -21,11 +21,6 @@ __device__ __forceinline__ LuKey lu_key(const Complex<R>& x) {
   return lu_key(R(fabs(x.re) + fabs(x.im)));
 }
 
-__device__ __forceinline__ LuKey warp_most(const LuKey& key) {
-  const unsigned high = warp_most_of(key.high);
-  return {high, warp_most_of(key.high == high ? key.low : 0)};
-}
-
 template <class R>
 __device__ __forceinline__ void multiply_subtract(R& sum, R a, R b) {
   multiply_add(sum, -a, b);

@@ -1,9 +1,8 @@
 // LU of a tall panel with partial pivoting, unblocked, by the blocks of one cluster. Rows stay in the
 // threads' registers and are never swapped there: a thread knows which row of the factored panel each of its
 // rows will be. Each column takes one exchange: every block sends its candidate, the row with the largest
-// element, to all others; all choose the same one and eliminate with it. A sent word carries the number of
-// its step: one warp of each block looks at its own shared memory until all words are there, and nothing else
-// is waited for. The search for the next pivot goes along with the elimination, which begins with the next
+// element, to all others; all choose the same one and eliminate with it. What is sent tells the barrier of
+// its receiver. The search for the next pivot goes along with the elimination, which begins with the next
 // column.
 #pragma once
 
@@ -18,35 +17,39 @@ namespace tilewright {
 template <class T, LuPanelConfig C>
 class LuPanel {
   static constexpr int warps = C.threads / 32, block_rows = lu_panel_block_rows(C);
-  static constexpr int words = sizeof(T) / 4, sent_bytes = lu_panel_sent_bytes(C, sizeof(T));
-  static constexpr int row_elements = lu_panel_row_elements(C);
+  static constexpr int row_elements = lu_panel_row_elements(C), quarter = C.width / 4;
   static constexpr int nowhere = 0x7fffffff;  // the position of a row that is no candidate
-  static_assert(C.width % 8 == 0 && C.cluster <= 16 && C.threads % 32 == 0 && warps <= 32);
+  static_assert(C.width % 8 == 0 && C.width <= 32 && C.cluster <= 16 && C.threads % 32 == 0 && warps <= 32);
   using Pair = Pack<T, 2>;
 
  public:
   __device__ LuPanel(const LuPanelArgs<T>& args, char* memory)
       : args_(args),
+        steps_(min(args.m, args.n)),
         thread_(threadIdx.x),
         lane_(threadIdx.x % 32),
-        rank_(C.cluster > 1 ? cluster_rank() : 0) {
-    headers_ = memory;
-    sent_ = headers_ + (C.cluster > 1 ? 2 * C.cluster * lu_panel_header_bytes : 0);
-    staged_ = reinterpret_cast<T*>(sent_ + (C.cluster > 1 ? 2 * C.cluster * sent_bytes : 0));
-    row_ = C.cluster > 1 ? staged_ + row_elements : staged_;
-    bests_ = reinterpret_cast<uint4*>(staged_ + 2 * row_elements);
-    factored_ = reinterpret_cast<T*>(bests_ + warps + 1);
-  }
+        rank_(C.cluster > 1 ? cluster_rank() : 0),
+        barriers_(reinterpret_cast<unsigned long long*>(memory)),
+        sent_(reinterpret_cast<T*>(memory + 16)),
+        staged_(sent_ + (C.cluster > 1 ? 2 * C.cluster * row_elements : 0)),
+        bests_(reinterpret_cast<uint4*>(staged_ + row_elements)),
+        factored_(reinterpret_cast<T*>(bests_ + warps)) {}
 
   __device__ void run() {
-    clear();
+    if (C.cluster > 1 && thread_ == 0) {
+      barrier_init(barriers_, 1);
+      barrier_init(barriers_ + 1, 1);
+      barrier_init_fence();
+      expect(0);
+      expect(1);
+    }
+    if (rank_ == 0 && thread_ == 0) args_.moves[0] = 0;
     load();
     meet();
-    const int steps = min(args_.m, args_.n);
-    eliminate<C.width>(0, min(steps, C.width / 4));
-    eliminate<C.width / 4 * 3>(C.width / 4, min(steps, C.width / 2));
-    eliminate<C.width / 2>(C.width / 2, min(steps, C.width / 4 * 3));
-    eliminate<C.width / 4>(C.width / 4 * 3, steps);
+    eliminate<C.width>(0, min(steps_, quarter));
+    eliminate<3 * quarter>(quarter, min(steps_, 2 * quarter));
+    eliminate<2 * quarter>(2 * quarter, min(steps_, 3 * quarter));
+    eliminate<quarter>(3 * quarter, steps_);
     store();
     meet();  // a block must not end while others may send to it
   }
@@ -64,13 +67,10 @@ class LuPanel {
       __syncthreads();
   }
 
-  __device__ void clear() {
-    if constexpr (C.cluster > 1) {
-      unsigned* const all = reinterpret_cast<unsigned*>(headers_);
-      const int count = 2 * C.cluster * (lu_panel_header_bytes + sent_bytes) / 4;
-      for (int i = thread_; i < count; i += C.threads) all[i] = 0;
-    }
-    if (rank_ == 0 && thread_ == 0) args_.moves[0] = 0;
+  // What comes for the step.
+  __device__ void expect(int step) {
+    const int left = C.width - step / quarter * quarter;
+    barrier_arrive_expect(barriers_ + (step & 1), static_cast<unsigned>(C.cluster * (left + 2) * sizeof(T)));
   }
 
   __device__ int row_of(int r) const { return rank_ * block_rows + r * C.threads + thread_; }
@@ -87,9 +87,8 @@ class LuPanel {
         if (row < args_.m && c < args_.n) a_[r][c] = args_.a[row + c * args_.ld];
       }
     }
-    Best mine = best_of_thread();
-    mine.key.high = warp_most_of(mine.key.high);
-    finish_search(mine, best_of_thread());
+    const Best mine = best_of_thread();
+    finish_search(mine, warp_most(mine.key.high));
   }
 
   // Steps begin ... end - 1, of rows with at most `Left` columns left. Column `step` is always the first of
@@ -97,17 +96,17 @@ class LuPanel {
   template <int Left>
   __device__ void eliminate(int begin, int end) {
     for (int step = begin; step < end; ++step) {
-      const Best own = best_of_block();
-      stage<Left>(own.position);
-      int pivot = own.position;
-      if constexpr (C.cluster > 1) {
-        send<Left>(step, own);
-        if (thread_ < 32) receive<Left>(step);
-        __syncthreads();
-        pivot = chosen();
-        if (pivot < 0) return;  // waited in vain
+      const int own = best_of_block();
+      stage<Left>(own);
+      if constexpr (C.cluster == 1) {
+        take_step<Left>(step, own, staged_);
+      } else {
+        send<Left>(step);
+        int pivot;
+        const T* const row = receive(step, pivot);
+        if (row == nullptr) return;  // waited in vain
+        take_step<Left>(step, pivot, row);
       }
-      take_step<Left>(step, pivot);
     }
   }
 
@@ -124,34 +123,39 @@ class LuPanel {
     return mine;
   }
 
-  // Of `mine` the high word is the warp's largest already.
-  __device__ void finish_search(const Best& most, const Best& mine) {
-    const bool has_high = mine.key.high == most.key.high;
-    const unsigned low = warp_most_of(has_high ? mine.key.low : 0);
-    const int position = warp_least(has_high && mine.key.low == low ? mine.position : nowhere);
-    if (lane_ == 0) bests_[thread_ / 32] = {most.key.high, low, static_cast<unsigned>(position), 0};
+  // The lane with the best; `high` is the largest high word of the warp's keys.
+  __device__ static int best_lane(const Best& mine, unsigned high) {
+    const unsigned with_high = lanes_with(mine.key.high == high);
+    if ((with_high & (with_high - 1)) == 0) return lowest_lane(with_high);
+    const unsigned low = warp_most(mine.key.high == high ? mine.key.low : 0);
+    const bool has_most = mine.key.high == high && mine.key.low == low;
+    const int position = warp_least(has_most ? mine.position : nowhere);
+    return lowest_lane(lanes_with(has_most && mine.position == position));
   }
 
-  __device__ Best best_of_block() {
+  __device__ void finish_search(const Best& mine, unsigned high) {
+    if (lane_ == best_lane(mine, high))
+      bests_[thread_ / 32] = {mine.key.high, mine.key.low, static_cast<unsigned>(mine.position), 0};
+  }
+
+  // Its position.
+  __device__ int best_of_block() const {
     __syncthreads();
     Best mine{{0, 0}, nowhere};
     if (lane_ < warps) {
       const uint4 one = bests_[lane_];
       mine = {{one.x, one.y}, static_cast<int>(one.z)};
     }
-    if constexpr (warps == 1)
-      return {{word_of_lane(mine.key.high, 0), word_of_lane(mine.key.low, 0)},
-              static_cast<int>(word_of_lane(static_cast<unsigned>(mine.position), 0))};
-    return best_of_warp(mine);
+    return position_of_best(mine);
+  }
+  __device__ static int position_of_best(const Best& mine) {
+    return lane_position(mine, best_lane(mine, warp_most(mine.key.high)));
+  }
+  __device__ static int lane_position(const Best& mine, int lane) {
+    return static_cast<int>(word_of_lane(static_cast<unsigned>(mine.position), lane));
   }
 
-  __device__ static Best best_of_warp(Best mine) {
-    const LuKey most = warp_most(mine.key);
-    const bool has_most = mine.key.high == most.high && mine.key.low == most.low;
-    return {most, warp_least(has_most ? mine.position : nowhere)};
-  }
-
-  // The block's candidate with the reciprocal of its first element.
+  // The block's candidate, the reciprocal of its first element, its position.
   template <int Left>
   __device__ void stage(int position) {
 #pragma unroll
@@ -161,116 +165,74 @@ class LuPanel {
         for (int c = 0; c < Left; c += 2) *reinterpret_cast<Pair*>(staged_ + c) = {a_[r][c], a_[r][c + 1]};
         staged_[C.width] = lu_reciprocal(a_[r][0]);
       }
+    if (thread_ == 0) memcpy(staged_ + C.width + 1, &position, sizeof position);
     __syncthreads();
   }
 
-  __device__ char* header_of(int step, int source) const {
-    return headers_ + ((step & 1) * C.cluster + source) * lu_panel_header_bytes;
-  }
-  __device__ char* sent_row(int step, int source) const {
-    return sent_ + ((step & 1) * C.cluster + source) * sent_bytes;
-  }
-  __device__ static unsigned tag_of(int step) { return static_cast<unsigned>(step) + 1; }
-
-  // Words of a row as it is sent: what is left of it, then the reciprocal.
-  template <int Left>
-  static constexpr int sent_words() {
-    return (Left + 1) * words;
-  }
-  template <int Left>
-  __device__ static int place_of_word(int i) {
-    return i < Left * words ? i : i - Left * words + C.width * words;
+  __device__ T* sent_row(int step, int source) const {
+    return sent_ + ((step & 1) * C.cluster + source) * row_elements;
   }
 
-  // To all blocks, a warp for each of them in turn.
+  // To all blocks, a warp for each of them in turn, a lane for each pair of elements.
   template <int Left>
-  __device__ void send(int step, const Best& own) {
-    const unsigned tag = tag_of(step);
-    for (int to = thread_ / 32; to < C.cluster; to += warps) {
-      char* const header = header_of(step, rank_);
-      char* const row = sent_row(step, rank_);
-      if (lane_ == 0) store_words(header, to, own.key.high, tag, own.key.low, tag);
-      if (lane_ == 1) store_words(header + 16, to, static_cast<unsigned>(own.position), tag, 0, tag);
-      for (int i = lane_; i < sent_words<Left>(); i += 32) {
-        unsigned word;
-        memcpy(&word, reinterpret_cast<const char*>(staged_) + 4 * place_of_word<Left>(i), 4);
-        store_pair(row + i * 8, to, word, tag);
-      }
+  __device__ void send(int step) {
+    const int at = lane_ < Left / 2 ? 2 * lane_ : C.width;
+    if (lane_ > Left / 2) return;
+    const Pair pair = *reinterpret_cast<const Pair*>(staged_ + at);
+    for (int to = thread_ / 32; to < C.cluster; to += warps)
+      send_to(to, sent_row(step, rank_) + at, pair, barriers_ + (step & 1));
+  }
+
+  // The row that all blocks choose, and its position; null where one never came.
+  __device__ const T* receive(int step, int& pivot) {
+    unsigned long long* const barrier = barriers_ + (step & 1);
+    if (!comes_in_time(barrier, step >> 1 & 1)) {
+      *args_.info = lu_panel_waited_in_vain;
+      return nullptr;
     }
-  }
-
-  // By one warp: chooses among the candidates of all blocks and has the chosen row for all threads.
-  template <int Left>
-  __device__ void receive(int step) {
-    const unsigned tag = tag_of(step);
+    // Nobody sends for the step after the next before this block has sent for the next.
+    if (thread_ == 0) expect(step + 2);
     Best mine{{0, 0}, nowhere};
-    bool in_vain = false;
     if (lane_ < C.cluster) {
-      const char* const header = header_of(step, lane_);
-      uint4 key, where;
-      int turns = 0;
-      do {
-        key = load_words(header);
-        where = load_words(header + 16);
-      } while ((key.y != tag || key.w != tag || where.y != tag) && ++turns < lu_most_turns);
-      mine = {{key.x, key.z}, static_cast<int>(where.x)};
-      in_vain = turns == lu_most_turns;
+      const T* const row = sent_row(step, lane_);
+      memcpy(&mine.position, row + C.width + 1, sizeof mine.position);
+      if (mine.position != nowhere) mine.key = lu_key(row[0]);
     }
-    const Best best = best_of_warp(mine);
-    const int source = first_lane_with(lane_ < C.cluster && mine.position == best.position);
-    const char* const row = sent_row(step, source);
-    for (int i = lane_; i < sent_words<Left>(); i += 32) {
-      uint2 pair = load_pair(row + i * 8);
-      for (int turns = 0; pair.y != tag && !in_vain; pair = load_pair(row + i * 8))
-        in_vain = ++turns == lu_most_turns;
-      memcpy(reinterpret_cast<char*>(row_) + 4 * place_of_word<Left>(i), &pair.x, 4);
-    }
-    in_vain = any_of_warp(in_vain);
-    if (in_vain) *args_.info = lu_panel_waited_in_vain;
-    if (lane_ == 0) bests_[warps].x = static_cast<unsigned>(in_vain ? -1 : best.position);
+    const int source = best_lane(mine, warp_most(mine.key.high));
+    pivot = lane_position(mine, source);
+    return sent_row(step, source);
   }
-  __device__ int chosen() const { return static_cast<int>(bests_[warps].x); }
 
   template <int Left>
-  __device__ void take_step(int step, int pivot) {
-    const LuDivisor<T> divisor(row_[0], row_[C.width]);
+  __device__ void take_step(int step, int pivot, const T* row) {
+    const LuDivisor<T> divisor(row[0], row[C.width]);
     T multiplier[C.rows];
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) {
-      multiplier[r] = zero<T>();
-      const bool is_pivot = is_left_[r] && position_[r] == pivot;
-      if (is_pivot) {
-        is_left_[r] = false;
-        position_[r] = step;
-#pragma unroll
-        for (int c = 0; c < Left; ++c)
-          if (step + c < C.width) factored(r, step + c) = a_[r][c];
-      } else if (is_left_[r]) {
-        if (position_[r] == step) position_[r] = pivot;
-        multiplier[r] = divisor.divide(a_[r][0]);
-        factored(r, step) = multiplier[r];
-      }
+      const bool is_pivot = position_[r] == pivot;
+      if (is_left_[r] && !is_pivot && position_[r] == step) position_[r] = pivot;
+      if (is_left_[r] && is_pivot) is_left_[r] = false, position_[r] = step;
+      multiplier[r] = is_left_[r] ? divisor.divide(a_[r][0]) : zero<T>();
     }
-    const Pair head = *reinterpret_cast<const Pair*>(row_);
+    const Pair head = *reinterpret_cast<const Pair*>(row);
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) move_ahead(r, 1, multiplier[r], head.item[1]);
     const Best mine = best_of_thread();
-    Best most = mine;
-    most.key.high = warp_most_of(mine.key.high);
+    const unsigned high = warp_most(mine.key.high);
 #pragma unroll
     for (int c = 2; c < Left; c += 2) {
-      const Pair u = *reinterpret_cast<const Pair*>(row_ + c);
+      const Pair u = *reinterpret_cast<const Pair*>(row + c);
 #pragma unroll
       for (int r = 0; r < C.rows; ++r) {
         move_ahead(r, c, multiplier[r], u.item[0]);
         move_ahead(r, c + 1, multiplier[r], u.item[1]);
       }
     }
-    finish_search(most, mine);
-    if (rank_ == 0 && thread_ == 0) {
-      args_.pivots[step] = args_.first_row + pivot + 1;
-      if (divisor.is_of_zero() && *args_.info == 0) *args_.info = args_.first_column + step + 1;
-    }
+#pragma unroll
+    for (int r = 0; r < C.rows; ++r)
+      if (is_left_[r]) factored(r, step) = multiplier[r];
+    finish_search(mine, high);
+    if (rank_ == 0 && thread_ / 32 == warps - 1) tell(step, pivot, row, divisor.is_of_zero());
   }
 
   __device__ void move_ahead(int r, int c, const T& multiplier, const T& u) {
@@ -278,14 +240,26 @@ class LuPanel {
     multiply_subtract(a_[r][c - 1], multiplier, u);
   }
 
+  // The pivot, and its row's part of U: all blocks have the panel in registers by now.
+  __device__ void tell(int step, int pivot, const T* row, bool is_zero_pivot) const {
+    if (step + lane_ < args_.n) args_.a[step + (step + lane_) * args_.ld] = row[lane_];
+    if (lane_ != 0) return;
+    args_.pivots[step] = args_.first_row + pivot + 1;
+    if (is_zero_pivot && *args_.info == 0) *args_.info = args_.first_column + step + 1;
+  }
+
   __device__ T& factored(int r, int c) { return factored_[c * block_rows + r * C.threads + thread_]; }
 
+  // L, and where rows went.
   __device__ void store() {
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) {
       const int row = row_of(r);
       if (row >= args_.m) continue;
-      for (int c = 0; c < args_.n; ++c) args_.a[position_[r] + c * args_.ld] = factored(r, c);
+      const int columns = min(position_[r], steps_);
+#pragma unroll
+      for (int c = 0; c < C.width; ++c)
+        if (c < columns) args_.a[position_[r] + c * args_.ld] = factored(r, c);
       if (position_[r] == row) continue;
       const int at = add_to(args_.moves, 1);
       args_.moves[2 + 2 * at] = row;
@@ -294,11 +268,11 @@ class LuPanel {
   }
 
   const LuPanelArgs<T>& args_;
-  const int thread_, lane_, rank_;
-  char *headers_, *sent_;
-  T *staged_, *row_;
-  uint4* bests_;
-  T* factored_;
+  const int steps_, thread_, lane_, rank_;
+  unsigned long long* const barriers_;
+  T *const sent_, *const staged_;
+  uint4* const bests_;
+  T* const factored_;
   T a_[C.rows][C.width];
   int position_[C.rows];
   bool is_left_[C.rows];
