@@ -21,6 +21,8 @@ std::int64_t moves_bytes(std::int64_t columns) {
   return aligned(most);
 }
 
+std::int64_t merged_bytes(std::int64_t columns) { return aligned(GpuLuRows::merged_ints(columns) * 4); }
+
 }  // namespace
 
 std::int64_t DeviceLu::usual_nb(std::int64_t m, std::int64_t n) {
@@ -86,22 +88,25 @@ LuBlock DeviceLu::at(std::int64_t row, std::int64_t column) const {
 }
 
 // The workspace: lists of moves, two inverses in turn, the solved rows of each stream.
+std::int64_t DeviceLu::lists_bytes() const { return moves_bytes(shape_.nb) + merged_bytes(shape_.nb); }
 int* DeviceLu::moves_of(const Step& step) const {
-  return reinterpret_cast<int*>(static_cast<char*>(operands_.workspace) +
-                                step.index * moves_bytes(shape_.nb));
+  return reinterpret_cast<int*>(static_cast<char*>(operands_.workspace) + step.index * lists_bytes());
+}
+int* DeviceLu::merged_of(const Step& step) const {
+  return reinterpret_cast<int*>(reinterpret_cast<char*>(moves_of(step)) + moves_bytes(shape_.nb));
 }
 void* DeviceLu::inverse_of(const Step& step) const {
-  return static_cast<char*>(operands_.workspace) + steps() * moves_bytes(shape_.nb) +
+  return static_cast<char*>(operands_.workspace) + steps() * lists_bytes() +
          step.index % 2 * aligned(shape_.nb * shape_.nb * element_bytes());
 }
 void* DeviceLu::product_of(Way way) const {
   const std::int64_t inverse = aligned(shape_.nb * shape_.nb * element_bytes());
-  return static_cast<char*>(operands_.workspace) + steps() * moves_bytes(shape_.nb) + 2 * inverse +
+  return static_cast<char*>(operands_.workspace) + steps() * lists_bytes() + 2 * inverse +
          (way == Way::panel ? 0 : inverse);
 }
 std::int64_t DeviceLu::workspace_bytes() const {
   const std::int64_t inverse = aligned(shape_.nb * shape_.nb * element_bytes());
-  return steps() * moves_bytes(shape_.nb) + 3 * inverse + aligned(shape_.nb * shape_.n * element_bytes());
+  return steps() * lists_bytes() + 3 * inverse + aligned(shape_.nb * shape_.n * element_bytes());
 }
 
 void DeviceLu::multiply(Way way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
@@ -146,21 +151,19 @@ void DeviceLu::factor_block(const Step& step) {
   const int lists = int((step.columns + width - 1) / width);
   if (lists > 1)
     rows.swap(at(step.first, step.first), step.columns, {moves_of(step), lists, width, true}, on);
-  if (step.first + step.columns < shape_.n)
-    rows.invert(at(step.first, step.first), int(step.columns), inverse_of(step), on);
+  rows.close(at(step.first, step.first), int(step.columns), shape_.m - step.first,
+             {moves_of(step), lists, width}, inverse_of(step), merged_of(step), on);
 }
 
-void DeviceLu::swap_left_of(const Step& step) {
-  const int width = width_of(step), lists = int((step.columns + width - 1) / width);
-  rows_of(width).swap(at(step.first, 0), step.first, {moves_of(step), lists, width}, stream(Way::update));
+void DeviceLu::move_left_of(const Step& step) {
+  rows_of(width_of(step)).move(at(step.first, 0), step.first, merged_of(step), stream(Way::update));
 }
 
 void DeviceLu::update(const Step& step, std::int64_t first, std::int64_t columns, Way way) {
   if (columns == 0) return;
-  const int width = width_of(step), lists = int((step.columns + width - 1) / width);
-  const GpuLuRows& rows = rows_of(width);
+  const GpuLuRows& rows = rows_of(width_of(step));
   const LuBlock top = at(step.first, first), solved{product_of(way), step.columns};
-  rows.swap(top, columns, {moves_of(step), lists, width}, stream(way));
+  rows.move(top, columns, merged_of(step), stream(way));
   multiply(way, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
   rows.copy(solved, top, step.columns, columns, stream(way));
   const std::int64_t below = step.first + step.columns;
@@ -191,7 +194,7 @@ void DeviceLu::factor(const DeviceLuOperands& operands, CUstream_st* caller) {
     }
     update(step, end + ahead, shape_.n - end - ahead, Way::update);
     updated_.record(updates_.get());
-    swap_left_of(step);
+    move_left_of(step);
   }
   factored_.record(panels_.get());
   factored_.hold_back(updates_.get());

@@ -51,7 +51,7 @@ class DeviceLu {
   const GpuLuRows& rows_of(int width) const { return *rows_.at(width); }
 
   void factor_block(const Step& step);
-  void swap_left_of(const Step& step);
+  void move_left_of(const Step& step);
   // The update of columns first ... first + columns - 1 by the block of `step`.
   void update(const Step& step, std::int64_t first, std::int64_t columns, Way way);
   void multiply(Way way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
@@ -62,7 +62,9 @@ class DeviceLu {
   LuBlock at(std::int64_t row, std::int64_t column) const;
   CUstream_st* stream(Way way) const { return way == Way::panel ? panels_.get() : updates_.get(); }
   int width_of(const Step& step) const { return panel_of(shape_.m - step.first).config().width; }
+  std::int64_t lists_bytes() const;
   int* moves_of(const Step& step) const;
+  int* merged_of(const Step& step) const;
   void* inverse_of(const Step& step) const;
   void* product_of(Way way) const;
   std::int64_t element_bytes() const { return size_bytes(shape_.dtype); }

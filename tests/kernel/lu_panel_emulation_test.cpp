@@ -237,9 +237,12 @@ TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
   EXPECT_LT(difference(solved, expected), 1e-9);
 
   std::vector<double> inverse(16 * 16, 99);
-  launch.shared_bytes = 0;
-  const LuInvertArgs<double> invert{l.values.data(), l.ld, inverse.data(), 16};
-  EXPECT_EQ(run(launch, [&] { lu_invert<double, 1>(invert); }), "");
+  std::vector<int> merged(2 + 4 * 16, -5);
+  launch.blocks = 3, launch.shared_bytes = lu_close_shared_bytes(16, 100, 8);
+  const LuCloseArgs<double> close{l.values.data(),   l.ld, inverse.data(),    16, 100,
+                                  done.moves.data(), 1,    lu_moves_ints(16), 16, merged.data()};
+  EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
+  EXPECT_EQ(merged[0], done.moves[0]);
   for (int c = 0; c < b.n; ++c)
     for (int i = 0; i < 16; ++i) {
       double sum = 0;
@@ -256,9 +259,13 @@ TEST(LuPanelEmulation, InversesOfLargerTriangles) {
   for (double& x : l.values) x /= 40;  // so that the inverse does not grow
   std::vector<double> inverse(std::size_t(n * n), 99);
   Launch launch;
-  launch.blocks = (n + 7) / 8, launch.threads = lu_rows_threads;
-  const LuInvertArgs<double> invert{l.values.data(), l.ld, inverse.data(), n};
-  ASSERT_EQ(run(launch, [&] { lu_invert<double, 4>(invert); }), "");
+  launch.blocks = (n + 7) / 8 + 1, launch.threads = lu_rows_threads;
+  launch.shared_bytes = lu_close_shared_bytes(n, n, 8);
+  std::vector<int> merged(std::size_t(2 + 4 * n));
+  const LuCloseArgs<double> close{l.values.data(), l.ld, inverse.data(), n, n, nullptr, 0, 0, 0,
+                                  merged.data()};
+  ASSERT_EQ(run(launch, [&] { lu_close<double, 4>(close); }), "");
+  EXPECT_EQ(merged[0], 0);
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < n; ++i) {
       double sum = inverse[std::size_t(i + n * j)];
@@ -290,8 +297,21 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   Launch launch;
   launch.blocks = 1, launch.threads = lu_rows_threads;
   const LuSwapArgs<double> swap{b.values.data(), b.ld, b.n, lists.data(), 2, ints, 8, false};
+  Panel<double> moved = b;
   EXPECT_EQ(run(launch, [&] { lu_swap<double, 16>(swap); }), "");
   EXPECT_EQ(b.values, expected.values);
+
+  // Both at once.
+  std::vector<double> inverse(8 * 8);
+  std::vector<int> merged(2 + 4 * 16);
+  launch.blocks = 2, launch.shared_bytes = lu_close_shared_bytes(8, 60, 8);
+  const LuCloseArgs<double> close{b.values.data(), b.ld, inverse.data(), 8, 60,
+                                  lists.data(),    2,    ints,           8, merged.data()};
+  EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
+  EXPECT_EQ(merged[0], 6) << "rows 20 and 40 move twice";
+  const LuMoveArgs<double> move{moved.values.data(), moved.ld, moved.n, merged.data()};
+  EXPECT_EQ(run(launch, [&] { lu_move<double>(move); }), "");
+  EXPECT_EQ(moved.values, expected.values);
 }
 
 TEST(LuPanelEmulation, EarlierPanelsGetTheMovesOfLaterOnes) {

@@ -9,7 +9,6 @@ namespace {
 
 // Registers of 32 bits that a thread has for its part of the panel; the rest are the kernel's own.
 constexpr int panel_registers = 128;
-constexpr int usual_threads = 256;
 
 int shared_bytes(const LuPanelConfig& c, DType dtype) {
   return lu_panel_shared_bytes(c, static_cast<int>(size_bytes(dtype)));
@@ -28,16 +27,19 @@ std::string why_not_lu_panel(const LuPanelConfig& c, DType dtype, const GpuLimit
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits) {
   const int words = static_cast<int>(size_bytes(dtype)) / 4;
   const int most_cluster = limits.compute_capability >= 90 ? 16 : 1;
-  for (const int width : {32, 16, 8})
-    for (int cluster = 1; cluster <= most_cluster; cluster *= 2) {
-      // More rows a thread rather than more threads: what is broadcast serves more of them.
-      const int most_own = cluster < most_cluster ? 1 : std::max(1, panel_registers / (width * words));
-      for (int own = 1; own <= most_own; own *= 2) {
-        const LuPanelConfig config{cluster, usual_threads, own, width};
-        if (lu_panel_most_rows(config) >= rows && why_not_lu_panel(config, dtype, limits).empty())
-          return config;
-      }
-    }
+  for (const int width : {32, 16, 8}) {
+    // More rows a thread rather than more threads: what is broadcast serves more of them.
+    const int most_own = std::max(1, panel_registers / (width * words));
+    for (int cluster = 1; cluster <= most_cluster; cluster *= 2)
+      for (int own = 1; own <= (cluster < most_cluster ? 1 : most_own); own *= 2)
+        for (const int threads : {128, 256, 320}) {
+          const bool largest = cluster == most_cluster && own == most_own;
+          if ((threads == 128 && cluster < 8) || (threads == 320 && !largest)) continue;
+          const LuPanelConfig config{cluster, threads, own, width};
+          if (lu_panel_most_rows(config) >= rows && why_not_lu_panel(config, dtype, limits).empty())
+            return config;
+        }
+  }
   return {1, 0, 0, 0};
 }
 

@@ -27,13 +27,25 @@ struct LuSolveArgs {
   const int* moves;
 };
 
-// inverse = inv(L) of n x n, lower with a unit diagonal; all n x n elements are written.
+// Rows move within columns as one list says that lu_close() made of several.
 template <class T>
-struct LuInvertArgs {
+struct LuMoveArgs {
+  T* a;
+  long long ld, columns;
+  const int* moves;
+};
+
+// What is done once with a block of panels: inverse = inv(L) of its n x n triangle with a unit diagonal, all
+// n x n elements written; and one list of what its lists come to, of m rows.
+template <class T>
+struct LuCloseArgs {
   const T* l;
   long long ld;
   T* inverse;
-  int n;
+  int n, m;
+  const int* moves;
+  int lists, list_ints, rows_apart;
+  int* merged;
 };
 
 // rows x columns elements.
@@ -46,6 +58,14 @@ struct LuCopyArgs {
 };
 
 constexpr int lu_rows_threads = 256;
+// A list that lu_close() makes moves so many rows at most, of blocks of 512 columns.
+constexpr int lu_most_moves = 1024;
+// Columns of the triangle that lu_close() has in shared memory at once, or a number for each row.
+constexpr int lu_close_columns = 16;
+constexpr int lu_close_shared_bytes(int n, int m, int element_bytes) {
+  const int triangle = n * lu_close_columns * element_bytes, rows = m * 4;
+  return triangle > rows ? triangle : rows;
+}
 // Of the triangle of lu_solve.
 constexpr int lu_solve_shared_bytes(int element_bytes) { return 32 * 32 * element_bytes; }
 

@@ -11,7 +11,9 @@ namespace tilewright {
 namespace {
 
 constexpr int lanes = 32;
-constexpr int inverter_parts[] = {1, 2, 4, 8, 16};
+constexpr int closer_parts[] = {1, 2, 4, 8, 16};
+// Of a multiprocessor of any device that the panels run on.
+constexpr int most_shared_bytes = 128 << 10;
 
 }  // namespace
 
@@ -28,8 +30,9 @@ GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtyp
   const int shared_bytes = lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype)));
   solve_ = load(fmt::format("lu_solve<{}, {}>", type, 2 * width), shared_bytes);
   copy_ = load(fmt::format("lu_copy<{}>", type));
-  for (const int parts : inverter_parts)
-    inverters_.emplace_back(parts, load(fmt::format("lu_invert<{}, {}>", type, parts)));
+  move_ = load(fmt::format("lu_move<{}>", type));
+  for (const int parts : closer_parts)
+    closers_.emplace_back(parts, load(fmt::format("lu_close<{}, {}>", type, parts), most_shared_bytes));
 }
 
 unsigned GpuLuRows::blocks_for(std::int64_t units, std::int64_t per_block) const {
@@ -68,18 +71,38 @@ void GpuLuRows::solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, 
   });
 }
 
-const GpuFunction& GpuLuRows::inverter(int n) const {
-  for (const auto& [parts, function] : inverters_)
+const GpuFunction& GpuLuRows::closer(int n) const {
+  for (const auto& [parts, function] : closers_)
     if (parts * lanes >= n) return function;
   throw Error(ErrorCode::internal, "n", fmt::format("n = {} is above {}", n, most_inverted));
 }
 
-void GpuLuRows::invert(const LuBlock& l, int n, void* inverse, CUstream_st* stream) const {
-  const int warps = lu_rows_threads / lanes;
-  const GpuLaunch geometry{static_cast<unsigned>((n + warps - 1) / warps), lu_rows_threads};
+void GpuLuRows::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse,
+                      int* merged, CUstream_st* stream) const {
+  const int warps = lu_rows_threads / lanes, bytes = static_cast<int>(size_bytes(dtype_));
+  const GpuLaunch geometry{static_cast<unsigned>((n + warps - 1) / warps + 1), lu_rows_threads,
+                           static_cast<unsigned>(lu_close_shared_bytes(n, static_cast<int>(rows), bytes))};
   dispatch(dtype_, [&]<class T>() {
-    LuInvertArgs<T> args{static_cast<const T*>(l.data), l.ld, static_cast<T*>(inverse), n};
-    inverter(n).launch(geometry, &args, stream);
+    LuCloseArgs<T> args{static_cast<const T*>(l.data),
+                        l.ld,
+                        static_cast<T*>(inverse),
+                        n,
+                        static_cast<int>(rows),
+                        moves.lists,
+                        moves.count,
+                        lu_moves_ints(width_),
+                        moves.rows_apart,
+                        merged};
+    closer(n).launch(geometry, &args, stream);
+  });
+}
+
+void GpuLuRows::move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const {
+  if (columns == 0) return;
+  const GpuLaunch geometry{blocks_for(columns, 1), lu_rows_threads};
+  dispatch(dtype_, [&]<class T>() {
+    LuMoveArgs<T> args{static_cast<T*>(a.data), a.ld, columns, merged};
+    move_.launch(geometry, &args, stream);
   });
 }
 

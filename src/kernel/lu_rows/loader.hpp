@@ -31,22 +31,26 @@ class GpuLuRows {
   // B = inv(L) P B, L of n x n; without moves P is the identity.
   void solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, int n, const int* moves,
              CUstream_st* stream) const;
-  // Of n x n, n at most most_inverted; the inverse has n rows.
-  void invert(const LuBlock& l, int n, void* inverse, CUstream_st* stream) const;
+  // Of a block of panels: its triangle's inverse, of n x n and with n rows, n at most most_inverted, and one
+  // list of what its lists come to, of merged_ints(n). Its rows are `rows`, all that are left of the matrix.
+  void close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse, int* merged,
+             CUstream_st* stream) const;
   static constexpr int most_inverted = 512;
+  static constexpr std::int64_t merged_ints(std::int64_t n) { return 2 + 4 * n; }
+  void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
   void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
             CUstream_st* stream) const;
 
  private:
-  const GpuFunction& inverter(int n) const;
+  const GpuFunction& closer(int n) const;
   unsigned blocks_for(std::int64_t units, std::int64_t per_block) const;
 
   const Gpu* gpu_;
   DType dtype_;
   int width_;
   std::vector<GpuModule> modules_;
-  GpuFunction swap_, solve_, copy_;
-  std::vector<std::pair<int, GpuFunction>> inverters_;  // by parts
+  GpuFunction swap_, solve_, copy_, move_;
+  std::vector<std::pair<int, GpuFunction>> closers_;  // by parts
 };
 
 }  // namespace tilewright

@@ -87,13 +87,61 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_copy(const LuCopyArgs<T> a
   }
 }
 
-// A warp has a column of the inverse, a lane every 32nd row of it.
+// A block has a column at a time, a thread some of the moves.
+template <class T>
+__global__ void __launch_bounds__(lu_rows_threads) lu_move(const LuMoveArgs<T> args) {
+  constexpr int each = lu_most_moves / lu_rows_threads;
+  const int count = args.moves[0];
+  int from[each], to[each];
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const int move = threadIdx.x + i * lu_rows_threads;
+    from[i] = move < count ? args.moves[2 + 2 * move] : -1;
+    to[i] = move < count ? args.moves[3 + 2 * move] : -1;
+  }
+  for (long long column = blockIdx.x; column < args.columns; column += gridDim.x) {
+    T* const b = args.a + column * args.ld;
+    T moved[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      if (from[i] >= 0) moved[i] = b[from[i]];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      if (to[i] >= 0) b[to[i]] = moved[i];
+  }
+}
+
+// Where each row came from, as list after list says; those that moved are the list. By one block.
+template <class T>
+__device__ void lu_merge(const LuCloseArgs<T>& args, int* origin) {
+  for (int row = threadIdx.x; row < args.m; row += lu_rows_threads) origin[row] = row;
+  if (threadIdx.x == 0) args.merged[0] = 0;
+  __syncthreads();
+  for (int i = 0; i < args.lists; ++i) {
+    const int* const list = args.moves + i * args.list_ints;
+    const int shift = i * args.rows_apart, move = threadIdx.x;  // a list has at most 64
+    int row = 0;
+    if (move < list[0]) row = origin[list[2 + 2 * move] + shift];
+    __syncthreads();
+    if (move < list[0]) origin[list[3 + 2 * move] + shift] = row;
+    __syncthreads();
+  }
+  for (int row = threadIdx.x; row < args.m; row += lu_rows_threads)
+    if (origin[row] != row) {
+      const int at = add_to(args.merged, 1);
+      args.merged[2 + 2 * at] = origin[row];
+      args.merged[3 + 2 * at] = row;
+    }
+}
+
+// A warp has a column of the inverse, a lane every 32nd row of it. The triangle passes by in a few columns at
+// a time.
 template <class T, int Parts>
-__global__ void __launch_bounds__(lu_rows_threads) lu_invert(const LuInvertArgs<T> args) {
-  const int lane = threadIdx.x % 32;
-  const int column =
-      static_cast<int>(blockIdx.x) * (lu_rows_threads / 32) + static_cast<int>(threadIdx.x) / 32;
-  if (column >= args.n) return;
+__device__ void lu_invert(const LuCloseArgs<T>& args, T* triangle) {
+  constexpr int warps = lu_rows_threads / 32;
+  const int lane = threadIdx.x % 32, first = static_cast<int>(blockIdx.x) * warps;
+  const int column = first + static_cast<int>(threadIdx.x) / 32;
   T x[Parts];
 #pragma unroll
   for (int p = 0; p < Parts; ++p) {
@@ -101,23 +149,37 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_invert(const LuInvertArgs<
     if (lane + 32 * p == column) x[p] = one<T>();
   }
 #pragma unroll
-  for (int part = 0; part < Parts; ++part) {
-    if (32 * part + 31 < column) continue;
-    for (int k = max(0, column - 32 * part); k < 32; ++k) {
-      const int row = 32 * part + k;
-      if (row >= args.n) break;
-      const T known = lane_value(x[part], k);
-      const T* const l = args.l + row * args.ld;
+  for (int part = 0; part < Parts; ++part)
+    for (int begin = 32 * part; begin < 32 * part + 32; begin += lu_close_columns) {
+      if (begin + lu_close_columns <= first || begin >= args.n) continue;
+      __syncthreads();
+      for (int i = threadIdx.x; i < args.n * lu_close_columns; i += lu_rows_threads) {
+        const int row = i % args.n, known = begin + i / args.n;
+        triangle[i] = row > known && known < args.n ? args.l[row + known * args.ld] : zero<T>();
+      }
+      __syncthreads();
 #pragma unroll
-      for (int p = part; p < Parts; ++p) {
-        const int i = lane + 32 * p;
-        if (i > row && i < args.n) multiply_subtract(x[p], l[i], known);
+      for (int k = 0; k < lu_close_columns; ++k) {
+        const T known = lane_value(x[part], begin + k - 32 * part);
+#pragma unroll
+        for (int p = part; p < Parts; ++p)
+          if (lane + 32 * p < args.n) multiply_subtract(x[p], triangle[k * args.n + lane + 32 * p], known);
       }
     }
-  }
 #pragma unroll
   for (int p = 0; p < Parts; ++p)
-    if (lane + 32 * p < args.n) args.inverse[lane + 32 * p + static_cast<long long>(column) * args.n] = x[p];
+    if (column < args.n && lane + 32 * p < args.n)
+      args.inverse[lane + 32 * p + static_cast<long long>(column) * args.n] = x[p];
+}
+
+// The last block merges, the others invert.
+template <class T, int Parts>
+__global__ void __launch_bounds__(lu_rows_threads) lu_close(const LuCloseArgs<T> args) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  if (blockIdx.x + 1 == gridDim.x)
+    lu_merge(args, reinterpret_cast<int*>(shared));
+  else
+    lu_invert<T, Parts>(args, reinterpret_cast<T*>(shared));
 }
 
 }  // namespace tilewright
