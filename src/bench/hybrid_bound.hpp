@@ -15,8 +15,8 @@ struct HybridBound {
   double seconds() const { return transfer_s > compute_s ? transfer_s : compute_s; }
 };
 
-// Of a batch the transfers alone. With the first `gpus` GPUs of the machine, from pinned memory. A panel of the whole depth stands for
-// products that a GPU's memory does not hold.
+// Of a batch the transfers alone. With the first `gpus` GPUs of the machine, from pinned memory. A panel of
+// the whole depth stands for products that a GPU's memory does not hold.
 HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem& problem, int gpus);
 
 }  // namespace tilewright::bench

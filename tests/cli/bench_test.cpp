@@ -112,7 +112,7 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "device"; }), ErrorCode::ok);
   EXPECT_EQ(refused([](F& f) { f.family = "lu"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid"; }), ErrorCode::ok);
-  EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.layout = "strided"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.layout = "grouped"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.peers = "libxsmm"; }), ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.hybrid.split = "2"; }), ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "nonsense"; }), ErrorCode::invalid_argument);

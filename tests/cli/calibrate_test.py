@@ -137,7 +137,7 @@ class CalibrateOnGpu(Driver):
         self.assertGreater(len(pieces), 1)
 
     def test_one_gpu_has_no_peer(self):
-        self.calibrate("--gpus", "0", "--wisdom", "none", budget="3s", code=(0, 1))
+        self.calibrate("--gpus", "1", "--wisdom", "none", budget="3s", code=(0, 1))
         works = {line["experiment"]["work"] for line in self.lines(self.log) if "experiment" in line}
         self.assertIn("to_device", works)
         self.assertNotIn("from_peer", works)
@@ -145,7 +145,7 @@ class CalibrateOnGpu(Driver):
     def test_gpus_that_are_too_old_are_refused(self):
         if "fake" not in self.environment.get("LD_LIBRARY_PATH", ""):
             self.skipTest("the driver is no fake one")
-        result = self.tool("calibrate", "--quick", "--gpus", "2", code=2)
+        result = self.tool("calibrate", "--quick", "--gpus", "2,", code=2)
         self.assertIn("compute capability 6.1", result.stderr)
 
 

@@ -1,5 +1,5 @@
-// gemm_small, gemm_large, gpu_scale and layout_convert by plain loops. An expression of another kernel
-// computes nothing, and neither does one that has the text of TILEWRIGHT_FAKE_WRONG in it.
+// gemm_small, gemm_large, gpu_scale and layout_convert by plain loops; others stand beside. An expression of
+// another kernel computes nothing, and neither does one that has the text of TILEWRIGHT_FAKE_WRONG in it.
 #include "fake_kernels.hpp"
 
 #include <algorithm>
@@ -360,6 +360,7 @@ Work make_kernel(const std::string& expression, const void* arguments) {
   if (const char* wrong = std::getenv("TILEWRIGHT_FAKE_WRONG");
       wrong != nullptr && expression.find(wrong) != std::string::npos)
     return [](const Memory&, int) { return true; };
+  if (expression.find("::lu_") != std::string::npos) return make_lu_kernel(expression, arguments);
   if (expression.find("Complex<float>") != std::string::npos)
     return typed<std::complex<float>>(expression, arguments);
   if (expression.find("Complex<double>") != std::string::npos)

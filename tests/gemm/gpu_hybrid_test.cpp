@@ -226,6 +226,48 @@ TEST_F(GpuHybrid, ADeviceThatIsLostIsToldOfOrMadeGood) {
   }
 }
 
+// A copy that the driver refuses is a fault of ours and made good by nobody; what leaves the device unusable
+// is its loss, whatever call tells of it.
+TEST_F(GpuHybrid, CopiesThatFailAreToldFromALostDevice) {
+  if (!is_fake()) GTEST_SKIP() << "no driver that refuses copies on demand";
+  const auto p = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::zero);
+  GemmOptions options = options_of(Target::gpu, first(1));
+  for (const int status : {1, 214, 700, 999}) {
+    const auto at = std::to_string(fake_count("queued_copy") + 3), code = std::to_string(status);
+    const Variable failing("TILEWRIGHT_FAKE_FAILING_COPY", at.c_str());
+    const Variable error_code("TILEWRIGHT_FAKE_COPY_ERROR", code.c_str());
+    options.on_device_failure = status == 1 ? OnDeviceFailure::redo : OnDeviceFailure::error;
+    try {
+      expect_right<double>(p, options, true, "");
+      ADD_FAILURE() << "nothing was said of status " << status;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), status == 1 ? ErrorCode::internal : ErrorCode::device_lost) << error.what();
+    }
+  }
+}
+
+TEST_F(GpuHybrid, BatchesAreMadeGoodAfterALostDevice) {
+  if (!is_fake()) GTEST_SKIP() << "no driver that loses its devices on demand";
+  GemmProblem p = host_product(DType::f64, Op::none, Op::none, 12, 12, 12, Scalar::general, 0);
+  p.layout = Layout::strided, p.batch_count = 4000;
+  p = packed(p);
+  GemmOptions options = options_of(Target::gpu, first(1));
+  for (const int copies : {0, 2, 5}) {
+    const auto at = std::to_string(fake_count("copy") + copies);
+    const Variable lost("TILEWRIGHT_FAKE_LOST_AFTER", at.c_str());
+    options.on_device_failure = OnDeviceFailure::error;
+    try {
+      expect_right<double>(p, options, true, "");
+      ADD_FAILURE() << "nothing was said of a lost device after " << copies;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+      EXPECT_NE(std::string(error.what()).find("problems"), std::string::npos) << error.what();
+    }
+    options.on_device_failure = OnDeviceFailure::redo;
+    expect_right<double>(p, options, true, fmt::format("after {} copies\n", copies));
+  }
+}
+
 TEST_F(GpuHybrid, TooLittleMemoryIsToldOfOrMadeGood) {
   if (!is_fake()) GTEST_SKIP() << "no driver that refuses memory on demand";
   const auto p = host_product(DType::f64, Op::none, Op::none, 310, 410, 210, Scalar::general);
@@ -260,8 +302,16 @@ TEST_F(GpuHybrid, PinnedMemoryIsKnownToItsLastByte) {
   EXPECT_TRUE(device->is_pinned(memory->data(), 10000));
   std::vector<double> pageable(1000);
   EXPECT_FALSE(device->is_pinned(pageable.data(), 8000));
-  const RegisteredMemory registered(*gpu_, pageable.data(), 8000);
-  EXPECT_TRUE(device->is_pinned(pageable.data(), 8000));
+  {
+    const RegisteredMemory registered(*gpu_, pageable.data(), 8000);
+    EXPECT_TRUE(device->is_pinned(pageable.data(), 8000));
+  }
+  // Copies do not reach across registrations, even where nothing lies between them.
+  for (const std::ptrdiff_t second : {500, 600}) {
+    const RegisteredMemory front(*gpu_, pageable.data(), 4000), back(*gpu_, pageable.data() + second, 3200);
+    EXPECT_TRUE(device->is_pinned(pageable.data(), 4000));
+    EXPECT_FALSE(device->is_pinned(pageable.data(), second * 8 + 3200)) << second;
+  }
 }
 
 }  // namespace

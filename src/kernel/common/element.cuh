@@ -13,10 +13,6 @@ template <class T>
 __device__ __forceinline__ T zero() {
   return T{};
 }
-template <class T>
-__device__ __forceinline__ T one() {
-  return T{1};
-}
 __device__ __forceinline__ void multiply_add(float& sum, float a, float b) { sum = fmaf(a, b, sum); }
 __device__ __forceinline__ void multiply_add(double& sum, double a, double b) { sum = fma(a, b, sum); }
 template <class R>

@@ -6,6 +6,11 @@
 
 namespace tilewright {
 
+template <class T>
+__device__ __forceinline__ T one() {
+  return T{1};
+}
+
 // |x| as LAPACK compares pivots, |re| + |im| of a complex number, as two words whose order is that of the
 // values; NaN goes before all.
 struct LuKey {

@@ -1,0 +1,170 @@
+// The kernels of LU by plain loops: what is left of a panel kernel when threads, clusters and exchanges are
+// taken away. Each looks whether the matrix it works on is the device's.
+#include <algorithm>
+#include <complex>
+#include <cstdlib>
+#include <vector>
+
+#include "fake_kernels.hpp"
+#include "kernel/lu_panel/config.hpp"
+#include "kernel/lu_rows/config.hpp"
+
+namespace tilewright::fake_cuda {
+namespace {
+
+unsigned long long number(const void* address) { return reinterpret_cast<unsigned long long>(address); }
+
+// Of so many rows and columns.
+template <class T>
+bool is_inside(const Memory& memory, int device, const T* a, long long ld, long long rows,
+               long long columns) {
+  if (rows <= 0 || columns <= 0) return true;
+  return memory.holds(number(a), sizeof(T), device) &&
+         memory.holds(number(a + (columns - 1) * ld + rows - 1), sizeof(T), device);
+}
+
+template <class T>
+double size_of(const T& x) {
+  return double(std::abs(std::real(x))) + double(std::abs(std::imag(x)));
+}
+
+template <class T>
+bool panel(const LuPanelArgs<T>& x, const Memory& memory, int device) {
+  const int steps = std::min(x.m, x.n);
+  if (!is_inside(memory, device, x.a, x.ld, x.m, x.n) || !memory.holds(number(x.info), 8, device) ||
+      !memory.holds(number(x.pivots), std::size_t(steps) * 8, device) ||
+      !memory.holds(number(x.moves), std::size_t(2 + 4 * x.n) * 4, device))
+    return false;
+  std::vector<int> origin(std::size_t(x.m));
+  for (int i = 0; i < x.m; ++i) origin[std::size_t(i)] = i;
+  const auto at = [&](long long i, long long j) -> T& { return x.a[i + j * x.ld]; };
+  for (int j = 0; j < steps; ++j) {
+    int p = j;
+    for (int i = j + 1; i < x.m; ++i)
+      if (size_of(at(i, j)) > size_of(at(p, j))) p = i;
+    x.pivots[j] = x.first_row + p + 1;
+    std::swap(origin[std::size_t(j)], origin[std::size_t(p)]);
+    for (int c = 0; c < x.n; ++c) std::swap(at(j, c), at(p, c));
+    if (at(j, j) == T(0)) {
+      if (*x.info == 0) *x.info = x.first_column + j + 1;
+      continue;
+    }
+    for (int i = j + 1; i < x.m; ++i) {
+      at(i, j) /= at(j, j);
+      for (int c = j + 1; c < x.n; ++c) at(i, c) -= at(i, j) * at(j, c);
+    }
+  }
+  int moves = 0;
+  for (int i = 0; i < x.m; ++i)
+    if (origin[std::size_t(i)] != i) {
+      x.moves[2 + 2 * moves] = origin[std::size_t(i)];
+      x.moves[3 + 2 * moves++] = i;
+    }
+  x.moves[0] = moves;
+  return true;
+}
+
+// Rows of one column, `shift` further down than the list says.
+template <class T>
+void move_rows(T* column, const int* list, long long shift) {
+  std::vector<T> moved;
+  for (int i = 0; i < list[0]; ++i) moved.push_back(column[list[2 + 2 * i] + shift]);
+  for (int i = 0; i < list[0]; ++i) column[list[3 + 2 * i] + shift] = moved[std::size_t(i)];
+}
+
+template <class T>
+bool swap(const LuSwapArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.a, x.ld, 1, x.columns)) return false;
+  for (long long c = 0; c < x.columns; ++c)
+    for (int i = 0; i < x.lists; ++i)
+      if (!x.of_own_block || i > c / x.rows_apart)
+        move_rows(x.a + c * x.ld, x.moves + i * x.list_ints, (long long)(i)*x.rows_apart);
+  return true;
+}
+
+template <class T>
+bool move(const LuMoveArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.a, x.ld, 1, x.columns)) return false;
+  for (long long c = 0; c < x.columns; ++c) move_rows(x.a + c * x.ld, x.moves, 0);
+  return true;
+}
+
+template <class T>
+bool solve(const LuSolveArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.b, x.ld, x.n, x.columns) ||
+      !is_inside(memory, device, x.l, x.l_ld, x.n, x.n))
+    return false;
+  for (long long c = 0; c < x.columns; ++c) {
+    T* const b = x.b + c * x.ld;
+    if (x.moves != nullptr) move_rows(b, x.moves, 0);
+    for (int k = 0; k < x.n; ++k)
+      for (int i = k + 1; i < x.n; ++i) b[i] -= x.l[i + k * x.l_ld] * b[k];
+  }
+  return true;
+}
+
+template <class T>
+bool close(const LuCloseArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.l, x.ld, x.n, x.n) ||
+      !is_inside(memory, device, x.inverse, x.n, x.n, x.n) ||
+      !memory.holds(number(x.merged), std::size_t(2 + 4 * x.n) * 4, device))
+    return false;
+  for (int c = 0; c < x.n; ++c) {
+    T* const column = x.inverse + (long long)(c)*x.n;
+    for (int i = 0; i < x.n; ++i) column[i] = T(i == c ? 1 : 0);
+    for (int k = c; k < x.n; ++k)
+      for (int i = k + 1; i < x.n; ++i) column[i] -= x.l[i + k * x.ld] * column[k];
+  }
+  std::vector<int> origin(std::size_t(x.m));
+  for (int i = 0; i < x.m; ++i) origin[std::size_t(i)] = i;
+  for (int i = 0; i < x.lists; ++i)
+    move_rows(origin.data(), x.moves + i * x.list_ints, (long long)(i)*x.rows_apart);
+  int moves = 0;
+  for (int i = 0; i < x.m; ++i)
+    if (origin[std::size_t(i)] != i) {
+      x.merged[2 + 2 * moves] = origin[std::size_t(i)];
+      x.merged[3 + 2 * moves++] = i;
+    }
+  x.merged[0] = moves;
+  return true;
+}
+
+template <class T>
+bool copy(const LuCopyArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.from, x.from_ld, x.rows, x.columns) ||
+      !is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns))
+    return false;
+  for (long long c = 0; c < x.columns; ++c) std::copy_n(x.from + c * x.from_ld, x.rows, x.to + c * x.to_ld);
+  return true;
+}
+
+template <class Args>
+Work bound(bool (*kernel)(const Args&, const Memory&, int), const void* arguments) {
+  return [kernel, x = *static_cast<const Args*>(arguments)](const Memory& memory, int device) {
+    return kernel(x, memory, device);
+  };
+}
+
+template <class T>
+Work typed_lu(const std::string& expression, const void* arguments) {
+  const auto is = [&](const char* name) { return expression.find(name) != std::string::npos; };
+  if (is("::lu_panel<")) return bound<LuPanelArgs<T>>(panel<T>, arguments);
+  if (is("::lu_swap<")) return bound<LuSwapArgs<T>>(swap<T>, arguments);
+  if (is("::lu_move<")) return bound<LuMoveArgs<T>>(move<T>, arguments);
+  if (is("::lu_solve<")) return bound<LuSolveArgs<T>>(solve<T>, arguments);
+  if (is("::lu_close<")) return bound<LuCloseArgs<T>>(close<T>, arguments);
+  return bound<LuCopyArgs<T>>(copy<T>, arguments);
+}
+
+}  // namespace
+
+Work make_lu_kernel(const std::string& expression, const void* arguments) {
+  if (expression.find("Complex<float>") != std::string::npos)
+    return typed_lu<std::complex<float>>(expression, arguments);
+  if (expression.find("Complex<double>") != std::string::npos)
+    return typed_lu<std::complex<double>>(expression, arguments);
+  if (expression.find("<float") != std::string::npos) return typed_lu<float>(expression, arguments);
+  return typed_lu<double>(expression, arguments);
+}
+
+}  // namespace tilewright::fake_cuda
