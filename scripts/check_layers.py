@@ -29,7 +29,7 @@ ALLOWED = {
     "src/analyze": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/"),
     "src/bench": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/", "gemm/"),
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
-    "src/lu": ("tilewright/", "core/", "kernel/", "gemm/"),
+    "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
