@@ -224,8 +224,8 @@ tilewright_status tilewright_pinned_register(tilewright_context* context, void* 
 void* tilewright_pinned_data(const tilewright_pinned* pinned);
 void tilewright_pinned_destroy(tilewright_pinned* pinned);
 
-/* How the CPU's share of a trailing update is chosen where CPU and GPUs share it: by the models of the machine
- * for its own shape, for the square product with as many operations, or by average speeds. */
+/* How the CPU's share of a trailing update is chosen where CPU and GPUs share it: by the models of the
+ * machine for its own shape, for the square product with as many operations, or by average speeds. */
 typedef enum {
   TILEWRIGHT_LU_SELECT_PANEL = 0,
   TILEWRIGHT_LU_SELECT_SQUARE = 1,
@@ -246,9 +246,9 @@ typedef struct {
   int on_device_failure;    /* tilewright_on_device_failure */
 } tilewright_lu_options;
 
-/* P A = L U with partial pivoting of an m x n matrix in host memory, as LAPACK's xGETRF: L (its diagonal is 1)
- * and U take A's place, pivots receives min(m, n) row numbers counted from 1, *info 0 or the number, counted
- * from 1, of the first pivot that is exactly zero. */
+/* P A = L U with partial pivoting of an m x n matrix in host memory, as LAPACK's xGETRF: L (its diagonal is
+ * 1) and U take A's place, pivots receives min(m, n) row numbers counted from 1, *info 0 or the number,
+ * counted from 1, of the first pivot that is exactly zero. */
 tilewright_status tilewright_lu_factor(tilewright_context* context, tilewright_dtype dtype, int64_t m,
                                        int64_t n, void* a, int64_t lda, int64_t* pivots, int64_t* info,
                                        const tilewright_lu_options* options);

@@ -36,6 +36,11 @@ template <class T>
 void HostBlas::subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
                                 std::int64_t lda, const T* b, std::int64_t ldb, T* c,
                                 std::int64_t ldc) const {
+  if (m == 0 || n == 0 || k == 0) return;
+  if (library_->available() && fits(std::max(m, k), n, std::max({lda, ldb, ldc}))) {
+    const LocalThreads scope(*library_, library_threads());
+    return library_->gemm(op_a, op_b, m, n, k, T(-1), a, lda, b, ldb, T(1), c, ldc);
+  }
   subtract_product_with(context_, options_, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc);
 }
 

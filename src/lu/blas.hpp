@@ -22,7 +22,8 @@ class HostBlas {
   const CblasLibrary& library() const { return *library_; }
   Context& context() const { return context_; }
 
-  // C -= op_a(A) op_b(B); C is m x n.
+  // C -= op_a(A) op_b(B); C is m x n. By the library, because products of panels and solves come in many
+  // small shapes that plans would be made for; by the Context where there is none.
   template <class T>
   void subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc) const;

@@ -53,12 +53,22 @@ class Blocked {
                   ld());
     });
     if (below == 0) return;
-    // A22 = A22 - L21 U12
-    timed(report_.update_s, [&] {
-      subtract_product_with<T>(request_.context, update_options(request_, below, right, jb), Op::none,
-                               Op::none, below, right, jb, at(j + jb, j), ld(), at(j, j + jb), ld(),
-                               at(j + jb, j + jb), ld());
-    });
+    timed(report_.update_s, [&] { update(j, jb, below, right); });
+  }
+
+  // A22 = A22 - L21 U12. What is left in the end is no work for anybody else.
+  void update(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t right) {
+    constexpr std::int64_t small = 64;
+    const Target target = request_.options.target;
+    const bool cpu = target == Target::cpu || target == Target::automatic;
+    const auto subtract = [&](auto&& product) {
+      product(Op::none, Op::none, below, right, jb, at(j + jb, j), ld(), at(j, j + jb), ld(),
+              at(j + jb, j + jb), ld());
+    };
+    if (cpu && std::max({below, right, jb}) <= small)
+      return subtract([&](auto... arguments) { blas_.template subtract_product<T>(arguments...); });
+    const GemmOptions options = update_options(request_, below, right, jb);
+    subtract([&](auto... arguments) { subtract_product_with<T>(request_.context, options, arguments...); });
   }
 
   // P1 [A11; A21] = [L11; L21] U11

@@ -18,14 +18,15 @@ constexpr std::int64_t base_beside_gpus = 512;
 }  // namespace
 
 LuSolver::LuSolver(Context& context, const LuOptions& options)
-    : blas_(context, options.threads), options_(product_options(options)) {}
+    : blas_(context, options.threads),
+      options_(product_options(options)),
+      cpu_alone_(options.target == Target::cpu ||
+                 (options.target == Target::automatic && context.impl().hybrid->gpus().empty())) {}
 
 template <class T>
 void LuSolver::solve_triangle(const Triangle& triangle, std::int64_t m, std::int64_t n, const T* a,
                               std::int64_t lda, T* b, std::int64_t ldb) const {
-  const bool cpu_alone = options_.target == Target::cpu || (options_.target == Target::automatic &&
-                                                            blas_.context().impl().hybrid->gpus().empty());
-  if (cpu_alone) return blas_.solve(triangle, m, n, a, lda, b, ldb);
+  if (cpu_alone_) return blas_.solve(triangle, m, n, a, lda, b, ldb);
   const RecursiveSolve<T> recursive{
       [this](auto... arguments) { subtract_product<T>(arguments...); },
       [this](const Triangle& t, auto... arguments) { blas_.solve<T>(t, arguments...); }, base_beside_gpus};

@@ -17,6 +17,7 @@ class LuSolver {
   template <class T>
   void subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc) const {
+    if (cpu_alone_) return blas_.subtract_product(op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc);
     subtract_product_with<T>(blas_.context(), options_, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc);
   }
   template <class T>
@@ -30,6 +31,7 @@ class LuSolver {
  private:
   HostBlas blas_;
   GemmOptions options_;  // of products
+  bool cpu_alone_;       // no GPU may or can multiply
 };
 
 // Throws Error(unsupported) where nobody that the options allow multiplies, before anything is written. Of
