@@ -13,16 +13,6 @@
 namespace tilewright {
 namespace {
 
-template <class E>
-E to_enum(const char* argument, int value, int last) {
-  if (value < 0 || value > last)
-    refuse(argument, fmt::format("{} = {} is none of 0 to {}", argument, value, last));
-  return static_cast<E>(value);
-}
-DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
-// A value that is no op stays none, so that the library's own checks report it like any other bad argument.
-Op to_op(int value) { return static_cast<Op>(value < 0 || value > 255 ? 255 : value); }
-
 GemmOptions to_options(const tilewright_options* options) {
   GemmOptions result;
   if (options == nullptr) return result;
@@ -42,11 +32,7 @@ GemmOptions to_options(const tilewright_options* options) {
   result.tune_on_miss.budget_s = options->tune_on_miss_s;
   result.alpha_varies = options->alpha_varies != 0;
   result.beta_varies = options->beta_varies != 0;
-  if (options->gpu_count < 0 || (options->gpus == nullptr && options->gpu_count > 0))
-    refuse("gpu_count", options->gpus == nullptr
-                            ? fmt::format("gpu_count = {}, but gpus is null", options->gpu_count)
-                            : fmt::format("gpu_count = {} is negative", options->gpu_count));
-  result.gpus.assign(options->gpus, options->gpus + options->gpu_count);
+  result.gpus = to_gpus(options->gpus, options->gpu_count);
   result.gpu_memory_bytes = options->gpu_memory_bytes;
   result.split = to_enum<SplitWay>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
   if (result.split == SplitWay::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;

@@ -1,5 +1,5 @@
-// What the C handles hold and how every function of the C interface ends, for the files that implement it: no
-// exception leaves them, and its message is kept for the calling thread.
+// What the C handles hold, how arguments become C++ and how every function of the C interface ends, for the
+// files that implement it: no exception leaves them, and its message is kept for the calling thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "tilewright/context.hpp"
 #include "tilewright/tilewright.h"
@@ -38,6 +39,23 @@ class LastErrors {
 
 [[noreturn]] inline void refuse(const char* argument, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, argument, message);
+}
+
+template <class E>
+E to_enum(const char* argument, int value, int last) {
+  if (value < 0 || value > last)
+    refuse(argument, fmt::format("{} = {} is none of 0 to {}", argument, value, last));
+  return static_cast<E>(value);
+}
+inline DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
+// A value that is no op stays none, so that the library's own checks report it like any other bad argument.
+inline Op to_op(int value) { return static_cast<Op>(value < 0 || value > 255 ? 255 : value); }
+
+inline std::vector<int> to_gpus(const int* gpus, int count) {
+  if (count < 0 || (gpus == nullptr && count > 0))
+    refuse("gpu_count", gpus == nullptr ? fmt::format("gpu_count = {}, but gpus is null", count)
+                                        : fmt::format("gpu_count = {} is negative", count));
+  return std::vector<int>(gpus, gpus + count);
 }
 
 // What every function of the interface runs in: no exception leaves it.

@@ -36,7 +36,7 @@ void add_verbs(CLI::App& app) {
   cli::add_info(app);
   cli::add_wisdom(app);
   cli::add_calibrate(app);
-  cli::add_refused(app);
+  cli::add_lu(app);
 }
 
 // An option that is given nothing is a mistake of the script that gave it, and never the same as no option.

@@ -16,7 +16,7 @@ void add_info(CLI::App& app);
 void add_wisdom(CLI::App& app);
 void add_analyze(CLI::App& app);
 void add_calibrate(CLI::App& app);
-void add_refused(CLI::App& app);  // lu: a known name that is not built yet
+void add_lu(CLI::App& app);
 
 // Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,

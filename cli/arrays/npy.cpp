@@ -83,6 +83,12 @@ int bring_in(std::byte* begin, std::int64_t bytes, bool write) {
   return 0;
 }
 
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  NpyHeader header;
+  header.shape = shape;
+  return header.count();
+}
+
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -156,15 +162,19 @@ NpyInput::NpyInput(const std::string& path, const std::string& argument)
 
 NpyOutput::NpyOutput(const std::string& path, DType dtype, bool fortran_order,
                      const std::vector<std::int64_t>& shape)
+    : NpyOutput(path, npy_header_bytes(dtype, fortran_order, shape), elements_of(shape) * size_bytes(dtype)) {
+}
+
+NpyOutput::NpyOutput(const std::string& path, std::int64_t integers)
+    : NpyOutput(path, npy_integers_header_bytes(integers), integers * std::int64_t(sizeof(std::int64_t))) {}
+
+NpyOutput::NpyOutput(const std::string& path, const std::string& head, std::int64_t data_bytes)
     : path_(path), what_(fmt::format("output = '{}'", path)) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(ErrorCode::invalid_argument, "output", fmt::format("{} exists and is not a file", what_));
-  const std::string head = npy_header_bytes(dtype, fortran_order, shape);
-  NpyHeader header;
-  header.shape = shape;
   data_offset_ = static_cast<std::int64_t>(head.size());
-  const std::int64_t bytes = data_offset_ + header.count() * size_bytes(dtype);
+  const std::int64_t bytes = data_offset_ + data_bytes;
   try {
     file_ = ::open(folder_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (file_ < 0) open_hidden();

@@ -32,6 +32,8 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
 
 // The bytes from the magic up to the data, padded so that the data begin on a 64-byte boundary.
 std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
+// The same of so many 64-bit integers.
+std::string npy_integers_header_bytes(std::int64_t count);
 
 // Told, from the calling thread, which share of the work is done.
 using Watch = std::function<void(double share)>;
@@ -85,6 +87,8 @@ class NpyOutput {
   // files), reserves its space and maps it. Throws Error(io), or Error(invalid_argument) when `path` cannot
   // be a file.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
+  // A 1-D array of so many 64-bit integers.
+  NpyOutput(const std::string& path, std::int64_t integers);
   NpyOutput(const NpyOutput&) = delete;
   NpyOutput& operator=(const NpyOutput&) = delete;
   ~NpyOutput();  // without commit nothing remains and an older file of that name is untouched
@@ -94,6 +98,7 @@ class NpyOutput {
   void commit();
 
  private:
+  NpyOutput(const std::string& path, const std::string& head, std::int64_t data_bytes);
   void open_hidden();
   void reserve(std::int64_t bytes);
 

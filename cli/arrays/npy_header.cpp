@@ -199,8 +199,10 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
   return header;
 }
 
-std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_of(dtype),
+namespace {
+
+std::string header_bytes(const char* descr, bool fortran_order, const std::vector<std::int64_t>& shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
                                  fortran_order ? "True" : "False", shape_text(shape));
   const std::size_t front = magic.size() + 4;  // magic, version, length
   const std::size_t total = (front + text.size() + 1 + 63) / 64 * 64;
@@ -213,5 +215,13 @@ std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<
   bytes += static_cast<char>(text.size() >> 8);
   return bytes + text;
 }
+
+}  // namespace
+
+std::string npy_header_bytes(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape) {
+  return header_bytes(descr_of(dtype), fortran_order, shape);
+}
+
+std::string npy_integers_header_bytes(std::int64_t count) { return header_bytes("<i8", false, {count}); }
 
 }  // namespace tilewright::cli

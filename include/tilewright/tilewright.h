@@ -224,6 +224,55 @@ tilewright_status tilewright_pinned_register(tilewright_context* context, void* 
 void* tilewright_pinned_data(const tilewright_pinned* pinned);
 void tilewright_pinned_destroy(tilewright_pinned* pinned);
 
+/* How the CPU's share of a trailing update is chosen where CPU and GPUs share it: by the models of the
+ * machine for its own shape, for the square product with as many operations, or by average speeds. */
+typedef enum {
+  TILEWRIGHT_LU_SELECT_PANEL = 0,
+  TILEWRIGHT_LU_SELECT_SQUARE = 1,
+  TILEWRIGHT_LU_SELECT_FLOPS = 2,
+  TILEWRIGHT_LU_SELECT_LIMIT = 0x7fffffff
+} tilewright_lu_select;
+
+/* All zeros is the default, and so is a null pointer to options. */
+typedef struct {
+  int target;               /* tilewright_target: who multiplies in trailing updates */
+  int threads;              /* 0: OpenMP's default; inside a parallel region always 1 */
+  const char* candidate;    /* null: the first that accepts; else lapack, blocked or reference */
+  int64_t nb;               /* columns of a panel; 0: by a rule */
+  int select;               /* tilewright_lu_select */
+  const int* gpus;          /* those that may be used; null: all */
+  int gpu_count;            /* entries of gpus */
+  int64_t gpu_memory_bytes; /* of each GPU, at most; 0: what is free */
+  int on_device_failure;    /* tilewright_on_device_failure */
+} tilewright_lu_options;
+
+/* P A = L U with partial pivoting of an m x n matrix in host memory, as LAPACK's xGETRF: L (its diagonal is
+ * 1) and U take A's place, pivots receives min(m, n) row numbers counted from 1, *info 0 or the number,
+ * counted from 1, of the first pivot that is exactly zero. */
+tilewright_status tilewright_lu_factor(tilewright_context* context, tilewright_dtype dtype, int64_t m,
+                                       int64_t n, void* a, int64_t lda, int64_t* pivots, int64_t* info,
+                                       const tilewright_lu_options* options);
+
+/* op(A) X = B with these factors and pivots, as xGETRS; X takes the place of B, n x nrhs. */
+tilewright_status tilewright_lu_solve(tilewright_context* context, tilewright_dtype dtype, tilewright_op op,
+                                      int64_t n, int64_t nrhs, const void* a, int64_t lda,
+                                      const int64_t* pivots, void* b, int64_t ldb,
+                                      const tilewright_lu_options* options);
+
+/* The inverse takes the place of the factors, as xGETRI. Where a pivot is zero, *info is its number and
+ * nothing else is written. */
+tilewright_status tilewright_lu_inverse(tilewright_context* context, tilewright_dtype dtype, int64_t n,
+                                        void* a, int64_t lda, const int64_t* pivots, int64_t* info,
+                                        const tilewright_lu_options* options);
+
+/* At most five steps of iterative refinement of X with the matrix A that was factored into lu, as xGERFS.
+ * backward_errors receives nrhs componentwise backward errors. */
+tilewright_status tilewright_lu_refine(tilewright_context* context, tilewright_dtype dtype, tilewright_op op,
+                                       int64_t n, int64_t nrhs, const void* a, int64_t lda, const void* lu,
+                                       int64_t ldlu, const int64_t* pivots, const void* b, int64_t ldb,
+                                       void* x, int64_t ldx, double* backward_errors,
+                                       const tilewright_lu_options* options);
+
 /* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
  * need. Calls and plans with the same description and options then find everything made, calls on a GPU for
  * addresses of any alignment that options.align_bytes allows (0: any; 128 saves kernels for lesser ones).

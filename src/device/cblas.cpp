@@ -62,6 +62,7 @@ bool CblasLibrary::open(const std::string& path) {
     zgemm_ = reinterpret_cast<Cgemm>(find("cblas_zgemm"));
     if (sgemm_ == nullptr || dgemm_ == nullptr || cgemm_ == nullptr || zgemm_ == nullptr) continue;
     find_control();
+    find_factorization();
     name_ = path;
     error_.clear();
     return true;
@@ -87,6 +88,20 @@ void CblasLibrary::find_control() {
     control_ = Control::openmp;
   else if (kind == 1 && set_all_threads_ != nullptr && all_threads_ != nullptr)
     control_ = Control::whole;
+}
+
+void CblasLibrary::find_factorization() {
+  constexpr std::array letters{'s', 'd', 'c', 'z'};  // in the order of DType
+  const auto all_or_none = [&](auto& routines, const char* before, const char* after) {
+    using Routine = std::remove_reference_t<decltype(routines[0])>;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      routines[i] = reinterpret_cast<Routine>(find((before + std::string(1, letters[i]) + after).c_str()));
+      if (routines[i] == nullptr) return routines.fill(nullptr);
+    }
+  };
+  all_or_none(trsm_, "cblas_", "trsm");
+  all_or_none(work_getrf_, "LAPACKE_", "getrf_work");
+  all_or_none(fortran_getrf_, "", "getrf_");
 }
 
 std::string CblasLibrary::version() const {
@@ -151,6 +166,49 @@ void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::i
   if constexpr (dtype_of<T> == DType::c64) call(cgemm_, by_address);
   if constexpr (dtype_of<T> == DType::c128) call(zgemm_, by_address);
 }
+
+template <class T>
+void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
+                        std::int64_t ldb) const {
+  const int side = t.side == Side::left ? 141 : 142, uplo = t.uplo == Uplo::upper ? 121 : 122;
+  const int diag = t.diag == Diag::non_unit ? 131 : 132;
+  const T one(1);
+  void* const routine = trsm_[std::size_t(dtype_of<T>)];
+  if constexpr (is_complex(dtype_of<T>)) {
+    using Trsm = void (*)(int, int, int, int, int, int, int, const void*, const void*, int, void*, int);
+    reinterpret_cast<Trsm>(routine)(cblas_col_major, side, uplo, cblas_op(t.op), diag, int(m), int(n), &one,
+                                    a, int(lda), b, int(ldb));
+  } else {
+    using Trsm = void (*)(int, int, int, int, int, int, int, T, const T*, int, T*, int);
+    reinterpret_cast<Trsm>(routine)(cblas_col_major, side, uplo, cblas_op(t.op), diag, int(m), int(n), one, a,
+                                    int(lda), b, int(ldb));
+  }
+}
+
+template <class T>
+int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const {
+  const auto type = std::size_t(dtype_of<T>);
+  const int rows = int(m), columns = int(n), leading = int(lda);
+  int info = 0;
+  if (work_getrf_[type] != nullptr)
+    info = work_getrf_[type](cblas_col_major, rows, columns, a, leading, pivots);
+  else
+    fortran_getrf_[type](&rows, &columns, a, &leading, pivots, &info);
+  if (info < 0)
+    throw Error(ErrorCode::internal, "",
+                "getrf of " + name_ + " refuses its argument " + std::to_string(-info));
+  return info;
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void CblasLibrary::trsm(const Triangle&, std::int64_t, std::int64_t, const T*, std::int64_t, T*, \
+                                   std::int64_t) const;                                                     \
+  template int CblasLibrary::getrf(std::int64_t, std::int64_t, T*, std::int64_t, int*) const;
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
 
 template void CblasLibrary::gemm(Op, Op, std::int64_t, std::int64_t, std::int64_t, float, const float*,
                                  std::int64_t, const float*, std::int64_t, float, float*, std::int64_t) const;

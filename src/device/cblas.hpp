@@ -1,12 +1,14 @@
-// A CBLAS library opened at run time, for matrices above the small sizes. It is a well-kept routine behind
-// four function pointers; nothing here computes.
+// A CBLAS library opened at run time, for matrices above the small sizes, and what of LAPACK it brings along.
+// It is well-kept routines behind function pointers; nothing here computes.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "core/triangle.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -36,6 +38,17 @@ class CblasLibrary {
   void gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
             std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) const;
 
+  // Not every library has these: all four types, or none. Sizes must fit an int.
+  bool has_trsm() const { return trsm_[0] != nullptr; }
+  bool has_getrf() const { return work_getrf_[0] != nullptr || fortran_getrf_[0] != nullptr; }
+  // B = inv(op(A)) B or B inv(op(A)); B is m x n.
+  template <class T>
+  void trsm(const Triangle& triangle, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
+            std::int64_t ldb) const;
+  // LAPACK xGETRF; returns its info. Throws Error(internal) where it is negative.
+  template <class T>
+  int getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const;
+
  private:
   using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
                          double*, int);
@@ -43,6 +56,8 @@ class CblasLibrary {
                          float*, int);
   using Cgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
                          const void*, void*, int);
+  using LapackeGetrf = int (*)(int, int, int, void*, int, int*);
+  using FortranGetrf = void (*)(const int*, const int*, void*, const int*, int*, int*);
 
   // How a caller limits the threads of its calls; `whole`: an OpenBLAS with threads of its own, whose count
   // is that of all callers.
@@ -51,6 +66,7 @@ class CblasLibrary {
   friend class LocalThreads;
   bool open(const std::string& path);
   void find_control();
+  void find_factorization();
   void* find(const char* symbol) const;
   // Returns the count before, for reset_threads.
   int set_threads(int threads) const;
@@ -63,6 +79,10 @@ class CblasLibrary {
   Dgemm dgemm_ = nullptr;
   Cgemm cgemm_ = nullptr;
   Cgemm zgemm_ = nullptr;
+  // By DType. Of xTRSM the scalar's type differs, so that its caller knows the signature.
+  std::array<void*, 4> trsm_{};
+  std::array<LapackeGetrf, 4> work_getrf_{};
+  std::array<FortranGetrf, 4> fortran_getrf_{};
   std::string prefix_;  // of its symbols: NumPy's wheels have one
   Control control_ = Control::none;
   int (*set_local_threads_)(int) = nullptr;

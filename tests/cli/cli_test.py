@@ -318,7 +318,6 @@ class WrongUse(Case):
         self.refused("multiply", says=("'multiply'",))
         self.refused("wisdom", "foo", says=("'foo'", "tilewright wisdom"))
         self.refused("wisdom", "export", "-o", "", says=("--output", "empty"))
-        self.refused("lu", "something", "--flag", says=("'lu'", "not built yet"))
         for verb in ("import", "merge", "diff"):
             self.refused("wisdom", verb, "/nowhere/x.jsonl", says=("/nowhere/x.jsonl",))
         self.refused("explain", "gemm:f64:nn:m=8", says=("problem", "gemm:f64:nn:m=8"))

@@ -1,0 +1,98 @@
+// P A = L U with partial pivoting, and what it serves: linear systems, the inverse, iterative refinement.
+// Matrices lie in host memory, column by column; who computes (the CPU, GPUs or both) is an option. The
+// meaning of every argument and result is that of the LAPACK routine which each function names.
+//
+// Every call validates its arguments before it writes anything and throws Error(invalid_argument) naming the
+// argument and its value; Error(unsupported) where no candidate serves. The caller owns all memory. T is
+// float, double, std::complex<float> or std::complex<double>.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tilewright/context.hpp"
+#include "tilewright/types.hpp"
+
+namespace tilewright {
+
+// How the CPU's share of a trailing update is chosen where CPU and GPUs share it (Bernabe 2014, section 5):
+// by the models of the machine for the update's own shape, by those of the square product with as many
+// operations, or as the ratio of the average speeds of square products.
+enum class LuSelect : std::uint8_t { panel, square, flops };
+
+struct LuOptions {
+  // Who multiplies in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU of the paper.
+  // automatic asks the models of the machine at every step.
+  Target target = Target::automatic;
+  int threads = 0;                    // 0: OpenMP's default; inside a parallel region always 1
+  std::string candidate{};            // "": the first that accepts; else lapack, blocked or reference
+  std::int64_t nb = 0;                // columns of a panel, of candidate blocked; 0: by a rule
+  LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
+  std::vector<int> gpus{};            // that may be used; empty: all
+  std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
+  // error: the call throws Error(device_lost) and what it writes to is undefined; redo: the CPU takes over.
+  OnDeviceFailure on_device_failure = OnDeviceFailure::error;
+  int device = 0;          // of operands in device memory: the GPU that they lie on
+  void* stream = nullptr;  // likewise; null for operands in host memory
+};
+
+struct LuReport {
+  // 0, or i > 0: U(i, i), counted from 1, is exactly zero and the first such pivot. The factorization was
+  // completed all the same; solving with it divides by zero.
+  std::int64_t info = 0;
+  std::string candidate{};  // that ran; "" where there was nothing to do
+  std::int64_t nb = 0;      // columns of a panel; 0: the candidate has its own
+  // Of candidate blocked: where the time went.
+  double panel_s = 0, swap_s = 0, solve_s = 0, update_s = 0;
+};
+
+// What is factored, without its data.
+struct LuProblem {
+  DType dtype = DType::f64;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t lda = 0;
+
+  friend bool operator==(const LuProblem&, const LuProblem&) = default;
+};
+
+// LAPACK xGETRF. A is m x n with lda >= max(1, m) and is overwritten by L (below the diagonal; its own is 1)
+// and U. pivots receives min(m, n) values: row i was swapped with row pivots[i - 1], both counted from 1.
+template <class T>
+LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
+                   std::int64_t* pivots, const LuOptions& options = {});
+
+// LAPACK xGETRS. Solves op(A) X = B with the factors and pivots of lu_factor; B is n x nrhs, ldb >= max(1,
+// n), and is overwritten by X. A zero on U's diagonal gives infinities and NaN, as in LAPACK.
+template <class T>
+void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda,
+              const std::int64_t* pivots, T* b, std::int64_t ldb, const LuOptions& options = {});
+
+// LAPACK xGETRI. Overwrites the n x n factors by the inverse of A. Where U(i, i) is exactly zero, info is the
+// first such i and nothing is written.
+template <class T>
+LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, const std::int64_t* pivots,
+                    const LuOptions& options = {});
+
+struct LuRefinement {
+  // Of each column of X: max_i |r_i| / (|op(A)| |x| + |b|)_i, the smallest relative change of any element of
+  // A or B that makes x an exact solution; and the steps that brought it there.
+  std::vector<double> backward_errors{};
+  std::vector<int> steps{};
+  double backward_error = 0;  // the largest
+};
+
+// LAPACK xGERFS without its forward bound: improves X by at most five steps of iterative refinement. A is the
+// matrix before lu_factor, lu and pivots what became of it. A column's steps end when its backward error is
+// below the machine's, or is no longer halved.
+template <class T>
+LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a,
+                       std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,
+                       const T* b, std::int64_t ldb, T* x, std::int64_t ldx, const LuOptions& options = {});
+
+// Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
+// update; also for problems that nothing serves.
+std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
+}  // namespace tilewright

@@ -1,0 +1,165 @@
+// Calls of the library, and our own way where it lacks a routine.
+#include "lu/blas.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/parallel.hpp"
+#include "lu/reference.hpp"
+#include "lu/triangle.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t smallest_triangle = 32;  // of recursive solves
+constexpr std::int64_t narrowest_panel = 8;     // of recursive panels
+
+}  // namespace
+
+HostBlas::HostBlas(Context& context, int threads) : context_(context), library_(context.impl().cblas()) {
+  options_.target = Target::cpu;
+  options_.threads = threads;
+}
+
+int HostBlas::threads() const { return allowed_threads(options_.threads); }
+int HostBlas::library_threads() const {
+  const int allowed = threads();
+  return options_.threads > 0 || allowed == 1 ? allowed : 0;
+}
+bool HostBlas::fits(std::int64_t m, std::int64_t n, std::int64_t ld) const {
+  return std::max({m, n, ld}) <= std::numeric_limits<int>::max();
+}
+
+template <class T>
+void HostBlas::subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
+                                std::int64_t lda, const T* b, std::int64_t ldb, T* c,
+                                std::int64_t ldc) const {
+  if (m == 0 || n == 0 || k == 0) return;
+  if (library_->available() && fits(std::max(m, k), n, std::max({lda, ldb, ldc}))) {
+    const LocalThreads scope(*library_, library_threads());
+    return library_->gemm(op_a, op_b, m, n, k, T(-1), a, lda, b, ldb, T(1), c, ldc);
+  }
+  subtract_product_with(context_, options_, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc);
+}
+
+template <class T>
+void RecursiveSolve<T>::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda,
+                              T* b, std::int64_t ldb) const {
+  const bool left = t.side == Side::left;
+  const std::int64_t size = left ? m : n;
+  if (size <= base) return solve_base(t, m, n, a, lda, b, ldb);
+  const std::int64_t half = (size / 2 + base - 1) / base * base, rest = size - half;
+  // The block of A off the diagonal, as stored; op(A) has it at the same place or transposed.
+  const T* const off = t.uplo == Uplo::lower ? a + half : a + half * lda;
+  T* const second = left ? b + half : b + half * ldb;
+  const auto solve_first = [&] { solve(t, left ? half : m, left ? n : half, a, lda, b, ldb); };
+  const auto solve_second = [&] {
+    solve(t, left ? rest : m, left ? n : rest, a + half * lda + half, lda, second, ldb);
+  };
+  const auto take_out = [&](bool of_first) {
+    T* const from = of_first ? b : second;
+    T* const into = of_first ? second : b;
+    if (left)
+      subtract_product(t.op, Op::none, of_first ? rest : half, n, of_first ? half : rest, off, lda, from, ldb,
+                       into, ldb);
+    else
+      subtract_product(Op::none, t.op, m, of_first ? rest : half, of_first ? half : rest, from, ldb, off, lda,
+                       into, ldb);
+  };
+  // From the left a lower triangle is solved from the top, from the right from the last column.
+  const bool first_first = left == t.is_lower();
+  first_first ? solve_first() : solve_second();
+  take_out(first_first);
+  first_first ? solve_second() : solve_first();
+}
+
+template <class T>
+void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
+                     std::int64_t ldb) const {
+  if (m == 0 || n == 0) return;
+  if (library_->available() && library_->has_trsm() && fits(m, n, std::max(lda, ldb))) {
+    const LocalThreads scope(*library_, library_threads());
+    return library_->trsm(t, m, n, a, lda, b, ldb);
+  }
+  const RecursiveSolve<T> recursive{
+      [this](auto... arguments) { subtract_product<T>(arguments...); },
+      [](const Triangle& s, auto... arguments) { solve_small<T>(s, arguments...); }, smallest_triangle};
+  recursive.solve(t, m, n, a, lda, b, ldb);
+}
+
+template <class T>
+std::int64_t HostBlas::factor(std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
+                              std::int64_t* pivots) const {
+  if (!library_->available() || !library_->has_getrf() || !fits(m, n, lda))
+    return factor_recursively(m, n, a, lda, pivots);
+  std::vector<int> narrow(std::size_t(std::min(m, n)));
+  const LocalThreads scope(*library_, library_threads());
+  const int info = library_->getrf(m, n, a, lda, narrow.data());
+  std::copy(narrow.begin(), narrow.end(), pivots);
+  return info;
+}
+
+// The left half of the columns, then the right one with it: Gustavson 1997, Toledo 1997.
+template <class T>
+std::int64_t HostBlas::factor_recursively(std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
+                                          std::int64_t* pivots) const {
+  const std::int64_t count = std::min(m, n);
+  if (count <= narrowest_panel && n <= 2 * narrowest_panel) return factor_reference(m, n, a, lda, pivots);
+  const std::int64_t half = std::max<std::int64_t>(1, count / 2), rest = n - half;
+  T* const right = a + half * lda;
+  const std::int64_t info = factor_recursively(m, half, a, lda, pivots);
+  swap_rows(rest, right, lda, half, pivots);
+  solve({Side::left, Uplo::lower, Op::none, Diag::unit}, half, rest, a, lda, right, lda);
+  if (m == half) return info;
+  subtract_product(Op::none, Op::none, m - half, rest, half, a + half, lda, right, lda, right + half, lda);
+  const std::int64_t info_right = factor_recursively(m - half, rest, right + half, lda, pivots + half);
+  swap_rows(half, a + half, lda, count - half, pivots + half);
+  for (std::int64_t i = half; i < count; ++i) pivots[i] += half;
+  return info > 0 || info_right == 0 ? info : info_right + half;
+}
+
+template <class T>
+void HostBlas::swap_rows(std::int64_t n, T* a, std::int64_t lda, std::int64_t count,
+                         const std::int64_t* pivots, bool forwards) const {
+  if (n == 0 || count == 0) return;
+  constexpr std::int64_t columns = 16;  // of a thread, at least
+  parallel_ranges(threads(), n, columns, [&](std::int64_t first, std::int64_t part) {
+    for (std::int64_t j = first; j < first + part; ++j)
+      for (std::int64_t step = 0; step < count; ++step) {
+        const std::int64_t i = forwards ? step : count - 1 - step;
+        if (pivots[i] - 1 != i) std::swap(a[j * lda + i], a[j * lda + pivots[i] - 1]);
+      }
+  });
+}
+
+template <class T>
+void subtract_product_with(Context& context, const GemmOptions& options, Op op_a, Op op_b, std::int64_t m,
+                           std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b,
+                           std::int64_t ldb, T* c, std::int64_t ldc) {
+  if (m == 0 || n == 0 || k == 0) return;
+  const MatrixView<const T> left{a, op_a == Op::none ? m : k, op_a == Op::none ? k : m, lda};
+  const MatrixView<const T> right{b, op_b == Op::none ? k : n, op_b == Op::none ? n : k, ldb};
+  gemm(context, op_a, op_b, T(-1), left, right, T(1), MatrixView<T>{c, m, n, ldc}, options);
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                            \
+  template void HostBlas::subtract_product(Op, Op, std::int64_t, std::int64_t, std::int64_t, const T*,       \
+                                           std::int64_t, const T*, std::int64_t, T*, std::int64_t) const;    \
+  template void HostBlas::solve(const Triangle&, std::int64_t, std::int64_t, const T*, std::int64_t, T*,     \
+                                std::int64_t) const;                                                         \
+  template std::int64_t HostBlas::factor(std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*) const; \
+  template void HostBlas::swap_rows(std::int64_t, T*, std::int64_t, std::int64_t, const std::int64_t*, bool) \
+      const;                                                                                                 \
+  template struct RecursiveSolve<T>;                                                                         \
+  template void subtract_product_with(Context&, const GemmOptions&, Op, Op, std::int64_t, std::int64_t,      \
+                                      std::int64_t, const T*, std::int64_t, const T*, std::int64_t, T*,      \
+                                      std::int64_t);
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

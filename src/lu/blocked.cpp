@@ -1,0 +1,116 @@
+// blocked: the right-looking algorithm by panels of Bernabe 2014, section 5 (as LAPACK's xGETRF): each step
+// factors a panel, swaps rows beside it, solves for the block row of U and updates what is left. Panels,
+// swaps and solves are the CPU's; the update is gemm's, by the CPU, GPUs or both.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/dispatch.hpp"
+#include "lu/blas.hpp"
+#include "lu/candidates.hpp"
+#include "lu/updates.hpp"
+
+namespace tilewright {
+namespace {
+
+// Adds the time that `f` takes.
+template <class F>
+void timed(double& seconds, F&& f) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  f();
+  seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class T>
+class Blocked {
+ public:
+  Blocked(const LuRequest& r, T* a, std::int64_t* pivots)
+      : request_(r), blas_(r.context, r.options.threads), a_(a), pivots_(pivots) {
+    report_.nb = panel_columns(r);
+  }
+
+  LuReport factor() {
+    const std::int64_t count = std::min(m(), n());
+    for (std::int64_t j = 0; j < count; j += report_.nb) step(j, std::min(report_.nb, count - j));
+    return report_;
+  }
+
+ private:
+  // Columns j ... j + jb - 1 are the panel:
+  //   [ U00  U01  U02 ]   rows above j are final
+  //   [ L10  A11  A12 ]
+  //   [ L20  A21  A22 ]
+  void step(std::int64_t j, std::int64_t jb) {
+    const std::int64_t below = m() - j - jb, right = n() - j - jb;
+    timed(report_.panel_s, [&] { factor_panel(j, jb); });
+    timed(report_.swap_s, [&] { swap_beside(j, jb); });
+    if (right == 0) return;
+    // U12 = inv(L11) A12
+    timed(report_.solve_s, [&] {
+      blas_.solve({Side::left, Uplo::lower, Op::none, Diag::unit}, jb, right, at(j, j), ld(), at(j, j + jb),
+                  ld());
+    });
+    if (below == 0) return;
+    timed(report_.update_s, [&] { update(j, jb, below, right); });
+  }
+
+  // A22 = A22 - L21 U12. What is left in the end is no work for anybody else.
+  void update(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t right) {
+    constexpr std::int64_t small = 64;
+    const Target target = request_.options.target;
+    const bool cpu = target == Target::cpu || target == Target::automatic;
+    const auto subtract = [&](auto&& product) {
+      product(Op::none, Op::none, below, right, jb, at(j + jb, j), ld(), at(j, j + jb), ld(),
+              at(j + jb, j + jb), ld());
+    };
+    if (cpu && std::max({below, right, jb}) <= small)
+      return subtract([&](auto... arguments) { blas_.template subtract_product<T>(arguments...); });
+    const GemmOptions options = update_options(request_, below, right, jb);
+    subtract([&](auto... arguments) { subtract_product_with<T>(request_.context, options, arguments...); });
+  }
+
+  // P1 [A11; A21] = [L11; L21] U11
+  void factor_panel(std::int64_t j, std::int64_t jb) {
+    const std::int64_t info = blas_.factor(m() - j, jb, at(j, j), ld(), pivots_ + j);
+    if (info > 0 && report_.info == 0) report_.info = j + info;
+  }
+
+  // The panel's swaps on L to its left and A to its right; then its pivots count from the first row of A.
+  void swap_beside(std::int64_t j, std::int64_t jb) {
+    blas_.swap_rows(j, at(j, 0), ld(), jb, pivots_ + j);
+    blas_.swap_rows(n() - j - jb, at(j, j + jb), ld(), jb, pivots_ + j);
+    for (std::int64_t i = j; i < j + jb; ++i) pivots_[i] += j;
+  }
+
+  T* at(std::int64_t i, std::int64_t k) const { return a_ + k * ld() + i; }
+  std::int64_t m() const { return request_.problem.m; }
+  std::int64_t n() const { return request_.problem.n; }
+  std::int64_t ld() const { return request_.problem.lda; }
+
+  const LuRequest& request_;
+  HostBlas blas_;
+  T* a_;
+  std::int64_t* pivots_;
+  LuReport report_;
+};
+
+LuReport factor_blocked(const LuRequest& r, void* a, std::int64_t* pivots) {
+  LuReport report;
+  dispatch(r.problem.dtype, [&]<class T>() { report = Blocked<T>(r, static_cast<T*>(a), pivots).factor(); });
+  return report;
+}
+
+std::string describe_blocked(const LuRequest& r) {
+  const HostBlas blas(r.context, r.options.threads);
+  const bool lapack = blas.library().available() && blas.library().has_getrf();
+  return fmt::format("panels of nb={} by {}; {}", panel_columns(r),
+                     lapack ? "getrf of " + blas.library().name() : "recursion of our own", update_text(r));
+}
+
+}  // namespace
+
+constinit const LuCandidate blocked_lu{"blocked", why_no_update, factor_blocked, describe_blocked};
+
+}  // namespace tilewright

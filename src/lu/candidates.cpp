@@ -1,0 +1,41 @@
+// The list of candidates, and who of them serves.
+#include "lu/candidates.hpp"
+
+#include <array>
+
+#include "lu/problem.hpp"
+
+namespace tilewright {
+
+std::span<const LuCandidate> lu_candidates() {
+  static const std::array all{lapack_lu, blocked_lu, reference_lu};
+  return all;
+}
+
+std::vector<LuDecision> decide_lu(const LuRequest& r) {
+  std::vector<LuDecision> decisions;
+  for (const LuCandidate& candidate : lu_candidates()) {
+    if (!r.options.candidate.empty() && r.options.candidate != candidate.name) continue;
+    decisions.push_back({&candidate, candidate.declines(r)});
+    if (decisions.back().reason.empty()) break;
+  }
+  return decisions;
+}
+
+const LuCandidate& choose_lu(const LuRequest& r) {
+  const auto decisions = decide_lu(r);
+  if (decisions.back().reason.empty()) return *decisions.back().candidate;
+  std::string reasons;
+  for (const LuDecision& d : decisions) reasons += fmt::format("; {}: {}", d.candidate->name, d.reason);
+  throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "target" : "candidate",
+              fmt::format("no candidate factors {} with target = {}{}", to_string(r.problem),
+                          to_string(r.options.target), reasons));
+}
+
+std::string why_not_on_cpu(const LuRequest& r) {
+  if (r.options.target == Target::gpu || r.options.target == Target::hybrid)
+    return fmt::format("target = {}, and it computes on the CPU alone", to_string(r.options.target));
+  return "";
+}
+
+}  // namespace tilewright

@@ -1,0 +1,35 @@
+// lu_factor: validates, chooses a candidate and lets it run.
+#include <algorithm>
+#include <complex>
+
+#include "lu/candidates.hpp"
+#include "lu/validate.hpp"
+
+namespace tilewright {
+
+template <class T>
+LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
+                   std::int64_t* pivots, const LuOptions& options) {
+  const LuProblem problem{dtype_of<T>, m, n, lda};
+  validate(problem);
+  validate(LuMatrix{"a", a, m, n, "lda", lda, dtype_of<T>});
+  validate(options);
+  if (std::min(m, n) == 0) return {};
+  if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
+  const LuRequest request{context, problem, options};
+  const LuCandidate& candidate = choose_lu(request);
+  LuReport report = candidate.factor(request, a, pivots);
+  report.candidate = candidate.name;
+  return report;
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                    \
+  template LuReport lu_factor(Context&, std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*, \
+                              const LuOptions&);
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

@@ -1,0 +1,97 @@
+// xGETF2 of LAPACK in C++: the same order of operations, the same choice of pivots, NaN included.
+#include "lu/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "core/dispatch.hpp"
+#include "lu/candidates.hpp"
+
+namespace tilewright {
+namespace {
+
+// What i?amax compares: the absolute value, of complex numbers |re| + |im|.
+template <class T>
+auto magnitude(const T& x) {
+  if constexpr (is_complex(dtype_of<T>))
+    return std::abs(x.real()) + std::abs(x.imag());
+  else
+    return std::abs(x);
+}
+
+// The first of the largest. A NaN is never larger, so that one is found only where it comes first.
+template <class T>
+std::int64_t find_pivot(std::int64_t count, const T* x) {
+  std::int64_t found = 0;
+  auto largest = magnitude(x[0]);
+  for (std::int64_t i = 1; i < count; ++i)
+    if (const auto size = magnitude(x[i]); size > largest) {
+      largest = size;
+      found = i;
+    }
+  return found;
+}
+
+// By the reciprocal where that does not overflow.
+template <class T>
+void divide(std::int64_t count, T* x, T pivot) {
+  if (std::abs(pivot) >= std::numeric_limits<decltype(std::abs(pivot))>::min()) {
+    const T reciprocal = T(1) / pivot;
+    for (std::int64_t i = 0; i < count; ++i) x[i] *= reciprocal;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) x[i] /= pivot;
+  }
+}
+
+// C -= column * row.
+template <class T>
+void subtract_outer_product(std::int64_t m, std::int64_t n, const T* column, const T* row, T* c,
+                            std::int64_t ld) {
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) c[j * ld + i] -= column[i] * row[j * ld];
+}
+
+std::string describe_reference(const LuRequest&) { return "plain loops, on one thread"; }
+
+LuReport factor_by_reference(const LuRequest& r, void* a, std::int64_t* pivots) {
+  LuReport report;
+  dispatch(r.problem.dtype, [&]<class T>() {
+    report.info = factor_reference(r.problem.m, r.problem.n, static_cast<T*>(a), r.problem.lda, pivots);
+  });
+  return report;
+}
+
+}  // namespace
+
+constinit const LuCandidate reference_lu{"reference", why_not_on_cpu, factor_by_reference,
+                                         describe_reference};
+
+template <class T>
+std::int64_t factor_reference(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, std::int64_t* pivots) {
+  std::int64_t info = 0;
+  for (std::int64_t j = 0; j < std::min(m, n); ++j) {
+    T* const column = a + j * lda;
+    const std::int64_t pivot = j + find_pivot(m - j, column + j);
+    pivots[j] = pivot + 1;
+    if (column[pivot] != T(0)) {
+      if (pivot != j)
+        for (std::int64_t k = 0; k < n; ++k) std::swap(a[k * lda + j], a[k * lda + pivot]);
+      divide(m - j - 1, column + j + 1, column[j]);
+    } else if (info == 0) {
+      info = j + 1;
+    }
+    subtract_outer_product(m - j - 1, n - j - 1, column + j + 1, column + lda + j, column + lda + j + 1, lda);
+  }
+  return info;
+}
+
+template std::int64_t factor_reference(std::int64_t, std::int64_t, float*, std::int64_t, std::int64_t*);
+template std::int64_t factor_reference(std::int64_t, std::int64_t, double*, std::int64_t, std::int64_t*);
+template std::int64_t factor_reference(std::int64_t, std::int64_t, std::complex<float>*, std::int64_t,
+                                       std::int64_t*);
+template std::int64_t factor_reference(std::int64_t, std::int64_t, std::complex<double>*, std::int64_t,
+                                       std::int64_t*);
+
+}  // namespace tilewright

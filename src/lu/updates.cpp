@@ -1,0 +1,144 @@
+// The three selections of the paper, and the rule for panels.
+#include "lu/updates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/run/hybrid_models.hpp"
+#include "lu/problem.hpp"
+
+namespace tilewright {
+namespace {
+
+GemmProblem update_problem(const LuProblem& lu, std::int64_t m, std::int64_t n, std::int64_t k) {
+  GemmProblem p;
+  p.dtype = lu.dtype;
+  p.m = m, p.n = n, p.k = k;
+  p.lda = p.ldb = p.ldc = std::max(lu.lda, std::max(m, k));
+  p.alpha = Scalar::general;
+  p.beta = Scalar::one;
+  return p;
+}
+
+// A matrix of one panel has none; what is asked of it is then asked of the smallest product.
+GemmProblem largest_update(const LuProblem& lu, std::int64_t nb) {
+  return update_problem(lu, std::max<std::int64_t>(1, lu.m - nb), std::max<std::int64_t>(1, lu.n - nb), nb);
+}
+
+// Wide panels give GPUs deep products; narrow ones leave a CPU more of its time in them.
+std::int64_t usual_columns(std::int64_t count, bool gpus) {
+  if (gpus) return count >= 8192 ? 512 : count >= 2048 ? 256 : 128;
+  return count >= 2048 ? 128 : 64;
+}
+
+bool may_use_gpus(const LuOptions& o) { return o.target != Target::cpu; }
+
+// Of square products of 1000, 2000 ... 10000, the paper's sizes.
+double average_speed(const GemmTime& time) {
+  double sum = 0;
+  constexpr int sizes = 10;
+  for (int i = 1; i <= sizes; ++i) {
+    const double n = 1000.0 * i;
+    sum += 2 * n * n * n / time.of(n, n, n);
+  }
+  return sum / sizes;
+}
+
+double share_by_flops(const HybridModels& models, DType dtype) {
+  const auto type = std::size_t(dtype);
+  const double cpu = average_speed(models.node->host.gemm[type]);
+  double all = cpu;
+  for (const int gpu : models.request.gpus)
+    all += average_speed(models.node->gpus[std::size_t(gpu)].gemm[type]);
+  return cpu / all;
+}
+
+double share_by_squares(HybridModels models, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto edge = std::max<std::int64_t>(1, std::llround(std::cbrt(double(m) * double(n) * double(k))));
+  GemmProblem& p = models.request.problem;
+  p.m = p.n = p.k = p.lda = p.ldb = p.ldc = edge;
+  return double(choose_split(models, false).split.host_count) / double(edge);
+}
+
+bool plan_uses_gpus(Context& context, const GemmProblem& problem, const GemmOptions& options) {
+  return plan(context, problem, options).impl().candidate == "hybrid";
+}
+
+}  // namespace
+
+GemmOptions product_options(const LuOptions& o) {
+  GemmOptions options;
+  options.target = o.target;
+  options.threads = o.threads;
+  options.gpus = o.gpus;
+  options.gpu_memory_bytes = o.gpu_memory_bytes;
+  options.on_device_failure = o.on_device_failure;
+  return options;
+}
+
+std::int64_t panel_columns(const LuRequest& r) {
+  const std::int64_t count = std::min(r.problem.m, r.problem.n);
+  if (r.options.nb > 0) return std::min(r.options.nb, count);
+  const bool gpus = r.options.target == Target::automatic ? updates_use_gpus(r) : may_use_gpus(r.options);
+  return std::min(usual_columns(count, gpus), count);
+}
+
+bool updates_use_gpus(const LuRequest& r) {
+  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty()) return false;
+  const std::int64_t count = std::min(r.problem.m, r.problem.n);
+  const std::int64_t nb = std::min(r.options.nb > 0 ? r.options.nb : usual_columns(count, true), count);
+  return plan_uses_gpus(r.context, largest_update(r.problem, nb), product_options(r.options));
+}
+
+std::string why_no_update(const LuRequest& r) {
+  if (r.options.target == Target::cpu) return "";
+  try {
+    plan(r.context, largest_update(r.problem, panel_columns(r)), product_options(r.options));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return error.what();
+  }
+  return "";
+}
+
+std::string update_text(const LuRequest& r) {
+  const GemmProblem p = largest_update(r.problem, panel_columns(r));
+  const GemmPlan made = plan(r.context, p, update_options(r, p.m, p.n, p.k));
+  const auto share = selected_share(r, p.m, p.n, p.k);
+  return fmt::format("the largest update m={},n={},k={} by {} on {}{}", p.m, p.n, p.k, made.impl().candidate,
+                     made.impl().runner->device(),
+                     share && made.impl().candidate == "hybrid"
+                         ? fmt::format(", {:.1f} % of it the CPU's by selection {}", 100 * *share,
+                                       to_string(r.options.select))
+                         : "");
+}
+
+GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
+  GemmOptions options = product_options(r.options);
+  const bool selects = r.options.select != LuSelect::panel && r.options.target != Target::cpu &&
+                       r.options.target != Target::gpu && m > 0 && n > 0 && k > 0;
+  if (!selects) return options;
+  if (options.target == Target::automatic &&
+      (r.context.impl().hybrid->gpus().empty() ||
+       !plan_uses_gpus(r.context, update_problem(r.problem, m, n, k), options)))
+    return options;
+  options.target = Target::hybrid;
+  options.cpu_share = selected_share(r, m, n, k);
+  if (options.cpu_share) options.split = SplitWay::fixed;
+  return options;
+}
+
+std::optional<double> selected_share(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (r.options.select == LuSelect::panel || r.context.impl().hybrid->gpus().empty()) return std::nullopt;
+  const GemmProblem problem = update_problem(r.problem, m, n, k);
+  GemmOptions options = product_options(r.options);
+  options.target = Target::hybrid;
+  const HybridModels models = hybrid_models({r.context.impl(), problem, options});
+  return r.options.select == LuSelect::flops ? share_by_flops(models, problem.dtype)
+                                             : share_by_squares(models, m, n, k);
+}
+
+}  // namespace tilewright

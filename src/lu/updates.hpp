@@ -1,0 +1,35 @@
+// The trailing updates C -= A B of the blocked algorithm: who makes them, and how CPU and GPUs share them
+// (Bernabe 2014, section 5). The product itself is gemm's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/problem.hpp"
+#include "lu/candidates.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace tilewright {
+
+// What products of a call inherit.
+GemmOptions product_options(const LuOptions& options);
+
+// Columns of a panel: options.nb, else by the rule of who multiplies; never more than min(m, n).
+std::int64_t panel_columns(const LuRequest& request);
+
+// Whether plans give the largest update to GPUs.
+bool updates_use_gpus(const LuRequest& request);
+// Why nobody that the options allow makes it; "" where somebody does.
+std::string why_no_update(const LuRequest& request);
+// Of the largest: "m=.. by candidate ..".
+std::string update_text(const LuRequest& request);
+
+// The options of the update of this shape.
+GemmOptions update_options(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);
+
+// The CPU's share of an update by LuSelect::square or flops, 0 to 1; of panel nothing, because the plan's own
+// choice is that.
+std::optional<double> selected_share(const LuRequest& request, std::int64_t m, std::int64_t n,
+                                     std::int64_t k);
+
+}  // namespace tilewright

@@ -1,0 +1,83 @@
+// Sentences for bad arguments of LU.
+#include "lu/validate.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "lu/candidates.hpp"
+#include "lu/problem.hpp"
+
+namespace tilewright {
+namespace {
+
+[[noreturn]] void refuse_argument(const std::string& argument, const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, argument, message);
+}
+
+void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld,
+                     DType dtype) {
+  if (ld < std::max<std::int64_t>(1, rows))
+    refuse_argument(ld_name, fmt::format("{} = {} is less than the {} rows (and than 1)", ld_name, ld, rows));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(ld, std::max<std::int64_t>(1, cols), &bytes) ||
+      __builtin_mul_overflow(bytes, size_bytes(dtype), &bytes))
+    refuse_argument(ld_name,
+                    fmt::format("{} = {} and {} columns span more than 2^63 bytes", ld_name, ld, cols));
+}
+
+}  // namespace
+
+void validate(const LuOptions& o) {
+  if (o.target > Target::hybrid)
+    refuse_argument("target", fmt::format("target = {} is no target", int(o.target)));
+  if (o.select > LuSelect::flops)
+    refuse_argument("select", fmt::format("select = {} is no selection", int(o.select)));
+  if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
+  if (o.nb < 0) refuse_argument("nb", fmt::format("nb = {} is negative", o.nb));
+  if (o.gpu_memory_bytes < 0)
+    refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
+  if (o.stream != nullptr)
+    refuse_argument("stream",
+                    fmt::format("stream = {} is given, but the matrix is in host memory", o.stream));
+  if (o.device != 0)
+    refuse_argument("device",
+                    fmt::format("device = {} is given, but the matrix is in host memory", o.device));
+  if (o.candidate.empty()) return;
+  std::string known;
+  for (const LuCandidate& candidate : lu_candidates()) {
+    if (o.candidate == candidate.name) return;
+    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+  }
+  refuse_argument("candidate", fmt::format("candidate = '{}' is not one of {}", o.candidate, known));
+}
+
+void validate_size(const char* name, std::int64_t size) {
+  if (size < 0) refuse_argument(name, fmt::format("{} = {} is negative", name, size));
+}
+
+void validate(const LuMatrix& x) {
+  validate_extent(x.rows, x.cols, x.ld_name, x.ld, x.dtype);
+  if (x.data == nullptr && x.rows > 0 && x.cols > 0)
+    refuse_argument(x.name, fmt::format("{} is null, but has {} x {} elements", x.name, x.rows, x.cols));
+}
+
+void validate(const LuProblem& p) {
+  validate_size("m", p.m);
+  validate_size("n", p.n);
+  validate_extent(p.m, p.n, "lda", p.lda, p.dtype);
+}
+
+void validate_pivots(std::int64_t n, const std::int64_t* pivots) {
+  if (n > 0 && pivots == nullptr) refuse_argument("pivots", "pivots is null");
+  for (std::int64_t i = 0; i < n; ++i)
+    if (pivots[i] <= i || pivots[i] > n)
+      refuse_argument("pivots",
+                      fmt::format("pivots[{}] = {} is not between {} and {}, as those of lu_factor are", i,
+                                  pivots[i], i + 1, n));
+}
+
+void validate_op(Op op) {
+  if (op > Op::conj_trans) refuse_argument("op", fmt::format("op = {} is no operation", int(op)));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,30 @@
+// Refuses calls of LU that mean nothing, before anything is written: sizes, leading dimensions, null
+// addresses, pivots that no factorization leaves, options.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/lu.hpp"
+
+namespace tilewright {
+
+// A matrix argument as it was given.
+struct LuMatrix {
+  const char* name;  // of the address
+  const void* data;
+  std::int64_t rows, cols;
+  const char* ld_name;
+  std::int64_t ld;
+  DType dtype;
+};
+
+// All throw Error(invalid_argument) naming the argument and its value.
+void validate(const LuOptions& options);
+void validate_size(const char* name, std::int64_t size);
+void validate(const LuMatrix& matrix);
+void validate(const LuProblem& problem);
+// Of a square factorization: pivots[i - 1] is between i and n.
+void validate_pivots(std::int64_t n, const std::int64_t* pivots);
+void validate_op(Op op);
+
+}  // namespace tilewright
