@@ -124,7 +124,9 @@ template <class T>
 void HostBlas::swap_rows(std::int64_t n, T* a, std::int64_t lda, std::int64_t count,
                          const std::int64_t* pivots, bool forwards) const {
   if (n == 0 || count == 0) return;
-  constexpr std::int64_t columns = 16;  // of a thread, at least
+  // Fewer swaps are done before another thread has woken up.
+  constexpr std::int64_t least_swaps = 65536;
+  const std::int64_t columns = std::max<std::int64_t>(16, least_swaps / count);  // of a thread
   parallel_ranges(threads(), n, columns, [&](std::int64_t first, std::int64_t part) {
     for (std::int64_t j = first; j < first + part; ++j)
       for (std::int64_t step = 0; step < count; ++step) {

@@ -31,7 +31,7 @@ GemmProblem largest_update(const LuProblem& lu, std::int64_t nb) {
 // Wide panels give GPUs deep products; narrow ones leave a CPU more of its time in them.
 std::int64_t usual_columns(std::int64_t count, bool gpus) {
   if (gpus) return count >= 8192 ? 512 : count >= 2048 ? 256 : 128;
-  return count >= 2048 ? 128 : 64;
+  return count >= 512 ? 128 : 64;
 }
 
 bool may_use_gpus(const LuOptions& o) { return o.target != Target::cpu; }
