@@ -33,8 +33,6 @@ struct LuOptions {
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
   // error: the call throws Error(device_lost) and what it writes to is undefined; redo: the CPU takes over.
   OnDeviceFailure on_device_failure = OnDeviceFailure::error;
-  int device = 0;          // of operands in device memory: the GPU that they lie on
-  void* stream = nullptr;  // likewise; null for operands in host memory
 };
 
 struct LuReport {

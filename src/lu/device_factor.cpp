@@ -3,6 +3,7 @@
 #include "lu/device_factor.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/dispatch.hpp"
 
@@ -43,6 +44,14 @@ DeviceLu::DeviceLu(const Gpu& gpu, const StencilCompiler& compiler, const Device
   if (shape_.nb < 1 || shape_.nb > GpuLuRows::most_inverted)
     throw Error(ErrorCode::invalid_argument, "nb",
                 fmt::format("nb = {} is not from 1 to {}", shape_.nb, GpuLuRows::most_inverted));
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  if (std::max(shape.n, shape.lda) > most)
+    throw Error(ErrorCode::unsupported, shape.n > most ? "n" : "lda",
+                fmt::format("n = {} and lda = {}: cuBLAS counts in 32 bits", shape.n, shape.lda));
+  if (const std::string reason =
+          GpuLuRows::why_not_close(shape.dtype, std::min(shape_.nb, shape.n), shape.m, gpu.limits());
+      !reason.empty())
+    throw Error(ErrorCode::unsupported, "m", fmt::format("m = {}: {}", shape.m, reason));
   prepare(compiler);
   const Gpu::Current current(gpu);
   panel_blas_ = std::make_unique<GpuBlas>();

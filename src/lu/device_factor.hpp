@@ -28,7 +28,8 @@ struct DeviceLuOperands {
 
 class DeviceLu {
  public:
-  // Compiles what is not kept. Throws Error(unsupported) where no panel kernel holds m rows.
+  // Compiles what is not kept. Throws Error(unsupported) where no panel kernel holds m rows,
+  // or the closing of a block has no room for them.
   DeviceLu(const Gpu& gpu, const StencilCompiler& compiler, const DeviceLuShape& shape);
 
   std::int64_t workspace_bytes() const;

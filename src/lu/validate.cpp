@@ -36,12 +36,6 @@ void validate(const LuOptions& o) {
   if (o.nb < 0) refuse_argument("nb", fmt::format("nb = {} is negative", o.nb));
   if (o.gpu_memory_bytes < 0)
     refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
-  if (o.stream != nullptr)
-    refuse_argument("stream",
-                    fmt::format("stream = {} is given, but the matrix is in host memory", o.stream));
-  if (o.device != 0)
-    refuse_argument("device",
-                    fmt::format("device = {} is given, but the matrix is in host memory", o.device));
   if (o.candidate.empty()) return;
   std::string known;
   for (const LuCandidate& candidate : lu_candidates()) {

@@ -70,6 +70,25 @@ class GpuHybrid : public GpuTest {
     EXPECT_TRUE(TestOperands<T>::same(operands.c, expected)) << what << made.impl().runner->last_run().dump();
   }
 
+  // The device is lost after so many copies; what is undefined then is counted in `parts`.
+  void expect_told_or_made_good(const GemmProblem& p, const char* parts, const std::vector<int>& after) {
+    GemmOptions options = options_of(Target::gpu, first(1));
+    for (const int copies : after) {
+      const auto at = std::to_string(fake_count("copy") + copies);
+      const Variable lost("TILEWRIGHT_FAKE_LOST_AFTER", at.c_str());
+      options.on_device_failure = OnDeviceFailure::error;
+      try {
+        expect_right<double>(p, options, true, "");
+        ADD_FAILURE() << "nothing was said of a lost device after " << copies;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+        EXPECT_NE(std::string(error.what()).find(parts), std::string::npos) << error.what();
+      }
+      options.on_device_failure = OnDeviceFailure::redo;
+      expect_right<double>(p, options, true, fmt::format("after {} copies\n", copies));
+    }
+  }
+
   std::vector<int> usable_;
   Context context_{{.use_wisdom = false, .notices = false}};
 };
@@ -209,21 +228,7 @@ TEST_F(GpuHybrid, MemoryIsKeptFromOneProductToTheNext) {
 TEST_F(GpuHybrid, ADeviceThatIsLostIsToldOfOrMadeGood) {
   if (!is_fake()) GTEST_SKIP() << "no driver that loses its devices on demand";
   const auto p = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::general);
-  GemmOptions options = options_of(Target::gpu, first(1));
-  for (const int copies : {0, 1, 3, 5}) {
-    const auto at = std::to_string(fake_count("copy") + copies);
-    const Variable lost("TILEWRIGHT_FAKE_LOST_AFTER", at.c_str());
-    options.on_device_failure = OnDeviceFailure::error;
-    try {
-      expect_right<double>(p, options, true, "");
-      ADD_FAILURE() << "nothing was said of a lost device after " << copies;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
-      EXPECT_NE(std::string(error.what()).find("columns"), std::string::npos) << error.what();
-    }
-    options.on_device_failure = OnDeviceFailure::redo;
-    expect_right<double>(p, options, true, fmt::format("after {} copies\n", copies));
-  }
+  expect_told_or_made_good(p, "columns", {0, 1, 3, 5});
 }
 
 // A copy that the driver refuses is a fault of ours and made good by nobody; what leaves the device unusable
@@ -250,22 +255,7 @@ TEST_F(GpuHybrid, BatchesAreMadeGoodAfterALostDevice) {
   if (!is_fake()) GTEST_SKIP() << "no driver that loses its devices on demand";
   GemmProblem p = host_product(DType::f64, Op::none, Op::none, 12, 12, 12, Scalar::general, 0);
   p.layout = Layout::strided, p.batch_count = 4000;
-  p = packed(p);
-  GemmOptions options = options_of(Target::gpu, first(1));
-  for (const int copies : {0, 2, 5}) {
-    const auto at = std::to_string(fake_count("copy") + copies);
-    const Variable lost("TILEWRIGHT_FAKE_LOST_AFTER", at.c_str());
-    options.on_device_failure = OnDeviceFailure::error;
-    try {
-      expect_right<double>(p, options, true, "");
-      ADD_FAILURE() << "nothing was said of a lost device after " << copies;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
-      EXPECT_NE(std::string(error.what()).find("problems"), std::string::npos) << error.what();
-    }
-    options.on_device_failure = OnDeviceFailure::redo;
-    expect_right<double>(p, options, true, fmt::format("after {} copies\n", copies));
-  }
+  expect_told_or_made_good(packed(p), "problems", {0, 2, 5});
 }
 
 TEST_F(GpuHybrid, TooLittleMemoryIsToldOfOrMadeGood) {

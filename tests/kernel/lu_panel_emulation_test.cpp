@@ -11,6 +11,7 @@
 #include "emulation/gpu.hpp"
 #include "kernel/lu_panel/stencil.cuh"
 #include "kernel/lu_rows/stencil.cuh"
+#include "lu/reference.hpp"
 
 namespace tilewright::emulation {
 namespace {
@@ -23,15 +24,6 @@ template <class R>
 struct Host<Complex<R>> {
   using type = std::complex<R>;
 };
-
-template <class R>
-R size_of(R x) {
-  return std::abs(x);
-}
-template <class R>
-R size_of(std::complex<R> x) {
-  return std::abs(x.real()) + std::abs(x.imag());
-}
 
 // By columns, with padding that nobody may touch.
 template <class H>
@@ -57,25 +49,12 @@ void fill(Panel<H>& panel, std::mt19937& random) {
         panel(i, j) = H(uniform(random));
 }
 
-// LAPACK's getf2 in plain loops. Returns info.
+// What the kernel must do: pivots counted from 0 and its own first row. Returns info.
 template <class H>
 long long factor(Panel<H>& a, std::vector<long long>& pivots) {
-  long long info = 0;
-  for (int j = 0; j < std::min(a.m, a.n); ++j) {
-    int p = j;
-    for (int i = j + 1; i < a.m; ++i)
-      if (size_of(a(i, j)) > size_of(a(p, j))) p = i;
-    pivots.push_back(p);
-    for (int c = 0; c < a.n; ++c) std::swap(a(j, c), a(p, c));
-    if (a(j, j) == H(0)) {
-      if (info == 0) info = j + 1;
-      continue;
-    }
-    for (int i = j + 1; i < a.m; ++i) {
-      a(i, j) /= a(j, j);
-      for (int c = j + 1; c < a.n; ++c) a(i, c) -= a(i, j) * a(j, c);
-    }
-  }
+  std::vector<std::int64_t> rows(std::size_t(std::min(a.m, a.n)));
+  const long long info = factor_reference(a.m, a.n, a.values.data(), a.ld, rows.data());
+  for (const std::int64_t row : rows) pivots.push_back(row - 1);
   return info;
 }
 

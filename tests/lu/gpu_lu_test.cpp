@@ -9,22 +9,18 @@
 #include "core/env.hpp"
 #include "core/share.hpp"
 #include "lu/device_factor.hpp"
+#include "lu/reference.hpp"
 #include "support/gpu_fixture.hpp"
 
 namespace tilewright::testing {
 namespace {
 
 template <class T>
-double size_of(const T& x) {
-  return double(std::abs(std::real(x))) + double(std::abs(std::imag(x)));
-}
-
-template <class T>
 struct HostLu {
   std::int64_t m, n, lda;
   std::vector<T> a;
-  std::vector<long long> pivots;
-  long long info = 0;
+  std::vector<std::int64_t> pivots;
+  std::int64_t info = 0;
 
   T& at(std::int64_t i, std::int64_t j) { return a[std::size_t(i + j * lda)]; }
 
@@ -40,23 +36,9 @@ struct HostLu {
           at(i, j) = T(uniform(random));
   }
 
-  // LAPACK's getf2.
   void factor() {
-    for (std::int64_t j = 0; j < std::min(m, n); ++j) {
-      std::int64_t p = j;
-      for (std::int64_t i = j + 1; i < m; ++i)
-        if (size_of(at(i, j)) > size_of(at(p, j))) p = i;
-      pivots.push_back(p + 1);
-      for (std::int64_t c = 0; c < n; ++c) std::swap(at(j, c), at(p, c));
-      if (at(j, j) == T(0)) {
-        if (info == 0) info = j + 1;
-        continue;
-      }
-      for (std::int64_t i = j + 1; i < m; ++i) {
-        at(i, j) /= at(j, j);
-        for (std::int64_t c = j + 1; c < n; ++c) at(i, c) -= at(i, j) * at(j, c);
-      }
-    }
+    pivots.resize(std::size_t(std::min(m, n)));
+    info = factor_reference(m, n, a.data(), lda, pivots.data());
   }
 };
 
@@ -84,7 +66,7 @@ class GpuLu : public GpuTest {
               stream.get());
     stream.synchronize();
     std::vector<T> got(host.a.size());
-    std::vector<long long> chosen(static_cast<std::size_t>(steps));
+    std::vector<std::int64_t> chosen(static_cast<std::size_t>(steps));
     long long first_zero = -7;
     a.read(got.data(), got.size() * sizeof(T));
     pivots.read(chosen.data(), chosen.size() * 8);
@@ -159,6 +141,8 @@ TEST_F(GpuLu, OneObjectFactorsAgain) {
 TEST_F(GpuLu, WhatCannotBeIsRefused) {
   EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, 10, 513}), Error);
   EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, 10, -1}), Error);
+  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 40000, 10, 40000, 8}), Error) << "no room to close";
+  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, std::int64_t(1) << 31, 8}), Error);
   EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::c128, 1000000, 10, 1000000, 8}), Error);
 }
 

@@ -158,8 +158,6 @@ TEST(LuArguments, BadOnesAreNamedAndNothingIsWritten) {
   o.nb = -3;
   refused("nb", "nb = -3", factor(2, 2, lu.data(), 2, p.data(), o));
   refused("candidate", "'quick'", factor(2, 2, lu.data(), 2, p.data(), lu_options("quick")));
-  o = {}, o.stream = &o;
-  refused("stream", "host memory", factor(2, 2, lu.data(), 2, p.data(), o));
   std::vector<std::int64_t> bad{2, 1};
   refused("pivots", "pivots[1] = 1",
           [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, bad.data(), x.data(), 2); });

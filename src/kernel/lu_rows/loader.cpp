@@ -12,8 +12,9 @@ namespace {
 
 constexpr int lanes = 32;
 constexpr int closer_parts[] = {1, 2, 4, 8, 16};
-// Of a multiprocessor of any device that the panels run on.
-constexpr int most_shared_bytes = 128 << 10;
+
+// Of shared memory that closing a block may take.
+int most_shared_bytes(const GpuLimits& limits) { return std::min(128 << 10, limits.shared_bytes_per_block); }
 
 }  // namespace
 
@@ -32,7 +33,8 @@ GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtyp
   copy_ = load(fmt::format("lu_copy<{}>", type));
   move_ = load(fmt::format("lu_move<{}>", type));
   for (const int parts : closer_parts)
-    closers_.emplace_back(parts, load(fmt::format("lu_close<{}, {}>", type, parts), most_shared_bytes));
+    closers_.emplace_back(
+        parts, load(fmt::format("lu_close<{}, {}>", type, parts), most_shared_bytes(gpu.limits())));
 }
 
 unsigned GpuLuRows::blocks_for(std::int64_t units, std::int64_t per_block) const {
@@ -69,6 +71,15 @@ void GpuLuRows::solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, 
         static_cast<T*>(b.data), b.ld, columns, static_cast<const T*>(l.data), l.ld, n, moves};
     solve_.launch(geometry, &args, stream);
   });
+}
+
+std::string GpuLuRows::why_not_close(DType dtype, std::int64_t n, std::int64_t rows,
+                                     const GpuLimits& limits) {
+  const std::int64_t most = most_shared_bytes(limits), bytes = size_bytes(dtype);
+  if (std::max(n * lu_close_columns * bytes, rows * 4) <= most) return "";
+  return fmt::format(
+      "blocks of {} columns and {} rows are closed in more than the {} bytes of shared memory of {}", n, rows,
+      most, limits.name);
 }
 
 const GpuFunction& GpuLuRows::closer(int n) const {

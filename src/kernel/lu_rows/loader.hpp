@@ -36,6 +36,8 @@ class GpuLuRows {
   void close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse, int* merged,
              CUstream_st* stream) const;
   static constexpr int most_inverted = 512;
+  // Why the device has no room for that; "" where it has.
+  static std::string why_not_close(DType dtype, std::int64_t n, std::int64_t rows, const GpuLimits& limits);
   static constexpr std::int64_t merged_ints(std::int64_t n) { return 2 + 4 * n; }
   void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
   void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
