@@ -207,7 +207,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
 }
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
   const auto lock = count("allocate");
-  if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_PINNED_BYTES", 1LL << 60)))
+  if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_PINNED_BYTES", 1LL << 40)))
     return CUDA_ERROR_OUT_OF_MEMORY;
   *data = ::operator new(bytes, std::nothrow);
   if (*data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
