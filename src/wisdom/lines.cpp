@@ -83,11 +83,11 @@ struct WisdomLines::Impl {
     }
   }
 
-  // What `read` makes of a line: a record or a model, with its place, or nothing.
+  // What `record_of` makes of a line: a record or a model, with its place, or nothing.
   template <class Read>
-  auto parse_with(Read read, std::int64_t number, std::string_view line) const {
+  auto parse_with(Read record_of, std::int64_t number, std::string_view line) const {
     try {
-      auto known = read(parse_line(std::string(line)));
+      auto known = record_of(parse_line(std::string(line)));
       if (known) known->source = fmt::format("{}:{}", path, number);
       return known;
     } catch (const Error& error) {
