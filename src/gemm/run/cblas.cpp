@@ -1,6 +1,7 @@
 // cblas: large matrices on the host, one call each of a CBLAS that is opened when first wanted. The library
 // is device/cblas.hpp's.
 #include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
