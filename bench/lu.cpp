@@ -14,7 +14,7 @@
 #include "device/gpu/copies.hpp"
 #include "device/gpu/solver.hpp"
 #include "experiment.hpp"
-#include "lu/device_factor.hpp"
+#include "lu/device/resident.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright {
@@ -86,7 +86,8 @@ class LuCase {
         a_(gpu, bytes()),
         pivots_(gpu, std::size_t(std::min(m, n)) * 8),
         info_(gpu, 8),
-        ours_(gpu, compiler, {dtype_of<T>, m, n, m, options.nb}),
+        ours_(std::make_shared<LuTools>(gpu, compiler), {dtype_of<T>, m, n, m, options.nb},
+              {usual_node(1, {gpu.limits().name}).gpus[0].gemm[std::size_t(dtype_of<T>)]}),
         workspace_(gpu, std::size_t(ours_.workspace_bytes())),
         stream_(gpu) {
     original_.write(host_.data(), bytes());
@@ -176,15 +177,19 @@ class LuCase {
   std::vector<char> host_work_;
 };
 
-// "16,256,1,32;8,128,2,32", or the default one.
+// "16,256,1,32;1,256,2,32,global", or the default one.
 std::vector<LuPanelConfig> configs_of(const Options& options, std::int64_t m, DType dtype, const Gpu& gpu) {
   std::vector<LuPanelConfig> all;
   std::stringstream list(options.configs);
   for (std::string one; std::getline(list, one, ';');) {
     LuPanelConfig c;
     char comma = 0;
-    std::stringstream(one) >> c.cluster >> comma >> c.threads >> comma >> c.rows >> comma >> c.width;
-    if (lu_panel_most_rows(c) >= m && lu_panel_most_rows(c) < 4 * m) all.push_back(c);
+    std::stringstream fields(one);
+    fields >> c.cluster >> comma >> c.threads >> comma >> c.rows >> comma >> c.width;
+    char kind = 0;
+    if (fields >> comma >> kind && kind == 'g') c.exchange = LuExchange::global;
+    const std::int64_t most = lu_panel_most_rows(c, gpu.limits());
+    if (most >= m && (most < 4 * m || lu_panel_is_global(c))) all.push_back(c);
   }
   if (options.configs.empty()) all.push_back(lu_panel_default(m, dtype, gpu.limits()));
   return all;
@@ -200,6 +205,9 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
   const std::vector<T> host = random_matrix<T>(m, config.width);
   GpuBuffer a(gpu, host.size() * sizeof(T)), pivots(gpu, 8 * 64), moves(gpu, 4096), info(gpu, 8);
   info.fill(0, nullptr);
+  GpuBuffer exchange(
+      gpu, std::size_t(std::max<long long>(32, lu_panel_exchange_bytes(config, int(m), int(sizeof(T))))));
+  exchange.fill(0, nullptr);
   GpuStream stream(gpu);
   double us[2];
   for (const std::int64_t columns : {std::int64_t(1), std::int64_t(config.width)}) {
@@ -208,7 +216,7 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
       a.write(host.data(), host.size() * sizeof(T));
       GpuEvent begin(gpu), end(gpu);
       const LuPanelOperands o{
-          a.as<void>(), m, m, columns, 0, 0, pivots.as<long long>(), moves.as<int>(), info.as<long long>()};
+          a.as<void>(), m, m, columns, 0, 0, pivots.as<long long>(), moves.as<int>(), info.as<long long>(), exchange.as<void>()};
       begin.record(stream.get());
       panel.launch(o, stream.get());
       end.record(stream.get());
@@ -271,7 +279,7 @@ int main(int argc, char** argv) {
   app.add_option("--nb", options.nb, "columns of a block (default: a rule of thumb's)");
   app.add_option("--rounds", options.rounds);
   app.add_option("--json", options.json);
-  app.add_option("--configs", options.configs, "of panels: cluster,threads,rows,width;...");
+  app.add_option("--configs", options.configs, "of panels: cluster,threads,rows,width[,global];...");
   app.add_flag("--panels", options.panels, "one panel of so many rows alone");
   return tilewright::bench::parse_and_run(app, argc, argv, [&] { return tilewright::run(options); });
 }

@@ -26,8 +26,8 @@ struct LuOptions {
   // automatic asks the models of the machine at every step.
   Target target = Target::automatic;
   int threads = 0;                    // 0: OpenMP's default; inside a parallel region always 1
-  std::string candidate{};            // "": the first that accepts; else lapack, blocked or reference
-  std::int64_t nb = 0;                // columns of a panel, of candidate blocked; 0: by a rule
+  std::string candidate{};            // "": the first that accepts; else streamed, lapack, blocked or reference
+  std::int64_t nb = 0;                // columns of a panel, of candidates streamed and blocked; 0: by a rule
   LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
@@ -43,6 +43,9 @@ struct LuReport {
   std::int64_t nb = 0;      // columns of a panel; 0: the candidate has its own
   // Of candidate blocked: where the time went.
   double panel_s = 0, swap_s = 0, solve_s = 0, update_s = 0;
+  int gpus = 0;         // of candidate streamed: that took part
+  bool pinned = false;  // likewise: whether copies reached A without staging
+  bool redone = false;  // by the CPU after a GPU had failed
 };
 
 // What is factored, without its data.

@@ -23,6 +23,7 @@ namespace tilewright {
 
 class GpuMachines;  // device_machine.hpp
 class HybridNode;   // hybrid/node.hpp
+class LuMachines;   // lu/device/machines.hpp
 struct Candidate;   // candidate.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.
@@ -95,6 +96,8 @@ struct Context::Impl {
   bool no_jit = false;                    // only prepare() compiles GPU kernels
   std::shared_ptr<GpuMachines> gpus;      // null in builds without the GPU sources
   std::shared_ptr<HybridNode> hybrid;     // products of host operands on CPU and GPUs; never null
+  std::shared_ptr<LuMachines> lu;         // of LU on GPUs; null until it is first asked for
+  std::once_flag lu_asked;
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   PlanCache plans;
   std::span<const Candidate> candidates;  // in the order in which plans ask them

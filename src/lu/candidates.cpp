@@ -8,7 +8,11 @@
 namespace tilewright {
 
 std::span<const LuCandidate> lu_candidates() {
-  static const std::array all{lapack_lu, blocked_lu, reference_lu};
+  static const std::array all{
+#if TILEWRIGHT_HAS_GPU
+      streamed_lu,
+#endif
+      lapack_lu, blocked_lu, reference_lu};
   return all;
 }
 

@@ -27,7 +27,7 @@ struct LuCandidate {
   std::string (*describe)(const LuRequest& request);
 };
 
-extern const LuCandidate lapack_lu, blocked_lu, reference_lu;
+extern const LuCandidate streamed_lu, lapack_lu, blocked_lu, reference_lu;  // the first with GPU sources alone
 
 std::span<const LuCandidate> lu_candidates();
 

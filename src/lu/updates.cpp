@@ -104,6 +104,13 @@ std::string why_no_update(const LuRequest& r) {
   return "";
 }
 
+HybridModels largest_update_models(const LuRequest& r) {
+  GemmOptions options = product_options(r.options);
+  options.target = Target::gpu;
+  const std::int64_t nb = std::min<std::int64_t>(256, std::min(r.problem.m, r.problem.n));
+  return hybrid_models({r.context.impl(), largest_update(r.problem, nb), options});
+}
+
 std::string update_text(const LuRequest& r) {
   const GemmProblem p = largest_update(r.problem, panel_columns(r));
   const GemmPlan made = plan(r.context, p, update_options(r, p.m, p.n, p.k));

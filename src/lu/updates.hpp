@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/problem.hpp"
+#include "gemm/run/hybrid_models.hpp"
 #include "lu/candidates.hpp"
 #include "tilewright/gemm.hpp"
 
@@ -23,6 +24,9 @@ bool updates_use_gpus(const LuRequest& request);
 std::string why_no_update(const LuRequest& request);
 // Of the largest: "m=.. by candidate ..".
 std::string update_text(const LuRequest& request);
+
+// Of the largest, where there are GPUs. Throws Error(invalid_argument) naming gpus.
+HybridModels largest_update_models(const LuRequest& request);
 
 // The options of the update of this shape.
 GemmOptions update_options(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);

@@ -380,5 +380,15 @@ void barrier_wait(void* barrier, unsigned parity) {
   }
 }
 
+bool wait_until(const std::function<bool()>& is_so) {
+  while (!is_so()) {
+    if (!block->fault.empty()) return false;
+    give_way();
+  }
+  return true;
+}
+
+void got_on() { block->got_on = true; }
+
 }  // namespace emulation
 }  // namespace tilewright

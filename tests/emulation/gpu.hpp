@@ -62,6 +62,10 @@ void barrier_arrive_at(void* barrier, unsigned rank);
 // An arrival that happens when the loads have come that this thread has asked for so far.
 void arrive_after_copies(void* barrier);
 void barrier_wait(void* barrier, unsigned parity);
+// Lets other threads run until it is so; false where nobody gets on any more.
+bool wait_until(const std::function<bool()>& is_so);
+// Something that others wait for has happened.
+void got_on();
 void bulk_load(void* to, const void* from, unsigned bytes, void* barrier);
 // To the same place, and told to the same barrier, of the block `rank` of the cluster.
 void bulk_load_at(unsigned rank, void* to, const void* from, unsigned bytes, void* barrier);

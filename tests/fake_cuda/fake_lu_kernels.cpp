@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fake_kernels.hpp"
+#include "fake_machine.hpp"
 #include "kernel/lu_panel/config.hpp"
 #include "kernel/lu_rows/config.hpp"
 
@@ -21,6 +22,18 @@ bool is_inside(const Memory& memory, int device, const T* a, long long ld, long 
   if (rows <= 0 || columns <= 0) return true;
   return memory.holds(number(a), sizeof(T), device) &&
          memory.holds(number(a + (columns - 1) * ld + rows - 1), sizeof(T), device);
+}
+
+// The same of memory that the device reaches without owning it.
+template <class T>
+bool is_pinned(const T* a, long long ld, long long rows, long long columns) {
+  const auto& pinned = machine().pinned;
+  const auto* const begin = reinterpret_cast<const char*>(a);
+  const auto* const end = reinterpret_cast<const char*>(a + (columns - 1) * ld + rows);
+  const auto after = pinned.upper_bound(begin);
+  if (after == pinned.begin()) return false;
+  const auto& [base, bytes] = *std::prev(after);
+  return end <= base + bytes;
 }
 
 template <class T>
@@ -132,9 +145,63 @@ bool close(const LuCloseArgs<T>& x, const Memory& memory, int device) {
 template <class T>
 bool copy(const LuCopyArgs<T>& x, const Memory& memory, int device) {
   if (!is_inside(memory, device, x.from, x.from_ld, x.rows, x.columns) ||
-      !is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns))
+      !(is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns) ||
+        is_pinned(x.to, x.to_ld, x.rows, x.columns)))
     return false;
   for (long long c = 0; c < x.columns; ++c) std::copy_n(x.from + c * x.from_ld, x.rows, x.to + c * x.to_ld);
+  return true;
+}
+
+template <class T>
+bool order(const LuOrderArgs& x, const Memory& memory, int device) {
+  if (!memory.holds(number(x.pivots), std::size_t(x.n) * 8, device) ||
+      !memory.holds(number(x.order), std::size_t(x.n) * 4, device))
+    return false;
+  for (int i = 0; i < x.n; ++i) x.order[i] = i;
+  for (int i = 0; i < x.n; ++i) std::swap(x.order[i], x.order[x.pivots[i] - 1]);
+  return true;
+}
+
+template <class T>
+bool take(const LuTakeArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.from, x.from_ld, x.n, x.columns) ||
+      !is_inside(memory, device, x.to, x.to_ld, x.n, x.columns) ||
+      !memory.holds(number(x.order), std::size_t(x.n) * 4, device))
+    return false;
+  for (long long c = 0; c < x.columns; ++c)
+    for (int i = 0; i < x.n; ++i)
+      if (x.back)
+        x.to[x.order[i] + c * x.to_ld] = x.from[i + c * x.from_ld];
+      else
+        x.to[i + c * x.to_ld] = x.from[x.order[i] + c * x.from_ld];
+  return true;
+}
+
+template <class T>
+bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
+  const int blocks = (x.n + x.nb - 1) / x.nb;
+  if (!is_inside(memory, device, x.lu, x.ld, x.n, x.n) ||
+      !memory.holds(number(x.inverses), sizeof(T) * std::size_t(2 * blocks * x.nb) * std::size_t(x.nb), device))
+    return false;
+  for (int b = 0; b < blocks; ++b) {
+    const int first = b * x.nb, n = std::min(x.nb, x.n - first);
+    const auto at = [&](int i, int j) { return x.lu[first + i + (first + j) * x.ld]; };
+    for (const bool upper : {false, true}) {
+      T* const inverse = x.inverses + (long long)(b + (upper ? blocks : 0)) * x.nb * x.nb;
+      for (int c = 0; c < n; ++c) {
+        T* const column = inverse + (long long)(c)*n;
+        for (int i = 0; i < n; ++i) column[i] = T(i == c ? 1 : 0);
+        if (!upper)
+          for (int k = c; k < n; ++k)
+            for (int i = k + 1; i < n; ++i) column[i] -= at(i, k) * column[k];
+        else
+          for (int k = c; k >= 0; --k) {
+            column[k] /= at(k, k);
+            for (int i = 0; i < k; ++i) column[i] -= at(i, k) * column[k];
+          }
+      }
+    }
+  }
   return true;
 }
 
@@ -153,6 +220,9 @@ Work typed_lu(const std::string& expression, const void* arguments) {
   if (is("::lu_move<")) return bound<LuMoveArgs<T>>(move<T>, arguments);
   if (is("::lu_solve<")) return bound<LuSolveArgs<T>>(solve<T>, arguments);
   if (is("::lu_close<")) return bound<LuCloseArgs<T>>(close<T>, arguments);
+  if (is("::lu_order<")) return bound<LuOrderArgs>(order<T>, arguments);
+  if (is("::lu_take<")) return bound<LuTakeArgs<T>>(take<T>, arguments);
+  if (is("::lu_invert_diagonal<")) return bound<LuInvertArgs<T>>(invert<T>, arguments);
   return bound<LuCopyArgs<T>>(copy<T>, arguments);
 }
 

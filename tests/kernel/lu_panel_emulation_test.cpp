@@ -11,6 +11,7 @@
 #include "emulation/gpu.hpp"
 #include "kernel/lu_panel/stencil.cuh"
 #include "kernel/lu_rows/stencil.cuh"
+#include "kernel/lu_rows/system.cuh"
 #include "lu/reference.hpp"
 
 namespace tilewright::emulation {
@@ -73,19 +74,28 @@ class PanelRun {
 
   explicit PanelRun(Panel<H>& a, unsigned seed = 1)
       : pivots(std::size_t(a.n), -1), moves(lu_moves_ints(C.width), -9) {
+    again(a, seed);
+  }
+  void again(Panel<H>& a, unsigned seed) {
+    exchange.resize(std::size_t(lu_panel_exchange_bytes(C, a.m, sizeof(T)) / 32));
     Launch launch;
-    launch.blocks = launch.cluster = C.cluster;
+    launch.blocks = launch.cluster = unsigned(lu_panel_blocks(C, a.m));
     launch.threads = C.threads;
     launch.shared_bytes = lu_panel_shared_bytes(C, sizeof(T));
     launch.seed = seed;
     const LuPanelArgs<T> args{
-        reinterpret_cast<T*>(a.values.data()), a.ld, a.m, a.n, 1000, pivots.data(), moves.data(), &info, 500};
+        reinterpret_cast<T*>(a.values.data()), a.ld, a.m, a.n, 1000, pivots.data(), moves.data(), &info, 500,
+        reinterpret_cast<char*>(exchange.data())};
     fault = run(launch, [&] { lu_panel<T, C>(args); });
   }
   std::string fault;
   std::vector<long long> pivots;
   std::vector<int> moves;
   long long info = 0;
+  struct alignas(32) Piece {
+    char bytes[32] = {};
+  };
+  std::vector<Piece> exchange;
 };
 
 template <class T, LuPanelConfig C>
@@ -115,7 +125,7 @@ template <class T, LuPanelConfig C>
 void expect_all_shapes(unsigned seed) {
   using H = typename Host<T>::type;
   std::mt19937 random(seed);
-  const int most = lu_panel_most_rows(C);
+  const int most = lu_panel_block_rows(C) * (lu_panel_is_global(C) ? 5 : C.cluster);
   for (const auto& [m, n] :
        {std::pair(most, C.width), std::pair(most - 5, C.width), std::pair(C.width + 1, C.width),
         std::pair(C.width - 3, C.width), std::pair(most / 2 + 1, 5), std::pair(1, 1), std::pair(3, 1)}) {
@@ -138,12 +148,42 @@ TEST(LuPanelEmulation, PivotsAndFactorsAreLapacks) {
   expect_all_shapes<double, LuPanelConfig{16, 32, 1, 8}>(9);
 }
 
+TEST(LuPanelEmulation, BlocksAgreeThroughGlobalMemory) {
+  constexpr LuExchange global = LuExchange::global;
+  expect_all_shapes<double, LuPanelConfig{1, 64, 1, 32, global}>(1);
+  expect_all_shapes<double, LuPanelConfig{1, 32, 2, 8, global}>(2);
+  expect_all_shapes<float, LuPanelConfig{1, 64, 1, 32, global}>(3);
+  expect_all_shapes<Complex<float>, LuPanelConfig{1, 32, 1, 16, global}>(4);
+  expect_all_shapes<Complex<double>, LuPanelConfig{1, 32, 1, 8, global}>(5);
+}
+
+// One launch after the other with the same memory, the first of a single column.
+TEST(LuPanelEmulation, TheNextLaunchTakesNoWordsOfTheLast) {
+  constexpr LuPanelConfig config{1, 32, 1, 8, LuExchange::global};
+  std::mt19937 random(12);
+  Panel<double> one(100, 1, 0);
+  fill(one, random);
+  PanelRun<double, config> done(one);
+  ASSERT_EQ(done.fault, "");
+  for (unsigned seed = 2; seed < 5; ++seed) {
+    Panel<double> a(100, 8, 0);
+    fill(a, random);
+    Panel<double> expected = a;
+    std::vector<long long> pivots;
+    factor(expected, pivots);
+    done.pivots.assign(8, -1);
+    done.again(a, seed);
+    ASSERT_EQ(done.fault, "");
+    EXPECT_LT(difference(a, expected), 1e-11) << seed;
+  }
+}
+
 TEST(LuPanelEmulation, OfEqualElementsTheFirstIsThePivot) {
-  constexpr LuPanelConfig config{4, 32, 1, 8};
   std::mt19937 random(3);
   Panel<double> a(100, 8, 0);
   for (double& x : a.values) x = random() % 2 == 0 ? 1 : -1;
-  expect_factored<double, config>(a, "equal magnitudes");
+  expect_factored<double, LuPanelConfig{4, 32, 1, 8}>(a, "equal magnitudes");
+  expect_factored<double, LuPanelConfig{1, 32, 1, 8, LuExchange::global}>(a, "through global memory");
 }
 
 TEST(LuPanelEmulation, ZeroColumnsAreToldOf) {
@@ -217,9 +257,9 @@ TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
 
   std::vector<double> inverse(16 * 16, 99);
   std::vector<int> merged(2 + 4 * 16, -5);
-  launch.blocks = 3, launch.shared_bytes = lu_close_shared_bytes(16, 100, 8);
+  launch.blocks = 3, launch.shared_bytes = std::max(lu_triangle_bytes(16, 8), lu_origin_bytes(100));
   const LuCloseArgs<double> close{l.values.data(),   l.ld, inverse.data(),    16, 100,
-                                  done.moves.data(), 1,    lu_moves_ints(16), 16, merged.data()};
+                                  done.moves.data(), 1,    lu_moves_ints(16), 16, merged.data(), nullptr};
   EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
   EXPECT_EQ(merged[0], done.moves[0]);
   for (int c = 0; c < b.n; ++c)
@@ -239,10 +279,10 @@ TEST(LuPanelEmulation, InversesOfLargerTriangles) {
   std::vector<double> inverse(std::size_t(n * n), 99);
   Launch launch;
   launch.blocks = (n + 7) / 8 + 1, launch.threads = lu_rows_threads;
-  launch.shared_bytes = lu_close_shared_bytes(n, n, 8);
+  launch.shared_bytes = lu_triangle_bytes(n, 8);
   std::vector<int> merged(std::size_t(2 + 4 * n));
   const LuCloseArgs<double> close{l.values.data(), l.ld, inverse.data(), n, n, nullptr, 0, 0, 0,
-                                  merged.data()};
+                                  merged.data(), nullptr};
   ASSERT_EQ(run(launch, [&] { lu_close<double, 4>(close); }), "");
   EXPECT_EQ(merged[0], 0);
   for (int j = 0; j < n; ++j)
@@ -251,6 +291,59 @@ TEST(LuPanelEmulation, InversesOfLargerTriangles) {
       for (int k = 0; k < i; ++k) sum += l(i, k) * inverse[std::size_t(k + n * j)];
       EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-9) << i << " " << j;
     }
+}
+
+TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
+  std::mt19937 random(11);
+  const int n = 45, nb = 32, blocks = 2;
+  Panel<double> lu(n, n, 2);
+  fill(lu, random);
+  for (double& x : lu.values) x /= 10;
+  for (int i = 0; i < n; ++i) lu(i, i) = 1 + i % 3;
+  std::vector<double> inverses(std::size_t(2 * blocks * nb * nb), 99);
+  Launch launch;
+  launch.blocks = 2 * blocks * (nb / 8), launch.threads = lu_rows_threads;
+  launch.shared_bytes = lu_triangle_bytes(32, 8);
+  const LuInvertArgs<double> invert{lu.values.data(), lu.ld, n, nb, inverses.data()};
+  ASSERT_EQ(run(launch, [&] { lu_invert_diagonal<double, 1>(invert); }), "");
+  for (int which = 0; which < 2 * blocks; ++which) {
+    const int first = which % blocks * nb, size = std::min(nb, n - first);
+    const double* const inverse = inverses.data() + which * nb * nb;
+    for (int j = 0; j < size; ++j)
+      for (int i = 0; i < size; ++i) {
+        double sum = 0;
+        for (int k = 0; k < size; ++k) {
+          const bool is_lower = which < blocks;
+          const double l = i == k && is_lower ? 1 : (is_lower ? i < k : i > k) ? 0 : lu(first + i, first + k);
+          sum += l * inverse[k + size * j];
+        }
+        EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-9) << which << " " << i << " " << j;
+      }
+  }
+
+  const int rows = 600;
+  std::vector<long long> pivots;
+  std::vector<int> expected(rows), order(rows);
+  for (int i = 0; i < rows; ++i) expected[std::size_t(i)] = i;
+  for (int i = 0; i < rows; ++i) {
+    pivots.push_back(i + 1 + int(random() % unsigned(rows - i)));
+    std::swap(expected[std::size_t(i)], expected[std::size_t(pivots.back() - 1)]);
+  }
+  for (const bool in_shared : {false, true}) {
+    launch.blocks = 1, launch.shared_bytes = (lu_rows_threads + rows) * 4;
+    const LuOrderArgs args{pivots.data(), rows, order.data(), in_shared};
+    ASSERT_EQ(run(launch, [&] { lu_order<double>(args); }), "");
+    EXPECT_EQ(order, expected) << in_shared;
+  }
+  Panel<double> b(rows, 3, 1), taken(rows, 3, 0), back(rows, 3, 1);
+  fill(b, random);
+  launch.blocks = 5;
+  const LuTakeArgs<double> forth{b.values.data(), b.ld, taken.values.data(), taken.ld, 3, order.data(), rows, false};
+  const LuTakeArgs<double> again{taken.values.data(), taken.ld, back.values.data(), back.ld, 3, order.data(), rows, true};
+  ASSERT_EQ(run(launch, [&] { lu_take<double>(forth); }), "");
+  ASSERT_EQ(run(launch, [&] { lu_take<double>(again); }), "");
+  EXPECT_EQ(taken(5, 2), b(expected[5], 2));
+  EXPECT_EQ(back.values, b.values);
 }
 
 // Several lists, each of rows further down.
@@ -283,9 +376,10 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   // Both at once.
   std::vector<double> inverse(8 * 8);
   std::vector<int> merged(2 + 4 * 16);
-  launch.blocks = 2, launch.shared_bytes = lu_close_shared_bytes(8, 60, 8);
+  std::vector<int> origin(60);
+  launch.blocks = 2, launch.shared_bytes = lu_triangle_bytes(8, 8);
   const LuCloseArgs<double> close{b.values.data(), b.ld, inverse.data(), 8, 60,
-                                  lists.data(),    2,    ints,           8, merged.data()};
+                                  lists.data(),    2,    ints,           8, merged.data(), origin.data()};
   EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
   EXPECT_EQ(merged[0], 6) << "rows 20 and 40 move twice";
   const LuMoveArgs<double> move{moved.values.data(), moved.ld, moved.n, merged.data()};

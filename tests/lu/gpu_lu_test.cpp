@@ -8,8 +8,10 @@
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
 #include "core/share.hpp"
-#include "lu/device_factor.hpp"
+#include "lu/device/resident.hpp"
+#include "lu/device/system.hpp"
 #include "lu/reference.hpp"
+#include "lu_cases.hpp"
 #include "support/gpu_fixture.hpp"
 
 namespace tilewright::testing {
@@ -51,12 +53,13 @@ class GpuLu : public GpuTest {
     const Environment environment = Environment::read();
     compiler_ = std::make_unique<StencilCompiler>(share_folder(environment, "kernel"),
                                                   cache_folder(environment) + "/kernels", environment.nvrtc);
+    tools_ = std::make_shared<LuTools>(*gpu_, *compiler_);
   }
 
   // Factors what is given and holds it against plain loops.
   template <class T>
   void expect_right(HostLu<T> host, std::int64_t nb, const std::string& what) {
-    DeviceLu lu(*gpu_, *compiler_, {dtype_of<T>, host.m, host.n, host.lda, nb});
+    DeviceLu lu(tools_, {dtype_of<T>, host.m, host.n, host.lda, nb}, {});
     const std::int64_t steps = std::min(host.m, host.n);
     GpuBuffer a(*gpu_, host.a.size() * sizeof(T)), pivots(*gpu_, std::size_t(steps) * 8), info(*gpu_, 8);
     GpuBuffer workspace(*gpu_, std::size_t(lu.workspace_bytes()));
@@ -82,6 +85,7 @@ class GpuLu : public GpuTest {
   }
 
   std::unique_ptr<StencilCompiler> compiler_;
+  std::shared_ptr<LuTools> tools_;
 };
 
 TEST_F(GpuLu, ShapesTypesAndBlocks) {
@@ -113,7 +117,7 @@ TEST_F(GpuLu, TheFirstZeroPivotIsTold) {
 }
 
 TEST_F(GpuLu, OneObjectFactorsAgain) {
-  DeviceLu lu(*gpu_, *compiler_, {DType::f64, 100, 100, 100, 32});
+  DeviceLu lu(tools_, {DType::f64, 100, 100, 100, 32}, {});
   GpuBuffer workspace(*gpu_, std::size_t(lu.workspace_bytes())), pivots(*gpu_, 800), info(*gpu_, 8);
   const GpuStream stream(*gpu_);
   std::vector<std::unique_ptr<GpuBuffer>> matrices;
@@ -138,12 +142,41 @@ TEST_F(GpuLu, OneObjectFactorsAgain) {
   }
 }
 
+TEST_F(GpuLu, SystemsOfEveryOperation) {
+  int draw = 0;
+  for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+    for (const Op op : {Op::none, Op::trans, Op::conj_trans})
+      for (const auto& [n, nrhs] : {std::pair(1, 1), {70, 3}, {300, 1}, {515, 40}}) {
+        ++draw;
+        dispatch(dtype, [&]<class T>() {
+          const auto a = make_matrix<T>(LuKind::random, n, n, draw % 3, unsigned(draw));
+          const auto b = make_matrix<T>(LuKind::random, n, nrhs, draw % 2, unsigned(draw + 1));
+          auto lu = a, x = b;
+          std::vector<std::int64_t> swaps(static_cast<std::size_t>(n));
+          factor_reference(n, n, lu.data.data(), lu.ld, swaps.data());
+          DeviceLuSystem system(tools_, {dtype, op, n, nrhs, lu.ld, x.ld});
+          GpuBuffer on_lu(*gpu_, lu.data.size() * sizeof(T)), on_x(*gpu_, x.data.size() * sizeof(T)),
+              on_swaps(*gpu_, swaps.size() * 8), workspace(*gpu_, std::size_t(system.workspace_bytes()));
+          on_lu.write(lu.data.data(), lu.data.size() * sizeof(T));
+          on_x.write(x.data.data(), x.data.size() * sizeof(T));
+          on_swaps.write(swaps.data(), swaps.size() * 8);
+          const GpuStream stream(*gpu_);
+          system.solve({on_lu.as<void>(), on_swaps.as<long long>(), on_x.as<void>(), workspace.as<void>()},
+                       stream.get());
+          stream.synchronize();
+          on_x.read(x.data.data(), x.data.size() * sizeof(T));
+          const auto what = fmt::format("{} op {} n {} nrhs {}", to_string(dtype), int(op), n, nrhs);
+          EXPECT_LT(solve_ratio(a, op, x, b), 30) << what;
+          EXPECT_TRUE(x.guards_stand()) << what;
+        });
+      }
+}
+
 TEST_F(GpuLu, WhatCannotBeIsRefused) {
-  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, 10, 513}), Error);
-  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, 10, -1}), Error);
-  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 40000, 10, 40000, 8}), Error) << "no room to close";
-  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::f64, 10, 10, std::int64_t(1) << 31, 8}), Error);
-  EXPECT_THROW(DeviceLu(*gpu_, *compiler_, {DType::c128, 1000000, 10, 1000000, 8}), Error);
+  EXPECT_THROW(DeviceLu(tools_, {DType::f64, 10, 10, 10, 513}, {}), Error);
+  EXPECT_THROW(DeviceLu(tools_, {DType::f64, 10, 10, 10, -1}, {}), Error);
+  EXPECT_THROW(DeviceLu(tools_, {DType::f64, 10, 10, std::int64_t(1) << 31, 8}, {}), Error);
+  EXPECT_THROW(DeviceLu(tools_, {DType::c128, 1000000, 10, 1000000, 8}, {}), Error);
 }
 
 }  // namespace

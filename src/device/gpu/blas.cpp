@@ -114,6 +114,12 @@ void GpuBlas::set_stream(CUstream_st* stream) {
   check(set(handle_, stream), "cublasSetStream");
 }
 
+void GpuBlas::set_workspace(void* memory, std::int64_t bytes) {
+  using SetWorkspace = int (*)(void*, void*, std::size_t);
+  if (const auto set = reinterpret_cast<SetWorkspace>(dlsym(library_, "cublasSetWorkspace_v2")))
+    check(set(handle_, memory, std::size_t(bytes)), "cublasSetWorkspace");
+}
+
 GpuBlas::Batch GpuBlas::batch_of(const GemmProblem& p, const Operands& o) {
   return {p.dtype,    p.op_a, p.op_b,     int(p.m),   int(p.n),   int(p.k),
           o.alpha,    o.a,    int(p.lda), p.stride_a, o.b,        int(p.ldb),

@@ -134,8 +134,19 @@ GpuDriver::GpuDriver() {
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
   find("cuPointerGetAttribute", pointer_attribute);
-  launch_ex = reinterpret_cast<decltype(launch_ex)>(dlsym(library, "cuLaunchKernelEx"));
-  tensor_map_encode = reinterpret_cast<decltype(tensor_map_encode)>(dlsym(library, "cuTensorMapEncodeTiled"));
+  const auto find_newer = [&]<class F>(const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+  };
+  find_newer("cuLaunchKernelEx", launch_ex);
+  find_newer("cuTensorMapEncodeTiled", tensor_map_encode);
+#if CUDA_VERSION >= 12040
+  find_newer("cuDeviceGetDevResource", device_resource);
+  find_newer("cuDevSmResourceSplitByCount", split_multiprocessors);
+  find_newer("cuDevResourceGenerateDesc", describe_resource);
+  find_newer("cuGreenCtxCreate", partition_create);
+  find_newer("cuGreenCtxDestroy", partition_destroy);
+  find_newer("cuGreenCtxStreamCreate", partition_stream_create);
+#endif
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {

@@ -85,6 +85,15 @@ class GpuDriver {
   decltype(&cuPointerGetAttribute) pointer_attribute = nullptr;
   decltype(&cuPointerGetAttributes) pointer_attributes = nullptr;
   decltype(&cuTensorMapEncodeTiled) tensor_map_encode = nullptr;  // absent before CUDA 12
+#if CUDA_VERSION >= 12040
+  // Absent before that version.
+  decltype(&cuDeviceGetDevResource) device_resource = nullptr;
+  decltype(&cuDevSmResourceSplitByCount) split_multiprocessors = nullptr;
+  decltype(&cuDevResourceGenerateDesc) describe_resource = nullptr;
+  decltype(&cuGreenCtxCreate) partition_create = nullptr;
+  decltype(&cuGreenCtxDestroy) partition_destroy = nullptr;
+  decltype(&cuGreenCtxStreamCreate) partition_stream_create = nullptr;
+#endif
 
  private:
   GpuDriver();

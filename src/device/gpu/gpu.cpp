@@ -278,14 +278,16 @@ namespace {
 
 // Clusters need the driver's newer call; a launch that may begin early loses nothing but time without it.
 bool needs_attributes(const GpuDriver& driver, const GpuLaunch& launch) {
-  if (launch.cluster > 1 && driver.launch_ex == nullptr)
-    throw Error(ErrorCode::unsupported, "driver", "the GPU driver is too old: it launches no clusters");
-  return launch.cluster > 1 || (launch.dependent && driver.launch_ex != nullptr);
+  const bool needed = launch.cluster > 1 || launch.cooperative;
+  if (needed && driver.launch_ex == nullptr)
+    throw Error(ErrorCode::unsupported, "driver",
+                "the GPU driver is too old: it launches no clusters and no blocks that must run at once");
+  return needed || (launch.dependent && driver.launch_ex != nullptr);
 }
 
 CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, const GpuLaunch& launch,
                                 void** parameters, CUstream_st* stream) {
-  std::array<CUlaunchAttribute, 2> attributes{};
+  std::array<CUlaunchAttribute, 3> attributes{};
   unsigned count = 0;
   if (launch.cluster > 1) {
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -294,6 +296,10 @@ CUresult launch_with_attributes(const GpuDriver& driver, CUfunc_st* function, co
   if (launch.dependent) {
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.cooperative) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[count++].value.cooperative = 1;
   }
   CUlaunchConfig config{};
   config.gridDimX = launch.blocks, config.gridDimY = config.gridDimZ = 1;

@@ -127,9 +127,13 @@ class Gpu {
 // `first`: blocks of its kernels go before those of other streams that wait for a multiprocessor.
 enum class StreamPriority : std::uint8_t { usual, first };
 
+class GpuPartition;  // partition.hpp
+
 class GpuStream {
  public:
   explicit GpuStream(const Gpu& gpu, StreamPriority priority = StreamPriority::usual);
+  // Its kernels use the partition's multiprocessors alone.
+  GpuStream(const Gpu& gpu, const GpuPartition& partition);
   ~GpuStream();
   GpuStream(GpuStream&& other) noexcept : gpu_(other.gpu_), stream_(std::exchange(other.stream_, nullptr)) {}
   GpuStream& operator=(GpuStream&&) = delete;
@@ -210,8 +214,9 @@ struct GpuLaunch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned shared_bytes = 0;
-  unsigned cluster = 1;    // blocks that run at once and reach each other's shared memory; divides `blocks`
-  bool dependent = false;  // may begin while the kernel before it in the stream ends, for whose end it waits
+  unsigned cluster = 1;      // blocks that run at once and reach each other's shared memory; divides `blocks`
+  bool dependent = false;    // may begin while the kernel before it in the stream ends, for whose end it waits
+  bool cooperative = false;  // all blocks run at once; refused where the device has no room for them
 };
 
 // A kernel of a loaded module. Owned by its module.

@@ -78,11 +78,7 @@ void HybridNode::leave() {
 
 StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products) {
   for (const auto& device : node_.devices_) job.devices.push_back(device.get());
-  if (!job.split.gpus.empty() && job.split.copy_threads > 1) {
-    std::unique_ptr<CopyTeam>& team = node_.teams_[job.split.copy_threads];
-    if (team == nullptr) team = std::make_unique<CopyTeam>(job.split.copy_threads);
-    job.copiers = team.get();
-  }
+  if (!job.split.gpus.empty() && job.split.copy_threads > 1) job.copiers = &copiers(job.split.copy_threads);
   job.threads = &node_.threads_;
   node_.products_ = &products;
   struct Reset {
@@ -90,6 +86,12 @@ StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products)
     ~Reset() { products = nullptr; }
   } reset{node_.products_};
   return stream_gemm(job);
+}
+
+CopyTeam& HybridNode::Use::copiers(int threads) const {
+  std::unique_ptr<CopyTeam>& team = node_.teams_[threads];
+  if (team == nullptr) team = std::make_unique<CopyTeam>(threads);
+  return *team;
 }
 
 StreamDevice* HybridNode::Use::any_device() const { return node_.some_device_; }

@@ -42,6 +42,10 @@ class HybridNode {
     explicit Use(HybridNode& node) : node_(node), lock_(node.jobs_) {}
     // Fills in devices and threads that copy, and runs it.
     StreamReport run(StreamJob job, const DeviceProducts& products);
+    // By position; must be open.
+    StreamDevice& device(int gpu) const { return *node_.devices_[std::size_t(gpu)]; }
+    // So many, at least one.
+    CopyTeam& copiers(int threads) const;
     // One that is open.
     StreamDevice* any_device() const;
     // Throws Error(unsupported) where the Context is gone.

@@ -18,27 +18,57 @@ int shared_bytes(const LuPanelConfig& c, DType dtype) {
 
 std::string why_not_lu_panel(const LuPanelConfig& c, DType dtype, const GpuLimits& limits) {
   if (c.cluster > 1 && limits.compute_capability < 90) return fmt::format("{} has no clusters", limits.name);
+  if (c.cluster > 1 && lu_panel_is_global(c))
+    return fmt::format("cluster = {}: blocks that tell one another through global memory are in none", c.cluster);
   if (const int bytes = shared_bytes(c, dtype); bytes > limits.shared_bytes_per_block)
     return fmt::format("{} bytes of shared memory are wanted, and a block has {}", bytes,
                        limits.shared_bytes_per_block);
   return "";
 }
 
-LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits) {
-  const int words = static_cast<int>(size_bytes(dtype)) / 4;
+std::int64_t lu_panel_most_rows(const LuPanelConfig& c, const GpuLimits& limits) {
+  return std::int64_t(lu_panel_block_rows(c)) * (lu_panel_is_global(c) ? limits.multiprocessors : c.cluster);
+}
+
+namespace {
+
+// Rows of a thread that its registers have room for.
+int most_own_rows(int width, DType dtype) {
+  return std::max(1, panel_registers / (width * static_cast<int>(size_bytes(dtype)) / 4));
+}
+
+// The fewest blocks of one cluster come first. More rows a thread rather than more threads: what is broadcast
+// serves more of them.
+std::vector<LuPanelConfig> cluster_panels(int width, DType dtype, const GpuLimits& limits) {
+  std::vector<LuPanelConfig> all;
   const int most_cluster = limits.compute_capability >= 90 ? 16 : 1;
+  const int most_own = most_own_rows(width, dtype);
+  for (int cluster = 1; cluster <= most_cluster; cluster *= 2)
+    for (int own = 1; own <= (cluster < most_cluster ? 1 : most_own); own *= 2)
+      for (const int threads : {128, 256, 320}) {
+        const bool largest = cluster == most_cluster && own == most_own;
+        if ((threads == 128 && cluster < 8) || (threads == 320 && !largest)) continue;
+        all.push_back({cluster, threads, own, width});
+      }
+  return all;
+}
+
+std::vector<LuPanelConfig> global_panels(int width, DType dtype) {
+  std::vector<LuPanelConfig> all;
+  for (const int threads : {256, 128})
+    for (int own = most_own_rows(width, dtype); own >= 1; own /= 2)
+      all.push_back({1, threads, own, width, LuExchange::global});
+  return all;
+}
+
+}  // namespace
+
+LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits) {
   for (const int width : {32, 16, 8}) {
-    // More rows a thread rather than more threads: what is broadcast serves more of them.
-    const int most_own = std::max(1, panel_registers / (width * words));
-    for (int cluster = 1; cluster <= most_cluster; cluster *= 2)
-      for (int own = 1; own <= (cluster < most_cluster ? 1 : most_own); own *= 2)
-        for (const int threads : {128, 256, 320}) {
-          const bool largest = cluster == most_cluster && own == most_own;
-          if ((threads == 128 && cluster < 8) || (threads == 320 && !largest)) continue;
-          const LuPanelConfig config{cluster, threads, own, width};
-          if (lu_panel_most_rows(config) >= rows && why_not_lu_panel(config, dtype, limits).empty())
-            return config;
-        }
+    std::vector<LuPanelConfig> all = cluster_panels(width, dtype, limits);
+    for (const LuPanelConfig& one : global_panels(width, dtype)) all.push_back(one);
+    for (const LuPanelConfig& one : all)
+      if (lu_panel_most_rows(one, limits) >= rows && why_not_lu_panel(one, dtype, limits).empty()) return one;
   }
   return {1, 0, 0, 0};
 }
@@ -61,7 +91,9 @@ GpuLuPanel::GpuLuPanel(const Gpu& gpu, const JitBinary& binary, DType dtype, con
 
 void GpuLuPanel::launch(const LuPanelOperands& o, CUstream_st* stream) const {
   GpuLaunch geometry;
-  geometry.blocks = geometry.cluster = static_cast<unsigned>(config_.cluster);
+  geometry.blocks = static_cast<unsigned>(lu_panel_blocks(config_, static_cast<int>(o.m)));
+  geometry.cluster = static_cast<unsigned>(config_.cluster);
+  geometry.cooperative = lu_panel_is_global(config_) && geometry.blocks > 1;
   geometry.threads = static_cast<unsigned>(config_.threads);
   geometry.shared_bytes = static_cast<unsigned>(shared_bytes(config_, dtype_));
   dispatch(dtype_, [&]<class T>() {
@@ -73,7 +105,8 @@ void GpuLuPanel::launch(const LuPanelOperands& o, CUstream_st* stream) const {
                         o.pivots,
                         o.moves,
                         o.info,
-                        o.first_column};
+                        o.first_column,
+                        static_cast<char*>(o.exchange)};
     function_.launch(geometry, &args, stream);
   });
 }

@@ -12,17 +12,27 @@
 namespace tilewright {
 
 template <>
+struct EnumNames<LuExchange> {
+  static constexpr std::array value{std::pair{LuExchange::cluster, "cluster"},
+                                    std::pair{LuExchange::global, "global"}};
+};
+
+template <>
 struct FieldList<LuPanelConfig> {
   using C = LuPanelConfig;
   static constexpr auto value = std::make_tuple(field("cluster", &C::cluster), field("threads", &C::threads),
-                                                field("rows", &C::rows), field("width", &C::width));
+                                                field("rows", &C::rows), field("width", &C::width),
+                                                field("exchange", &C::exchange));
 };
 
 // Why the device cannot run it; "" where it can.
 std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const GpuLimits& limits);
 
-// The fewest blocks that hold `rows` rows in registers, with the widest panels that allow it; of no threads
-// where nothing does.
+// What its blocks hold in registers while all of them run.
+std::int64_t lu_panel_most_rows(const LuPanelConfig& config, const GpuLimits& limits);
+
+// The widest panels whose blocks hold `rows` rows; those of a cluster where it does, the fewest that do. Of no
+// threads where nothing does.
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits);
 
 StencilRequest lu_panel_request(DType dtype, const LuPanelConfig& config, int compute_capability);
@@ -36,6 +46,7 @@ struct LuPanelOperands {
   long long* pivots = nullptr;
   int* moves = nullptr;
   long long* info = nullptr;
+  void* exchange = nullptr;  // lu_panel_exchange_bytes(), zero before the first launch
 };
 
 class GpuLuPanel {

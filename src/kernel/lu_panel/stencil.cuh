@@ -1,15 +1,15 @@
-// LU of a tall panel with partial pivoting, unblocked, by the blocks of one cluster. Rows stay in the
+// LU of a tall panel with partial pivoting, unblocked, by blocks that run at once. Rows stay in the
 // threads' registers and are never swapped there: a thread knows which row of the factored panel each of its
-// rows will be. Each column takes one exchange: every block sends its candidate, the row with the largest
-// element, to all others; all choose the same one and eliminate with it. What is sent tells the barrier of
-// its receiver. The search for the next pivot goes along with the elimination, which begins with the next
-// column.
+// rows will be. Each column takes one exchange (exchange.cuh): every block sends its candidate, the row with
+// the largest element, to all others; all choose the same one and eliminate with it. The search for the next
+// pivot goes along with the elimination, which begins with the next column.
 #pragma once
 
 #include "kernel/common/copy.cuh"
 #include "kernel/common/element.cuh"
 #include "kernel/lu_panel/config.hpp"
 #include "kernel/lu_panel/device.cuh"
+#include "kernel/lu_panel/exchange.cuh"
 #include "kernel/lu_panel/pivot.cuh"
 
 namespace tilewright {
@@ -18,7 +18,7 @@ template <class T, LuPanelConfig C>
 class LuPanel {
   static constexpr int warps = C.threads / 32, block_rows = lu_panel_block_rows(C);
   static constexpr int row_elements = lu_panel_row_elements(C), quarter = C.width / 4;
-  static constexpr int nowhere = 0x7fffffff;  // the position of a row that is no candidate
+  static constexpr int rows_sent = lu_panel_is_global(C) ? 1 : C.cluster > 1 ? 2 * C.cluster : 0;
   static_assert(C.width % 8 == 0 && C.width <= 32 && C.cluster <= 16 && C.threads % 32 == 0 && warps <= 32);
   using Pair = Pack<T, 2>;
 
@@ -28,51 +28,28 @@ class LuPanel {
         steps_(min(args.m, args.n)),
         thread_(threadIdx.x),
         lane_(threadIdx.x % 32),
-        rank_(C.cluster > 1 ? cluster_rank() : 0),
-        barriers_(reinterpret_cast<unsigned long long*>(memory)),
-        sent_(reinterpret_cast<T*>(memory + 16)),
-        staged_(sent_ + (C.cluster > 1 ? 2 * C.cluster * row_elements : 0)),
-        bests_(reinterpret_cast<uint4*>(staged_ + row_elements)),
-        factored_(reinterpret_cast<T*>(bests_ + warps)) {}
+        bests_(reinterpret_cast<uint4*>(memory + 16)),
+        sent_(reinterpret_cast<T*>(memory + lu_panel_header_bytes(C))),
+        staged_(sent_ + rows_sent * row_elements),
+        factored_(staged_ + row_elements),
+        exchange_(reinterpret_cast<unsigned long long*>(memory), sent_, args.exchange),
+        rank_(exchange_.rank()) {}
 
   __device__ void run() {
-    if (C.cluster > 1 && thread_ == 0) {
-      barrier_init(barriers_, 1);
-      barrier_init(barriers_ + 1, 1);
-      barrier_init_fence();
-      expect(0);
-      expect(1);
-    }
+    exchange_.begin();
     if (rank_ == 0 && thread_ == 0) args_.moves[0] = 0;
     load();
-    meet();
-    eliminate<C.width>(0, min(steps_, quarter));
-    eliminate<3 * quarter>(quarter, min(steps_, 2 * quarter));
-    eliminate<2 * quarter>(2 * quarter, min(steps_, 3 * quarter));
-    eliminate<quarter>(3 * quarter, steps_);
+    exchange_.meet();
+    const bool done = eliminate<C.width>(0, min(steps_, quarter)) &&
+                      eliminate<3 * quarter>(quarter, min(steps_, 2 * quarter)) &&
+                      eliminate<2 * quarter>(2 * quarter, min(steps_, 3 * quarter)) &&
+                      eliminate<quarter>(3 * quarter, steps_);
+    if (!done) *args_.info = lu_panel_waited_in_vain;
     store();
-    meet();  // a block must not end while others may send to it
+    exchange_.end();
   }
 
  private:
-  struct Best {
-    LuKey key;
-    int position;
-  };
-
-  __device__ void meet() {
-    if constexpr (C.cluster > 1)
-      sync_all_blocks();
-    else
-      __syncthreads();
-  }
-
-  // What comes for the step.
-  __device__ void expect(int step) {
-    const int left = C.width - step / quarter * quarter;
-    barrier_arrive_expect(barriers_ + (step & 1), static_cast<unsigned>(C.cluster * (left + 2) * sizeof(T)));
-  }
-
   __device__ int row_of(int r) const { return rank_ * block_rows + r * C.threads + thread_; }
 
   __device__ void load() {
@@ -87,71 +64,51 @@ class LuPanel {
         if (row < args_.m && c < args_.n) a_[r][c] = args_.a[row + c * args_.ld];
       }
     }
-    const Best mine = best_of_thread();
+    const LuBest mine = best_of_thread();
     finish_search(mine, warp_most(mine.key.high));
   }
 
   // Steps begin ... end - 1, of rows with at most `Left` columns left. Column `step` is always the first of
-  // what is left: whoever eliminates moves the others one place ahead.
+  // what is left: whoever eliminates moves the others one place ahead. False where another block was waited for
+  // in vain.
   template <int Left>
-  __device__ void eliminate(int begin, int end) {
+  __device__ bool eliminate(int begin, int end) {
     for (int step = begin; step < end; ++step) {
       const int own = best_of_block();
       stage<Left>(own);
-      if constexpr (C.cluster == 1) {
-        take_step<Left>(step, own, staged_);
-      } else {
-        send<Left>(step);
-        int pivot;
-        const T* const row = receive(step, pivot);
-        if (row == nullptr) return;  // waited in vain
-        take_step<Left>(step, pivot, row);
-      }
+      exchange_.template send<Left>(step, staged_);
+      int pivot;
+      const T* const row = exchange_.template receive<Left>(step, staged_, pivot);
+      if (row == nullptr) return false;
+      take_step<Left>(step, pivot, row);
     }
+    return true;
   }
 
-  __device__ Best best_of_thread() const {
-    Best mine{{0, 0}, nowhere};
+  __device__ LuBest best_of_thread() const {
+    LuBest mine;
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) {
       const LuKey key = lu_key(a_[r][0]);
-      const bool same = key.high == mine.key.high && key.low == mine.key.low;
-      const bool better = key.high > mine.key.high || (key.high == mine.key.high && key.low > mine.key.low) ||
-                          (same && position_[r] < mine.position);
-      if (is_left_[r] && better) mine = {key, position_[r]};
+      if (is_left_[r] && mine.gives_way(key, position_[r])) mine = {key, position_[r]};
     }
     return mine;
   }
 
-  // The lane with the best; `high` is the largest high word of the warp's keys.
-  __device__ static int best_lane(const Best& mine, unsigned high) {
-    const unsigned with_high = lanes_with(mine.key.high == high);
-    if ((with_high & (with_high - 1)) == 0) return lowest_lane(with_high);
-    const unsigned low = warp_most(mine.key.high == high ? mine.key.low : 0);
-    const bool has_most = mine.key.high == high && mine.key.low == low;
-    const int position = warp_least(has_most ? mine.position : nowhere);
-    return lowest_lane(lanes_with(has_most && mine.position == position));
-  }
-
-  __device__ void finish_search(const Best& mine, unsigned high) {
-    if (lane_ == best_lane(mine, high))
+  __device__ void finish_search(const LuBest& mine, unsigned high) {
+    if (lane_ == lu_best_lane(mine, high))
       bests_[thread_ / 32] = {mine.key.high, mine.key.low, static_cast<unsigned>(mine.position), 0};
   }
 
   // Its position.
   __device__ int best_of_block() const {
     __syncthreads();
-    Best mine{{0, 0}, nowhere};
+    LuBest mine;
     if (lane_ < warps) {
       const uint4 one = bests_[lane_];
       mine = {{one.x, one.y}, static_cast<int>(one.z)};
     }
-    return position_of_best(mine);
-  }
-  __device__ static int position_of_best(const Best& mine) {
-    return lane_position(mine, best_lane(mine, warp_most(mine.key.high)));
-  }
-  __device__ static int lane_position(const Best& mine, int lane) {
+    const int lane = lu_best_lane(mine, warp_most(mine.key.high));
     return static_cast<int>(word_of_lane(static_cast<unsigned>(mine.position), lane));
   }
 
@@ -169,40 +126,6 @@ class LuPanel {
     __syncthreads();
   }
 
-  __device__ T* sent_row(int step, int source) const {
-    return sent_ + ((step & 1) * C.cluster + source) * row_elements;
-  }
-
-  // To all blocks, a warp for each of them in turn, a lane for each pair of elements.
-  template <int Left>
-  __device__ void send(int step) {
-    const int at = lane_ < Left / 2 ? 2 * lane_ : C.width;
-    if (lane_ > Left / 2) return;
-    const Pair pair = *reinterpret_cast<const Pair*>(staged_ + at);
-    for (int to = thread_ / 32; to < C.cluster; to += warps)
-      send_to(to, sent_row(step, rank_) + at, pair, barriers_ + (step & 1));
-  }
-
-  // The row that all blocks choose, and its position; null where one never came.
-  __device__ const T* receive(int step, int& pivot) {
-    unsigned long long* const barrier = barriers_ + (step & 1);
-    if (!comes_in_time(barrier, step >> 1 & 1)) {
-      *args_.info = lu_panel_waited_in_vain;
-      return nullptr;
-    }
-    // Nobody sends for the step after the next before this block has sent for the next.
-    if (thread_ == 0) expect(step + 2);
-    Best mine{{0, 0}, nowhere};
-    if (lane_ < C.cluster) {
-      const T* const row = sent_row(step, lane_);
-      memcpy(&mine.position, row + C.width + 1, sizeof mine.position);
-      if (mine.position != nowhere) mine.key = lu_key(row[0]);
-    }
-    const int source = best_lane(mine, warp_most(mine.key.high));
-    pivot = lane_position(mine, source);
-    return sent_row(step, source);
-  }
-
   template <int Left>
   __device__ void take_step(int step, int pivot, const T* row) {
     const LuDivisor<T> divisor(row[0], row[C.width]);
@@ -217,7 +140,7 @@ class LuPanel {
     const Pair head = *reinterpret_cast<const Pair*>(row);
 #pragma unroll
     for (int r = 0; r < C.rows; ++r) move_ahead(r, 1, multiplier[r], head.item[1]);
-    const Best mine = best_of_thread();
+    const LuBest mine = best_of_thread();
     const unsigned high = warp_most(mine.key.high);
 #pragma unroll
     for (int c = 2; c < Left; c += 2) {
@@ -268,11 +191,11 @@ class LuPanel {
   }
 
   const LuPanelArgs<T>& args_;
-  const int steps_, thread_, lane_, rank_;
-  unsigned long long* const barriers_;
-  T *const sent_, *const staged_;
+  const int steps_, thread_, lane_;
   uint4* const bests_;
-  T* const factored_;
+  T *const sent_, *const staged_, *const factored_;
+  const typename LuExchangeOf<T, C>::type exchange_;
+  const int rank_;
   T a_[C.rows][C.width];
   int position_[C.rows];
   bool is_left_[C.rows];
@@ -280,7 +203,7 @@ class LuPanel {
 
 template <class T, LuPanelConfig C>
 __global__ void __launch_bounds__(C.threads, 1) lu_panel(const LuPanelArgs<T> args) {
-  extern __shared__ __align__(16) unsigned char shared[];
+  extern __shared__ __align__(32) unsigned char shared[];
   LuPanel<T, C>(args, reinterpret_cast<char*>(shared)).run();
 }
 

@@ -46,6 +46,36 @@ struct LuCloseArgs {
   const int* moves;
   int lists, list_ints, rows_apart;
   int* merged;
+  int* origin;  // m ints of scratch; null: shared memory has room for them
+};
+
+// Of systems: order[i] is the row that the swaps bring to row i.
+struct LuOrderArgs {
+  const long long* pivots;  // counted from 1
+  int n;
+  int* order;  // n ints; the work is done there where shared memory has no room
+  bool in_shared;
+};
+
+// Row i of `to` is row order[i] of `from`, or with `back` the reverse. The two do not overlap.
+template <class T>
+struct LuTakeArgs {
+  const T* from;
+  long long from_ld;
+  T* to;
+  long long to_ld, columns;
+  const int* order;
+  int n;
+  bool back;
+};
+
+// The inverses of the triangles on the diagonal of an LU, nb x nb each but the last: those of L, then those of U.
+template <class T>
+struct LuInvertArgs {
+  const T* lu;
+  long long ld;
+  int n, nb;
+  T* inverses;
 };
 
 // rows x columns elements.
@@ -60,12 +90,14 @@ struct LuCopyArgs {
 constexpr int lu_rows_threads = 256;
 // A list that lu_close() makes moves so many rows at most, of blocks of 512 columns.
 constexpr int lu_most_moves = 1024;
-// Columns of the triangle that lu_close() has in shared memory at once, or a number for each row.
-constexpr int lu_close_columns = 16;
-constexpr int lu_close_shared_bytes(int n, int m, int element_bytes) {
-  const int triangle = n * lu_close_columns * element_bytes, rows = m * 4;
-  return triangle > rows ? triangle : rows;
+// Rows of the triangle as lu_close() pads them, the columns that it has in shared memory at once, and the bytes
+// of either those or a number for each row.
+constexpr int lu_close_height(int n) { return n <= 32 ? 32 : n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : 512; }
+constexpr int lu_close_columns(int height) { return height <= 256 ? 16 : 8; }
+constexpr int lu_triangle_bytes(int n, int element_bytes) {
+  return lu_close_height(n) * lu_close_columns(lu_close_height(n)) * element_bytes;
 }
+constexpr int lu_origin_bytes(int rows) { return rows * 4; }
 // Of the triangle of lu_solve.
 constexpr int lu_solve_shared_bytes(int element_bytes) { return 32 * 32 * element_bytes; }
 

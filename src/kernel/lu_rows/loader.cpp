@@ -11,10 +11,10 @@ namespace tilewright {
 namespace {
 
 constexpr int lanes = 32;
-constexpr int closer_parts[] = {1, 2, 4, 8, 16};
+constexpr int closer_heights[] = {32, 64, 128, 256, 512};
 
 // Of shared memory that closing a block may take.
-int most_shared_bytes(const GpuLimits& limits) { return std::min(128 << 10, limits.shared_bytes_per_block); }
+int most_shared_bytes(const GpuLimits& limits) { return std::min(96 << 10, limits.shared_bytes_per_block); }
 
 }  // namespace
 
@@ -32,9 +32,9 @@ GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtyp
   solve_ = load(fmt::format("lu_solve<{}, {}>", type, 2 * width), shared_bytes);
   copy_ = load(fmt::format("lu_copy<{}>", type));
   move_ = load(fmt::format("lu_move<{}>", type));
-  for (const int parts : closer_parts)
+  for (const int height : closer_heights)
     closers_.emplace_back(
-        parts, load(fmt::format("lu_close<{}, {}>", type, parts), most_shared_bytes(gpu.limits())));
+        height, load(fmt::format("lu_close<{}, {}>", type, height / lanes), most_shared_bytes(gpu.limits())));
 }
 
 unsigned GpuLuRows::blocks_for(std::int64_t units, std::int64_t per_block) const {
@@ -73,26 +73,24 @@ void GpuLuRows::solve(const LuBlock& b, std::int64_t columns, const LuBlock& l, 
   });
 }
 
-std::string GpuLuRows::why_not_close(DType dtype, std::int64_t n, std::int64_t rows,
-                                     const GpuLimits& limits) {
-  const std::int64_t most = most_shared_bytes(limits), bytes = size_bytes(dtype);
-  if (std::max(n * lu_close_columns * bytes, rows * 4) <= most) return "";
-  return fmt::format(
-      "blocks of {} columns and {} rows are closed in more than the {} bytes of shared memory of {}", n, rows,
-      most, limits.name);
+std::int64_t GpuLuRows::origin_ints(std::int64_t rows, const GpuLimits& limits) {
+  return rows * 4 <= most_shared_bytes(limits) ? 0 : rows;
 }
 
 const GpuFunction& GpuLuRows::closer(int n) const {
-  for (const auto& [parts, function] : closers_)
-    if (parts * lanes >= n) return function;
+  for (const auto& [height, function] : closers_)
+    if (height >= n) return function;
   throw Error(ErrorCode::internal, "n", fmt::format("n = {} is above {}", n, most_inverted));
 }
 
 void GpuLuRows::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse,
-                      int* merged, CUstream_st* stream) const {
-  const int warps = lu_rows_threads / lanes, bytes = static_cast<int>(size_bytes(dtype_));
+                      int* merged, int* origin, CUstream_st* stream) const {
+  const int warps = lu_rows_threads / lanes;
+  const bool has_room = origin_ints(rows, gpu_->limits()) == 0;
+  const int bytes = std::max(lu_triangle_bytes(n, static_cast<int>(size_bytes(dtype_))),
+                             has_room ? lu_origin_bytes(static_cast<int>(rows)) : 0);
   const GpuLaunch geometry{static_cast<unsigned>((n + warps - 1) / warps + 1), lu_rows_threads,
-                           static_cast<unsigned>(lu_close_shared_bytes(n, static_cast<int>(rows), bytes))};
+                           static_cast<unsigned>(bytes)};
   dispatch(dtype_, [&]<class T>() {
     LuCloseArgs<T> args{static_cast<const T*>(l.data),
                         l.ld,
@@ -103,7 +101,8 @@ void GpuLuRows::close(const LuBlock& l, int n, std::int64_t rows, const LuMoves&
                         moves.count,
                         lu_moves_ints(width_),
                         moves.rows_apart,
-                        merged};
+                        merged,
+                        has_room ? nullptr : origin};
     closer(n).launch(geometry, &args, stream);
   });
 }
@@ -118,9 +117,10 @@ void GpuLuRows::move(const LuBlock& a, std::int64_t columns, const int* merged, 
 }
 
 void GpuLuRows::copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-                     CUstream_st* stream) const {
+                     CUstream_st* stream, unsigned most_blocks) const {
   if (rows == 0 || columns == 0) return;
-  const GpuLaunch geometry{blocks_for(rows * columns, lu_rows_threads), lu_rows_threads};
+  const GpuLaunch geometry{std::min(blocks_for(rows * columns, lu_rows_threads), most_blocks),
+                           lu_rows_threads};
   dispatch(dtype_, [&]<class T>() {
     LuCopyArgs<T> args{
         static_cast<const T*>(from.data), from.ld, static_cast<T*>(to.data), to.ld, rows, columns};

@@ -33,15 +33,16 @@ class GpuLuRows {
              CUstream_st* stream) const;
   // Of a block of panels: its triangle's inverse, of n x n and with n rows, n at most most_inverted, and one
   // list of what its lists come to, of merged_ints(n). Its rows are `rows`, all that are left of the matrix.
+  // `origin` is scratch of origin_ints().
   void close(const LuBlock& l, int n, std::int64_t rows, const LuMoves& moves, void* inverse, int* merged,
-             CUstream_st* stream) const;
+             int* origin, CUstream_st* stream) const;
   static constexpr int most_inverted = 512;
-  // Why the device has no room for that; "" where it has.
-  static std::string why_not_close(DType dtype, std::int64_t n, std::int64_t rows, const GpuLimits& limits);
+  static std::int64_t origin_ints(std::int64_t rows, const GpuLimits& limits);
   static constexpr std::int64_t merged_ints(std::int64_t n) { return 2 + 4 * n; }
   void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
+  // By at most so many blocks; either side may be pinned memory of the host.
   void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-            CUstream_st* stream) const;
+            CUstream_st* stream, unsigned most_blocks = ~0u) const;
 
  private:
   const GpuFunction& closer(int n) const;
@@ -52,7 +53,7 @@ class GpuLuRows {
   int width_;
   std::vector<GpuModule> modules_;
   GpuFunction swap_, solve_, copy_, move_;
-  std::vector<std::pair<int, GpuFunction>> closers_;  // by parts
+  std::vector<std::pair<int, GpuFunction>> closers_;  // by the most rows
 };
 
 }  // namespace tilewright

@@ -7,6 +7,7 @@
 #include "kernel/lu_panel/device.cuh"
 #include "kernel/lu_panel/pivot.cuh"
 #include "kernel/lu_rows/config.hpp"
+#include "kernel/lu_rows/invert.cuh"
 
 namespace tilewright {
 
@@ -32,17 +33,6 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_swap(const LuSwapArgs<T> a
       __syncthreads();
     }
   }
-}
-
-template <class T>
-__device__ __forceinline__ T lane_value(const T& value, int lane) {
-  unsigned words[sizeof(T) / 4];
-  memcpy(words, &value, sizeof(T));
-#pragma unroll
-  for (int w = 0; w < int(sizeof(T) / 4); ++w) words[w] = word_of_lane(words[w], lane);
-  T result;
-  memcpy(&result, words, sizeof(T));
-  return result;
 }
 
 // A warp has a column at a time, a lane a row of the triangle.
@@ -112,19 +102,35 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_move(const LuMoveArgs<T> a
   }
 }
 
+// One thread's part of a list, fetched before its turn comes.
+struct LuListed {
+  int count, from, to;
+
+  template <class T>
+  __device__ LuListed(const LuCloseArgs<T>& args, int list) : count(0), from(0), to(0) {
+    const int move = threadIdx.x;
+    if (list >= args.lists || 2 + 2 * move >= args.list_ints) return;
+    const int* const ints = args.moves + list * args.list_ints;
+    count = ints[0], from = ints[2 + 2 * move], to = ints[3 + 2 * move];
+  }
+};
+
 // Where each row came from, as list after list says; those that moved are the list. By one block.
 template <class T>
 __device__ void lu_merge(const LuCloseArgs<T>& args, int* origin) {
+  LuListed next(args, 0);
   for (int row = threadIdx.x; row < args.m; row += lu_rows_threads) origin[row] = row;
   if (threadIdx.x == 0) args.merged[0] = 0;
   __syncthreads();
   for (int i = 0; i < args.lists; ++i) {
-    const int* const list = args.moves + i * args.list_ints;
-    const int shift = i * args.rows_apart, move = threadIdx.x;  // a list has at most 64
+    const LuListed listed = next;
+    next = LuListed(args, i + 1);
+    const bool moves = static_cast<int>(threadIdx.x) < listed.count;
+    const int shift = i * args.rows_apart;
     int row = 0;
-    if (move < list[0]) row = origin[list[2 + 2 * move] + shift];
+    if (moves) row = origin[listed.from + shift];
     __syncthreads();
-    if (move < list[0]) origin[list[3 + 2 * move] + shift] = row;
+    if (moves) origin[listed.to + shift] = row;
     __syncthreads();
   }
   for (int row = threadIdx.x; row < args.m; row += lu_rows_threads)
@@ -135,51 +141,15 @@ __device__ void lu_merge(const LuCloseArgs<T>& args, int* origin) {
     }
 }
 
-// A warp has a column of the inverse, a lane every 32nd row of it. The triangle passes by in a few columns at
-// a time.
-template <class T, int Parts>
-__device__ void lu_invert(const LuCloseArgs<T>& args, T* triangle) {
-  constexpr int warps = lu_rows_threads / 32;
-  const int lane = threadIdx.x % 32, first = static_cast<int>(blockIdx.x) * warps;
-  const int column = first + static_cast<int>(threadIdx.x) / 32;
-  T x[Parts];
-#pragma unroll
-  for (int p = 0; p < Parts; ++p) {
-    x[p] = zero<T>();
-    if (lane + 32 * p == column) x[p] = one<T>();
-  }
-#pragma unroll
-  for (int part = 0; part < Parts; ++part)
-    for (int begin = 32 * part; begin < 32 * part + 32; begin += lu_close_columns) {
-      if (begin + lu_close_columns <= first || begin >= args.n) continue;
-      __syncthreads();
-      for (int i = threadIdx.x; i < args.n * lu_close_columns; i += lu_rows_threads) {
-        const int row = i % args.n, known = begin + i / args.n;
-        triangle[i] = row > known && known < args.n ? args.l[row + known * args.ld] : zero<T>();
-      }
-      __syncthreads();
-#pragma unroll
-      for (int k = 0; k < lu_close_columns; ++k) {
-        const T known = lane_value(x[part], begin + k - 32 * part);
-#pragma unroll
-        for (int p = part; p < Parts; ++p)
-          if (lane + 32 * p < args.n) multiply_subtract(x[p], triangle[k * args.n + lane + 32 * p], known);
-      }
-    }
-#pragma unroll
-  for (int p = 0; p < Parts; ++p)
-    if (column < args.n && lane + 32 * p < args.n)
-      args.inverse[lane + 32 * p + static_cast<long long>(column) * args.n] = x[p];
-}
-
 // The last block merges, the others invert.
 template <class T, int Parts>
 __global__ void __launch_bounds__(lu_rows_threads) lu_close(const LuCloseArgs<T> args) {
   extern __shared__ __align__(16) unsigned char shared[];
   if (blockIdx.x + 1 == gridDim.x)
-    lu_merge(args, reinterpret_cast<int*>(shared));
+    lu_merge(args, args.origin != nullptr ? args.origin : reinterpret_cast<int*>(shared));
   else
-    lu_invert<T, Parts>(args, reinterpret_cast<T*>(shared));
+    lu_invert<Parts, LuTriangle::unit_lower>(LuInverted<T>{args.l, args.ld, args.n, args.inverse},
+                                             static_cast<int>(blockIdx.x), reinterpret_cast<T*>(shared));
 }
 
 }  // namespace tilewright

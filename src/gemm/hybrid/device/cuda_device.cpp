@@ -141,6 +141,8 @@ class CudaDevice : public StreamDevice {
     });
   }
 
+  CUstream_st* native_stream(Lane lane) const override { return stream(lane); }
+
   Mark mark(Lane lane) override {
     return guard("marking", [&] {
       const std::lock_guard lock(mutex_);

@@ -10,6 +10,8 @@
 
 #include "core/problem.hpp"
 
+struct CUstream_st;
+
 namespace tilewright {
 
 enum class Lane : std::uint8_t { in, compute, out };
@@ -78,6 +80,9 @@ class StreamDevice {
                    const void* /*beta*/) {
     throw Error(ErrorCode::unsupported, "device", name() + " cannot add matrices");
   }
+
+  // The lane as kernels outside of this interface are queued on it; null where there is none.
+  virtual CUstream_st* native_stream(Lane) const { return nullptr; }
 
   // After what was queued on the lane so far.
   virtual Mark mark(Lane lane) = 0;

@@ -1,0 +1,34 @@
+// A part of a device's multiprocessors (a green context of the driver): kernels on its streams leave the rest
+// free for others, which then need not wait until some of theirs end.
+#pragma once
+
+#include <memory>
+
+#include "device/gpu/gpu.hpp"
+
+struct CUgreenCtx_st;
+
+namespace tilewright {
+
+class GpuPartition {
+ public:
+  // Of at least so many multiprocessors. Null where the driver cannot part the device that way: then streams
+  // have all of it.
+  static std::unique_ptr<GpuPartition> make(const Gpu& gpu, int multiprocessors);
+  ~GpuPartition();
+  GpuPartition(const GpuPartition&) = delete;
+  GpuPartition& operator=(const GpuPartition&) = delete;
+
+  int multiprocessors() const { return multiprocessors_; }
+  CUgreenCtx_st* context() const { return context_; }
+
+ private:
+  GpuPartition(const Gpu& gpu, CUgreenCtx_st* context, int multiprocessors)
+      : gpu_(gpu), context_(context), multiprocessors_(multiprocessors) {}
+
+  const Gpu& gpu_;
+  CUgreenCtx_st* context_;
+  int multiprocessors_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,64 @@
+#include "kernel/lu_rows/system.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
+#include "kernel/lu_rows/config.hpp"
+
+namespace tilewright {
+namespace {
+
+int order_bytes(std::int64_t ints) { return static_cast<int>((ints + lu_rows_threads) * 4); }
+
+}  // namespace
+
+GpuLuSystem::GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype)
+    : gpu_(&gpu), dtype_(dtype), most_order_bytes_(gpu.limits().shared_bytes_per_block) {
+  const auto load = [&](const std::string& expression, int shared_bytes) {
+    const JitBinary binary = compiler.compile(
+        {"kernel/lu_rows/system.cuh", {"tilewright::" + expression}, "", gpu.limits().compute_capability});
+    modules_.emplace_back(gpu, binary.code);
+    return modules_.back().function(binary.function(), shared_bytes);
+  };
+  const char* const type = device_type(dtype);
+  order_ = load(fmt::format("lu_order<{}>", type), most_order_bytes_);
+  take_ = load(fmt::format("lu_take<{}>", type), 0);
+  invert_ = load(fmt::format("lu_invert_diagonal<{}, {}>", type, most_inverted / 32),
+                 lu_triangle_bytes(most_inverted, static_cast<int>(size_bytes(dtype))));
+}
+
+void GpuLuSystem::order(const long long* pivots, std::int64_t n, int* order, CUstream_st* stream) const {
+  const bool in_shared = (n + lu_rows_threads) * 4 <= most_order_bytes_;
+  const GpuLaunch geometry{1, lu_rows_threads, static_cast<unsigned>(order_bytes(in_shared ? n : 0))};
+  LuOrderArgs args{pivots, static_cast<int>(n), order, in_shared};
+  order_.launch(geometry, &args, stream);
+}
+
+void GpuLuSystem::take(const LuBlock& from, const LuBlock& to, std::int64_t n, std::int64_t columns,
+                       const int* order, bool back, CUstream_st* stream) const {
+  const std::int64_t runs = (n + lu_rows_threads - 1) / lu_rows_threads * columns;
+  const GpuLaunch geometry{
+      static_cast<unsigned>(std::clamp<std::int64_t>(runs, 1, gpu_->limits().multiprocessors * 8)),
+      lu_rows_threads};
+  dispatch(dtype_, [&]<class T>() {
+    LuTakeArgs<T> args{static_cast<const T*>(from.data), from.ld, static_cast<T*>(to.data), to.ld, columns,
+                       order, static_cast<int>(n), back};
+    take_.launch(geometry, &args, stream);
+  });
+}
+
+void GpuLuSystem::invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses,
+                         CUstream_st* stream) const {
+  constexpr int warps = lu_rows_threads / 32;
+  const std::int64_t blocks = (n + nb - 1) / nb, groups = (nb + warps - 1) / warps;
+  const GpuLaunch geometry{
+      static_cast<unsigned>(2 * blocks * groups), lu_rows_threads,
+      static_cast<unsigned>(lu_triangle_bytes(most_inverted, static_cast<int>(size_bytes(dtype_))))};
+  dispatch(dtype_, [&]<class T>() {
+    LuInvertArgs<T> args{static_cast<const T*>(lu.data), lu.ld, static_cast<int>(n), static_cast<int>(nb),
+                         static_cast<T*>(inverses)};
+    invert_.launch(geometry, &args, stream);
+  });
+}
+
+}  // namespace tilewright

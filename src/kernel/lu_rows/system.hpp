@@ -1,0 +1,30 @@
+// The loaded kernels of systems with an LU in device memory, of one type. They validate nothing and wait for
+// nothing.
+#pragma once
+
+#include "kernel/lu_rows/loader.hpp"
+
+namespace tilewright {
+
+class GpuLuSystem {
+ public:
+  GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype);
+
+  // order[i]: the row that the swaps bring to row i, of n <= 2^31 - 1.
+  void order(const long long* pivots, std::int64_t n, int* order, CUstream_st* stream) const;
+  // Row i of `to` becomes row order[i] of `from`, with `back` the reverse.
+  void take(const LuBlock& from, const LuBlock& to, std::int64_t n, std::int64_t columns, const int* order,
+            bool back, CUstream_st* stream) const;
+  // Of the blocks of nb on the diagonal, at most most_inverted: inverses of L, one after the other, then of U.
+  void invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses, CUstream_st* stream) const;
+  static constexpr int most_inverted = 256;
+
+ private:
+  const Gpu* gpu_;
+  DType dtype_;
+  std::vector<GpuModule> modules_;
+  GpuFunction order_, take_, invert_;
+  int most_order_bytes_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,222 @@
+// streamed: a matrix in host memory is factored by GPUs alone, one or all of them, which hold it whole (the
+// paper's gpuLU, with transfers that overlap).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/hybrid_models.hpp"
+#include "lu/candidates.hpp"
+#include "lu/device/machines.hpp"
+#include "lu/device/streamed.hpp"
+#include "lu/problem.hpp"
+#include "lu/updates.hpp"
+
+namespace tilewright {
+namespace {
+
+// Of operations, below which no GPU is looked for unasked: the CPU is done with them in some 0.1 ms.
+constexpr double least_flops = 1e7;
+
+struct Way {
+  std::vector<int> gpus;  // by position
+  std::string reason;     // why there is none
+  double seconds = 0, cpu_seconds = 0;
+  std::shared_ptr<const NodeModel> node;
+};
+
+LuShape shape_of(const LuRequest& r) {
+  return {r.problem.dtype, r.problem.m, r.problem.n, r.problem.m, r.options.nb};
+}
+
+LuPace pace_of(const NodeModel& node, int gpu, DType dtype) {
+  return {node.gpus[std::size_t(gpu)].gemm[std::size_t(dtype)]};
+}
+
+double seconds_on(const LuRequest& r, const NodeModel& node, const std::vector<int>& gpus) {
+  const GpuModel& gpu = node.gpus[std::size_t(gpus.front())];
+  const double bytes = double(r.problem.m * size_bytes(r.problem.dtype));
+  const bool alone = gpus.size() == 1;
+  const double beside = gpu.duplex * (alone ? 1 : node.together);
+  return node.host.stream_start_s + StreamedLuPlan(shape_of(r), pace_of(node, gpus.front(), r.problem.dtype),
+                                                   int(gpus.size()), gpu.to_device.s_per_byte * bytes * beside,
+                                                   gpu.to_host.s_per_byte * bytes * beside)
+                                        .seconds();
+}
+
+// Right-looking by blocks of 128; the panels at an eighth of the speed of square products.
+double seconds_on_cpu(const LuRequest& r, const NodeModel& node) {
+  const GemmTime& product = node.host.gemm[std::size_t(r.problem.dtype)];
+  constexpr std::int64_t nb = 128;
+  double seconds = 0;
+  for (std::int64_t j = 0; j < std::min(r.problem.m, r.problem.n); j += nb) {
+    const double rows = double(r.problem.m - j), right = double(std::max<std::int64_t>(0, r.problem.n - j - nb));
+    seconds += product.of(rows, right, double(nb)) + 8 * product.s_per_product * rows * double(nb * nb) / 2;
+  }
+  return seconds;
+}
+
+// The fewest positions that are enough where one GPU is as fast as several.
+Way choose(const LuRequest& r) {
+  Way way;
+  const LuOptions& o = r.options;
+  const bool asked = o.target == Target::gpu || o.candidate == "streamed";
+  if (o.target == Target::cpu || o.target == Target::hybrid) {
+    way.reason = fmt::format("target = {}, and it computes on GPUs alone", to_string(o.target));
+    return way;
+  }
+  if (!asked && flops(r.problem) < least_flops) {
+    way.reason = "little work, of which a GPU would do no more than begin";
+    return way;
+  }
+  std::string why_none;
+  HybridNode& hybrid = *r.context.impl().hybrid;
+  if (hybrid.gpus(&why_none).empty()) {
+    way.reason = "there is no GPU: " + why_none;
+    return way;
+  }
+  if (o.nb > LuEngine::most_nb) {
+    way.reason = fmt::format("nb = {} is above {}", o.nb, LuEngine::most_nb);
+    return way;
+  }
+  const HybridModels models = largest_update_models(r);
+  way.node = models.node;
+  const std::vector<int>& all = models.request.gpus;
+  way.gpus = {all.front()};
+  way.seconds = seconds_on(r, *way.node, way.gpus);
+  if (all.size() > 1) {
+    const double together = seconds_on(r, *way.node, all);
+    if (together < 0.95 * way.seconds) way.gpus = all, way.seconds = together;
+  }
+  way.cpu_seconds = seconds_on_cpu(r, *way.node);
+  if (!asked && way.cpu_seconds <= way.seconds) {
+    way.reason = fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
+                             way.cpu_seconds * 1e3, way.seconds * 1e3);
+    return way;
+  }
+  const std::int64_t needed = streamed_lu_bytes(shape_of(r)), free = hybrid.open(way.gpus);
+  for (const int gpu : way.gpus)
+    if (HybridNode::Use(hybrid).device(gpu).native_stream(Lane::compute) == nullptr) {
+      way.reason = "kernels cannot be queued on its GPUs";
+      return way;
+    }
+  const std::int64_t allowed = o.gpu_memory_bytes > 0 ? std::min(free, o.gpu_memory_bytes) : free;
+  if (needed > allowed)
+    way.reason = fmt::format("it holds the matrix whole, which takes {} MiB of a GPU that has {}", needed >> 20,
+                             allowed >> 20);
+  return way;
+}
+
+std::string streamed_declines(const LuRequest& r) { return choose(r).reason; }
+
+bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
+  for (const int gpu : gpus)
+    for (const int other : gpus)
+      if (gpu != other && !use.device(gpu).reaches(use.device(other))) return false;
+  return true;
+}
+
+class StreamedCall {
+ public:
+  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(choose(r)) {
+    HybridNode& hybrid = *r.context.impl().hybrid;
+    hybrid.open(way_.gpus);
+    const LuProblem& p = r.problem;
+    job_.dtype = p.dtype, job_.m = p.m, job_.n = p.n, job_.lda = p.lda, job_.nb = r.options.nb;
+    job_.a = a, job_.pivots = pivots;
+    job_.product = pace_of(*way_.node, way_.gpus.front(), p.dtype).product;
+  }
+
+  LuReport run() {
+    HybridNode::Use use(*request_.context.impl().hybrid);
+    if (!all_reach(use, way_.gpus)) way_.gpus.resize(1);
+    const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
+    const std::int64_t bytes =
+        ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
+    job_.pinned = use.device(way_.gpus.front()).is_pinned(job_.a, bytes);
+    job_.copiers = &use.copiers(threads);
+    LuMachines& machines = LuMachines::of(request_.context.impl());
+    for (const int gpu : way_.gpus) {
+      const GpuModel& model = way_.node->gpus[std::size_t(gpu)];
+      job_.gpus.push_back({&use.device(gpu),
+                           machines.tools(request_.context.impl().hybrid->gpus()[std::size_t(gpu)].ordinal),
+                           model.to_device, model.to_host});
+    }
+    StreamedLuReport streamed;
+    factor_streamed(job_, streamed);
+    LuReport report;
+    report.info = streamed.info, report.nb = streamed.nb;
+    report.gpus = int(way_.gpus.size()), report.pinned = job_.pinned;
+    return report;
+  }
+
+ private:
+  const LuRequest& request_;
+  Way way_;
+  StreamedLuJob job_;
+};
+
+// The matrix as it was, for the CPU to take over.
+class Kept {
+ public:
+  Kept(const LuRequest& r, const void* a) : request_(r), columns_(std::size_t(r.problem.n)) {
+    const std::size_t column = std::size_t(r.problem.m * size_bytes(r.problem.dtype));
+    bytes_.resize(column * columns_);
+    for (std::size_t j = 0; j < columns_; ++j)
+      std::memcpy(bytes_.data() + j * column, static_cast<const char*>(a) + j * pitch(), column);
+  }
+  void restore(void* a) const {
+    const std::size_t column = bytes_.size() / columns_;
+    for (std::size_t j = 0; j < columns_; ++j)
+      std::memcpy(static_cast<char*>(a) + j * pitch(), bytes_.data() + j * column, column);
+  }
+
+ private:
+  std::size_t pitch() const { return std::size_t(request_.problem.lda * size_bytes(request_.problem.dtype)); }
+  const LuRequest& request_;
+  std::size_t columns_;
+  std::vector<char> bytes_;
+};
+
+LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots) {
+  LuOptions options = r.options;
+  options.target = Target::cpu, options.candidate = "", options.gpus = {};
+  const LuRequest request{r.context, r.problem, options};
+  LuReport report = choose_lu(request).factor(request, a, pivots);
+  report.redone = true;
+  return report;
+}
+
+LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivots) {
+  if (r.options.on_device_failure == OnDeviceFailure::error) return StreamedCall(r, a, pivots).run();
+  const Kept kept(r, a);
+  try {
+    return StreamedCall(r, a, pivots).run();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::device_lost && error.code() != ErrorCode::out_of_memory) throw;
+    kept.restore(a);
+    r.context.impl().notice(fmt::format("the CPU factors {} anew: {}", to_string(r.problem), error.what()));
+    return factor_on_cpu(r, a, pivots);
+  }
+}
+
+std::string describe_streamed(const LuRequest& r) {
+  const Way way = choose(r);
+  std::string names;
+  for (const int gpu : way.gpus)
+    names += (names.empty() ? "" : ", ") + r.context.impl().hybrid->gpus()[std::size_t(gpu)].name;
+  const LuShape shape = shape_of(r);
+  return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
+                     shape.nb > 0 ? shape.nb : LuEngine::usual_nb(shape.m, shape.n), names, way.seconds * 1e3,
+                     way.cpu_seconds * 1e3, way.node->source);
+}
+
+}  // namespace
+
+constinit const LuCandidate streamed_lu{"streamed", streamed_declines, factor_streamed_or_redo,
+                                        describe_streamed};
+
+}  // namespace tilewright

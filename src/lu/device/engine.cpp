@@ -1,0 +1,202 @@
+// What the two streams do.
+#include "lu/device/engine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/dispatch.hpp"
+#include "device/gpu/copies.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t blas_workspace_bytes = 8 << 20;
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+// Lists of the moves of one block, whatever the width of its panels.
+std::int64_t moves_bytes(std::int64_t columns) {
+  std::int64_t most = 0;
+  for (const int width : {8, 16, 32})
+    most = std::max<std::int64_t>(most, (columns + width - 1) / width * lu_moves_ints(width) * 4);
+  return aligned(most);
+}
+
+}  // namespace
+
+std::int64_t LuEngine::usual_nb(std::int64_t m, std::int64_t n) {
+  const std::int64_t size = std::min(m, n);
+  return size <= 2000 ? 128 : size <= 5000 ? 192 : size <= 12000 ? 256 : 512;
+}
+
+LuEngine::LuEngine(std::shared_ptr<LuTools> tools, const LuShape& shape, const LuPace& pace)
+    : tools_(std::move(tools)), shape_(shape), pace_(pace) {
+  if (shape_.nb == 0) shape_.nb = usual_nb(shape.m, shape.n);
+  check_sizes();
+  load();
+  lay_out();
+}
+
+void LuEngine::check_sizes() const {
+  if (shape_.nb < 1 || shape_.nb > most_nb)
+    throw Error(ErrorCode::invalid_argument, "nb",
+                fmt::format("nb = {} is not from 1 to {}", shape_.nb, most_nb));
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  for (const auto& [name, value] :
+       {std::pair("m", shape_.m), std::pair("n", shape_.n), std::pair("lda", shape_.lda)})
+    if (value > most)
+      throw Error(ErrorCode::unsupported, name, fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
+}
+
+void LuEngine::load() {
+  for (int i = steps() - 1; i >= 0; --i) {
+    const std::int64_t rows = shape_.m - step_at(i).first;
+    const LuPanelConfig config = lu_panel_default(rows, shape_.dtype, gpu().limits());
+    if (config.threads == 0)
+      throw Error(ErrorCode::unsupported, "m",
+                  fmt::format("m = {}: no panel kernel of {} holds so many rows on {}", shape_.m,
+                              to_string(shape_.dtype), gpu().limits().name));
+    if (!panels_.empty() && panels_.back()->config() == config) continue;
+    panels_.push_back(&tools_->panel(shape_.dtype, config));
+    tools_->rows(shape_.dtype, config.width);
+  }
+}
+
+void LuEngine::lay_out() {
+  const auto take = [&](std::int64_t bytes) {
+    return std::exchange(layout_.bytes, layout_.bytes + aligned(bytes));
+  };
+  const std::int64_t nb = std::min(shape_.nb, least());
+  layout_.merged_in_lists = moves_bytes(nb);
+  layout_.lists_of_block = layout_.merged_in_lists + aligned(GpuLuRows::merged_ints(nb) * 4);
+  layout_.lists = take(steps() * layout_.lists_of_block);
+  layout_.inverse_bytes = aligned(nb * nb * element_bytes());
+  layout_.inverses = take(steps() * layout_.inverse_bytes);
+  layout_.products[int(LuWay::panel)] = take(nb * nb * element_bytes());
+  layout_.products[int(LuWay::update)] = take(nb * shape_.n * element_bytes());
+  for (int i = 0; i < steps(); ++i) {
+    const std::int64_t rows = shape_.m - step_at(i).first;
+    layout_.exchange_bytes =
+        std::max<std::int64_t>(layout_.exchange_bytes, lu_panel_exchange_bytes(panel_of(rows).config(), int(rows),
+                                                                               int(element_bytes())));
+  }
+  layout_.exchange = take(layout_.exchange_bytes);
+  layout_.origin = take(GpuLuRows::origin_ints(shape_.m, gpu().limits()) * 4);
+  for (std::int64_t& own : layout_.blas) own = take(blas_workspace_bytes);
+}
+
+const GpuLuPanel& LuEngine::panel_of(std::int64_t rows) const {
+  for (const GpuLuPanel* panel : panels_)
+    if (lu_panel_most_rows(panel->config(), gpu().limits()) >= rows) return *panel;
+  throw Error(ErrorCode::internal, "rows", fmt::format("no panel for {} rows was made", rows));
+}
+
+LuStep lu_step(const LuShape& shape, int index) {
+  LuStep step;
+  step.index = index;
+  step.first = index * shape.nb;
+  step.columns = std::min(shape.nb, std::min(shape.m, shape.n) - step.first);
+  return step;
+}
+
+LuBlock LuEngine::at(std::int64_t row, std::int64_t column) const {
+  return {static_cast<char*>(operands_.a) + (column * shape_.lda + row) * element_bytes(), shape_.lda};
+}
+
+void LuEngine::begin(const DeviceLuOperands& operands) {
+  operands_ = operands;
+  void* const workspaces[] = {workspace(layout_.blas[0]), workspace(layout_.blas[1])};
+  tools_->begin(workspaces, blas_workspace_bytes);
+  const long long zero = 0;
+  CUstream_st* const panels = stream(LuWay::panel);
+  gpu().fill(operands.info, &zero, sizeof zero, 1, panels);
+  if (layout_.exchange_bytes > 0)
+    gpu().fill(workspace(layout_.exchange), &zero, sizeof zero, layout_.exchange_bytes / 8, panels);
+}
+
+void LuEngine::multiply(LuWay way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                        const LuBlock& a, const LuBlock& b, double beta, const LuBlock& c) {
+  if (m == 0 || n == 0) return;
+  dispatch(shape_.dtype, [&]<class T>() {
+    const T alpha_value = T(alpha), beta_value = T(beta);
+    GpuBlas::Batch call;
+    call.dtype = shape_.dtype;
+    call.m = int(m), call.n = int(n), call.k = int(k);
+    call.alpha = &alpha_value, call.beta = &beta_value;
+    call.a = a.data, call.lda = int(a.ld);
+    call.b = b.data, call.ldb = int(b.ld);
+    call.c = c.data, call.ldc = int(c.ld);
+    tools_->blas(way).gemm(call);
+  });
+}
+
+// Panels of the kernel's width one after the other, each of which then updates what is left of the block.
+// Rows of earlier panels move at the end.
+void LuEngine::factor_block(const LuStep& step) {
+  const GpuLuPanel& panel = panel_of(shape_.m - step.first);
+  const int width = panel.config().width;
+  const GpuLuRows& rows = rows_of(step);
+  CUstream_st* const on = stream(LuWay::panel);
+  for (std::int64_t done = 0; done < step.columns; done += width) {
+    const std::int64_t first = step.first + done,
+                       columns = std::min<std::int64_t>(width, step.columns - done);
+    const std::int64_t left = step.columns - done - columns;
+    int* const moves = moves_of(step) + done / width * lu_moves_ints(width);
+    LuPanelOperands o;
+    o.a = at(first, first).data, o.ld = shape_.lda;
+    o.m = shape_.m - first, o.n = columns;
+    o.first_row = o.first_column = first;
+    o.pivots = operands_.pivots + first, o.moves = moves, o.info = operands_.info;
+    o.exchange = workspace(layout_.exchange);
+    panel.launch(o, on);
+    const std::int64_t next = first + columns;
+    rows.solve(at(first, next), left, at(first, first), int(columns), moves, on);
+    multiply(LuWay::panel, shape_.m - next, left, columns, -1, at(next, first), at(first, next), 1,
+             at(next, next));
+  }
+  const int lists = int((step.columns + width - 1) / width);
+  if (lists > 1)
+    rows.swap(at(step.first, step.first), step.columns, {moves_of(step), lists, width, true}, on);
+  rows.close(at(step.first, step.first), int(step.columns), shape_.m - step.first,
+             {moves_of(step), lists, width}, inverse_of(step), merged_of(step),
+             reinterpret_cast<int*>(workspace(layout_.origin)), on);
+}
+
+void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+  rows_of(step).move(at(step.first, first), columns, merged_of(step), stream(way));
+}
+
+void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+  if (columns == 0) return;
+  const LuBlock top = at(step.first, first),
+                solved{workspace(layout_.products[int(way)]), step.columns};
+  multiply(way, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
+  rows_of(step).copy(solved, top, step.columns, columns, stream(way));
+  multiply(way, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.first), solved, 1,
+           at(step.end(), first));
+}
+
+void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+  move(step, first, columns, way);
+  eliminate(step, first, columns, way);
+}
+
+void LuEngine::bring_back(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
+                          const LuBlock& to, CUstream_st* stream) {
+  constexpr unsigned blocks = 16;
+  rows_of(step_at(0)).copy(at(row, first), to, rows, columns, stream, blocks);
+}
+
+void LuEngine::receive(const LuStep& step, const LuEngine& from) {
+  CUstream_st* const on = stream(LuWay::update);
+  const auto pitch = std::size_t(shape_.lda * element_bytes());
+  const CopiedBlock block{std::size_t((shape_.m - step.first) * element_bytes()), std::size_t(step.columns),
+                          pitch, pitch};
+  queue_from_peer(gpu(), at(step.first, step.first).data, from.at(step.first, step.first).data, block, on);
+  queue_from_peer(gpu(), inverse_of(step), from.gpu(), from.inverse_of(step), std::size_t(layout_.inverse_bytes),
+                  on);
+  queue_from_peer(gpu(), merged_of(step), from.gpu(), from.merged_of(step),
+                  std::size_t(layout_.lists_of_block - layout_.merged_in_lists), on);
+}
+
+}  // namespace tilewright

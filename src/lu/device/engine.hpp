@@ -1,0 +1,116 @@
+// The steps of a blocked, right-looking LU with partial pivoting (Bernabe 2014, section 5) on one GPU: panels by
+// the kernels of kernel/lu_panel, moves of rows and inverses of triangles by those of kernel/lu_rows, products
+// by cuBLAS. Each is queued on one of two streams and waits for nothing. In which order is schedule.hpp's.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lu/device/pace.hpp"
+#include "lu/device/tools.hpp"
+
+namespace tilewright {
+
+struct LuShape {
+  DType dtype = DType::f64;
+  std::int64_t m = 0, n = 0, lda = 0;
+  std::int64_t nb = 0;  // columns of a block; 0: a rule of thumb's
+};
+
+// One matrix. All in device memory.
+struct DeviceLuOperands {
+  void* a = nullptr;
+  long long* pivots = nullptr;  // min(m, n), counted from 1
+  long long* info = nullptr;    // the first zero pivot, counted from 1; 0: there is none
+  void* workspace = nullptr;    // workspace_bytes(), at a multiple of 256
+};
+
+// One block of columns and what it is followed by.
+struct LuStep {
+  std::int64_t first = 0, columns = 0;  // of the block
+  int index = 0;
+  std::int64_t end() const { return first + columns; }
+};
+
+// Of a shape with nb.
+LuStep lu_step(const LuShape& shape, int index);
+
+class LuEngine {
+ public:
+  // Compiles what is not kept. Throws Error(unsupported) naming the size that no kernel has room for, and
+  // Error(invalid_argument) naming nb.
+  LuEngine(std::shared_ptr<LuTools> tools, const LuShape& shape, const LuPace& pace);
+
+  LuTools& tools() const { return *tools_; }
+  const Gpu& gpu() const { return tools_->gpu(); }
+  const LuShape& shape() const { return shape_; }
+  int steps() const { return int((least() + shape_.nb - 1) / shape_.nb); }
+  LuStep step_at(int index) const { return lu_step(shape_, index); }
+  std::int64_t workspace_bytes() const { return layout_.bytes; }
+  const LuPace& pace() const { return pace_; }
+  int width_of(const LuStep& step) const { return panel_of(shape_.m - step.first).config().width; }
+  CUstream_st* stream(LuWay way) const { return tools_->stream(way); }
+
+  // Of what is queued next.
+  void begin(const DeviceLuOperands& operands);
+  void factor_block(const LuStep& step);
+  // The rows that the block of `step` moved, in columns first ... first + columns - 1.
+  void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  // U of these columns, whose rows have moved, and what is left of them: A22 -= L21 U12.
+  void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  // Both.
+  void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
+  void receive(const LuStep& step, const LuEngine& from);
+
+  // Part of the matrix to memory of the host that is pinned, by few blocks: the link is slower than they are.
+  void bring_back(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
+                  const LuBlock& to, CUstream_st* stream);
+
+  // Where a block is, and its leading dimension.
+  LuBlock at(std::int64_t row, std::int64_t column) const;
+
+  static std::int64_t usual_nb(std::int64_t m, std::int64_t n);
+  static constexpr std::int64_t most_nb = GpuLuRows::most_inverted;
+
+ private:
+  // Of the workspace, in bytes from its beginning.
+  struct Layout {
+    std::int64_t lists = 0, lists_of_block = 0, merged_in_lists = 0;
+    std::int64_t inverses = 0, inverse_bytes = 0;
+    std::int64_t products[2] = {};  // by way
+    std::int64_t exchange = 0, exchange_bytes = 0, origin = 0;
+    std::int64_t blas[2] = {};  // by way
+    std::int64_t bytes = 0;
+  };
+
+  void check_sizes() const;
+  void load();
+  void lay_out();
+  const GpuLuPanel& panel_of(std::int64_t rows) const;
+  const GpuLuRows& rows_of(const LuStep& step) const { return tools_->rows(shape_.dtype, width_of(step)); }
+  void multiply(LuWay way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
+                const LuBlock& b, double beta, const LuBlock& c);
+
+  char* workspace(std::int64_t offset) const { return static_cast<char*>(operands_.workspace) + offset; }
+  int* moves_of(const LuStep& step) const {
+    return reinterpret_cast<int*>(workspace(layout_.lists + step.index * layout_.lists_of_block));
+  }
+  int* merged_of(const LuStep& step) const {
+    return moves_of(step) + layout_.merged_in_lists / std::int64_t(sizeof(int));
+  }
+  void* inverse_of(const LuStep& step) const {
+    return workspace(layout_.inverses + step.index * layout_.inverse_bytes);
+  }
+  std::int64_t least() const { return std::min(shape_.m, shape_.n); }
+  std::int64_t element_bytes() const { return size_bytes(shape_.dtype); }
+
+  std::shared_ptr<LuTools> tools_;
+  LuShape shape_;
+  LuPace pace_;
+  std::vector<const GpuLuPanel*> panels_;  // those for the fewest rows first
+  Layout layout_;
+  DeviceLuOperands operands_;  // of the factorization that is being queued
+};
+
+}  // namespace tilewright

@@ -1,0 +1,70 @@
+// In which order the steps of one factorization are queued, on one GPU or on several that share its columns:
+// block j of columns belongs to GPU j mod count. The next block is factored while the rest of the matrix is
+// updated. Columns that are yet to arrive from the host are left alone until they have, and then catch up with
+// what has been done to the others.
+#pragma once
+
+#include <vector>
+
+#include "lu/device/engine.hpp"
+
+namespace tilewright {
+
+// What comes and goes meanwhile, of matrices whose home is not the device.
+class LuTraffic {
+ public:
+  virtual ~LuTraffic() = default;
+  // Columns before this one have arrived when the block of `step` is factored, or nearly; never fewer for a
+  // later step, and at least those of the next block.
+  virtual std::int64_t arrived(const LuStep& step) const = 0;
+  // What is queued on `stream` of GPU `owner` from now on begins after these columns of its own have arrived.
+  virtual void hold_back(int owner, std::int64_t first, std::int64_t columns, CUstream_st* stream) = 0;
+  // The rows are what they will be in these columns, all of them the owner's, after what `stream` has been given.
+  virtual void finished(int owner, std::int64_t row, std::int64_t rows, std::int64_t first,
+                        std::int64_t columns, CUstream_st* stream) = 0;
+};
+
+class LuSchedule {
+ public:
+  // Engines of the same shape and type, each on a GPU that reaches the others.
+  explicit LuSchedule(std::vector<LuEngine*> engines);
+
+  // Queues the factorization; what is queued in `stream` of the first engine's GPU comes before it and after it.
+  // One at a time, from one thread. `traffic` may be null.
+  void queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream, LuTraffic* traffic);
+
+ private:
+  struct Part {
+    LuEngine* engine;
+    GpuEvent factored, updated, moved, received, caught_up;
+    explicit Part(LuEngine& e)
+        : engine(&e),
+          factored(e.gpu()),
+          updated(e.gpu()),
+          moved(e.gpu()),
+          received(e.gpu()),
+          caught_up(e.gpu()) {}
+  };
+
+  int owner_of(std::int64_t column) const { return int(column / nb_ % std::int64_t(parts_.size())); }
+  void begin(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream);
+  void end(CUstream_st* stream);
+  void factor(const LuStep& step);
+  void share(const LuStep& step);
+  void look_ahead(const LuStep& step, LuTraffic* traffic);
+  void update_rest(const LuStep& step, LuTraffic* traffic);
+  void move_left(const LuStep& step);
+  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way, LuTraffic* traffic);
+  void finish_rows(const LuStep& step, LuTraffic* traffic);
+  bool panels_take_longer(const LuStep& step) const;
+  // Calls f(owner, first, columns) for each run of columns that one GPU has.
+  template <class F>
+  void for_each_run(std::int64_t first, std::int64_t end, F&& f) const;
+
+  std::vector<Part> parts_;
+  GpuEvent begun_, ended_;
+  std::int64_t nb_, columns_;
+  std::int64_t reached_ = 0;  // columns before this one are as far as the steps so far
+};
+
+}  // namespace tilewright

@@ -1,0 +1,277 @@
+// Copies of whole blocks of columns go up by the copy engine; rows come back by a kernel that writes to pinned
+// memory, since the engine needs as long for each short piece of a column as for 6 KB.
+#include "lu/device/streamed.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "gemm/hybrid/staging.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t ring_bytes = std::int64_t(64) << 20;
+
+// So that cuBLAS finds columns at multiples of 16 bytes.
+std::int64_t device_ld(std::int64_t m, DType dtype) {
+  const std::int64_t each = std::max<std::int64_t>(1, 16 / size_bytes(dtype));
+  return std::max<std::int64_t>(each, (m + each - 1) / each * each);
+}
+
+LuShape shape_of(const StreamedLuJob& job) {
+  return {job.dtype, job.m, job.n, device_ld(job.m, job.dtype), job.nb};
+}
+
+// Pieces of rows that have come back into pinned memory and go from there to where they belong.
+class PackedOutput {
+ public:
+  PackedOutput(StreamDevice& device, CopyTeam& team)
+      : device_(device), team_(team), ring_(device, ring_bytes, ring_bytes), slots_(ring_.slots()) {}
+  ~PackedOutput() {
+    for (Slot& slot : slots_) team_.finish(slot.ticket);
+  }
+
+  std::int64_t slot_bytes() const { return ring_.slot_bytes(); }
+  // Memory for a piece of this shape, for a kernel on the lane `out`; commit() follows.
+  Block take(const BlockShape& shape) {
+    Slot& slot = slots_[next_ % slots_.size()];
+    empty(slot);
+    team_.finish(slot.ticket);
+    return ring_.slot(next_ % slots_.size(), shape);
+  }
+  void commit(const Block& to, const BlockShape& shape) {
+    Slot& slot = slots_[next_ % slots_.size()];
+    const Block from = ring_.slot(next_++ % slots_.size(), shape);
+    slot.copy = {static_cast<char*>(to.data), to.pitch_bytes, static_cast<const char*>(from.data),
+                 from.pitch_bytes, shape.rows * shape.element_bytes, shape.columns};
+    slot.mark = device_.mark(Lane::out);
+    slot.is_full = true;
+  }
+  // Has what has come copied on, without waiting.
+  void serve() {
+    for (Slot& slot : slots_)
+      if (slot.is_full && device_.has_passed(slot.mark)) empty(slot);
+  }
+  void finish() {
+    for (Slot& slot : slots_) empty(slot);
+    for (Slot& slot : slots_) team_.finish(slot.ticket);
+  }
+
+ private:
+  struct Slot {
+    bool is_full = false;
+    StreamDevice::Mark mark = 0;
+    HostBlockCopy copy;
+    CopyTeam::Ticket ticket;
+  };
+  void empty(Slot& slot) {
+    if (!slot.is_full) return;
+    device_.wait(slot.mark);
+    slot.is_full = false;
+    team_.submit(slot.copy, slot.ticket);
+  }
+
+  StreamDevice& device_;
+  CopyTeam& team_;
+  StagingRing ring_;
+  std::vector<Slot> slots_;
+  std::size_t next_ = 0;
+};
+
+class Streamed : public LuTraffic {
+ public:
+  Streamed(const StreamedLuJob& job, StreamedLuReport& report) : job_(job), report_(report) {
+    for (const StreamedLuGpu& gpu : job.gpus) parts_.push_back(std::make_unique<Part>(job, gpu));
+    report_.nb = parts_.front()->engine.shape().nb;
+    const double bytes = double(job.m * size_bytes(job.dtype));
+    const StreamedLuGpu& first = job.gpus.front();
+    plan_.emplace(parts_.front()->engine.shape(), parts_.front()->engine.pace(), int(parts_.size()), first.to_device.s_per_byte * bytes,
+                  first.to_host.s_per_byte * bytes);
+    list_blocks();
+  }
+
+  void run() {
+    try {
+      queue();
+    } catch (...) {
+      // What is queued may still use the caller's memory.
+      const std::exception_ptr failure = std::current_exception();
+      try {
+        wait();
+      } catch (const Error&) {
+      }
+      std::rethrow_exception(failure);
+    }
+  }
+
+  std::int64_t arrived(const LuStep& step) const override { return plan_->arrived(step); }
+
+  void hold_back(int owner, std::int64_t first, std::int64_t columns, CUstream_st* stream) override {
+    Part& part = *parts_[std::size_t(owner)];
+    for (std::int64_t i = first / nb(); i * nb() < first + columns; ++i) {
+      const std::size_t local = std::size_t(i / std::int64_t(parts_.size()));
+      while (part.input && part.arrived.size() <= local) {
+        part.input->copy_next();
+        part.mark_arrival();
+      }
+      if (part.output) part.output->serve();
+      part.arrived[local].hold_back(stream);
+    }
+  }
+
+  void finished(int owner, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
+                CUstream_st* stream) override {
+    if (rows == 0 || columns == 0) return;
+    Part& part = *parts_[std::size_t(owner)];
+    const Gpu::Current current(part.engine.gpu());
+    CUstream_st* const out = part.device.native_stream(Lane::out);
+    part.done.record(stream);
+    part.done.hold_back(out);
+    report_.wrote = true;
+    if (job_.pinned) {
+      part.engine.bring_back(row, rows, first, columns, {host_at(row, first).data, job_.lda}, out);
+      return;
+    }
+    const StagedBlock whole{host_at(row, first), {}, {rows, columns, int(element_bytes())}};
+    for (const StagedBlock& piece : pieces_of(whole, part.output->slot_bytes())) {
+      const auto offset = (static_cast<char*>(piece.host.data) - static_cast<char*>(job_.a)) / element_bytes();
+      const Block slot = part.output->take(piece.shape);
+      part.engine.bring_back(offset % job_.lda, piece.shape.rows, offset / job_.lda, piece.shape.columns,
+                             {slot.data, piece.shape.rows}, out);
+      part.output->commit(piece.host, piece.shape);
+    }
+  }
+
+ private:
+  struct Part {
+    StreamDevice& device;
+    LuEngine engine;
+    std::unique_ptr<DeviceMemory> a, pivots, info, workspace;
+    std::vector<GpuEvent> arrived;  // of its blocks of columns
+    GpuEvent done;
+    std::optional<StagedInput> input;
+    std::optional<PackedOutput> output;
+
+    Part(const StreamedLuJob& job, const StreamedLuGpu& gpu)
+        : device(*gpu.device),
+          engine(gpu.tools, shape_of(job), {job.product}),
+          a(device.allocate(engine.shape().lda * job.n * size_bytes(job.dtype))),
+          pivots(device.allocate(std::min(job.m, job.n) * 8)),
+          info(device.allocate(8)),
+          workspace(device.allocate(engine.workspace_bytes())),
+          done(engine.gpu()) {}
+
+    DeviceLuOperands operands() const {
+      return {a->data(), static_cast<long long*>(pivots->data()), static_cast<long long*>(info->data()),
+              workspace->data()};
+    }
+    void mark_arrival() {
+      arrived.emplace_back(engine.gpu());
+      arrived.back().record(device.native_stream(Lane::in));
+    }
+  };
+
+  std::int64_t nb() const { return report_.nb; }
+  std::int64_t element_bytes() const { return size_bytes(job_.dtype); }
+  Block host_at(std::int64_t row, std::int64_t column) const {
+    return {static_cast<char*>(job_.a) + (column * job_.lda + row) * element_bytes(),
+            job_.lda * element_bytes()};
+  }
+
+  // Each GPU's blocks of columns, in order: those of pinned memory are queued at once.
+  void list_blocks() {
+    std::vector<std::vector<StagedBlock>> blocks(parts_.size());
+    for (std::int64_t first = 0; first < job_.n; first += nb()) {
+      const std::size_t owner = std::size_t(first / nb()) % parts_.size();
+      const Part& part = *parts_[owner];
+      const std::int64_t pitch = part.engine.shape().lda * element_bytes();
+      blocks[owner].push_back({host_at(0, first),
+                               {static_cast<char*>(part.a->data()) + first * pitch, pitch},
+                               {job_.m, std::min(nb(), job_.n - first), int(element_bytes())}});
+    }
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (job_.pinned)
+        blocks_.push_back(std::move(blocks[i]));
+      else {
+        parts_[i]->input.emplace(parts_[i]->device, *job_.copiers, ring_bytes, std::move(blocks[i]));
+        parts_[i]->output.emplace(parts_[i]->device, *job_.copiers);
+      }
+    }
+  }
+
+  void queue_pinned_copies() {
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      for (const StagedBlock& block : blocks_[i]) {
+        parts_[i]->device.copy_in(block.device, block.host, block.shape);
+        parts_[i]->mark_arrival();
+      }
+  }
+
+  void queue() {
+    std::vector<LuEngine*> engines;
+    std::vector<DeviceLuOperands> operands;
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (const auto& part : parts_) {
+      locks.emplace_back(part->engine.tools().mutex());
+      engines.push_back(&part->engine);
+      operands.push_back(part->operands());
+    }
+    queue_pinned_copies();
+    LuSchedule schedule(engines);
+    schedule.queue(operands, parts_.front()->device.native_stream(Lane::compute), this);
+    for (const auto& part : parts_)
+      if (part->output) part->output->finish();
+    wait();
+    read_results();
+  }
+
+  void wait() {
+    for (const auto& part : parts_) {
+      const Gpu::Current current(part->engine.gpu());
+      for (const LuWay way : {LuWay::panel, LuWay::update}) {
+        part->done.record(part->engine.stream(way));
+        part->done.synchronize();
+      }
+      part->device.wait_all();
+    }
+  }
+
+  // Each GPU has the pivots of its own blocks.
+  void read_results() {
+    const std::int64_t least = std::min(job_.m, job_.n);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Gpu& gpu = parts_[i]->engine.gpu();
+      std::vector<std::int64_t> own(static_cast<std::size_t>(least));
+      gpu.read(own.data(), parts_[i]->pivots->data(), own.size() * 8);
+      for (std::int64_t first = 0; first < least; first += nb())
+        if (std::size_t(first / nb()) % parts_.size() == i)
+          std::copy_n(own.begin() + first, std::min(nb(), least - first), job_.pivots + first);
+      long long info = 0;
+      gpu.read(&info, parts_[i]->info->data(), sizeof info);
+      if (info == lu_panel_waited_in_vain)
+        throw Error(ErrorCode::device_lost, "gpu",
+                    fmt::format("blocks of a panel waited in vain for one another on {}", gpu.limits().name));
+      if (info > 0 && (report_.info == 0 || info < report_.info)) report_.info = info;
+    }
+  }
+
+  const StreamedLuJob& job_;
+  StreamedLuReport& report_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::vector<StagedBlock>> blocks_;  // of pinned memory, by GPU
+  std::optional<StreamedLuPlan> plan_;
+};
+
+}  // namespace
+
+void factor_streamed(const StreamedLuJob& job, StreamedLuReport& report) { Streamed(job, report).run(); }
+
+std::int64_t streamed_lu_bytes(const LuShape& shape) {
+  const std::int64_t nb = shape.nb > 0 ? shape.nb : LuEngine::usual_nb(shape.m, shape.n);
+  const std::int64_t elements = device_ld(shape.m, shape.dtype) * shape.n + nb * (shape.n + shape.m + 2 * nb);
+  constexpr std::int64_t other = std::int64_t(64) << 20;
+  return elements * size_bytes(shape.dtype) + other;
+}
+
+}  // namespace tilewright

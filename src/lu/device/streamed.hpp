@@ -1,0 +1,57 @@
+// LU of a matrix in host memory by GPUs: columns go up while the first blocks are factored, and rows come back
+// as soon as they are final.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gemm/hybrid/copy_team.hpp"
+#include "gemm/hybrid/device/stream_device.hpp"
+#include "lu/device/schedule.hpp"
+
+namespace tilewright {
+
+// A GPU as it takes part.
+struct StreamedLuGpu {
+  StreamDevice* device = nullptr;
+  std::shared_ptr<LuTools> tools;
+  TransferTime to_device, to_host;
+};
+
+struct StreamedLuJob {
+  DType dtype = DType::f64;
+  std::int64_t m = 0, n = 0, lda = 0;
+  std::int64_t nb = 0;  // 0: a rule of thumb's
+  void* a = nullptr;    // in host memory
+  std::int64_t* pivots = nullptr;
+  bool pinned = false;
+  CopyTeam* copiers = nullptr;  // for what is not
+  GemmTime product;             // of each GPU
+  std::vector<StreamedLuGpu> gpus;
+};
+
+struct StreamedLuReport {
+  std::int64_t info = 0, nb = 0;
+  bool wrote = false;  // whether anything came back, told also where it throws
+};
+
+// Throws Error(out_of_memory) or Error(unsupported) before anything is written, and Error(device_lost) at any
+// time; `report.wrote` says which.
+void factor_streamed(const StreamedLuJob& job, StreamedLuReport& report);
+
+// About the bytes that each GPU needs.
+std::int64_t streamed_lu_bytes(const LuShape& shape);
+
+// Seconds that it takes, and at which step which columns have arrived.
+class StreamedLuPlan {
+ public:
+  StreamedLuPlan(const LuShape& shape, const LuPace& pace, int gpus, double column_up_s, double column_down_s);
+  std::int64_t arrived(const LuStep& step) const { return arrived_[std::size_t(step.index)]; }
+  double seconds() const { return seconds_; }
+
+ private:
+  std::vector<std::int64_t> arrived_;
+  double seconds_ = 0;
+};
+
+}  // namespace tilewright

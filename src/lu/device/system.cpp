@@ -1,0 +1,106 @@
+#include "lu/device/system.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/dispatch.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t blas_workspace_bytes = 8 << 20;
+constexpr int any_width = 32;  // of panels: copies have none
+
+}  // namespace
+
+DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemShape& shape)
+    : tools_(std::move(tools)),
+      shape_(shape),
+      nb_(shape.n <= 2000 ? 128 : GpuLuSystem::most_inverted),
+      kernels_(tools_->system(shape.dtype)) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  for (const auto& [name, value] : {std::pair("n", shape.n), std::pair("nrhs", shape.nrhs),
+                                    std::pair("lda", shape.lda), std::pair("ldb", shape.ldb)})
+    if (value > most)
+      throw Error(ErrorCode::unsupported, name, fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
+  const auto take = [&](std::int64_t bytes) {
+    return std::exchange(bytes_, bytes_ + (bytes + 255) / 256 * 256);
+  };
+  order_at_ = take(shape.n * 4);
+  inverses_at_ = take(2 * ((shape.n + nb_ - 1) / nb_) * nb_ * nb_ * element_bytes());
+  copy_at_ = take(shape.n * shape.nrhs * element_bytes());
+  blas_at_ = take(blas_workspace_bytes);
+}
+
+LuBlock DeviceLuSystem::lu_at(std::int64_t row, std::int64_t column) const {
+  auto* const at = static_cast<const char*>(operands_.lu) + (column * shape_.lda + row) * element_bytes();
+  return {const_cast<char*>(at), shape_.lda};
+}
+
+LuBlock DeviceLuSystem::rows_of(const LuBlock& block, std::int64_t row) const {
+  return {static_cast<char*>(block.data) + row * element_bytes(), block.ld};
+}
+
+LuBlock DeviceLuSystem::inverse(bool is_lower, std::int64_t block, std::int64_t rows) const {
+  const std::int64_t blocks = (shape_.n + nb_ - 1) / nb_;
+  return {workspace(inverses_at_ + (block + (is_lower ? 0 : blocks)) * nb_ * nb_ * element_bytes()), rows};
+}
+
+void DeviceLuSystem::multiply(Op op, std::int64_t m, std::int64_t k, double alpha, const LuBlock& a,
+                              const LuBlock& b, double beta, const LuBlock& c) {
+  if (m == 0) return;
+  dispatch(shape_.dtype, [&]<class T>() {
+    const T alpha_value = T(alpha), beta_value = T(beta);
+    GpuBlas::Batch call;
+    call.dtype = shape_.dtype;
+    call.op_a = op;
+    call.m = int(m), call.n = int(shape_.nrhs), call.k = int(k);
+    call.alpha = &alpha_value, call.beta = &beta_value;
+    call.a = a.data, call.lda = int(a.ld);
+    call.b = b.data, call.ldb = int(b.ld);
+    call.c = c.data, call.ldc = int(c.ld);
+    tools_->blas(LuWay::panel).gemm(call);
+  });
+}
+
+void DeviceLuSystem::solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other) {
+  const std::int64_t n = shape_.n, blocks = (n + nb_ - 1) / nb_;
+  const Op op = shape_.op;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const std::int64_t block = forwards ? i : blocks - 1 - i;
+    const std::int64_t first = block * nb_, rows = std::min(nb_, n - first), end = first + rows;
+    multiply(op, rows, rows, 1, inverse(is_lower, block, rows), rows_of(from, first), 0, rows_of(other, first));
+    // What is left of the right-hand sides, below or above.
+    const std::int64_t at = forwards ? end : 0, left = forwards ? n - end : first;
+    const LuBlock a = op == Op::none ? lu_at(at, first) : lu_at(first, at);
+    multiply(op, left, rows, -1, a, rows_of(other, first), 1, rows_of(from, at));
+  }
+}
+
+void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream) {
+  if (shape_.n == 0 || shape_.nrhs == 0) return;
+  const std::lock_guard lock(tools_->mutex());
+  const Gpu::Current current(tools_->gpu());
+  operands_ = operands;
+  tools_->blas(LuWay::panel).set_stream(stream);
+  tools_->blas(LuWay::panel).set_workspace(workspace(blas_at_), blas_workspace_bytes);
+  int* const order = reinterpret_cast<int*>(workspace(order_at_));
+  const LuBlock b{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
+  kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), stream);
+  kernels_.order(operands.pivots, shape_.n, order, stream);
+  const bool plain = shape_.op == Op::none;
+  // With the factors of A, P A = L U: A x = b by L and U, A^T x = b by U^T, L^T and the swaps backwards.
+  if (plain) {
+    kernels_.take(b, copy, shape_.n, shape_.nrhs, order, false, stream);
+    solve_triangle(true, true, copy, b);
+    solve_triangle(false, false, b, copy);
+    tools_->rows(shape_.dtype, any_width).copy(copy, b, shape_.n, shape_.nrhs, stream);
+  } else {
+    tools_->rows(shape_.dtype, any_width).copy(b, copy, shape_.n, shape_.nrhs, stream);
+    solve_triangle(false, true, copy, b);
+    solve_triangle(true, false, b, copy);
+    kernels_.take(copy, b, shape_.n, shape_.nrhs, order, true, stream);
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,70 @@
+#include "lu/device/tools.hpp"
+
+namespace tilewright {
+namespace {
+
+// What is left to panels beside updates: a cluster of 16 blocks fits, and the driver parts in eights.
+constexpr int panel_multiprocessors = 20;
+
+}  // namespace
+
+LuTools::LuTools(const Gpu& gpu, const StencilCompiler& compiler)
+    : gpu_(gpu),
+      compiler_(compiler),
+      panels_(gpu, StreamPriority::first),
+      updates_(gpu),
+      partition_(GpuPartition::make(gpu, gpu.limits().multiprocessors - panel_multiprocessors)),
+      switched_(gpu) {
+  const Gpu::Current current(gpu);
+  for (std::unique_ptr<GpuBlas>& one : blas_) one = std::make_unique<GpuBlas>();
+  if (partition_ != nullptr) beside_ = std::make_unique<GpuStream>(gpu, *partition_);
+}
+
+CUstream_st* LuTools::stream(LuWay way) const {
+  if (way == LuWay::panel) return panels_.get();
+  return beside_is_used_ ? beside_->get() : updates_.get();
+}
+
+void LuTools::use_workspace(LuWay way) {
+  blas(way).set_stream(stream(way));
+  blas(way).set_workspace(workspaces_[int(way)], workspace_bytes_);
+}
+
+void LuTools::begin(void* const workspaces[2], std::int64_t workspace_bytes) {
+  beside_is_used_ = false;
+  workspace_bytes_ = workspace_bytes;
+  for (const LuWay way : {LuWay::panel, LuWay::update}) {
+    workspaces_[int(way)] = workspaces[int(way)];
+    use_workspace(way);
+  }
+}
+
+void LuTools::make_room_for_panels() {
+  if (beside_ == nullptr || beside_is_used_) return;
+  switched_.record(updates_.get());
+  switched_.hold_back(beside_->get());
+  beside_is_used_ = true;
+  use_workspace(LuWay::update);
+}
+
+const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
+  const StencilRequest request = lu_panel_request(dtype, config, gpu_.limits().compute_capability);
+  std::unique_ptr<GpuLuPanel>& kept = panels_of_config_[request.expressions.front()];
+  if (kept == nullptr)
+    kept = std::make_unique<GpuLuPanel>(gpu_, compiler_.compile(request), dtype, config);
+  return *kept;
+}
+
+const GpuLuRows& LuTools::rows(DType dtype, int width) {
+  std::unique_ptr<GpuLuRows>& kept = rows_[{dtype, width}];
+  if (kept == nullptr) kept = std::make_unique<GpuLuRows>(gpu_, compiler_, dtype, width);
+  return *kept;
+}
+
+const GpuLuSystem& LuTools::system(DType dtype) {
+  std::unique_ptr<GpuLuSystem>& kept = systems_[dtype];
+  if (kept == nullptr) kept = std::make_unique<GpuLuSystem>(gpu_, compiler_, dtype);
+  return *kept;
+}
+
+}  // namespace tilewright

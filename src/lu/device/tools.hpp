@@ -1,0 +1,62 @@
+// What factorizations on one GPU share whatever their shape: two streams, the part of the device that updates
+// keep to while panels need the rest, cuBLAS on either stream, and loaded kernels.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/gpu/blas.hpp"
+#include "device/gpu/partition.hpp"
+#include "kernel/lu_panel/lu_panel.hpp"
+#include "kernel/lu_rows/loader.hpp"
+#include "kernel/lu_rows/system.hpp"
+
+namespace tilewright {
+
+// Who makes an update: what the next panel waits for goes with the panels, ahead of all else on the device.
+enum class LuWay : std::uint8_t { panel, update };
+
+class LuTools {
+ public:
+  // Both outlive it. Throws Error(unsupported) without cuBLAS.
+  LuTools(const Gpu& gpu, const StencilCompiler& compiler);
+
+  const Gpu& gpu() const { return gpu_; }
+  // For one factorization that is being queued at a time.
+  std::mutex& mutex() { return mutex_; }
+
+  CUstream_st* stream(LuWay way) const;
+  // On the way's stream, with scratch of the caller's from use_workspace() on.
+  GpuBlas& blas(LuWay way) { return *blas_[int(way)]; }
+
+  // Of what is queued next: its workspaces by way.
+  void begin(void* const workspaces[2], std::int64_t workspace_bytes);
+  // Updates from now on leave some multiprocessors to the panels.
+  void make_room_for_panels();
+
+  // Compiled when first asked for.
+  const GpuLuPanel& panel(DType dtype, const LuPanelConfig& config);
+  const GpuLuRows& rows(DType dtype, int width);
+  const GpuLuSystem& system(DType dtype);
+
+ private:
+  void use_workspace(LuWay way);
+
+  const Gpu& gpu_;
+  const StencilCompiler& compiler_;
+  std::mutex mutex_;
+  GpuStream panels_, updates_;
+  std::unique_ptr<GpuPartition> partition_;
+  std::unique_ptr<GpuStream> beside_;  // updates by the partition; null where there is none
+  bool beside_is_used_ = false;
+  GpuEvent switched_;
+  std::unique_ptr<GpuBlas> blas_[2];  // by way
+  void* workspaces_[2] = {};
+  std::int64_t workspace_bytes_ = 0;
+  std::map<std::string, std::unique_ptr<GpuLuPanel>> panels_of_config_;
+  std::map<std::pair<DType, int>, std::unique_ptr<GpuLuRows>> rows_;
+  std::map<DType, std::unique_ptr<GpuLuSystem>> systems_;
+};
+
+}  // namespace tilewright
