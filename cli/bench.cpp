@@ -89,6 +89,9 @@ const std::map<std::string, std::vector<std::string>>& flags_without_use() {
         "--counters", "--peers", "--record"}},
       {"hybrid",
        {"--pointer-order", "--residency", "--location", "--numa", "--candidate", "--config", "--counters"}},
+      {"lu",
+       {"--op", "--layout", "--batch", "--block", "--alpha", "--beta", "--pad-ld", "--pointer-order",
+        "--residency", "--numa", "--config", "--objective", "--counters", "--record"}},
       {"layout", {"--numa", "--counters", "--record", "--candidate", "--config"}},
       {"transfer",
        {"--layout", "--block", "--alpha", "--beta", "--pointer-order", "--residency", "--numa", "--data",
@@ -118,8 +121,9 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
   if (!flags.on_gpu())
     refuse(flags.family, {"--configs", "--megabytes", "--device", "--check-only", "--most-error-ratio",
                           "--once", "--races"});
-  if (flags.family != "hybrid")
-    refuse(flags.family, {"--gpus", "--gpu-memory", "--split", "--on-device-failure", "--ways"});
+  if (flags.family != "hybrid") refuse(flags.family, {"--split"});
+  if (!flags.is_shared()) refuse(flags.family, {"--gpus", "--gpu-memory", "--on-device-failure", "--ways"});
+  if (flags.family != "lu") refuse(flags.family, {"--selects", "--nb", "--simulated-gpu"});
   if (!(flags.on_gpu() && flags.family == "gemm"))
     refuse(flags.family, {"--energy-seconds", "--energy-rounds"});
   if (flags.resume && (flags.json.empty() || flags.json == "-"))
@@ -130,16 +134,17 @@ void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   refuse_flags_without_use(verb, flags);
   BenchFlags all = flags;
   // A share of the CPU's is of all of it.
-  if (flags.family == "hybrid" && verb.get_option("--threads")->count() == 0)
+  if (flags.is_shared() && verb.get_option("--threads")->count() == 0)
     all.threads = std::to_string(omp_get_max_threads());
   run_cases(all, plan_bench(all));
 }
 
 void add_case_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--dtype", flags.dtype, "f32, f64, c64, c128")->capture_default_str();
-  verb.add_option("--sizes", flags.sizes,
-                  "n, first:last[:step] or MxNxK, separated by commas (default: 4,8,13,16,32; of gemm "
-                  "1024,2048,4096)");
+  verb.add_option(
+      "--sizes", flags.sizes,
+      "n, first:last[:step] or MxNxK (of lu MxN), separated by commas (default: 4,8,13,16,32; of gemm "
+      "1024,2048,4096; of lu 1000:10000:1000)");
   verb.add_option("--op", flags.op, "pairs of n, t, c: nn, nt, tc, ...")->capture_default_str();
   verb.add_option("--layout", flags.layout,
                   "single, strided, pointer, interleaved, block_interleaved, grouped, variable (default: "
@@ -159,7 +164,7 @@ void add_case_flags(CLI::App& verb, BenchFlags& flags) {
       "--location", flags.location,
       "host; of gemm_small device, of gemm, layout and transfer either (default: of gemm device, else host)");
   verb.add_option("--memory", flags.memory,
-                  "pageable; of transfer --location device also pinned (default: there both)");
+                  "pageable; of hybrid, lu and transfer --location device also pinned (default: there both)");
   verb.add_option("--numa", flags.numa, "first_touch, interleave, per_node (default: one arena)");
   verb.add_option("--data", flags.data, "uniform, graded, ill_scaled, pow2")->capture_default_str();
 }
@@ -171,11 +176,14 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option("--objective", flags.objective,
                   "ours: whose wisdom serves: time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
-  verb.add_option("--target", flags.target, "auto, cpu; on the GPU gpu (default: where the operands lie)");
+  verb.add_option("--target", flags.target,
+                  "auto, cpu; on the GPU gpu (default: where the operands lie); of lu a list, as --ways");
   verb.add_flag("--counters", flags.counters, "instructions, loads, stores and multiply-adds per problem");
   verb.add_option("--peers", flags.peers, "auto, none or a list of names")->capture_default_str();
-  verb.add_option("--ways", flags.ways,
-                  "of hybrid: a list of automatic, gpu, model, guided, exhaustive (default: all)");
+  verb.add_option(
+      "--ways", flags.ways,
+      "of hybrid: a list of automatic, gpu, model, guided, exhaustive; of lu of automatic, cpu, gpu, "
+      "hybrid (default: all)");
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
       ->capture_default_str();
   verb.add_option("--record", flags.record, "adds what was multiplied to this log");
@@ -215,14 +223,14 @@ void add_gpu_flags(CLI::App& verb, BenchFlags& flags) {
 void add_bench(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("bench", "ours beside the peers, interleaved in one run");
   auto flags = std::make_shared<BenchFlags>();
-  verb->add_option(
-          "FAMILY", flags->family,
-          "gemm_small_cpu, gemm_small, gemm, hybrid, layout, transfer, overhead (lu is not built yet)")
+  verb->add_option("FAMILY", flags->family,
+                   "gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead")
       ->capture_default_str();
   add_case_flags(*verb, *flags);
   add_run_flags(*verb, *flags);
   add_gpu_flags(*verb, *flags);
   add_hybrid_flags(*verb, flags->hybrid);
+  add_lu_flags(*verb, flags->lu);
   verb->footer(
       "cold walks distinct batches of 1 GiB in all; l2 and l1 repeat one batch of 512 or 24 KiB, each thread "
       "its own.\n"
@@ -232,6 +240,8 @@ void add_bench(CLI::App& app) {
       "0,1\n"
       "Example: tilewright bench gemm --location host --dtype f64 --sizes 1024,2048 --threads 1,2\n"
       "Example: tilewright bench hybrid --sizes 768:11520:768 --memory pinned --gpus 1 --json run.jsonl\n"
+      "Example: tilewright bench lu --sizes 1000:10000:1000,20000x512 --memory pinned --nb auto,exhaustive "
+      "--json run.jsonl\n"
       "Example: tilewright bench transfer --location device --dtype f64,f32 --sizes 4,8,16,32");
   verb->callback([verb, flags] { run_bench(*verb, *flags); });
 }

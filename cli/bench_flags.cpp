@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "bench/family.hpp"
 #include "bench/machine.hpp"
 #include "core/problem.hpp"
 #include "kernel/layout/layout.hpp"
@@ -31,7 +32,7 @@ Scalar scalar_class(double value) {
 
 // Whether a transfer's host memory matters: copies read it directly where it is pinned.
 bool moves_to_gpu(const BenchFlags& flags) {
-  return flags.family == "hybrid" || (flags.family == "transfer" && flags.on_gpu());
+  return flags.is_shared() || (flags.family == "transfer" && flags.on_gpu());
 }
 
 void refuse_location(const BenchFlags& flags) {
@@ -61,14 +62,13 @@ std::vector<std::string> memories_of(const BenchFlags& flags) {
 }
 
 void refuse_what_is_not_built(const BenchFlags& flags) {
-  if (flags.family == "lu") not_built("FAMILY", flags.family, "LU factorisation");
-  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",  "layout",
-                                          "overhead",       "transfer",   "hybrid"};
+  const std::vector<std::string> known = {"gemm_small_cpu", "gemm_small", "gemm",   "layout",
+                                          "overhead",       "transfer",   "hybrid", "lu"};
   if (std::find(known.begin(), known.end(), flags.family) == known.end())
     refuse("FAMILY", flags.family,
            "is not one of gemm_small_cpu, gemm_small, gemm, hybrid, lu, layout, transfer, overhead");
   refuse_location(flags);
-  if (flags.target.empty()) return;
+  if (flags.target.empty() || flags.family == "lu") return;
   const auto target = enum_from_string<Target>(flags.target, "--target");
   if (flags.family == "hybrid") return;
   if (target != Target::automatic && target != (flags.on_gpu() ? Target::gpu : Target::cpu))
@@ -165,11 +165,12 @@ GemmProblem make_problem(const BenchFlags& flags, const Shape& shape, std::int64
 std::string sizes_of(const BenchFlags& flags) {
   if (!flags.sizes.empty()) return flags.sizes;
   if (flags.family == "hybrid") return "768:11520:768";  // the paper's
+  if (flags.family == "lu") return "1000:10000:1000";    // likewise
   return flags.family == "gemm" ? "1024,2048,4096" : "4,8,13,16,32";
 }
 
 std::vector<Layout> layouts_of(const BenchFlags& flags) {
-  const bool large = flags.family == "gemm" || flags.family == "hybrid";
+  const bool large = flags.family == "gemm" || flags.is_shared();
   if (flags.layout.empty()) return {large ? Layout::single : Layout::strided};
   const auto layouts = parse_names<Layout>("--layout", flags.layout);
   for (const Layout layout : layouts)
@@ -181,13 +182,17 @@ std::vector<Layout> layouts_of(const BenchFlags& flags) {
   return layouts;
 }
 
+std::vector<Size> sizes_asked(const BenchFlags& flags) {
+  return parse_sizes("--sizes", sizes_of(flags), flags.family == "lu" ? 2 : 3);
+}
+
 std::vector<Shape> shapes(const BenchFlags& flags) {
   std::vector<Shape> all;
-  const auto sizes = parse_sizes("--sizes", sizes_of(flags));
+  const auto sizes = sizes_asked(flags);
   const auto residencies = parse_names<Residency>(
-      "--residency", !flags.residency.empty()                                              ? flags.residency
-                     : flags.is_gpu_family() || flags.on_gpu() || flags.family == "hybrid" ? "cold"
-                                                                                           : "cold,l2");
+      "--residency", !flags.residency.empty()                                       ? flags.residency
+                     : flags.is_gpu_family() || flags.on_gpu() || flags.is_shared() ? "cold"
+                                                                                    : "cold,l2");
   for (const DType dtype : parse_names<DType>("--dtype", flags.dtype))
     for (const Layout layout : layouts_of(flags))
       for (const OpPair op : parse_ops("--op", flags.op))
@@ -210,20 +215,44 @@ void choose_peers(const BenchFlags& flags, bench::Plan& plan) {
   const std::vector<std::string> known =
       flags.family == "hybrid"
           ? std::vector<std::string>{"openblas", "cublasxt", "copy_cublas", "copy_kernel"}
-      : flags.on_gpu() ? bench::gpu_peer_names(flags.family)
-                       : peers::peer_names();
+      : flags.family == "lu" ? bench::lu_peer_names()
+      : flags.on_gpu()       ? bench::gpu_peer_names(flags.family)
+                             : peers::peer_names();
   for (const std::string& name : plan.peers)
     if (std::find(known.begin(), known.end(), name) == known.end())
       refuse("--peers", name, fmt::format("is not auto, none or a list of {}", fmt::join(known, ", ")));
 }
 
 void choose_ways(const BenchFlags& flags, bench::Plan& plan) {
-  if (flags.ways.empty()) return;
-  const std::vector<std::string> known = bench::hybrid_ways();
-  plan.ways = split(flags.ways, ',');
-  for (const std::string& name : plan.ways)
+  const bool by_target = flags.family == "lu" && !flags.target.empty();
+  if (flags.ways.empty() && !by_target) return;
+  if (!flags.ways.empty() && by_target)
+    refuse("--ways", flags.ways, fmt::format("--target = '{}' says the same already", flags.target));
+  const std::vector<std::string> known = flags.family == "lu" ? bench::lu_ways() : bench::hybrid_ways();
+  plan.ways = split(by_target ? flags.target : flags.ways, ',');
+  for (std::string& name : plan.ways) {
+    if (by_target && name == "auto") name = "automatic";
     if (std::find(known.begin(), known.end(), name) == known.end())
-      refuse("--ways", name, fmt::format("is not a list of {}", fmt::join(known, ", ")));
+      refuse(by_target ? "--target" : "--ways", name,
+             fmt::format("is not a list of {}", fmt::join(known, ", ")));
+  }
+}
+
+void choose_lu(const BenchFlags& flags, bench::Plan& plan) {
+  if (flags.family != "lu") return;
+  plan.lu = lu_trials(flags.lu, sizes_asked(flags));
+  GemmOptions shared;
+  set_hybrid(flags.hybrid, shared);
+  LuOptions& options = plan.lu.options;
+  options.gpus = shared.gpus;
+  options.gpu_memory_bytes = shared.gpu_memory_bytes;
+  options.on_device_failure = shared.on_device_failure;
+  options.candidate = flags.candidate;
+  if (!plan.lu.simulated.is_wanted()) return;
+  if (flags.memory.empty()) plan.memories = {"pinned"};
+  for (const std::string& memory : plan.memories)
+    if (memory != "pinned") refuse("--memory", memory, "all memory is pinned to a simulated GPU");
+  if (!options.gpus.empty()) refuse("--gpus", flags.hybrid.gpus, "there is one simulated GPU and no other");
 }
 
 double error_limit(const std::string& most) {
@@ -236,10 +265,10 @@ double error_limit(const std::string& most) {
 }
 
 void choose_target(const BenchFlags& flags, bench::Case& one) {
-  one.target = !flags.target.empty()      ? flags.target
-               : flags.family == "hybrid" ? "auto"
-               : flags.on_gpu()           ? "gpu"
-                                          : "cpu";
+  one.target = !flags.target.empty() ? flags.target
+               : flags.is_shared()   ? "auto"
+               : flags.on_gpu()      ? "gpu"
+                                     : "cpu";
   // Operands on the host are the CPU's, unless bench hybrid shares them.
   if (!flags.on_gpu() && one.target == "cpu") one.options.target = Target::cpu;
   if (flags.family == "hybrid") {
@@ -257,6 +286,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   choose_peers(flags, plan);
   choose_ways(flags, plan);
   plan.memories = memories_of(flags);
+  choose_lu(flags, plan);
   plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
   plan.operand_bytes = operand_bytes(flags);
   plan.device = static_cast<int>(parse_count("--device", flags.device, 0));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/case.hpp"
+#include "bench_lu_flags.hpp"
 #include "hybrid_flags.hpp"
 
 namespace tilewright::cli {
@@ -32,7 +33,7 @@ struct BenchFlags {
   std::string objective = "time";
   std::string target;  // "": what the family runs on
   std::string peers = "auto";
-  std::string ways;  // of hybrid; "": all
+  std::string ways;  // of hybrid and lu; "": all
   std::string repetitions = "11";
   std::string record;
   std::string json;
@@ -48,8 +49,11 @@ struct BenchFlags {
   std::string races = "0";
   std::string energy_seconds = "1.5", energy_rounds = "1";
   std::string most_error_ratio;  // "": no limit
-  HybridFlags hybrid;            // of hybrid only
+  HybridFlags hybrid;            // of hybrid and lu only
+  BenchLuFlags lu;               // of lu only
 
+  // Whether host operands are shared out among CPU and GPUs.
+  bool is_shared() const { return family == "hybrid" || family == "lu"; }
   // Where operands of the family lie when nothing else is asked for, and whether they may lie elsewhere.
   bool is_gpu_family() const { return family == "gemm_small" || family == "gemm"; }
   bool has_both_locations() const { return family == "gemm" || family == "layout" || family == "transfer"; }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -59,7 +60,7 @@ std::vector<std::int64_t> parse_counts(const std::string& flag, const std::strin
   return values;
 }
 
-std::vector<Size> parse_sizes(const std::string& flag, const std::string& text) {
+std::vector<Size> parse_sizes(const std::string& flag, const std::string& text, int edges) {
   std::vector<Size> sizes;
   for (const std::string& item : split(text, ',')) {
     if (item.find('x') == std::string::npos) {
@@ -67,9 +68,11 @@ std::vector<Size> parse_sizes(const std::string& flag, const std::string& text) 
       continue;
     }
     const std::vector<std::string> parts = split(item, 'x');
-    if (parts.size() != 3) refuse(flag, item, "a rectangular size is written MxNxK");
-    sizes.push_back(
-        {parse_count(flag, parts[0], 1), parse_count(flag, parts[1], 1), parse_count(flag, parts[2], 1)});
+    if (parts.size() != std::size_t(edges))
+      refuse(flag, item, fmt::format("a rectangular size is written {}", edges == 3 ? "MxNxK" : "MxN"));
+    Size size{parse_count(flag, parts[0], 1), parse_count(flag, parts[1], 1), 0};
+    size.k = edges == 3 ? parse_count(flag, parts[2], 1) : std::min(size.m, size.n);
+    sizes.push_back(size);
   }
   return sizes;
 }

@@ -22,8 +22,8 @@ std::vector<std::string> split(const std::string& text, char separator);
 
 // "2:8,16" -> 2 3 4 5 6 7 8 16. Values below `least` are refused.
 std::vector<std::int64_t> parse_counts(const std::string& flag, const std::string& text, std::int64_t least);
-// "2:4,5x13x23" -> squares and rectangles.
-std::vector<Size> parse_sizes(const std::string& flag, const std::string& text);
+// "2:4,5x13x23" -> squares and rectangles; of two edges "5x13", whose k is the smaller one.
+std::vector<Size> parse_sizes(const std::string& flag, const std::string& text, int edges = 3);
 std::vector<double> parse_numbers(const std::string& flag, const std::string& text);
 // Flags that take one value refuse a list.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "bench/lu/keys.hpp"
 #include "bench/provenance.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
@@ -96,21 +97,11 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
     fmt::print(out, "verified {} ({:.2f} s): residual ratio {:.3g}{}, of {} allowed\n", r.verification->scope,
                r.verify_s, r.verification->ratio,
                r.nrhs > 0 ? fmt::format(", of the solution {:.3g}", r.verification->solve_ratio) : "",
-               LuVerifyResult::bound);
+               bench::LuVerifyResult::bound);
 }
 
 nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
-  const LuProblem& p = r.problem;
-  nlohmann::json json{{"family", "lu"},
-                      {"problem", to_string(p)},
-                      {"dtype", to_string(p.dtype)},
-                      {"m", p.m},
-                      {"n", p.n},
-                      {"lda", p.lda},
-                      {"layout", "single"},
-                      {"batch_count", 1},
-                      {"location", "host"},
-                      {"memory", "file"},
+  nlohmann::json json{{"memory", "file"},
                       {"threads", r.threads},
                       {"target", to_string(options.target)},
                       {"select", to_string(options.select)},
@@ -127,19 +118,17 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
                       {"kernel_s", r.kernel_s},
                       {"write_s", r.write_s},
                       {"total_s", r.total_s}};
+  json.update(bench::lu_problem_keys(r.problem));
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = r.kernel_s;
   if (r.factors.nb > 0) {
     json["nb"] = r.factors.nb;
-    json["metrics"] = {{"panel_s", r.factors.panel_s},
-                       {"swap_s", r.factors.swap_s},
-                       {"solve_s", r.factors.solve_s},
-                       {"update_s", r.factors.update_s}};
+    json["metrics"] = bench::lu_breakdown(r.factors);
   }
   if (r.nrhs > 0) json["nrhs"] = r.nrhs, json["solve_s"] = r.solve_s;
   if (r.refinement) json["backward_error"] = r.refinement->backward_error;
   if (r.verification) {
     json["error"] = std::max(r.verification->ratio, r.verification->solve_ratio);
-    json["error_bound"] = LuVerifyResult::bound;
+    json["error_bound"] = bench::LuVerifyResult::bound;
     json["verified"] = r.verification->scope;
   }
   add_provenance(json);

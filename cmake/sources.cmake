@@ -38,7 +38,7 @@ sources_of(MEASURE_SOURCES measure tune tune/calibrate tune/family tune/strategy
 sources_of(GPU_MEASURE_SOURCES measure/gpu tune/gpu kernel/probe)
 set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp tune/calibrate/gpu_experiments.cpp)
 # Benches of every family, with the peers (bench/peers) beside ours.
-sources_of(BENCH_SOURCES bench)
+sources_of(BENCH_SOURCES bench bench/lu)
 sources_of(GPU_BENCH_SOURCES bench/gpu)
 list(TRANSFORM DEVELOPERS_FILES PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE DEVELOPERS_SOURCES)
 list(APPEND MEASURE_SOURCES ${DEVELOPERS_SOURCES})

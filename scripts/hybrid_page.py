@@ -3,15 +3,13 @@
 stands in the paper beside ours, a plot, and what peers took. `--check` writes nothing and fails where the page is not what the
 results say. Without such a run there is no page."""
 
-import argparse
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
 import figures
-from results import rows_of
+import paper_page
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = pathlib.Path("docs/papers/hybrid.md")
 # n: n_cpu and seconds by the model, n_cpu and seconds of the optimum; the deviation is their ratio (12CK20, the paper's Table 1).
 PAPER = {768: (0, 0.0036, 0, 0.0036), 1536: (48, 0.0199, 0, 0.0171), 2304: (224, 0.0424, 240, 0.0411),
@@ -23,13 +21,9 @@ WAYS = ("model", "guided", "exhaustive")
 
 
 def runs_of(root):
-    """{machine: (path, rows)} of the newest run of each machine that tried every share of the CPU in square products."""
-    found = {}
-    for path in sorted(root.glob("results/*/hybrid-*.jsonl*")):
-        rows = rows_of(path)
-        if any(row.get("metrics", {}).get("variant") == "exhaustive" and row["m"] == row["n"] == row["k"] for row in rows):
-            found[path.parent.name] = (path.relative_to(root), rows)
-    return found
+    """Runs that tried every share of the CPU in square products."""
+    return paper_page.newest_runs(root, "hybrid-*", lambda rows: any(
+        row.get("metrics", {}).get("variant") == "exhaustive" and row["m"] == row["n"] == row["k"] for row in rows))
 
 
 def cases_of(rows, memory):
@@ -112,8 +106,7 @@ def page_of(root):
             "Tesla K20c). This page repeats that. [hybrid.md](../hybrid.md) says how it works. `scripts/hybrid_page.py` writes this page."]
     drawn = []
     for machine, (path, rows) in runs.items():
-        command = next((row["command"] for row in rows if "command" in row), "")
-        text.append(f"## {machine}\n\nFrom `{path}`, recorded by `{command}`.")
+        text.append(f"## {machine}\n\n{paper_page.origin(path, rows)}")
         for memory in ("pinned", "pageable"):
             cases = cases_of(rows, memory)
             if not cases:
@@ -126,28 +119,5 @@ def page_of(root):
     return "\n\n".join(text) + "\n", drawn
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
-    flags = parser.parse_args()
-    page, drawn = page_of(flags.root)
-    path, folder = flags.root / PAGE, flags.root / "docs" / "figures"
-    if page is None:
-        if path.exists():
-            sys.exit(f"{PAGE} exists, but no run of bench hybrid is in results/")
-        print("no run of bench hybrid is in results/: no page")
-        return
-    if flags.check:
-        stale = [figure.name for figure in drawn if figure.is_stale(folder)]
-        if not path.exists() or path.read_text() != page or stale:
-            sys.exit(f"{PAGE} is not what results/ says; scripts/hybrid_page.py writes it {stale}")
-        return
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(page)
-    for figure in drawn:
-        figure.draw(folder)
-
-
 if __name__ == "__main__":
-    main()
+    paper_page.main(PAGE, page_of, "bench hybrid", __doc__)

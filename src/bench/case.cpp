@@ -5,13 +5,19 @@
 
 #include <algorithm>
 
+#include "bench/lu/keys.hpp"
+#include "lu/problem.hpp"
+
 namespace tilewright::bench {
 
 bool Plan::wants(const std::string& peer) const {
   return all_peers || std::find(peers.begin(), peers.end(), peer) != peers.end();
 }
 
+LuProblem lu_problem(const Case& c) { return {c.problem.dtype, c.problem.m, c.problem.n, c.problem.lda}; }
+
 std::string problem_text(const Case& c) {
+  if (c.family == "lu") return to_string(lu_problem(c));
   GemmProblem problem = c.problem;
   problem.layout = c.layout;
   return to_string(problem);
@@ -35,6 +41,12 @@ nlohmann::json case_keys(const Case& c) {
   using nlohmann::json;
   const GemmProblem& p = c.problem;
   json object;
+  if (c.family == "lu") {
+    object = lu_problem_keys(lu_problem(c));
+    object["resident"] = to_string(p.location);
+    object["threads"] = c.threads, object["data"] = to_string(c.data);
+    return object;
+  }
   object["family"] = c.family;
   object["problem"] = problem_text(c);
   object["dtype"] = to_string(p.dtype);

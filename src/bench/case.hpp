@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/lu/simulated.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tilewright/gemm.hpp"
+#include "tilewright/lu.hpp"
 
 namespace tilewright::bench {
 
@@ -35,13 +37,23 @@ struct Case {
   double batches_at_once() const { return hot() ? threads : 1; }
 };
 
+// Of lu: what is tried of every matrix, the products of these lists.
+struct LuTrials {
+  LuOptions options;  // that all have; who computes, panels, selections and threads are tried or the case's
+  std::vector<LuSelect> selects{LuSelect::panel, LuSelect::square, LuSelect::flops};
+  std::vector<std::int64_t> panels{0};  // columns of each; 0: by the rule
+  SimulatedGpu simulated{};             // that takes the place of the machine's
+  bool exhaustive = false;  // panels and the CPU's share of each update are searched for by timing
+};
+
 // What every case of a run shares.
 struct Plan {
   std::string family{};
   std::vector<Case> cases{};
   std::vector<std::string> peers{};  // names wanted; empty with all_peers
   bool all_peers = true;
-  std::vector<std::string> ways{};  // of sharing host operands; empty: all
+  std::vector<std::string> ways{};  // of sharing host operands; empty: all that the machine has
+  LuTrials lu{};
   int repetitions = 11;
   bool counters = false;
   bool usual_batch = true;  // no batch was asked for
@@ -61,6 +73,9 @@ struct Plan {
   bool on_device() const { return !cases.empty() && cases.front().on_device(); }
   bool wants(const std::string& peer) const;
 };
+
+// What the case of lu factors.
+LuProblem lu_problem(const Case& c);
 
 // The problem as text, the way it is named in files; the size and the whole case as tables name them.
 std::string problem_text(const Case& c);

@@ -38,6 +38,10 @@ std::unique_ptr<Family> overhead_family(const Plan& plan);
 // Products of host operands on CPU and GPUs, by each way of sharing them out, or those that were asked for.
 std::vector<std::string> hybrid_ways();
 std::unique_ptr<Family> hybrid_family(const Plan& plan);
+// Factorizations of matrices in host memory, by the CPU, GPUs or both, in panels and shares as plan.lu tries.
+std::vector<std::string> lu_ways();
+std::vector<std::string> lu_peer_names();
+std::unique_ptr<Family> lu_family(const Plan& plan);
 // Memory for a batch, one block per matrix against one block for all, and moving it to a GPU and back.
 std::unique_ptr<Family> transfer_family(const Plan& plan);
 

@@ -167,6 +167,7 @@ std::unique_ptr<Family> gemm_family(const Plan& plan) { return std::make_unique<
 std::unique_ptr<Family> make_family(const Plan& plan) {
   if (plan.family == "overhead") return overhead_family(plan);
   if (plan.family == "hybrid") return hybrid_family(plan);
+  if (plan.family == "lu") return lu_family(plan);
   if (plan.family == "layout") return layout_family(plan);
   if (plan.family == "transfer") return transfer_family(plan);
   return gemm_family(plan);

@@ -11,6 +11,7 @@
 
 #include "bench/calls.hpp"
 #include "bench/family.hpp"
+#include "bench/host_memory.hpp"
 #include "bench/hybrid_bound.hpp"
 #include "bench/hybrid_peers.hpp"
 #include "bench/provenance.hpp"
@@ -28,24 +29,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double slow_s = 0.5;
-constexpr int slow_rounds = 5;
-// GNU's OpenMP threads spin for some 15 ms after a CBLAS's product.
-constexpr double pause_s = 0.025;
-
-class Pageable : public HostMemory {
- public:
-  explicit Pageable(std::int64_t bytes) : buffer_(bytes) {}
-  void* data() const override { return buffer_.data(); }
-
- private:
-  AlignedBuffer buffer_;
-};
-
 // A, B and C of one case, in memory of one kind.
 class HybridOperands {
  public:
-  HybridOperands(const Case& c, HybridPeers* gpu) : dtype_(c.problem.dtype) {
+  HybridOperands(const Case& c, const std::string& memory) : dtype_(c.problem.dtype) {
     const GemmProblem& p = c.problem;
     const OperandLayout layouts[] = {layout_a(p), layout_b(p), layout_c(p)};
     for (int i = 0; i < 3; ++i) {
@@ -54,16 +41,13 @@ class HybridOperands {
       const std::int64_t step = p.layout == Layout::pointer ? matrix : l.step;
       const std::int64_t elements = steps * step + (is_interleaved(p) ? step : matrix);
       bytes_[i] = elements * size_bytes(p.dtype);
-      if (gpu != nullptr)
-        memory_[i] = gpu->pinned(bytes_[i]);
-      else
-        memory_[i] = std::make_unique<Pageable>(bytes_[i]);
-      fill(memory_[i]->data(), elements, p.dtype, c.data, std::uint64_t(i + 1));
+      memory_[i] = host_memory(memory, bytes_[i]);
+      fill(memory_[i].get(), elements, p.dtype, c.data, std::uint64_t(i + 1));
       for (std::int64_t at = 0; p.layout == Layout::pointer && at < p.batch_count; ++at)
-        pointers_[i].push_back(static_cast<char*>(memory_[i]->data()) + at * matrix * size_bytes(p.dtype));
+        pointers_[i].push_back(static_cast<char*>(memory_[i].get()) + at * matrix * size_bytes(p.dtype));
     }
     const auto address = [&](int i) -> void* {
-      return pointers_[i].empty() ? memory_[i]->data() : pointers_[i].data();
+      return pointers_[i].empty() ? memory_[i].get() : pointers_[i].data();
     };
     operands_.a = address(0), operands_.b = address(1), operands_.c = address(2);
     dispatch(dtype_, [&]<class T>() {
@@ -73,14 +57,14 @@ class HybridOperands {
     });
   }
   const Operands& operands() const { return operands_; }
-  void renew_c() { fill(memory_[2]->data(), bytes_[2] / size_bytes(dtype_), dtype_, Data::uniform, 3); }
-  const void* c_data() const { return memory_[2]->data(); }
+  void renew_c() { fill(memory_[2].get(), bytes_[2] / size_bytes(dtype_), dtype_, Data::uniform, 3); }
+  const void* c_data() const { return memory_[2].get(); }
   std::int64_t c_bytes() const { return bytes_[2]; }
 
  private:
   DType dtype_;
   std::int64_t bytes_[3] = {};
-  std::unique_ptr<HostMemory> memory_[3];
+  std::shared_ptr<void> memory_[3];
   std::vector<void*> pointers_[3];  // of a pointer batch
   alignas(16) unsigned char scalars_[32] = {};
   Operands operands_;
@@ -154,15 +138,11 @@ class HybridFamily : public Family {
 
  private:
   void measure(const Case& c, const std::string& memory, Told& told) {
-    HybridOperands operands(c, memory == "pinned" ? peers_.get() : nullptr);
+    HybridOperands operands(c, memory);
     std::vector<Contender> all;
     add_ours(c, operands, all, told);
     add_peers(c, operands, all, told);
     check(c, operands, all, told);
-    RoundRules rules;
-    rules.rounds = plan_.repetitions;
-    rules.slow_s = slow_s, rules.slow_rounds = slow_rounds;
-    rules.pause_s = pause_s;
     hold_rounds(
         all,
         [](Contender& one) {
@@ -170,7 +150,7 @@ class HybridFamily : public Family {
           one.run(0);
           return wall_seconds() - begin;
         },
-        rules);
+        rules_of_long_turns(plan_.repetitions));
     tell(c, memory, all, told);
   }
 
@@ -362,13 +342,6 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
   const char* const host = is_batch(c) ? "cpu" : "openblas";
   if (const Contender* cpu = best_of(all, host)) best = std::min(best, cpu->seconds.centre);
   group.automatic_losses.push_back(automatic->seconds.centre / best - 1);
-}
-
-json mean_and_worst(const std::vector<double>& values) {
-  if (values.empty()) return nullptr;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return {{"mean", sum / double(values.size())}, {"worst", *std::max_element(values.begin(), values.end())}};
 }
 
 Told HybridFamily::finish() {

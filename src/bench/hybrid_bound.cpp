@@ -10,17 +10,11 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t(256) << 20;  // of one timed transfer
 constexpr double most_products = 4e11;                        // of one timed product
 
-double best_of(CalibrationMachine& machine, const Experiment& experiment) {
-  double best = machine.seconds(experiment);
-  for (int i = 0; i < 4; ++i) best = std::min(best, machine.seconds(experiment));
-  return best;
-}
-
 double transfer_s(CalibrationMachine& machine, TimedWork work, double bytes) {
   if (bytes <= 0) return 0;
   Experiment e;
   e.work = work, e.gpu = 0, e.bytes = std::int64_t(std::min(bytes, double(most_bytes)));
-  return best_of(machine, e) * bytes / double(e.bytes);
+  return best_seconds(machine, e) * bytes / double(e.bytes);
 }
 
 // Of its transfers: products of small matrices run while others are moved.
@@ -41,6 +35,12 @@ HybridBound batch_bound(CalibrationMachine& machine, const GemmProblem& p, int g
 
 }  // namespace
 
+double best_seconds(CalibrationMachine& machine, const Experiment& experiment) {
+  double best = machine.seconds(experiment);
+  for (int i = 0; i < 4; ++i) best = std::min(best, machine.seconds(experiment));
+  return best;
+}
+
 HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem& p, int gpus) {
   const double es = double(size_bytes(p.dtype)), m = double(p.m), n = double(p.n), k = double(p.k);
   HybridBound bound;
@@ -55,7 +55,7 @@ HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem&
   e.m = p.m, e.k = p.k;
   e.n = std::clamp<std::int64_t>(std::int64_t(most_products / (m * k)), 1, p.n);
   machine.prepare({e});
-  bound.compute_s = best_of(machine, e) * n / double(e.n) / gpus;
+  bound.compute_s = best_seconds(machine, e) * n / double(e.n) / gpus;
   return bound;
 }
 

@@ -19,4 +19,7 @@ struct HybridBound {
 // the whole depth stands for products that a GPU's memory does not hold.
 HybridBound measure_hybrid_bound(CalibrationMachine& machine, const GemmProblem& problem, int gpus);
 
+// Of a few.
+double best_seconds(CalibrationMachine& machine, const Experiment& experiment);
+
 }  // namespace tilewright::bench

@@ -15,15 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-// {..., .95, ...} -> {"..._geomean": .97, "..._min": .95, "..._min_case": ...}; null without cases.
-void add_statistics(json& object, const std::string& prefix, const std::vector<double>& values,
-                    const std::vector<std::string>& cases) {
-  object[prefix + "_geomean"] = values.empty() ? json() : json(geometric_mean(values));
-  const auto least = std::min_element(values.begin(), values.end());
-  object[prefix + "_min"] = values.empty() ? json() : json(*least);
-  object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
-}
-
 // Ours without wisdom over ours, and by how much the rule of thumb costs more.
 void add_regret(json& object, const std::vector<double>& ratios, const std::vector<std::string>& cases) {
   add_statistics(object, "default_ratio", ratios, cases);
@@ -115,6 +106,21 @@ json ratio_keys(const std::string& peer, const Estimate& ratio) {
           {"low", ratio.low},
           {"high", ratio.high},
           {"samples", ratio.samples}};
+}
+
+void add_statistics(json& object, const std::string& prefix, const std::vector<double>& values,
+                    const std::vector<std::string>& cases) {
+  object[prefix + "_geomean"] = values.empty() ? json() : json(geometric_mean(values));
+  const auto least = std::min_element(values.begin(), values.end());
+  object[prefix + "_min"] = values.empty() ? json() : json(*least);
+  object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
+}
+
+json mean_and_worst(const std::vector<double>& values) {
+  if (values.empty()) return nullptr;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return {{"mean", sum / double(values.size())}, {"worst", *std::max_element(values.begin(), values.end())}};
 }
 
 json measured_row(const Case& c, const std::string& impl, const Estimate& seconds) {

@@ -17,6 +17,13 @@ nlohmann::json seconds_keys(const Estimate& seconds);
 nlohmann::json ratio_keys(const std::string& peer, const Estimate& ratio);
 nlohmann::json measured_row(const Case& c, const std::string& impl, const Estimate& seconds);
 
+// {..., .95, ...} -> {"..._geomean": .97, "..._min": .95, "..._min_case": ...} into the object; null without
+// cases.
+void add_statistics(nlohmann::json& object, const std::string& prefix, const std::vector<double>& values,
+                    const std::vector<std::string>& cases);
+// {"mean": ..., "worst": ...}, the worst being the largest; null without values.
+nlohmann::json mean_and_worst(const std::vector<double>& values);
+
 std::string table_head();
 std::string table_line(const CaseResult& result);
 

@@ -6,19 +6,14 @@
 #include "bench/plans.hpp"
 
 namespace tilewright::bench {
-namespace {
-
-// Of those that both have, at least `least`.
-std::optional<Estimate> paired(const std::vector<double>& theirs, const std::vector<double>& ours,
-                               std::size_t least) {
+std::optional<Estimate> paired_ratio(const std::vector<double>& theirs, const std::vector<double>& ours,
+                                     std::size_t least) {
   std::vector<double> ratios;
   for (std::size_t r = 0; r < std::min(theirs.size(), ours.size()); ++r)
     ratios.push_back(theirs[r] / ours[r]);
   if (ratios.size() < least) return std::nullopt;
   return estimate(ratios);
 }
-
-}  // namespace
 
 const Contender* CaseResult::best(Role role) const {
   const Contender* best = nullptr;
@@ -30,13 +25,13 @@ const Contender* CaseResult::best(Role role) const {
 std::optional<Estimate> CaseResult::paired_ratio(Role role) const {
   const Contender* rival = best(role);
   if (!rival || !bench_case.on_device()) return std::nullopt;
-  return paired(rival->rounds, ours().rounds, 1);
+  return bench::paired_ratio(rival->rounds, ours().rounds, 1);
 }
 
 std::optional<Estimate> CaseResult::paired_efficiency(Role role) const {
   const Contender* rival = best(role);
   if (!rival) return std::nullopt;
-  return paired(rival->weighings, ours().weighings, 2);
+  return bench::paired_ratio(rival->weighings, ours().weighings, 2);
 }
 
 std::optional<double> CaseResult::error_ratio(Role role) const {

@@ -9,6 +9,10 @@
 
 namespace tilewright::bench {
 
+// Theirs over ours within rounds that both have; absent where these are less than `least`.
+std::optional<Estimate> paired_ratio(const std::vector<double>& theirs, const std::vector<double>& ours,
+                                     std::size_t least);
+
 struct CaseResult {
   Case bench_case;
   std::vector<Contender> impls;  // ours first

@@ -53,6 +53,14 @@ std::vector<bool> hopeless(const std::vector<Contender>& all, double factor) {
 
 }  // namespace
 
+RoundRules rules_of_long_turns(int rounds) {
+  RoundRules rules;
+  rules.rounds = rounds;
+  rules.slow_s = 0.5, rules.slow_rounds = 5;
+  rules.pause_s = 0.025;  // GNU's OpenMP threads spin for some 15 ms after a CBLAS's product
+  return rules;
+}
+
 void hold_rounds(std::vector<Contender>& all, const std::function<double(Contender&)>& turn,
                  const RoundRules& rules) {
   std::stable_partition(all.begin(), all.end(), [](const Contender& one) { return !one.is_loop(); });

@@ -21,6 +21,9 @@ struct RoundRules {
   double pause_s = 0;
 };
 
+// Of calls of milliseconds to seconds in which the CPU's threads and GPUs take part.
+RoundRules rules_of_long_turns(int rounds);
+
 // Appends to everybody's `rounds` what turn(contender) says and estimates `seconds`. Loops come last in a
 // round. Ours are never dropped; those that are keep the samples they have.
 void hold_rounds(std::vector<Contender>& contenders, const std::function<double(Contender&)>& turn,

@@ -3,6 +3,7 @@
 
 #include "bench/hybrid_peers.hpp"
 #include "bench/launch_cost.hpp"
+#include "bench/lu/peers.hpp"
 #include "bench/machine.hpp"
 #include "bench/transfer.hpp"
 
@@ -22,6 +23,11 @@ void check_gpu_transfer(const Plan& plan) { refuse(plan); }
 TransferResult measure_gpu_transfer(const Plan& plan, const TransferBatch&) { refuse(plan); }
 
 std::unique_ptr<HybridPeers> hybrid_peers(const std::vector<int>&, std::string& why_none) {
+  why_none = "this build has no GPU runtime";
+  return nullptr;
+}
+
+std::unique_ptr<LuPeers> lu_peers(const std::vector<int>&, std::string& why_none) {
   why_none = "this build has no GPU runtime";
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewright/gemm.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright {
@@ -15,6 +16,9 @@ struct LuRequest {
   Context& context;
   const LuProblem& problem;  // valid
   const LuOptions& options;  // likewise
+  // model: as options.select says. Else the CPU's share of each update is searched for by timing, when its
+  // shape first comes: the optimum that selections are held against.
+  SplitWay split = SplitWay::model;
 };
 
 struct LuCandidate {

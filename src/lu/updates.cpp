@@ -125,6 +125,10 @@ std::string update_text(const LuRequest& r) {
 
 GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
   GemmOptions options = product_options(r.options);
+  if (r.split != SplitWay::model && r.options.target == Target::hybrid) {
+    options.split = r.split;
+    return options;
+  }
   const bool selects = r.options.select != LuSelect::panel && r.options.target != Target::cpu &&
                        r.options.target != Target::gpu && m > 0 && n > 0 && k > 0;
   if (!selects) return options;

@@ -110,7 +110,10 @@ TEST(BenchPlan, WhatIsNotBuiltIsRefusedWithAReason) {
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.peers = "openblas"; }),
             ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "gemm_small", f.location = "device"; }), ErrorCode::ok);
-  EXPECT_EQ(refused([](F& f) { f.family = "lu"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "lu"; }), ErrorCode::ok);
+  EXPECT_EQ(refused([](F& f) { f.family = "lu", f.location = "device"; }), ErrorCode::unsupported);
+  EXPECT_EQ(refused([](F& f) { f.family = "lu", f.peers = "openblas"; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](F& f) { f.family = "lu", f.target = "auto,sideways"; }), ErrorCode::invalid_argument);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid"; }), ErrorCode::ok);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.layout = "grouped"; }), ErrorCode::unsupported);
   EXPECT_EQ(refused([](F& f) { f.family = "hybrid", f.peers = "libxsmm"; }), ErrorCode::invalid_argument);

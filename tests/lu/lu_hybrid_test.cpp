@@ -63,6 +63,24 @@ TEST(LuHybrid, SharesAreWithinBoundsAndOfTheSelection) {
   EXPECT_EQ(*share(LuSelect::flops, 10), *share(LuSelect::flops, 3000)) << "average speeds know no size";
 }
 
+TEST(LuHybrid, SharesAreSearchedForWhereTheyAreHeldAgainstTheBest) {
+  SimulatedContext c(1);
+  const std::int64_t n = 90;
+  const auto a = make_matrix<double>(LuKind::random, n, n, 1);
+  const LuProblem problem{DType::f64, n, n, a.ld};
+  for (const Target target : {Target::cpu, Target::gpu, Target::automatic, Target::hybrid}) {
+    const LuOptions o = lu_options("blocked", target, 30);
+    const LuRequest request{c.context, problem, o, SplitWay::exhaustive};
+    const bool shares = target == Target::hybrid;
+    EXPECT_EQ(update_options(request, 60, 60, 30).split, shares ? SplitWay::exhaustive : SplitWay::model)
+        << int(target);
+    auto lu = a;
+    std::vector<std::int64_t> pivots(n);
+    choose_lu(request).factor(request, lu.data.data(), pivots.data());
+    EXPECT_LT(factor_ratio(a, lu, pivots), 3) << int(target);
+  }
+}
+
 TEST(LuHybrid, WithoutGpusTheTargetIsRefusedBeforeAnythingIsWritten) {
   SimulatedContext c(0);
   const auto a = make_matrix<double>(LuKind::random, 20, 20);

@@ -18,15 +18,6 @@ namespace {
 constexpr int block_sizes[] = {1024, 2048, 4096};
 constexpr float cpu_ratios[] = {0, 0.05F};
 
-class Pinned : public HostMemory {
- public:
-  Pinned(const Gpu& gpu, std::int64_t bytes) : buffer_(gpu, std::size_t(bytes)) {}
-  void* data() const override { return buffer_.data(); }
-
- private:
-  PinnedBuffer buffer_;
-};
-
 using DeviceCall = std::function<void(const GemmProblem&, const Operands&)>;
 
 // Operands in memory of the device that is kept, as a careful program would.
@@ -71,10 +62,6 @@ class CopyCall {
 class GpuHybridPeers : public HybridPeers {
  public:
   explicit GpuHybridPeers(const std::vector<int>& gpus) : devices_(gpus), gpu_(gpus.front()) {}
-
-  std::unique_ptr<HostMemory> pinned(std::int64_t bytes) override {
-    return std::make_unique<Pinned>(gpu_, bytes);
-  }
 
   std::vector<HybridPeer> peers(const GemmProblem& p, std::vector<std::string>& absent) override {
     std::vector<HybridPeer> all;

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/products.hpp"
 #include "tilewright/context.hpp"
+#include "wisdom/node_model.hpp"
 
 namespace tilewright {
 
@@ -29,6 +31,8 @@ class HybridGpus {
   virtual ~HybridGpus() = default;
   // Asks without setting anything up on a device; says why where there are none.
   virtual std::vector<HybridGpu> list(std::string& why_none) = 0;
+  // Of one whose model is what it is, and not fitted: by position in the list.
+  virtual std::optional<GpuModel> model(int /*position*/) const { return std::nullopt; }
   virtual std::unique_ptr<StreamDevice> open(int ordinal, DeviceMultiply multiply) = 0;
   // Chooses and, where it may, compiles what the product runs with. Throws Error(unsupported) where nothing
   // does.

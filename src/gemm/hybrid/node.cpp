@@ -29,8 +29,10 @@ std::shared_ptr<const NodeModel> HybridNode::model(const Wisdom* wisdom, const s
   std::vector<std::string> names;
   for (const HybridGpu& gpu : all) names.push_back(gpu.name);
   NodeModel node = node_model(wisdom, cpu_info().device, blas, threads, names);
-  for (std::size_t i = 0; i < all.size(); ++i)
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (const auto own = machine_->model(int(i))) node.gpus[i] = *own;
     if (all[i].memory_bytes > 0) node.gpus[i].memory_bytes = all[i].memory_bytes;
+  }
   return kept = std::make_shared<const NodeModel>(std::move(node));
 }
 

@@ -1,5 +1,5 @@
 // Residuals by columns: P A e_j against L (U e_j), and b_j against A x_j.
-#include "lu_verify.hpp"
+#include "bench/lu/residual.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "gemm/parallel.hpp"
 #include "measure/check_sampled.hpp"
 
-namespace tilewright::cli {
+namespace tilewright::bench {
 
 namespace {
 
@@ -126,4 +126,4 @@ LuVerifyResult verify_lu(const LuVerifyInput& in) {
   return result;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::bench

@@ -1,0 +1,64 @@
+// Everybody who factors one matrix in memory of one kind: checked once by a residual and by pivots, then
+// timed in turn in the same rounds, each from the same matrix. What is told of it is the family's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/contender.hpp"
+#include "bench/lu/residual.hpp"
+#include "bench/lu/ways.hpp"
+#include "bench/rounds.hpp"
+#include "measure/buffers.hpp"
+
+namespace tilewright::bench {
+
+// What is known of a contender beside its times.
+struct LuRecord {
+  LuWay way;                      // of ours
+  std::vector<LuReport> reports;  // of the timed runs; of a peer only info is filled in
+  LuVerifyResult residual;
+  std::int64_t other_pivots = 0;                         // that differ from the first contender's
+  std::vector<std::pair<std::int64_t, double>> tried{};  // of an optimum: columns of a panel, seconds
+  LuReport median() const;                               // each time by itself
+};
+
+class LuContest {
+ public:
+  using Factor = std::function<LuReport(void* a, std::int64_t* pivots)>;
+
+  // memory: pageable or pinned.
+  LuContest(const Case& c, const std::string& memory);
+
+  // Runs it once. A residual beyond LAPACK's threshold is an Error(internal) where that is ours; whoever
+  // fails or errs otherwise gets a line and does not take part. `check`, where there is one, is run in its
+  // place.
+  void enter(Contender one, LuWay way, Factor factor, const Factor& check = {});
+  // The ways that were fastest in a few rounds of their own, at most so many, go on.
+  void enter_best(std::size_t count, const std::function<void(LuContest&)>& enter_all);
+  void hold(int rounds);
+
+  const std::vector<Contender>& all() const { return all_; }
+  const LuRecord& record(const Contender& one) const { return *records_.at(name_of(one)); }
+  std::vector<std::string> lines;  // why somebody does not take part
+
+ private:
+  static std::string name_of(const Contender& one) { return one.impl + " " + one.variant; }
+  double turn(Contender& one);
+  void renew();
+  bool passes(const Contender& one, LuRecord& record);
+
+  const Case& case_;
+  LuProblem problem_;
+  std::int64_t bytes_;
+  AlignedBuffer original_;
+  std::shared_ptr<void> a_;
+  std::vector<std::int64_t> pivots_, first_pivots_;
+  std::vector<Contender> all_;
+  std::map<std::string, std::shared_ptr<LuRecord>> records_;
+};
+
+}  // namespace tilewright::bench

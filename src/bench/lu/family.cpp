@@ -1,0 +1,300 @@
+// The family lu: factorizations of matrices in host memory as in Table 2 of Bernabe 2014, section 6: cpuLU,
+// gpuLU and cpugpuLU with each selection of the CPU's share, beside LAPACK, cuSOLVER with its copies, and,
+// where asked, the best panel and shares that timing finds.
+#include "bench/family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "bench/lu/bound.hpp"
+#include "bench/lu/contest.hpp"
+#include "bench/lu/keys.hpp"
+#include "bench/lu/peers.hpp"
+#include "bench/report.hpp"
+#include "gemm/context_impl.hpp"
+#include "lu/problem.hpp"
+#include "tune/calibrate/real_machine.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t searched_finalists = 2;
+
+// Of all cases of a type, kind of memory and number of threads.
+struct Group {
+  std::vector<double> ratios, bound_shares;
+  std::vector<std::string> ratio_cases, cases;
+  std::map<std::string, std::vector<double>> deviations;  // from the optimum, by way
+  std::map<std::string, std::vector<double>> losses;      // from the best of the selections, by selection
+};
+
+class LuFamily : public Family {
+ public:
+  explicit LuFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
+    if (plan.lu.simulated.is_wanted()) {
+      checking_ = std::make_unique<Context>(ContextOptions{.notices = false});
+      simulate_gpu(context_, plan.lu.simulated, true);
+      simulate_gpu(*checking_, plan.lu.simulated, false);
+      return;
+    }
+    peers_ = lu_peers(plan.lu.options.gpus, why_no_gpu_);
+    const auto refuse = [&](const char* flag, const std::string& value) {
+      throw Error(ErrorCode::unsupported, flag,
+                  fmt::format("{} = '{}': no GPU: {}", flag, value, why_no_gpu_));
+    };
+    if (has_gpu()) return;
+    for (const std::string& way : plan.ways)
+      if (way == "gpu" || way == "hybrid") refuse("--ways", way);
+    if (plan.memories == std::vector<std::string>{"pinned"}) refuse("--memory", "pinned");
+  }
+
+  std::vector<std::string> head() override {
+    std::vector<std::string> lines;
+    if (!has_gpu()) lines.push_back("no GPU, and no pinned memory: " + why_no_gpu_);
+    if (simulated()) lines.push_back("a simulated GPU: " + plan_.lu.simulated.text());
+    lines.push_back(fmt::format("{:<26} {:<9} {:<11} {:<22} {:>5} {:>11} {:>9} {:>6} {:>9} {:>7}  {}", "case",
+                                "memory", "who", "variant", "nb", "ms", "GFLOP/s", "bound", "deviation",
+                                "ratio", "ms of panels, swaps, solves, updates"));
+    return lines;
+  }
+
+  Told measure(const Case& c) override {
+    Told told;
+    for (const std::string& memory : plan_.memories) {
+      if (memory == "pinned" && !has_gpu()) continue;  // as the head says
+      // To a simulated GPU all memory is pinned.
+      LuContest contest(c, simulated() ? "pageable" : memory);
+      add_peers(c, contest);
+      for (const LuWay& way : lu_ways_of(plan_, c, has_gpu(), contest.lines)) add(c, way, contest);
+      if (plan_.lu.exhaustive)
+        contest.enter_best(searched_finalists, [&](LuContest& tried) {
+          for (const LuWay& way : lu_searched_ways(plan_, c, has_gpu())) add(c, way, tried);
+        });
+      contest.hold(plan_.repetitions);
+      told.lines.insert(told.lines.end(), contest.lines.begin(), contest.lines.end());
+      tell(c, memory, contest, told);
+    }
+    return told;
+  }
+
+  Told finish() override;
+
+ private:
+  bool simulated() const { return checking_ != nullptr; }
+  bool has_gpu() const { return simulated() || peers_ != nullptr; }
+
+  LuContest::Factor factor(Context& context, const Case& c, const LuWay& way) const {
+    return [&context, way, p = lu_problem(c)](void* a, std::int64_t* pivots) {
+      return run_lu_way(context, p, way, a, pivots);
+    };
+  }
+
+  void add(const Case& c, const LuWay& way, LuContest& contest) {
+    Contender one{.role = Role::ours, .impl = "tilewright"};
+    one.version = TILEWRIGHT_VERSION, one.variant = way.name;
+    if (!simulated()) return contest.enter(std::move(one), way, factor(context_, c, way));
+    // The same schedule with its products made, by shares that are not searched for.
+    LuWay checked = way;
+    checked.split = SplitWay::model;
+    contest.enter(std::move(one), way, factor(context_, c, way), factor(*checking_, c, checked));
+  }
+
+  void add_peers(const Case& c, LuContest& contest) {
+    if (plan_.wants("lapack")) {
+      LuWay way{"getrf", {}};
+      way.options.target = Target::cpu, way.options.threads = c.threads, way.options.candidate = "lapack";
+      Contender one{.role = Role::peer, .impl = "lapack", .variant = "getrf"};
+      const auto library = context_.impl().cblas();
+      if (library->available()) one.version = library->name();
+      contest.enter(std::move(one), way, factor(context_, c, way));
+    }
+    if (peers_ == nullptr || !plan_.wants("cusolver")) return;
+    std::vector<std::string> absent;
+    for (LuPeer& peer : peers_->peers(lu_problem(c), absent)) {
+      Contender one{.role = Role::peer, .impl = peer.impl, .version = peer.version, .variant = peer.variant};
+      contest.enter(std::move(one), {}, [run = std::move(peer.run)](void* a, std::int64_t* pivots) {
+        LuReport report;
+        report.info = run(a, pivots);
+        return report;
+      });
+    }
+    for (const std::string& line : absent)
+      contest.lines.push_back(fmt::format("{} {}", problem_text(c), line));
+  }
+
+  double bound_s(const Case& c) {
+    if (peers_ != nullptr && machine_ == nullptr) {
+      std::optional<std::vector<int>> asked;
+      if (!plan_.lu.options.gpus.empty()) asked = plan_.lu.options.gpus;
+      machine_ = open_machine(context_, asked);
+    }
+    const double simulated_speed = plan_.lu.simulated.speed(c.problem.dtype);
+    return flops(lu_problem(c)) / (product_speed(context_, machine_.get(), c) + simulated_speed);
+  }
+
+  void tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told);
+  json row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
+              double bound) const;
+  void note(const Case& c, const LuContest& contest, const Contender* optimum, double bound, Group& group);
+
+  const Plan& plan_;
+  Context context_;
+  std::unique_ptr<Context> checking_;  // of a simulated GPU: where products are made
+  std::string why_no_gpu_;
+  std::unique_ptr<LuPeers> peers_;
+  std::unique_ptr<CalibrationMachine> machine_;
+  std::map<json, Group> groups_;
+};
+
+const Contender* fastest(const LuContest& contest, Role role) {
+  const Contender* best = nullptr;
+  for (const Contender& one : contest.all())
+    if (one.role == role && (best == nullptr || one.seconds.centre < best->seconds.centre)) best = &one;
+  return best;
+}
+
+bool computes_on_gpus(const LuRecord& record) {
+  return record.way.options.target == Target::gpu || record.way.options.target == Target::hybrid;
+}
+
+json LuFamily::row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
+                      double bound) const {
+  const LuReport report = record.median();
+  json row = measured_row(c, one.impl, one.seconds);
+  row["memory"] = memory;
+  row["impl_version"] = one.version;
+  row["info"] = report.info;
+  row["gflops"] = flops(lu_problem(c)) / one.seconds.centre * 1e-9;
+  row["bound_gflops"] = flops(lu_problem(c)) / bound * 1e-9;
+  row["bound_share"] = bound / one.seconds.centre, row["bound_kind"] = "compute";
+  row["error"] = record.residual.ratio, row["error_bound"] = LuVerifyResult::bound;
+  row["verified"] = record.residual.scope;
+  row["energy_j"] = nullptr, row["energy_note"] = "bench lu reads no energy meter";
+  row["gpus"] = machine_ == nullptr ? int(simulated()) : int(machine_->gpus().size());
+  row["gpu"] = peers_ == nullptr ? json() : json(peers_->gpu());
+  if (simulated()) row["simulated"] = plan_.lu.simulated.text();
+  const json parts = lu_breakdown(report);
+  row["metrics"] = parts.is_null() ? json::object() : parts;
+  row["metrics"]["variant"] = one.variant;
+  row["metrics"]["other_pivots"] = record.other_pivots;
+  if (!record.tried.empty()) {
+    json tried = json::array();
+    for (const auto& [nb, seconds] : record.tried) tried.push_back({{"nb", nb}, {"seconds", seconds}});
+    row["metrics"]["tried"] = tried;
+  }
+  if (one.role != Role::ours) return row;
+  row["target"] = to_string(record.way.options.target);
+  row["select"] = computes_on_gpus(record) && record.way.split == SplitWay::model
+                      ? json(to_string(record.way.options.select))
+                      : json();
+  row["candidate"] = report.candidate;
+  row["nb"] = report.nb > 0 ? json(report.nb) : json();
+  return row;
+}
+
+void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told) {
+  if (contest.all().empty()) return;
+  const double bound = bound_s(c);
+  const Contender* const peer = fastest(contest, Role::peer);
+  const Contender* const optimum = plan_.lu.exhaustive ? fastest(contest, Role::ours) : nullptr;
+  for (const Contender& one : contest.all()) {
+    json row = row_of(c, memory, one, contest.record(one), bound);
+    std::string deviation, ratio, parts, nb;
+    if (one.role == Role::ours && peer != nullptr)
+      if (const auto paired = paired_ratio(peer->rounds, one.rounds, 1)) {
+        row["ratio"] = ratio_keys(peer->impl, *paired);
+        ratio = fmt::format("{:.3f}", paired->centre);
+      }
+    if (one.role == Role::ours && optimum != nullptr) {
+      const double off = one.seconds.centre / optimum->seconds.centre - 1;
+      row["metrics"]["deviation"] = off;
+      deviation = fmt::format("{:.1f} %", 100 * off);
+    }
+    if (row.contains("nb") && row["nb"].is_number()) {
+      const LuReport report = contest.record(one).median();
+      nb = std::to_string(report.nb);
+      parts = fmt::format("{:.3f} {:.3f} {:.3f} {:.3f}", report.panel_s * 1e3, report.swap_s * 1e3,
+                          report.solve_s * 1e3, report.update_s * 1e3);
+    }
+    told.lines.push_back(
+        fmt::format("{:<26} {:<9} {:<11} {:<22} {:>5} {:>11.3f} {:>9.2f} {:>6.2f} {:>9} {:>7}  {}",
+                    problem_text(c), memory, one.impl, one.variant, nb, one.seconds.centre * 1e3,
+                    row["gflops"].get<double>(), row["bound_share"].get<double>(), deviation, ratio, parts));
+    told.rows.push_back(std::move(row));
+  }
+  json key = {{"family", "lu"}, {"dtype", to_string(c.problem.dtype)}, {"layout", "single"}};
+  key["memory"] = memory, key["resident"] = "host", key["threads"] = c.threads;
+  note(c, contest, optimum, bound, groups_[key]);
+}
+
+// The first contender of a way is the one with the rule's panels, or the first that were asked for.
+const Contender* of_way(const LuContest& contest, const std::string& name) {
+  for (const Contender& one : contest.all())
+    if (one.role == Role::ours && (one.variant == name || one.variant.starts_with(name + " nb=")))
+      return &one;
+  return nullptr;
+}
+
+void LuFamily::note(const Case& c, const LuContest& contest, const Contender* optimum, double bound,
+                    Group& group) {
+  const Contender* const automatic = of_way(contest, "automatic");
+  if (automatic != nullptr) {
+    group.bound_shares.push_back(bound / automatic->seconds.centre);
+    group.cases.push_back(problem_text(c));
+    if (const Contender* const peer = fastest(contest, Role::peer)) {
+      group.ratios.push_back(paired_ratio(peer->rounds, automatic->rounds, 1)->centre);
+      group.ratio_cases.push_back(problem_text(c));
+    }
+  }
+  double best = 0;
+  std::map<std::string, double> selections;
+  for (const LuSelect select : plan_.lu.selects)
+    if (const Contender* const one = of_way(contest, "hybrid " + to_string(select))) {
+      selections[to_string(select)] = one->seconds.centre;
+      best = best == 0 ? one->seconds.centre : std::min(best, one->seconds.centre);
+    }
+  for (const auto& [select, seconds] : selections) group.losses[select].push_back(seconds / best - 1);
+  if (optimum == nullptr) return;
+  for (const std::string& way : lu_ways())
+    if (const Contender* const one = of_way(contest, way))
+      group.deviations[way].push_back(one->seconds.centre / optimum->seconds.centre - 1);
+  for (const auto& [select, seconds] : selections)
+    group.deviations["hybrid " + select].push_back(seconds / optimum->seconds.centre - 1);
+}
+
+Told LuFamily::finish() {
+  Told told;
+  for (const auto& [key, group] : groups_) {
+    json summary = key;
+    summary["summary"] = true, summary["target"] = "auto";
+    add_statistics(summary, "ratio", group.ratios, group.ratio_cases);
+    add_statistics(summary, "bound_share", group.bound_shares, group.cases);
+    summary["deviation"] = json::object();
+    for (const auto& [way, values] : group.deviations) summary["deviation"][way] = mean_and_worst(values);
+    // The fastest selection first.
+    std::vector<std::string> order;
+    for (const auto& [select, values] : group.losses) order.push_back(select);
+    const auto loss = [&](const std::string& select) {
+      return mean_and_worst(group.losses.at(select))["mean"].get<double>();
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const std::string& x, const std::string& y) { return loss(x) < loss(y); });
+    summary["select_order"] = order;
+    told.lines.push_back(fmt::format("\n{}: {}", key["memory"].get<std::string>(), summary.dump()));
+    told.rows.push_back(std::move(summary));
+  }
+  return told;
+}
+
+}  // namespace
+
+std::vector<std::string> lu_peer_names() { return {"lapack", "cusolver"}; }
+
+std::unique_ptr<Family> lu_family(const Plan& plan) { return std::make_unique<LuFamily>(plan); }
+
+}  // namespace tilewright::bench
