@@ -15,6 +15,7 @@
 #include "device/gpu/solver.hpp"
 #include "experiment.hpp"
 #include "lu/device/resident.hpp"
+#include "lu/device/system.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright {
@@ -25,6 +26,8 @@ struct Options {
   std::int64_t nb = 0;
   int rounds = 7;
   bool panels = false;
+  std::string systems;  // numbers of right-hand sides
+  int room = LuTools::usual_room;
   std::string configs;  // of panels: "16,256,1,32;..."
 };
 
@@ -86,7 +89,8 @@ class LuCase {
         a_(gpu, bytes()),
         pivots_(gpu, std::size_t(std::min(m, n)) * 8),
         info_(gpu, 8),
-        ours_(std::make_shared<LuTools>(gpu, compiler), {dtype_of<T>, m, n, m, options.nb},
+        tools_(std::make_shared<LuTools>(gpu, compiler, options.room)),
+        ours_(tools_, {dtype_of<T>, m, n, m, options.nb},
               {usual_node(1, {gpu.limits().name}).gpus[0].gemm[std::size_t(dtype_of<T>)]}),
         workspace_(gpu, std::size_t(ours_.workspace_bytes())),
         stream_(gpu) {
@@ -146,6 +150,49 @@ class LuCase {
     return row;
   }
 
+  // Right-hand sides: seconds of both, and how far the solutions are apart.
+  nlohmann::json solve(std::int64_t nrhs, Op op, int rounds) {
+    seconds([&] { new_call(); });  // pivots of cuSOLVER's type are ours
+    DeviceLuSystem system(tools_, {dtype_of<T>, op, n_, nrhs, m_, n_});
+    GpuBuffer workspace(gpu_, std::size_t(system.workspace_bytes())), b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)),
+        x(gpu_, b.bytes());
+    const std::vector<T> right = random_matrix<T>(n_, nrhs);
+    b.write(right.data(), b.bytes());
+    const auto time = [&](auto&& call) {
+      const Gpu::Current current(gpu_);
+      queue_from_peer(gpu_, x.as<void>(), gpu_, b.as<void>(), b.bytes(), stream_.get());
+      GpuEvent begin(gpu_), end(gpu_);
+      begin.record(stream_.get());
+      call();
+      end.record(stream_.get());
+      end.synchronize();
+      return end.seconds_since(begin);
+    };
+    const auto ours = [&] {
+      system.solve({a_.as<void>(), pivots_.as<long long>(), x.as<void>(), workspace.as<void>()}, stream_.get());
+    };
+    const auto theirs = [&] {
+      solver_.xgetrs(dtype_of<T>, op, n_, nrhs, a_.as<void>(), m_, pivots_.as<std::int64_t>(), x.as<void>(), n_,
+                     info_.as<int>());
+    };
+    std::vector<double> all[2];
+    std::vector<T> solutions[2] = {right, right};
+    for (int i = 0; i < rounds + 1; ++i)
+      for (const int who : {0, 1}) {
+        const double s = who == 0 ? time(ours) : time(theirs);
+        if (i > 0) all[who].push_back(s);
+        if (i == 0) x.read(solutions[who].data(), x.bytes());
+      }
+    double off = 0, size = 0;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      off = std::max(off, double(std::abs(solutions[0][i] - solutions[1][i])));
+      size = std::max(size, double(std::abs(solutions[1][i])));
+    }
+    return {{"nrhs", nrhs},        {"op", to_string(op)},
+            {"ours_s", median(all[0])}, {"xgetrs_s", median(all[1])},
+            {"ratio", median(all[1]) / median(all[0])}, {"difference", off / size}};
+  }
+
   nlohmann::json run(int rounds) {
     nlohmann::json row = check();
     std::vector<double> all[3];
@@ -168,6 +215,7 @@ class LuCase {
   std::int64_t m_, n_;
   std::vector<T> host_;
   GpuBuffer original_, a_, pivots_, info_;
+  std::shared_ptr<LuTools> tools_;
   DeviceLu ours_;
   GpuBuffer workspace_;
   GpuStream stream_;
@@ -257,6 +305,17 @@ int run(const Options& options) {
         continue;
       }
       try {
+        if (!options.systems.empty()) {
+          LuCase<T> one(gpu, compiler, m, n, options);
+          std::stringstream counts(options.systems);
+          for (std::string nrhs; std::getline(counts, nrhs, ',');)
+            for (const Op op : {Op::none, Op::trans}) {
+              nlohmann::json row = one.solve(std::stoll(nrhs), op, options.rounds);
+              row["n"] = n;
+              tell(std::move(row));
+            }
+          continue;
+        }
         nlohmann::json row = LuCase<T>(gpu, compiler, m, n, options).run(options.rounds);
         row["m"] = m, row["n"] = n, row["nb"] = options.nb;
         tell(std::move(row));
@@ -278,6 +337,8 @@ int main(int argc, char** argv) {
   app.add_option("--dtype", options.dtype);
   app.add_option("--nb", options.nb, "columns of a block (default: a rule of thumb's)");
   app.add_option("--rounds", options.rounds);
+  app.add_option("--room", options.room, "multiprocessors that updates leave to panels; 0: none");
+  app.add_option("--systems", options.systems, "solves with so many right-hand sides instead: 1,1000");
   app.add_option("--json", options.json);
   app.add_option("--configs", options.configs, "of panels: cluster,threads,rows,width[,global];...");
   app.add_flag("--panels", options.panels, "one panel of so many rows alone");

@@ -1,6 +1,7 @@
 // P A = L U with partial pivoting, and what it serves: linear systems, the inverse, iterative refinement.
-// Matrices lie in host memory, column by column; who computes (the CPU, GPUs or both) is an option. The
-// meaning of every argument and result is that of the LAPACK routine which each function names.
+// Matrices lie column by column. Those of the functions lie in host memory, and who computes (the CPU, GPUs or
+// both) is an option; those in the memory of a GPU are served by plans. The meaning of every argument and result
+// is that of the LAPACK routine which each function names.
 //
 // Every call validates its arguments before it writes anything and throws Error(invalid_argument) naming the
 // argument and its value; Error(unsupported) where no candidate serves. The caller owns all memory. T is
@@ -8,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,7 @@ struct LuOptions {
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
   // error: the call throws Error(device_lost) and what it writes to is undefined; redo: the CPU takes over.
   OnDeviceFailure on_device_failure = OnDeviceFailure::error;
+  int device = 0;  // of plans: the GPU that the operands lie on
 };
 
 struct LuReport {
@@ -91,6 +94,56 @@ template <class T>
 LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a,
                        std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,
                        const T* b, std::int64_t ldb, T* x, std::int64_t ldx, const LuOptions& options = {});
+
+// LAPACK xGETRF of a matrix in the memory of one GPU: what runs it is decided and compiled once and used again.
+// Its candidates are `panels` (kernels of this library, products of cuBLAS) and `cusolver`, asked in this order.
+// A plan is immutable, may be used by several threads at once, and keeps what it needs of its Context alive.
+class LuPlan {
+ public:
+  const LuProblem& problem() const noexcept;
+  // The candidates in order, with the reason of each that does not serve.
+  std::string explain() const;
+  // Of device memory that a factorization needs for itself, at a multiple of 256 bytes.
+  std::int64_t workspace_bytes() const noexcept;
+
+  // Overwrites A, of the plan's description, by L and U. pivots (min(m, n) values, counted from 1) and info (one
+  // value: 0 or the first exact zero of U's diagonal, counted from 1; -1 where blocks of a kernel waited for one
+  // another in vain) lie in device memory too. The work is queued on `stream`, a CUstream (cudaStream_t), and
+  // nothing is waited for, allocated or compiled: candidate panels can be captured in a CUDA graph, and must
+  // outlive its launches. Throws Error(invalid_argument) naming what is null or of another type.
+  template <class T>
+  void factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream = nullptr) const;
+
+  struct Impl;
+  explicit LuPlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing serves,
+// as where there is no GPU.
+LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
+// LAPACK xGETRS on a GPU: op(A) X = B with n x nrhs right-hand sides and the factors and pivots that a plan, or
+// cuSOLVER's 64-bit interface, has left there. Used as LuPlan.
+class LuSolvePlan {
+ public:
+  std::int64_t workspace_bytes() const noexcept;
+  // Overwrites B by X. A zero on U's diagonal gives infinities and NaN.
+  template <class T>
+  void solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream = nullptr) const;
+
+  struct Impl;
+  explicit LuSolvePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// `factors` describes the n x n matrix that was factored.
+LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
+                          std::int64_t ldb, const LuOptions& options = {});
 
 // Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
 // update; also for problems that nothing serves.

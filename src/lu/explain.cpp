@@ -7,7 +7,7 @@ namespace tilewright {
 
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
-  validate(options);
+  validate_host(options);
   const LuRequest request{context, problem, options};
   std::string text = to_string(problem) + "\n";
   if (problem.m == 0 || problem.n == 0) return text + "  nothing to factor\n";

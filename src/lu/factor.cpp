@@ -13,7 +13,7 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
   const LuProblem problem{dtype_of<T>, m, n, lda};
   validate(problem);
   validate(LuMatrix{"a", a, m, n, "lda", lda, dtype_of<T>});
-  validate(options);
+  validate_host(options);
   if (std::min(m, n) == 0) return {};
   if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
   const LuRequest request{context, problem, options};

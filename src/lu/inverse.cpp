@@ -87,7 +87,7 @@ LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, co
   validate_size("n", n);
   validate(LuMatrix{"a", a, n, n, "lda", lda, dtype_of<T>});
   validate_pivots(n, pivots);
-  validate(options);
+  validate_host(options);
   require_products(context, options, dtype_of<T>, n);
   LuReport report;
   for (std::int64_t i = 0; i < n; ++i)

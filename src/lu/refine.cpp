@@ -103,7 +103,7 @@ LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrh
   validate_pivots(n, pivots);
   validate(LuMatrix{"b", b, n, nrhs, "ldb", ldb, dtype_of<T>});
   validate(LuMatrix{"x", x, n, nrhs, "ldx", ldx, dtype_of<T>});
-  validate(options);
+  validate_host(options);
   require_products(context, options, dtype_of<T>, n);
   LuRefinement result;
   const LuSolver solver(context, options);

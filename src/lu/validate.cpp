@@ -34,15 +34,26 @@ void validate(const LuOptions& o) {
     refuse_argument("select", fmt::format("select = {} is no selection", int(o.select)));
   if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
   if (o.nb < 0) refuse_argument("nb", fmt::format("nb = {} is negative", o.nb));
+  if (o.device < 0) refuse_argument("device", fmt::format("device = {} is negative", o.device));
   if (o.gpu_memory_bytes < 0)
     refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
-  if (o.candidate.empty()) return;
+}
+
+void validate_candidate(const std::string& candidate, std::span<const char* const> names) {
+  if (candidate.empty()) return;
   std::string known;
-  for (const LuCandidate& candidate : lu_candidates()) {
-    if (o.candidate == candidate.name) return;
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+  for (const char* name : names) {
+    if (candidate == name) return;
+    known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  refuse_argument("candidate", fmt::format("candidate = '{}' is not one of {}", o.candidate, known));
+  refuse_argument("candidate", fmt::format("candidate = '{}' is not one of {}", candidate, known));
+}
+
+void validate_host(const LuOptions& o) {
+  validate(o);
+  std::vector<const char*> names;
+  for (const LuCandidate& candidate : lu_candidates()) names.push_back(candidate.name);
+  validate_candidate(o.candidate, names);
 }
 
 void validate_size(const char* name, std::int64_t size) {

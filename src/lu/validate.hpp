@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "tilewright/lu.hpp"
 
@@ -19,7 +21,10 @@ struct LuMatrix {
 };
 
 // All throw Error(invalid_argument) naming the argument and its value.
-void validate(const LuOptions& options);
+void validate(const LuOptions& options);  // its candidate left out
+void validate_candidate(const std::string& candidate, std::span<const char* const> names);
+// Of calls whose operands are in host memory.
+void validate_host(const LuOptions& options);
 void validate_size(const char* name, std::int64_t size);
 void validate(const LuMatrix& matrix);
 void validate(const LuProblem& problem);

@@ -6,6 +6,12 @@
 
 namespace tilewright {
 
+bool is_capturing(const Gpu& gpu, CUstream_st* stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  gpu.driver().check(gpu.driver().stream_is_capturing(stream, &status), "cuStreamIsCapturing");
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 GpuGraph::GpuGraph(const Gpu& gpu, CUstream_st* stream, const std::function<void()>& work) : gpu_(&gpu) {
   const GpuDriver& driver = gpu.driver();
   const Gpu::Current current(gpu);

@@ -10,6 +10,9 @@ struct CUgraphExec_st;
 
 namespace tilewright {
 
+// Whether what is put into the stream is recorded into a graph just now.
+bool is_capturing(const Gpu& gpu, CUstream_st* stream);
+
 class GpuGraph {
  public:
   // Records what `work` puts into the stream, without running it. Throws what `work` throws, and

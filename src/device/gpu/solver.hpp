@@ -33,6 +33,9 @@ class GpuSolver {
   Workspace xgetrf_workspace(DType dtype, std::int64_t m, std::int64_t n, const void* a, std::int64_t lda);
   void xgetrf(DType dtype, std::int64_t m, std::int64_t n, void* a, std::int64_t lda, std::int64_t* pivots,
               const Workspace& sizes, void* device_workspace, void* host_workspace, int* info);
+  // Systems with its factors; queues.
+  void xgetrs(DType dtype, Op op, std::int64_t n, std::int64_t nrhs, const void* lu, std::int64_t lda,
+              const std::int64_t* pivots, void* b, std::int64_t ldb, int* info);
 
  private:
   template <class F>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/gpu/driver.hpp"
+#include "device/gpu/graph.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -14,12 +15,6 @@ constexpr std::size_t scratch_alignment = 256;
 
 std::size_t rounded(std::size_t bytes) {
   return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
-}
-
-bool is_capturing(const Gpu& gpu, CUstream_st* stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  gpu.driver().check(gpu.driver().stream_is_capturing(stream, &status), "cuStreamIsCapturing");
-  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 void* workspace_address(unsigned long long address) {

@@ -72,8 +72,8 @@ void LuEngine::lay_out() {
   layout_.lists = take(steps() * layout_.lists_of_block);
   layout_.inverse_bytes = aligned(nb * nb * element_bytes());
   layout_.inverses = take(steps() * layout_.inverse_bytes);
-  layout_.products[int(LuWay::panel)] = take(nb * nb * element_bytes());
-  layout_.products[int(LuWay::update)] = take(nb * shape_.n * element_bytes());
+  layout_.products[int(LuLane::panel)] = take(nb * nb * element_bytes());
+  layout_.products[int(LuLane::update)] = take(nb * shape_.n * element_bytes());
   for (int i = 0; i < steps(); ++i) {
     const std::int64_t rows = shape_.m - step_at(i).first;
     layout_.exchange_bytes =
@@ -108,13 +108,13 @@ void LuEngine::begin(const DeviceLuOperands& operands) {
   void* const workspaces[] = {workspace(layout_.blas[0]), workspace(layout_.blas[1])};
   tools_->begin(workspaces, blas_workspace_bytes);
   const long long zero = 0;
-  CUstream_st* const panels = stream(LuWay::panel);
+  CUstream_st* const panels = stream(LuLane::panel);
   gpu().fill(operands.info, &zero, sizeof zero, 1, panels);
   if (layout_.exchange_bytes > 0)
     gpu().fill(workspace(layout_.exchange), &zero, sizeof zero, layout_.exchange_bytes / 8, panels);
 }
 
-void LuEngine::multiply(LuWay way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+void LuEngine::multiply(LuLane way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                         const LuBlock& a, const LuBlock& b, double beta, const LuBlock& c) {
   if (m == 0 || n == 0) return;
   dispatch(shape_.dtype, [&]<class T>() {
@@ -136,7 +136,7 @@ void LuEngine::factor_block(const LuStep& step) {
   const GpuLuPanel& panel = panel_of(shape_.m - step.first);
   const int width = panel.config().width;
   const GpuLuRows& rows = rows_of(step);
-  CUstream_st* const on = stream(LuWay::panel);
+  CUstream_st* const on = stream(LuLane::panel);
   for (std::int64_t done = 0; done < step.columns; done += width) {
     const std::int64_t first = step.first + done,
                        columns = std::min<std::int64_t>(width, step.columns - done);
@@ -151,7 +151,7 @@ void LuEngine::factor_block(const LuStep& step) {
     panel.launch(o, on);
     const std::int64_t next = first + columns;
     rows.solve(at(first, next), left, at(first, first), int(columns), moves, on);
-    multiply(LuWay::panel, shape_.m - next, left, columns, -1, at(next, first), at(first, next), 1,
+    multiply(LuLane::panel, shape_.m - next, left, columns, -1, at(next, first), at(first, next), 1,
              at(next, next));
   }
   const int lists = int((step.columns + width - 1) / width);
@@ -162,11 +162,11 @@ void LuEngine::factor_block(const LuStep& step) {
              reinterpret_cast<int*>(workspace(layout_.origin)), on);
 }
 
-void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
   rows_of(step).move(at(step.first, first), columns, merged_of(step), stream(way));
 }
 
-void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
   if (columns == 0) return;
   const LuBlock top = at(step.first, first),
                 solved{workspace(layout_.products[int(way)]), step.columns};
@@ -176,7 +176,7 @@ void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t co
            at(step.end(), first));
 }
 
-void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way) {
+void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
   move(step, first, columns, way);
   eliminate(step, first, columns, way);
 }
@@ -188,7 +188,7 @@ void LuEngine::bring_back(std::int64_t row, std::int64_t rows, std::int64_t firs
 }
 
 void LuEngine::receive(const LuStep& step, const LuEngine& from) {
-  CUstream_st* const on = stream(LuWay::update);
+  CUstream_st* const on = stream(LuLane::update);
   const auto pitch = std::size_t(shape_.lda * element_bytes());
   const CopiedBlock block{std::size_t((shape_.m - step.first) * element_bytes()), std::size_t(step.columns),
                           pitch, pitch};

@@ -49,17 +49,17 @@ class LuEngine {
   std::int64_t workspace_bytes() const { return layout_.bytes; }
   const LuPace& pace() const { return pace_; }
   int width_of(const LuStep& step) const { return panel_of(shape_.m - step.first).config().width; }
-  CUstream_st* stream(LuWay way) const { return tools_->stream(way); }
+  CUstream_st* stream(LuLane way) const { return tools_->stream(way); }
 
   // Of what is queued next.
   void begin(const DeviceLuOperands& operands);
   void factor_block(const LuStep& step);
   // The rows that the block of `step` moved, in columns first ... first + columns - 1.
-  void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
   // U of these columns, whose rows have moved, and what is left of them: A22 -= L21 U12.
-  void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
   // Both.
-  void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way);
+  void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
   // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
 
@@ -89,7 +89,7 @@ class LuEngine {
   void lay_out();
   const GpuLuPanel& panel_of(std::int64_t rows) const;
   const GpuLuRows& rows_of(const LuStep& step) const { return tools_->rows(shape_.dtype, width_of(step)); }
-  void multiply(LuWay way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
+  void multiply(LuLane way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
                 const LuBlock& b, double beta, const LuBlock& c);
 
   char* workspace(std::int64_t offset) const { return static_cast<char*>(operands_.workspace) + offset; }

@@ -2,6 +2,9 @@
 #include "lu/device/schedule.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "device/gpu/graph.hpp"
 
 namespace tilewright {
 
@@ -28,19 +31,21 @@ void LuSchedule::for_each_run(std::int64_t first, std::int64_t end, F&& f) const
 }
 
 void LuSchedule::begin(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream) {
+  // Graphs are replayed on streams of their own, that have the whole device.
+  may_make_room_ = !is_capturing(parts_.front().engine->gpu(), stream);
   begun_.record(stream);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     LuEngine& engine = *parts_[i].engine;
     const Gpu::Current current(engine.gpu());
-    begun_.hold_back(engine.stream(LuWay::panel));
+    begun_.hold_back(engine.stream(LuLane::panel));
     engine.begin(operands[i]);
-    begun_.hold_back(engine.stream(LuWay::update));
+    begun_.hold_back(engine.stream(LuLane::update));
   }
 }
 
 void LuSchedule::end(CUstream_st* stream) {
   for (Part& part : parts_)
-    for (const LuWay way : {LuWay::panel, LuWay::update}) {
+    for (const LuLane way : {LuLane::panel, LuLane::update}) {
       part.factored.record(part.engine->stream(way));
       part.factored.hold_back(stream);
     }
@@ -50,7 +55,7 @@ void LuSchedule::factor(const LuStep& step) {
   Part& part = parts_[std::size_t(owner_of(step.first))];
   const Gpu::Current current(part.engine->gpu());
   part.engine->factor_block(step);
-  part.factored.record(part.engine->stream(LuWay::panel));
+  part.factored.record(part.engine->stream(LuLane::panel));
 }
 
 // The block goes to whoever updates with it.
@@ -58,10 +63,10 @@ void LuSchedule::share(const LuStep& step) {
   Part& owner = parts_[std::size_t(owner_of(step.first))];
   for (Part& part : parts_) {
     const Gpu::Current current(part.engine->gpu());
-    owner.factored.hold_back(part.engine->stream(LuWay::update));
+    owner.factored.hold_back(part.engine->stream(LuLane::update));
     if (&part == &owner) continue;
     part.engine->receive(step, *owner.engine);
-    part.received.record(part.engine->stream(LuWay::update));
+    part.received.record(part.engine->stream(LuLane::update));
   }
 }
 
@@ -76,7 +81,7 @@ bool LuSchedule::panels_take_longer(const LuStep& step) const {
          pace.block_s(shape.m - step.end(), shape.nb, engine.width_of(step));
 }
 
-void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way,
+void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way,
                           LuTraffic* traffic) {
   const int owner = owner_of(first);
   Part& part = parts_[std::size_t(owner)];
@@ -85,7 +90,7 @@ void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t c
   CUstream_st* const stream = engine.stream(way);
   traffic->hold_back(owner, first, columns, stream);
   // L is in the order of all moves so far, and so must its right-hand sides be.
-  if (way == LuWay::panel) part.moved.hold_back(stream);
+  if (way == LuLane::panel) part.moved.hold_back(stream);
   for (int i = 0; i < step.index; ++i) engine.move(engine.step_at(i), first, columns, way);
   for (int i = 0; i < step.index; ++i) engine.eliminate(engine.step_at(i), first, columns, way);
   if (step.index > 0) traffic->finished(owner, 0, step.first, first, columns, stream);
@@ -97,16 +102,17 @@ void LuSchedule::look_ahead(const LuStep& step, LuTraffic* traffic) {
   const LuStep next = any.step_at(step.index + 1);
   Part& part = parts_[std::size_t(owner_of(next.first))];
   const Gpu::Current current(part.engine->gpu());
-  CUstream_st* const panels = part.engine->stream(LuWay::panel);
+  CUstream_st* const panels = part.engine->stream(LuLane::panel);
   // It was last touched by the update before this one.
   if (step.index > 0) part.updated.hold_back(panels);
   if (&part != &parts_[std::size_t(owner_of(step.first))]) part.received.hold_back(panels);
   if (next.end() > reached_) {
-    catch_up(step, next.first, next.columns, LuWay::panel, traffic);
+    catch_up(step, next.first, next.columns, LuLane::panel, traffic);
     part.caught_up.record(panels);
+    part.has_caught_up = true;
     reached_ = next.end();
   }
-  part.engine->update(step, next.first, next.columns, LuWay::panel);
+  part.engine->update(step, next.first, next.columns, LuLane::panel);
   factor(next);
 }
 
@@ -116,15 +122,15 @@ void LuSchedule::update_rest(const LuStep& step, LuTraffic* traffic) {
   const bool all = traffic == nullptr || step.index + 1 == any.steps();
   const std::int64_t arrived = all ? columns_ : std::max(reached_, traffic->arrived(step));
   for_each_run(reached_, arrived, [&](int, std::int64_t first, std::int64_t columns) {
-    catch_up(step, first, columns, LuWay::update, traffic);
+    catch_up(step, first, columns, LuLane::update, traffic);
   });
   reached_ = arrived;
   for_each_run(step.end() + ahead, reached_, [&](int owner, std::int64_t first, std::int64_t columns) {
     LuEngine& engine = *parts_[std::size_t(owner)].engine;
     const Gpu::Current current(engine.gpu());
-    engine.update(step, first, columns, LuWay::update);
+    engine.update(step, first, columns, LuLane::update);
   });
-  for (Part& part : parts_) part.updated.record(part.engine->stream(LuWay::update));
+  for (Part& part : parts_) part.updated.record(part.engine->stream(LuLane::update));
   move_left(step);
 }
 
@@ -132,12 +138,12 @@ void LuSchedule::update_rest(const LuStep& step, LuTraffic* traffic) {
 void LuSchedule::move_left(const LuStep& step) {
   for (Part& part : parts_) {
     const Gpu::Current current(part.engine->gpu());
-    CUstream_st* const stream = part.engine->stream(LuWay::update);
+    CUstream_st* const stream = part.engine->stream(LuLane::update);
     // L must not move under those who read it: who catches up here, others who copy it.
-    part.caught_up.hold_back(stream);
+    if (std::exchange(part.has_caught_up, false)) part.caught_up.hold_back(stream);
     for (const Part& other : parts_)
       if (&other != &part) other.received.hold_back(stream);
-    part.engine->move(step, 0, step.first, LuWay::update);
+    part.engine->move(step, 0, step.first, LuLane::update);
     part.moved.record(stream);
   }
 }
@@ -148,13 +154,13 @@ void LuSchedule::finish_rows(const LuStep& step, LuTraffic* traffic) {
   const bool last = step.index + 1 == any.steps();
   if (!last) {
     Part& next = parts_[std::size_t(owner_of(step.end()))];
-    next.factored.hold_back(next.engine->stream(LuWay::update));
+    next.factored.hold_back(next.engine->stream(LuLane::update));
   }
   const std::int64_t rows = (last ? any.shape().m : step.end()) - step.first;
   for_each_run(0, reached_, [&](int owner, std::int64_t first, std::int64_t columns) {
     LuEngine& engine = *parts_[std::size_t(owner)].engine;
     const Gpu::Current current(engine.gpu());
-    traffic->finished(owner, step.first, rows, first, columns, engine.stream(LuWay::update));
+    traffic->finished(owner, step.first, rows, first, columns, engine.stream(LuLane::update));
   });
 }
 
@@ -168,13 +174,13 @@ void LuSchedule::queue(const std::vector<DeviceLuOperands>& operands, CUstream_s
       if (traffic != nullptr) {
         LuEngine& first = *parts_.front().engine;
         const Gpu::Current current(first.gpu());
-        traffic->hold_back(0, 0, step.columns, first.stream(LuWay::panel));
+        traffic->hold_back(0, 0, step.columns, first.stream(LuLane::panel));
         reached_ = step.columns;
       }
       factor(step);
     }
     share(step);
-    if (panels_take_longer(step))
+    if (may_make_room_ && panels_take_longer(step))
       for (Part& part : parts_) part.engine->tools().make_room_for_panels();
     look_ahead(step, traffic);
     update_rest(step, traffic);

@@ -37,6 +37,7 @@ class LuSchedule {
   struct Part {
     LuEngine* engine;
     GpuEvent factored, updated, moved, received, caught_up;
+    bool has_caught_up = false;  // since L last moved
     explicit Part(LuEngine& e)
         : engine(&e),
           factored(e.gpu()),
@@ -54,7 +55,7 @@ class LuSchedule {
   void look_ahead(const LuStep& step, LuTraffic* traffic);
   void update_rest(const LuStep& step, LuTraffic* traffic);
   void move_left(const LuStep& step);
-  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuWay way, LuTraffic* traffic);
+  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way, LuTraffic* traffic);
   void finish_rows(const LuStep& step, LuTraffic* traffic);
   bool panels_take_longer(const LuStep& step) const;
   // Calls f(owner, first, columns) for each run of columns that one GPU has.
@@ -64,6 +65,7 @@ class LuSchedule {
   std::vector<Part> parts_;
   GpuEvent begun_, ended_;
   std::int64_t nb_, columns_;
+  bool may_make_room_ = false;
   std::int64_t reached_ = 0;  // columns before this one are as far as the steps so far
 };
 

@@ -229,7 +229,7 @@ class Streamed : public LuTraffic {
   void wait() {
     for (const auto& part : parts_) {
       const Gpu::Current current(part->engine.gpu());
-      for (const LuWay way : {LuWay::panel, LuWay::update}) {
+      for (const LuLane way : {LuLane::panel, LuLane::update}) {
         part->done.record(part->engine.stream(way));
         part->done.synchronize();
       }

@@ -59,7 +59,7 @@ void DeviceLuSystem::multiply(Op op, std::int64_t m, std::int64_t k, double alph
     call.a = a.data, call.lda = int(a.ld);
     call.b = b.data, call.ldb = int(b.ld);
     call.c = c.data, call.ldc = int(c.ld);
-    tools_->blas(LuWay::panel).gemm(call);
+    tools_->blas(LuLane::panel).gemm(call);
   });
 }
 
@@ -82,8 +82,8 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
   const std::lock_guard lock(tools_->mutex());
   const Gpu::Current current(tools_->gpu());
   operands_ = operands;
-  tools_->blas(LuWay::panel).set_stream(stream);
-  tools_->blas(LuWay::panel).set_workspace(workspace(blas_at_), blas_workspace_bytes);
+  tools_->blas(LuLane::panel).set_stream(stream);
+  tools_->blas(LuLane::panel).set_workspace(workspace(blas_at_), blas_workspace_bytes);
   int* const order = reinterpret_cast<int*>(workspace(order_at_));
   const LuBlock b{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
   kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), stream);

@@ -1,31 +1,25 @@
 #include "lu/device/tools.hpp"
 
 namespace tilewright {
-namespace {
 
-// What is left to panels beside updates: a cluster of 16 blocks fits, and the driver parts in eights.
-constexpr int panel_multiprocessors = 20;
-
-}  // namespace
-
-LuTools::LuTools(const Gpu& gpu, const StencilCompiler& compiler)
+LuTools::LuTools(const Gpu& gpu, const StencilCompiler& compiler, int room)
     : gpu_(gpu),
       compiler_(compiler),
       panels_(gpu, StreamPriority::first),
       updates_(gpu),
-      partition_(GpuPartition::make(gpu, gpu.limits().multiprocessors - panel_multiprocessors)),
+      partition_(room > 0 ? GpuPartition::make(gpu, gpu.limits().multiprocessors - room) : nullptr),
       switched_(gpu) {
   const Gpu::Current current(gpu);
   for (std::unique_ptr<GpuBlas>& one : blas_) one = std::make_unique<GpuBlas>();
   if (partition_ != nullptr) beside_ = std::make_unique<GpuStream>(gpu, *partition_);
 }
 
-CUstream_st* LuTools::stream(LuWay way) const {
-  if (way == LuWay::panel) return panels_.get();
+CUstream_st* LuTools::stream(LuLane way) const {
+  if (way == LuLane::panel) return panels_.get();
   return beside_is_used_ ? beside_->get() : updates_.get();
 }
 
-void LuTools::use_workspace(LuWay way) {
+void LuTools::use_workspace(LuLane way) {
   blas(way).set_stream(stream(way));
   blas(way).set_workspace(workspaces_[int(way)], workspace_bytes_);
 }
@@ -33,7 +27,7 @@ void LuTools::use_workspace(LuWay way) {
 void LuTools::begin(void* const workspaces[2], std::int64_t workspace_bytes) {
   beside_is_used_ = false;
   workspace_bytes_ = workspace_bytes;
-  for (const LuWay way : {LuWay::panel, LuWay::update}) {
+  for (const LuLane way : {LuLane::panel, LuLane::update}) {
     workspaces_[int(way)] = workspaces[int(way)];
     use_workspace(way);
   }
@@ -44,7 +38,7 @@ void LuTools::make_room_for_panels() {
   switched_.record(updates_.get());
   switched_.hold_back(beside_->get());
   beside_is_used_ = true;
-  use_workspace(LuWay::update);
+  use_workspace(LuLane::update);
 }
 
 const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {

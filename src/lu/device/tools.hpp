@@ -15,20 +15,24 @@
 namespace tilewright {
 
 // Who makes an update: what the next panel waits for goes with the panels, ahead of all else on the device.
-enum class LuWay : std::uint8_t { panel, update };
+enum class LuLane : std::uint8_t { panel, update };
 
 class LuTools {
  public:
-  // Both outlive it. Throws Error(unsupported) without cuBLAS.
-  LuTools(const Gpu& gpu, const StencilCompiler& compiler);
+  // A cluster of 16 blocks of a panel fits, and the driver parts in eights.
+  static constexpr int usual_room = 20;
+
+  // Both outlive it. `room`: multiprocessors that updates leave to panels while these take longer; 0: none.
+  // Throws Error(unsupported) without cuBLAS.
+  LuTools(const Gpu& gpu, const StencilCompiler& compiler, int room = usual_room);
 
   const Gpu& gpu() const { return gpu_; }
   // For one factorization that is being queued at a time.
   std::mutex& mutex() { return mutex_; }
 
-  CUstream_st* stream(LuWay way) const;
+  CUstream_st* stream(LuLane way) const;
   // On the way's stream, with scratch of the caller's from use_workspace() on.
-  GpuBlas& blas(LuWay way) { return *blas_[int(way)]; }
+  GpuBlas& blas(LuLane way) { return *blas_[int(way)]; }
 
   // Of what is queued next: its workspaces by way.
   void begin(void* const workspaces[2], std::int64_t workspace_bytes);
@@ -41,7 +45,7 @@ class LuTools {
   const GpuLuSystem& system(DType dtype);
 
  private:
-  void use_workspace(LuWay way);
+  void use_workspace(LuLane way);
 
   const Gpu& gpu_;
   const StencilCompiler& compiler_;

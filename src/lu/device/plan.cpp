@@ -1,0 +1,222 @@
+// Plans for matrices in the memory of a GPU, and who serves them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <complex>
+#include <functional>
+#include <mutex>
+
+#include "device/gpu/solver.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "lu/device/machines.hpp"
+#include "lu/device/resident.hpp"
+#include "lu/device/system.hpp"
+#include "lu/problem.hpp"
+#include "lu/validate.hpp"
+
+namespace tilewright {
+namespace {
+
+class LuRunner {
+ public:
+  virtual ~LuRunner() = default;
+  virtual std::int64_t workspace_bytes() const = 0;
+  virtual void factor(const DeviceLuOperands& operands, CUstream_st* stream) = 0;
+  virtual std::string describe() const = 0;
+};
+
+struct LuRunnerRequest {
+  Context& context;
+  const LuProblem& problem;
+  const LuOptions& options;
+  std::shared_ptr<LuTools> tools;
+};
+
+class PanelRunner : public LuRunner {
+ public:
+  explicit PanelRunner(const LuRunnerRequest& r)
+      : lu_(r.tools, {r.problem.dtype, r.problem.m, r.problem.n, r.problem.lda, r.options.nb},
+            {product_time(r)}) {}
+  std::int64_t workspace_bytes() const override { return lu_.workspace_bytes(); }
+  void factor(const DeviceLuOperands& operands, CUstream_st* stream) override { lu_.factor(operands, stream); }
+  std::string describe() const override { return fmt::format("blocks of nb={}", lu_.shape().nb); }
+
+ private:
+  static GemmTime product_time(const LuRunnerRequest& r) {
+    const std::string& name = r.tools->gpu().limits().name;
+    const NodeModel node = node_model(r.context.impl().wisdom(), "", "", 1, {name});
+    return node.gpus.front().gemm[std::size_t(r.problem.dtype)];
+  }
+  DeviceLu lu_;
+};
+
+class SolverRunner : public LuRunner {
+ public:
+  explicit SolverRunner(const LuRunnerRequest& r) : gpu_(r.tools->gpu()), tools_(r.tools), problem_(r.problem) {
+    if (r.options.nb > 0)
+      throw Error(ErrorCode::unsupported, "nb",
+                  fmt::format("nb = {} is asked for, and the library has its own", r.options.nb));
+    const Gpu::Current current(gpu_);
+    solver_ = std::make_unique<GpuSolver>();
+    sizes_ = solver_->xgetrf_workspace(problem_.dtype, problem_.m, problem_.n, nullptr, problem_.lda);
+    host_.resize(sizes_.host_bytes + 1);
+  }
+  ~SolverRunner() override {
+    const Gpu::Current current(gpu_);
+    solver_.reset();
+  }
+  std::int64_t workspace_bytes() const override { return std::int64_t(sizes_.device_bytes); }
+  void factor(const DeviceLuOperands& o, CUstream_st* stream) override {
+    const std::lock_guard lock(mutex_);
+    const Gpu::Current current(gpu_);
+    const long long zero = 0;
+    gpu_.fill(o.info, &zero, sizeof zero, 1, stream);  // the library writes half of it
+    solver_->set_stream(stream);
+    solver_->xgetrf(problem_.dtype, problem_.m, problem_.n, o.a, problem_.lda,
+                    reinterpret_cast<std::int64_t*>(o.pivots), sizes_, o.workspace, host_.data(),
+                    reinterpret_cast<int*>(o.info));
+  }
+  std::string describe() const override { return "Xgetrf of cuSOLVER " + solver_->version(); }
+
+ private:
+  const Gpu& gpu_;
+  std::shared_ptr<LuTools> tools_;  // keeps the GPU
+  LuProblem problem_;
+  std::mutex mutex_;
+  std::unique_ptr<GpuSolver> solver_;
+  GpuSolver::Workspace sizes_;
+  std::vector<char> host_;
+};
+
+struct PlanCandidate {
+  const char* name;
+  std::unique_ptr<LuRunner> (*make)(const LuRunnerRequest&);  // throws Error(unsupported) with the reason
+};
+
+template <class R>
+std::unique_ptr<LuRunner> make_runner(const LuRunnerRequest& request) {
+  return std::make_unique<R>(request);
+}
+
+constexpr PlanCandidate plan_candidates[] = {{"panels", make_runner<PanelRunner>}, {"cusolver", make_runner<SolverRunner>}};
+constexpr const char* plan_names[] = {"panels", "cusolver"};
+
+void require_address(const char* name, const void* address) {
+  if (address == nullptr) throw Error(ErrorCode::invalid_argument, name, fmt::format("{} is null", name));
+}
+
+template <class T>
+void require_dtype(const char* name, DType dtype) {
+  if (dtype != dtype_of<T>)
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("{} has elements of {}, and the plan is of {}", name, to_string(dtype_of<T>),
+                            to_string(dtype)));
+}
+
+void require_workspace(const void* workspace, std::int64_t bytes) {
+  if (bytes > 0) require_address("workspace", workspace);
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
+    throw Error(ErrorCode::invalid_argument, "workspace",
+                fmt::format("workspace = {} is not at a multiple of 256 bytes", workspace));
+}
+
+}  // namespace
+
+struct LuPlan::Impl {
+  LuProblem problem;
+  std::unique_ptr<LuRunner> runner;  // null where there is nothing to do
+  std::string text;
+};
+
+LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  validate(problem);
+  validate(options);
+  validate_candidate(options.candidate, plan_names);
+  auto impl = std::make_shared<LuPlan::Impl>();
+  impl->problem = problem;
+  impl->text = to_string(problem) + " in device memory\n";
+  const LuRunnerRequest request{context, problem, options, LuMachines::of(context.impl()).tools(options.device)};
+  if (std::min(problem.m, problem.n) == 0) return LuPlan(impl);
+  std::string reasons;
+  for (const PlanCandidate& one : plan_candidates) {
+    if (!options.candidate.empty() && options.candidate != one.name) continue;
+    try {
+      impl->runner = one.make(request);
+      impl->text += fmt::format("  {}: taken; {}\n", one.name, impl->runner->describe());
+      return LuPlan(impl);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      impl->text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
+      reasons += fmt::format("; {}: {}", one.name, error.what());
+    }
+  }
+  throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
+              fmt::format("no candidate factors {} in device memory{}", to_string(problem), reasons));
+}
+
+const LuProblem& LuPlan::problem() const noexcept { return impl_->problem; }
+std::string LuPlan::explain() const { return impl_->text; }
+std::int64_t LuPlan::workspace_bytes() const noexcept {
+  return impl_->runner == nullptr ? 0 : impl_->runner->workspace_bytes();
+}
+
+template <class T>
+void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream) const {
+  require_dtype<T>("a", impl_->problem.dtype);
+  require_address("info", info);
+  if (impl_->runner == nullptr) return;
+  require_address("a", a);
+  require_address("pivots", pivots);
+  require_workspace(workspace, workspace_bytes());
+  impl_->runner->factor({a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace},
+                        static_cast<CUstream_st*>(stream));
+}
+
+struct LuSolvePlan::Impl {
+  std::unique_ptr<DeviceLuSystem> system;
+};
+
+LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
+                          std::int64_t ldb, const LuOptions& options) {
+  validate(factors);
+  validate(options);
+  validate_op(op);
+  validate_size("nrhs", nrhs);
+  if (factors.m != factors.n)
+    throw Error(ErrorCode::invalid_argument, "factors",
+                fmt::format("factors of {} x {} are not square", factors.m, factors.n));
+  if (ldb < std::max<std::int64_t>(1, factors.n))
+    throw Error(ErrorCode::invalid_argument, "ldb",
+                fmt::format("ldb = {} is less than the {} rows (and than 1)", ldb, factors.n));
+  auto impl = std::make_shared<LuSolvePlan::Impl>();
+  const LuSystemShape shape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb};
+  impl->system =
+      std::make_unique<DeviceLuSystem>(LuMachines::of(context.impl()).tools(options.device), shape);
+  return LuSolvePlan(impl);
+}
+
+std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
+
+template <class T>
+void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream) const {
+  const LuSystemShape& shape = impl_->system->shape();
+  require_dtype<T>("lu", shape.dtype);
+  if (shape.n == 0 || shape.nrhs == 0) return;
+  require_address("lu", lu);
+  require_address("pivots", pivots);
+  require_address("b", b);
+  require_workspace(workspace, workspace_bytes());
+  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
+                       static_cast<CUstream_st*>(stream));
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                 \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

@@ -1,0 +1,49 @@
+// In builds without GPU sources: plans of matrices in device memory say so.
+#include <complex>
+#include <cstdlib>
+
+#include "lu/validate.hpp"
+
+#if !TILEWRIGHT_HAS_GPU
+
+namespace tilewright {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorCode::unsupported, "device", "this build has no GPU runtime");
+}
+
+}  // namespace
+
+struct LuPlan::Impl {};
+struct LuSolvePlan::Impl {};
+
+LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
+const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan
+std::string LuPlan::explain() const { refuse(); }
+std::int64_t LuPlan::workspace_bytes() const noexcept { return 0; }
+template <class T>
+void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const {
+  refuse();
+}
+LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int64_t, const LuOptions&) {
+  refuse();
+}
+std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return 0; }
+template <class T>
+void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const {
+  refuse();
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                 \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright
+
+#endif

@@ -1,0 +1,142 @@
+// Plans of matrices in device memory through the public calls: factors, systems, graphs, refusals.
+#include <fmt/format.h>
+
+#include "core/dispatch.hpp"
+#include "device/gpu/graph.hpp"
+#include "lu/reference.hpp"
+#include "lu_cases.hpp"
+#include "support/gpu_fixture.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+// A matrix and its right-hand sides in device memory, with all that plans need.
+template <class T>
+struct OnDevice {
+  OnDevice(const Gpu& gpu, const LuMatrixOf<T>& a, const LuMatrixOf<T>& b, const LuPlan& lu,
+           const LuSolvePlan& systems)
+      : a_(gpu, a.data.size() * sizeof(T)),
+        b_(gpu, b.data.size() * sizeof(T)),
+        pivots_(gpu, std::size_t(a.rows) * 8),
+        info_(gpu, 8),
+        workspace_(gpu, std::size_t(std::max(lu.workspace_bytes(), systems.workspace_bytes()))) {
+    write(a, b);
+  }
+  void write(const LuMatrixOf<T>& a, const LuMatrixOf<T>& b) {
+    a_.write(a.data.data(), a_.bytes());
+    b_.write(b.data.data(), b_.bytes());
+  }
+  void run(const LuPlan& lu, const LuSolvePlan& systems, void* stream) {
+    lu.factor(a_.template as<T>(), pivots_.template as<std::int64_t>(), info_.template as<std::int64_t>(),
+              workspace_.template as<void>(), stream);
+    systems.solve<T>(a_.template as<T>(), pivots_.template as<std::int64_t>(), b_.template as<T>(),
+                     workspace_.template as<void>(), stream);
+  }
+  std::int64_t info() const {
+    std::int64_t value = -7;
+    info_.read(&value, 8);
+    return value;
+  }
+
+  GpuBuffer a_, b_, pivots_, info_, workspace_;
+};
+
+class GpuLuPlan : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    if (const std::string reason = why_too_old(gpu_->limits()); !reason.empty()) GTEST_SKIP() << reason;
+    lu_options_.device = device_;
+  }
+  Context context_{{.use_wisdom = false, .notices = false}};
+  LuOptions lu_options_;
+};
+
+TEST_F(GpuLuPlan, FactorsAndSystemsOfEveryType) {
+  int draw = 0;
+  for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+    for (const Op op : {Op::none, Op::trans, Op::conj_trans}) {
+      ++draw;
+      dispatch(dtype, [&]<class T>() {
+        const std::int64_t n = 90 + 7 * draw;
+        const auto a = make_matrix<T>(LuKind::random, n, n, draw % 3, unsigned(draw));
+        const auto b = make_matrix<T>(LuKind::random, n, 3, draw % 2, unsigned(draw + 50));
+        const LuPlan lu = plan_lu(context_, {dtype, n, n, a.ld}, lu_options_);
+        const LuSolvePlan systems = plan_lu_solve(context_, lu.problem(), op, b.cols, b.ld, lu_options_);
+        OnDevice<T> on(*gpu_, a, b, lu, systems);
+        const GpuStream stream(*gpu_);
+        on.run(lu, systems, stream.get());
+        stream.synchronize();
+        auto x = b;
+        on.b_.read(x.data.data(), on.b_.bytes());
+        EXPECT_EQ(on.info(), 0);
+        EXPECT_LT(solve_ratio(a, op, x, b), 30) << to_string(dtype) << " op " << int(op);
+        EXPECT_NE(lu.explain().find("panels: taken"), std::string::npos) << lu.explain();
+      });
+    }
+}
+
+TEST_F(GpuLuPlan, AGraphReplaysIt) {
+  if (ask_fake<long long (*)(const char*)>("fake_cuda_count") != nullptr)
+    GTEST_SKIP() << "the fake driver records single streams alone";
+  const std::int64_t n = 200;
+  const auto a = make_matrix<double>(LuKind::random, n, n), b = make_matrix<double>(LuKind::random, n, 2);
+  const LuPlan lu = plan_lu(context_, {DType::f64, n, n, a.ld}, lu_options_);
+  const LuSolvePlan systems = plan_lu_solve(context_, lu.problem(), Op::none, 2, b.ld, lu_options_);
+  OnDevice<double> on(*gpu_, a, b, lu, systems);
+  const GpuStream stream(*gpu_);
+  const GpuGraph graph(*gpu_, stream.get(), [&] { on.run(lu, systems, stream.get()); });
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    const auto other = make_matrix<double>(LuKind::random, n, n, 0, seed);
+    on.write(other, b);
+    graph.launch(stream.get());
+    stream.synchronize();
+    auto x = b;
+    on.b_.read(x.data.data(), on.b_.bytes());
+    EXPECT_LT(solve_ratio(other, Op::none, x, b), 30) << seed;
+  }
+  // Calls that are not captured work as before.
+  on.write(a, b);
+  on.run(lu, systems, stream.get());
+  stream.synchronize();
+  auto x = b;
+  on.b_.read(x.data.data(), on.b_.bytes());
+  EXPECT_LT(solve_ratio(a, Op::none, x, b), 30);
+}
+
+TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {
+  const auto argument_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+      return error.argument();
+    }
+    return std::string("none");
+  };
+  const LuProblem problem{DType::f64, 10, 10, 10};
+  const LuPlan lu = plan_lu(context_, problem, lu_options_);
+  GpuBuffer memory(*gpu_, std::size_t(lu.workspace_bytes()) + 256);
+  auto* const address = memory.as<double>();
+  auto* const ints = memory.as<std::int64_t>();
+  EXPECT_EQ(argument_of([&] { lu.factor<double>(nullptr, ints, ints, address); }), "a");
+  EXPECT_EQ(argument_of([&] { lu.factor(memory.as<float>(), ints, ints, address); }), "a");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, nullptr, ints, address); }), "pivots");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, nullptr, address); }), "info");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, nullptr); }), "workspace");
+  EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, address + 1); }), "workspace");
+  EXPECT_EQ(argument_of([&] { plan_lu(context_, {DType::f64, 10, 10, 9}, lu_options_); }), "lda");
+  EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, {DType::f64, 10, 9, 10}, Op::none, 1, 10, lu_options_); }),
+            "factors");
+  EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, problem, Op::none, -1, 10, lu_options_); }), "nrhs");
+  EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, problem, Op::none, 1, 9, lu_options_); }), "ldb");
+  LuOptions unknown = lu_options_;
+  unknown.candidate = "lapack";
+  EXPECT_EQ(argument_of([&] { plan_lu(context_, problem, unknown); }), "candidate");
+  unknown = lu_options_, unknown.device = 99;
+  EXPECT_THROW(plan_lu(context_, problem, unknown), Error);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
