@@ -204,7 +204,7 @@ class LuCase {
     row["ours_s"] = median(all[0]), row["getrf_s"] = median(all[1]), row["xgetrf_s"] = median(all[2]);
     row["ours_high_s"] = *std::max_element(all[0].begin(), all[0].end());
     row["ratio"] = std::min(median(all[1]), median(all[2])) / median(all[0]);
-    row["cusolver"] = solver_.version();
+    row["cusolver"] = solver_.version(), row["part"] = tools_->part();
     return row;
   }
 

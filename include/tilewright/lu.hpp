@@ -42,7 +42,7 @@ struct LuReport {
   // 0, or i > 0: U(i, i), counted from 1, is exactly zero and the first such pivot. The factorization was
   // completed all the same; solving with it divides by zero.
   std::int64_t info = 0;
-  std::string candidate{};  // that ran; "" where there was nothing to do
+  std::string candidate{};  // that ran, in the end; "" where there was nothing to do
   std::int64_t nb = 0;      // columns of a panel; 0: the candidate has its own
   // Of candidate blocked: where the time went.
   double panel_s = 0, swap_s = 0, solve_s = 0, update_s = 0;

@@ -19,7 +19,7 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
   const LuRequest request{context, problem, options};
   const LuCandidate& candidate = choose_lu(request);
   LuReport report = candidate.factor(request, a, pivots);
-  report.candidate = candidate.name;
+  if (report.candidate.empty()) report.candidate = candidate.name;
   return report;
 }
 

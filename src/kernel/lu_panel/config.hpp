@@ -39,10 +39,11 @@ constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
          lu_panel_block_rows(c) * c.width * element_bytes;
 }
 
-// What blocks write in global memory for each of two steps: three words that carry the number of the step,
-// and the row. In front of all is the number of launches so far; the memory is zero before the first.
+// What blocks write in global memory for each of two steps: words of 8 bytes, half of which is the number of the
+// step, three for the candidate's key and position and one for each 4 bytes of its row. In front of all is the
+// number of launches so far; the memory is zero before the first.
 constexpr int lu_panel_slot_bytes(const LuPanelConfig& c, int element_bytes) {
-  return 32 + (lu_panel_row_elements(c) * element_bytes + 31) / 32 * 32;
+  return (24 + lu_panel_row_elements(c) * element_bytes * 2 + 31) / 32 * 32;
 }
 constexpr long long lu_panel_exchange_bytes(const LuPanelConfig& c, int rows, int element_bytes) {
   return lu_panel_is_global(c) ? 32 + 2LL * lu_panel_blocks(c, rows) * lu_panel_slot_bytes(c, element_bytes)

@@ -64,8 +64,7 @@ __device__ __forceinline__ void send_to(int to, void* at, const P& pack, unsigne
   }
 }
 
-// Words in global memory by which blocks of one launch tell one another. What a block wrote before
-// tell_all_before() is seen by those who saw a word that it told afterwards and called see_all_after().
+// Words in global memory by which blocks of one launch tell one another. None is ordered with others.
 __device__ __forceinline__ void tell_word(unsigned long long* at, unsigned long long value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value) : "memory");
 }
@@ -77,30 +76,14 @@ __device__ __forceinline__ unsigned long long seen_word(const unsigned long long
                : "memory");
   return value;
 }
-__device__ __forceinline__ void tell_all_before() { __threadfence(); }
-__device__ __forceinline__ void see_all_after() {
-  __threadfence();
-  __syncwarp();
-}
-// Waits for a word with the low half of `tag`.
+// Looks at the word, of which `value` was seen before, until it has the low half of `tag`.
 __device__ __forceinline__ bool comes_in_time(const unsigned long long* at, unsigned long long tag,
                                               unsigned long long& value) {
   for (int turns = 0; turns < lu_most_turns; ++turns) {
-    value = seen_word(at);
     if (static_cast<unsigned>(value) == static_cast<unsigned>(tag)) return true;
+    value = seen_word(at);
   }
   return false;
-}
-// Not from the first-level cache, which may have what was there before.
-template <class P>
-__device__ __forceinline__ P seen_pack(const void* at) {
-  unsigned long long words[sizeof(P) / 8];
-#pragma unroll
-  for (int i = 0; i < int(sizeof(P) / 8); ++i)
-    words[i] = seen_word(static_cast<const unsigned long long*>(at) + i);
-  P pack;
-  memcpy(&pack, words, sizeof(P));
-  return pack;
 }
 
 // 1 / x to some 20 bits, of normal numbers whose reciprocal is normal.

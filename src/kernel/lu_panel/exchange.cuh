@@ -18,11 +18,13 @@ struct LuBest {
   LuKey key{0, 0};
   int position = lu_nowhere;
 
+  __device__ static unsigned long long whole(const LuKey& k) {
+    return static_cast<unsigned long long>(k.high) << 32 | k.low;
+  }
   // Of equal ones the first is the better.
   __device__ bool gives_way(const LuKey& other, int other_position) const {
-    if (other.high != key.high) return other.high > key.high;
-    if (other.low != key.low) return other.low > key.low;
-    return other_position < position;
+    const unsigned long long theirs = whole(other), mine = whole(key);
+    return theirs > mine || (theirs == mine && other_position < position);
   }
 };
 
@@ -116,50 +118,50 @@ class LuClusterExchange {
   const int rank_;
 };
 
-// Each block has a slot in global memory for each of two steps. Its words carry the number of the step and of
-// the launch, so that nothing is cleared in between. The first warp looks at all of them and brings the
-// chosen row.
+// Each block has a slot in global memory for each of two steps. Every word of it carries the number of the step
+// and of the launch, so that nothing is cleared in between and nothing is ordered: a word that has its number has
+// its value. The first warp looks at all slots and brings the chosen row.
 template <class T, LuPanelConfig C>
 class LuGlobalExchange {
-  static constexpr int slot_bytes = lu_panel_slot_bytes(C, sizeof(T)), steps_of_launch = 64;
-  static_assert(C.width < steps_of_launch);
-  using Pair = Pack<T, 2>;
   using Word = unsigned long long;
+  static constexpr int slot_words = lu_panel_slot_bytes(C, sizeof(T)) / 8, steps_of_launch = 64;
+  static constexpr int element_words = sizeof(T) / 4, key_words = 3;
+  // Blocks and words that a lane asks for before it looks at what came.
+  static constexpr int blocks_ahead = 4, words_ahead = (lu_panel_row_elements(C) * element_words + 31) / 32;
+  static_assert(C.width < steps_of_launch);
 
  public:
   __device__ LuGlobalExchange(unsigned long long*, T* chosen, char* memory)
       : chosen_(chosen),
-        memory_(memory),
-        launch_(static_cast<unsigned>(seen_word(reinterpret_cast<const Word*>(memory)))) {}
+        words_(reinterpret_cast<Word*>(memory)),
+        launch_(static_cast<unsigned>(seen_word(words_))) {}
 
   __device__ int rank() const { return static_cast<int>(blockIdx.x); }
   __device__ void begin() const {}
   __device__ void meet() const { __syncthreads(); }
   // All have read the number before they sent anything.
   __device__ void end() const {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      tell_word(reinterpret_cast<Word*>(memory_), launch_ + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) tell_word(words_, launch_ + 1);
   }
 
   template <int Left>
   __device__ void send(int step, const T* staged) const {
     const int lane = threadIdx.x;
     if (lane >= 32) return;
-    char* const slot = slot_of(step, rank());
-    if (lane <= Left / 2) {
-      const int at = lane < Left / 2 ? 2 * lane : C.width;
-      *reinterpret_cast<Pair*>(row_of(slot) + at) = *reinterpret_cast<const Pair*>(staged + at);
+    Word* const slot = slot_of(step, rank());
+    if (lane == 0) {
+      int position;
+      memcpy(&position, staged + C.width + 1, sizeof position);
+      const LuKey key = position == lu_nowhere ? LuKey{0, 0} : lu_key(staged[0]);
+      tell_word(slot, tagged(key.high, step));
+      tell_word(slot + 1, tagged(key.low, step));
+      tell_word(slot + 2, tagged(static_cast<unsigned>(position), step));
     }
-    __syncwarp();
-    if (lane != 0) return;
-    tell_all_before();
-    int position;
-    memcpy(&position, staged + C.width + 1, sizeof position);
-    const LuKey key = position == lu_nowhere ? LuKey{0, 0} : lu_key(staged[0]);
-    Word* const words = reinterpret_cast<Word*>(slot);
-    tell_word(words, tagged(key.high, step));
-    tell_word(words + 1, tagged(key.low, step));
-    tell_word(words + 2, tagged(static_cast<unsigned>(position), step));
+    for (int word = lane; word < row_words<Left>(); word += 32) {
+      unsigned value;
+      memcpy(&value, part_of<Left>(staged, word), sizeof value);
+      tell_word(slot + key_words + word, tagged(value, step));
+    }
   }
 
   template <int Left>
@@ -171,13 +173,52 @@ class LuGlobalExchange {
   }
 
  private:
+  template <int Left>
+  static constexpr int row_words() {
+    return (Left + 2) * element_words;
+  }
+  // The place of a word in a row, of which what is left comes first and is followed by its last two elements.
+  template <int Left, class Row>
+  __device__ static auto* part_of(Row* row, int word) {
+    using Byte = decltype(bytes_of(row));
+    const int element = word / element_words;
+    return static_cast<Byte>(bytes_of(row + (element < Left ? element : C.width + element - Left))) +
+           word % element_words * 4;
+  }
+  __device__ static char* bytes_of(T* row) { return reinterpret_cast<char*>(row); }
+  __device__ static const char* bytes_of(const T* row) { return reinterpret_cast<const char*>(row); }
+
   __device__ Word tagged(unsigned value, int step) const {
     return static_cast<Word>(value) << 32 | (launch_ * steps_of_launch + step + 1);
   }
-  __device__ char* slot_of(int step, int block) const {
-    return memory_ + 32 + static_cast<long long>((step & 1) * gridDim.x + block) * slot_bytes;
+  __device__ Word* slot_of(int step, int block) const {
+    return words_ + 4 + static_cast<long long>((step & 1) * gridDim.x + block) * slot_words;
   }
-  __device__ static T* row_of(char* slot) { return reinterpret_cast<T*>(slot + 32); }
+  __device__ static unsigned value_of(Word word) { return static_cast<unsigned>(word >> 32); }
+
+  // The best of blocks first, first + 32 ..., of those that there are.
+  __device__ bool look_at(int step, int first, LuBest& mine, int& source) const {
+    Word seen[blocks_ahead][key_words];
+#pragma unroll
+    for (int b = 0; b < blocks_ahead; ++b)
+#pragma unroll
+      for (int i = 0; i < key_words; ++i)
+        if (first + 32 * b < static_cast<int>(gridDim.x))
+          seen[b][i] = seen_word(slot_of(step, first + 32 * b) + i);
+    bool came = true;
+#pragma unroll
+    for (int b = 0; b < blocks_ahead; ++b) {
+      const int block = first + 32 * b;
+      if (block >= static_cast<int>(gridDim.x)) continue;
+#pragma unroll
+      for (int i = 0; i < key_words; ++i)
+        came = comes_in_time(slot_of(step, block) + i, tagged(0, step), seen[b][i]) && came;
+      const LuKey key{value_of(seen[b][0]), value_of(seen[b][1])};
+      const int position = static_cast<int>(value_of(seen[b][2]));
+      if (mine.gives_way(key, position)) mine = {key, position}, source = block;
+    }
+    return came;
+  }
 
   template <int Left>
   __device__ void bring(int step) const {
@@ -185,29 +226,31 @@ class LuGlobalExchange {
     LuBest mine;
     int source = 0;
     bool came = true;
-    for (int block = lane; block < static_cast<int>(gridDim.x); block += 32) {
-      const Word* const words = reinterpret_cast<const Word*>(slot_of(step, block));
-      Word value[3];
-      for (int i = 0; i < 3; ++i) came = comes_in_time(words + i, tagged(0, step), value[i]) && came;
-      const LuKey key{static_cast<unsigned>(value[0] >> 32), static_cast<unsigned>(value[1] >> 32)};
-      const int position = static_cast<int>(value[2] >> 32);
-      if (mine.gives_way(key, position)) mine = {key, position}, source = block;
+    for (int first = lane; first < static_cast<int>(gridDim.x); first += 32 * blocks_ahead)
+      came = look_at(step, first, mine, source) && came;
+    const int best = lu_best_lane(mine, warp_most(mine.key.high));
+    const Word* const row =
+        slot_of(step, static_cast<int>(word_of_lane(static_cast<unsigned>(source), best))) + key_words;
+    Word seen[words_ahead];
+#pragma unroll
+    for (int i = 0; i < words_ahead; ++i)
+      if (lane + 32 * i < row_words<Left>()) seen[i] = seen_word(row + lane + 32 * i);
+#pragma unroll
+    for (int i = 0; i < words_ahead; ++i) {
+      const int word = lane + 32 * i;
+      if (word >= row_words<Left>()) continue;
+      came = comes_in_time(row + word, tagged(0, step), seen[i]) && came;
+      const unsigned value = value_of(seen[i]);
+      memcpy(part_of<Left>(chosen_, word), &value, sizeof value);
     }
-    see_all_after();
-    const int lanes_best = lu_best_lane(mine, warp_most(mine.key.high));
-    source = static_cast<int>(word_of_lane(static_cast<unsigned>(source), lanes_best));
     const bool all_came = lanes_with(!came) == 0;
-    if (lane <= Left / 2) {
-      const int at = lane < Left / 2 ? 2 * lane : C.width;
-      Pair pair = seen_pack<Pair>(row_of(slot_of(step, source)) + at);
-      const int nobody = -1;
-      if (at == C.width && !all_came) memcpy(&pair.item[1], &nobody, sizeof nobody);
-      *reinterpret_cast<Pair*>(chosen_ + at) = pair;
-    }
+    __syncwarp();
+    const int nobody = -1;
+    if (lane == 0 && !all_came) memcpy(chosen_ + C.width + 1, &nobody, sizeof nobody);
   }
 
   T* const chosen_;
-  char* const memory_;
+  Word* const words_;
   const unsigned launch_;
 };
 

@@ -78,6 +78,8 @@ struct LuInvertArgs {
   T* inverses;
 };
 
+constexpr int lu_copied_columns = 4;  // at once
+
 // rows x columns elements.
 template <class T>
 struct LuCopyArgs {

@@ -68,12 +68,23 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_solve(const LuSolveArgs<T>
   }
 }
 
+// A block has a run of rows of a few columns at a time, so that a link with a long way has enough to carry.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_copy(const LuCopyArgs<T> args) {
-  const long long all = args.rows * args.columns, step = static_cast<long long>(gridDim.x) * lu_rows_threads;
-  for (long long i = blockIdx.x * static_cast<long long>(lu_rows_threads) + threadIdx.x; i < all; i += step) {
-    const long long row = i % args.rows, column = i / args.rows;
-    args.to[row + column * args.to_ld] = args.from[row + column * args.from_ld];
+  constexpr int each = lu_copied_columns;
+  const unsigned runs = static_cast<unsigned>((args.rows + lu_rows_threads - 1) / lu_rows_threads);
+  const unsigned all = runs * static_cast<unsigned>((args.columns + each - 1) / each);
+  for (unsigned i = blockIdx.x; i < all; i += gridDim.x) {
+    const long long row = static_cast<long long>(i % runs) * lu_rows_threads + threadIdx.x;
+    const long long first = static_cast<long long>(i / runs) * each;
+    if (row >= args.rows) continue;
+    T values[each];
+#pragma unroll
+    for (int c = 0; c < each; ++c)
+      if (first + c < args.columns) values[c] = args.from[row + (first + c) * args.from_ld];
+#pragma unroll
+    for (int c = 0; c < each; ++c)
+      if (first + c < args.columns) args.to[row + (first + c) * args.to_ld] = values[c];
   }
 }
 

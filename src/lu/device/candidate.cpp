@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
@@ -25,6 +26,7 @@ struct Way {
   std::vector<int> gpus;  // by position
   std::string reason;     // why there is none
   double seconds = 0, cpu_seconds = 0;
+  std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what is free
   std::shared_ptr<const NodeModel> node;
 };
 
@@ -59,8 +61,8 @@ double seconds_on_cpu(const LuRequest& r, const NodeModel& node) {
   return seconds;
 }
 
-// The fewest positions that are enough where one GPU is as fast as several.
-Way choose(const LuRequest& r) {
+// One GPU where that is as fast as several.
+Way by_models(const LuRequest& r) {
   Way way;
   const LuOptions& o = r.options;
   const bool asked = o.target == Target::gpu || o.candidate == "streamed";
@@ -83,7 +85,7 @@ Way choose(const LuRequest& r) {
     return way;
   }
   const HybridModels models = largest_update_models(r);
-  way.node = models.node;
+  way.node = models.node, way.memory_bytes = models.request.memory_bytes;
   const std::vector<int>& all = models.request.gpus;
   way.gpus = {all.front()};
   way.seconds = seconds_on(r, *way.node, way.gpus);
@@ -92,21 +94,28 @@ Way choose(const LuRequest& r) {
     if (together < 0.95 * way.seconds) way.gpus = all, way.seconds = together;
   }
   way.cpu_seconds = seconds_on_cpu(r, *way.node);
-  if (!asked && way.cpu_seconds <= way.seconds) {
+  if (!asked && way.cpu_seconds <= way.seconds)
     way.reason = fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
                              way.cpu_seconds * 1e3, way.seconds * 1e3);
-    return way;
-  }
-  const std::int64_t needed = streamed_lu_bytes(shape_of(r)), free = hybrid.open(way.gpus);
+  return way;
+}
+
+// Asked of the devices themselves.
+std::string why_not_on(const LuRequest& r, const Way& way) {
+  HybridNode& hybrid = *r.context.impl().hybrid;
+  const std::int64_t free = hybrid.open(way.gpus), cap = way.memory_bytes;
   for (const int gpu : way.gpus)
-    if (HybridNode::Use(hybrid).device(gpu).native_stream(Lane::compute) == nullptr) {
-      way.reason = "kernels cannot be queued on its GPUs";
-      return way;
-    }
-  const std::int64_t allowed = o.gpu_memory_bytes > 0 ? std::min(free, o.gpu_memory_bytes) : free;
-  if (needed > allowed)
-    way.reason = fmt::format("it holds the matrix whole, which takes {} MiB of a GPU that has {}", needed >> 20,
-                             allowed >> 20);
+    if (HybridNode::Use(hybrid).device(gpu).native_stream(Lane::compute) == nullptr)
+      return "kernels cannot be queued on its GPUs";
+  const std::int64_t needed = streamed_lu_bytes(shape_of(r)), allowed = cap > 0 ? std::min(free, cap) : free;
+  if (needed <= allowed) return "";
+  return fmt::format("it holds the matrix whole, which takes {} MiB of a GPU that has {}", needed >> 20,
+                     allowed >> 20);
+}
+
+Way choose(const LuRequest& r) {
+  Way way = by_models(r);
+  if (way.reason.empty()) way.reason = why_not_on(r, way);
   return way;
 }
 
@@ -121,9 +130,7 @@ bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
 
 class StreamedCall {
  public:
-  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(choose(r)) {
-    HybridNode& hybrid = *r.context.impl().hybrid;
-    hybrid.open(way_.gpus);
+  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(by_models(r)) {
     const LuProblem& p = r.problem;
     job_.dtype = p.dtype, job_.m = p.m, job_.n = p.n, job_.lda = p.lda, job_.nb = r.options.nb;
     job_.a = a, job_.pivots = pivots;
@@ -145,18 +152,19 @@ class StreamedCall {
                            machines.tools(request_.context.impl().hybrid->gpus()[std::size_t(gpu)].ordinal),
                            model.to_device, model.to_host});
     }
-    StreamedLuReport streamed;
-    factor_streamed(job_, streamed);
+    factor_streamed(job_, streamed_);
     LuReport report;
-    report.info = streamed.info, report.nb = streamed.nb;
-    report.gpus = int(way_.gpus.size()), report.pinned = job_.pinned;
+    report.info = streamed_.info, report.nb = streamed_.nb;
+    report.candidate = "streamed", report.gpus = int(way_.gpus.size()), report.pinned = job_.pinned;
     return report;
   }
+  bool wrote() const { return streamed_.wrote; }
 
  private:
   const LuRequest& request_;
   Way way_;
   StreamedLuJob job_;
+  StreamedLuReport streamed_;
 };
 
 // The matrix as it was, for the CPU to take over.
@@ -181,25 +189,32 @@ class Kept {
   std::vector<char> bytes_;
 };
 
-LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots) {
+LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots, const Error& why) {
+  r.context.impl().notice(fmt::format("the CPU factors {}: {}", to_string(r.problem), why.what()));
   LuOptions options = r.options;
   options.target = Target::cpu, options.candidate = "", options.gpus = {};
   const LuRequest request{r.context, r.problem, options};
-  LuReport report = choose_lu(request).factor(request, a, pivots);
-  report.redone = true;
+  const LuCandidate& candidate = choose_lu(request);
+  LuReport report = candidate.factor(request, a, pivots);
+  report.candidate = candidate.name, report.redone = true;
   return report;
 }
 
 LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivots) {
-  if (r.options.on_device_failure == OnDeviceFailure::error) return StreamedCall(r, a, pivots).run();
-  const Kept kept(r, a);
+  const bool redoes = r.options.on_device_failure == OnDeviceFailure::redo;
+  std::optional<Kept> kept;
+  if (redoes) kept.emplace(r, a);
+  StreamedCall call(r, a, pivots);
   try {
-    return StreamedCall(r, a, pivots).run();
+    return call.run();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::device_lost && error.code() != ErrorCode::out_of_memory) throw;
-    kept.restore(a);
-    r.context.impl().notice(fmt::format("the CPU factors {} anew: {}", to_string(r.problem), error.what()));
-    return factor_on_cpu(r, a, pivots);
+    // Whoever left the choice to the models does not want to hear of others that fill a GPU.
+    const bool is_full = error.code() == ErrorCode::out_of_memory;
+    if (is_full && !call.wrote() && r.options.target == Target::automatic && r.options.candidate.empty())
+      return factor_on_cpu(r, a, pivots, error);
+    if (!redoes || (!is_full && error.code() != ErrorCode::device_lost)) throw;
+    kept->restore(a);
+    return factor_on_cpu(r, a, pivots, error);
   }
 }
 

@@ -114,7 +114,7 @@ void LuEngine::begin(const DeviceLuOperands& operands) {
     gpu().fill(workspace(layout_.exchange), &zero, sizeof zero, layout_.exchange_bytes / 8, panels);
 }
 
-void LuEngine::multiply(LuLane way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+void LuEngine::multiply(LuLane lane, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                         const LuBlock& a, const LuBlock& b, double beta, const LuBlock& c) {
   if (m == 0 || n == 0) return;
   dispatch(shape_.dtype, [&]<class T>() {
@@ -126,7 +126,7 @@ void LuEngine::multiply(LuLane way, std::int64_t m, std::int64_t n, std::int64_t
     call.a = a.data, call.lda = int(a.ld);
     call.b = b.data, call.ldb = int(b.ld);
     call.c = c.data, call.ldc = int(c.ld);
-    tools_->blas(way).gemm(call);
+    tools_->blas(lane).gemm(call);
   });
 }
 
@@ -162,28 +162,28 @@ void LuEngine::factor_block(const LuStep& step) {
              reinterpret_cast<int*>(workspace(layout_.origin)), on);
 }
 
-void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
-  rows_of(step).move(at(step.first, first), columns, merged_of(step), stream(way));
+void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane) {
+  rows_of(step).move(at(step.first, first), columns, merged_of(step), stream(lane));
 }
 
-void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
+void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane) {
   if (columns == 0) return;
   const LuBlock top = at(step.first, first),
-                solved{workspace(layout_.products[int(way)]), step.columns};
-  multiply(way, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
-  rows_of(step).copy(solved, top, step.columns, columns, stream(way));
-  multiply(way, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.first), solved, 1,
+                solved{workspace(layout_.products[int(lane)]), step.columns};
+  multiply(lane, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
+  rows_of(step).copy(solved, top, step.columns, columns, stream(lane));
+  multiply(lane, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.first), solved, 1,
            at(step.end(), first));
 }
 
-void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way) {
-  move(step, first, columns, way);
-  eliminate(step, first, columns, way);
+void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane) {
+  move(step, first, columns, lane);
+  eliminate(step, first, columns, lane);
 }
 
 void LuEngine::bring_back(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
                           const LuBlock& to, CUstream_st* stream) {
-  constexpr unsigned blocks = 16;
+  constexpr unsigned blocks = 32;
   rows_of(step_at(0)).copy(at(row, first), to, rows, columns, stream, blocks);
 }
 

@@ -49,17 +49,17 @@ class LuEngine {
   std::int64_t workspace_bytes() const { return layout_.bytes; }
   const LuPace& pace() const { return pace_; }
   int width_of(const LuStep& step) const { return panel_of(shape_.m - step.first).config().width; }
-  CUstream_st* stream(LuLane way) const { return tools_->stream(way); }
+  CUstream_st* stream(LuLane lane) const { return tools_->stream(lane); }
 
   // Of what is queued next.
   void begin(const DeviceLuOperands& operands);
   void factor_block(const LuStep& step);
   // The rows that the block of `step` moved, in columns first ... first + columns - 1.
-  void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
+  void move(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
   // U of these columns, whose rows have moved, and what is left of them: A22 -= L21 U12.
-  void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
+  void eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
   // Both.
-  void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way);
+  void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
   // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
 
@@ -78,9 +78,9 @@ class LuEngine {
   struct Layout {
     std::int64_t lists = 0, lists_of_block = 0, merged_in_lists = 0;
     std::int64_t inverses = 0, inverse_bytes = 0;
-    std::int64_t products[2] = {};  // by way
+    std::int64_t products[2] = {};  // by lane
     std::int64_t exchange = 0, exchange_bytes = 0, origin = 0;
-    std::int64_t blas[2] = {};  // by way
+    std::int64_t blas[2] = {};  // by lane
     std::int64_t bytes = 0;
   };
 
@@ -89,7 +89,7 @@ class LuEngine {
   void lay_out();
   const GpuLuPanel& panel_of(std::int64_t rows) const;
   const GpuLuRows& rows_of(const LuStep& step) const { return tools_->rows(shape_.dtype, width_of(step)); }
-  void multiply(LuLane way, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
+  void multiply(LuLane lane, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, const LuBlock& a,
                 const LuBlock& b, double beta, const LuBlock& c);
 
   char* workspace(std::int64_t offset) const { return static_cast<char*>(operands_.workspace) + offset; }

@@ -45,8 +45,8 @@ void LuSchedule::begin(const std::vector<DeviceLuOperands>& operands, CUstream_s
 
 void LuSchedule::end(CUstream_st* stream) {
   for (Part& part : parts_)
-    for (const LuLane way : {LuLane::panel, LuLane::update}) {
-      part.factored.record(part.engine->stream(way));
+    for (const LuLane lane : {LuLane::panel, LuLane::update}) {
+      part.factored.record(part.engine->stream(lane));
       part.factored.hold_back(stream);
     }
 }
@@ -81,18 +81,18 @@ bool LuSchedule::panels_take_longer(const LuStep& step) const {
          pace.block_s(shape.m - step.end(), shape.nb, engine.width_of(step));
 }
 
-void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way,
+void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane,
                           LuTraffic* traffic) {
   const int owner = owner_of(first);
   Part& part = parts_[std::size_t(owner)];
   LuEngine& engine = *part.engine;
   const Gpu::Current current(engine.gpu());
-  CUstream_st* const stream = engine.stream(way);
+  CUstream_st* const stream = engine.stream(lane);
   traffic->hold_back(owner, first, columns, stream);
   // L is in the order of all moves so far, and so must its right-hand sides be.
-  if (way == LuLane::panel) part.moved.hold_back(stream);
-  for (int i = 0; i < step.index; ++i) engine.move(engine.step_at(i), first, columns, way);
-  for (int i = 0; i < step.index; ++i) engine.eliminate(engine.step_at(i), first, columns, way);
+  if (lane == LuLane::panel) part.moved.hold_back(stream);
+  for (int i = 0; i < step.index; ++i) engine.move(engine.step_at(i), first, columns, lane);
+  for (int i = 0; i < step.index; ++i) engine.eliminate(engine.step_at(i), first, columns, lane);
   if (step.index > 0) traffic->finished(owner, 0, step.first, first, columns, stream);
 }
 

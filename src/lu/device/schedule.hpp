@@ -55,7 +55,7 @@ class LuSchedule {
   void look_ahead(const LuStep& step, LuTraffic* traffic);
   void update_rest(const LuStep& step, LuTraffic* traffic);
   void move_left(const LuStep& step);
-  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane way, LuTraffic* traffic);
+  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane, LuTraffic* traffic);
   void finish_rows(const LuStep& step, LuTraffic* traffic);
   bool panels_take_longer(const LuStep& step) const;
   // Calls f(owner, first, columns) for each run of columns that one GPU has.

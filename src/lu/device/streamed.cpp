@@ -229,8 +229,8 @@ class Streamed : public LuTraffic {
   void wait() {
     for (const auto& part : parts_) {
       const Gpu::Current current(part->engine.gpu());
-      for (const LuLane way : {LuLane::panel, LuLane::update}) {
-        part->done.record(part->engine.stream(way));
+      for (const LuLane lane : {LuLane::panel, LuLane::update}) {
+        part->done.record(part->engine.stream(lane));
         part->done.synchronize();
       }
       part->device.wait_all();

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t blas_workspace_bytes = 8 << 20;
 constexpr int any_width = 32;  // of panels: copies have none
+// cuBLAS multiplies matrices with one or two columns at half the speed of those with sixteen.
+constexpr std::int64_t least_columns = 16, narrow_from = 2000;
 
 }  // namespace
 
@@ -17,6 +19,7 @@ DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemSha
     : tools_(std::move(tools)),
       shape_(shape),
       nb_(shape.n <= 2000 ? 128 : GpuLuSystem::most_inverted),
+      columns_(shape.n > narrow_from ? std::max(least_columns, shape.nrhs) : shape.nrhs),
       kernels_(tools_->system(shape.dtype)) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   for (const auto& [name, value] : {std::pair("n", shape.n), std::pair("nrhs", shape.nrhs),
@@ -28,7 +31,8 @@ DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemSha
   };
   order_at_ = take(shape.n * 4);
   inverses_at_ = take(2 * ((shape.n + nb_ - 1) / nb_) * nb_ * nb_ * element_bytes());
-  copy_at_ = take(shape.n * shape.nrhs * element_bytes());
+  copy_at_ = take(shape.n * columns_ * element_bytes());
+  if (columns_ > shape.nrhs) wide_at_ = take(shape.n * columns_ * element_bytes());
   blas_at_ = take(blas_workspace_bytes);
 }
 
@@ -54,7 +58,7 @@ void DeviceLuSystem::multiply(Op op, std::int64_t m, std::int64_t k, double alph
     GpuBlas::Batch call;
     call.dtype = shape_.dtype;
     call.op_a = op;
-    call.m = int(m), call.n = int(shape_.nrhs), call.k = int(k);
+    call.m = int(m), call.n = int(columns_), call.k = int(k);
     call.alpha = &alpha_value, call.beta = &beta_value;
     call.a = a.data, call.lda = int(a.ld);
     call.b = b.data, call.ldb = int(b.ld);
@@ -85,22 +89,33 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
   tools_->blas(LuLane::panel).set_stream(stream);
   tools_->blas(LuLane::panel).set_workspace(workspace(blas_at_), blas_workspace_bytes);
   int* const order = reinterpret_cast<int*>(workspace(order_at_));
-  const LuBlock b{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
+  const bool is_wide = columns_ > shape_.nrhs;
+  const LuBlock given{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
+  const LuBlock b = is_wide ? LuBlock{workspace(wide_at_), shape_.n} : given;
+  if (is_wide) clear(copy, stream);
   kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), stream);
   kernels_.order(operands.pivots, shape_.n, order, stream);
-  const bool plain = shape_.op == Op::none;
+  const GpuLuRows& rows = tools_->rows(shape_.dtype, any_width);
   // With the factors of A, P A = L U: A x = b by L and U, A^T x = b by U^T, L^T and the swaps backwards.
-  if (plain) {
-    kernels_.take(b, copy, shape_.n, shape_.nrhs, order, false, stream);
+  if (shape_.op == Op::none) {
+    kernels_.take(given, copy, shape_.n, shape_.nrhs, order, false, stream);
     solve_triangle(true, true, copy, b);
     solve_triangle(false, false, b, copy);
-    tools_->rows(shape_.dtype, any_width).copy(copy, b, shape_.n, shape_.nrhs, stream);
+    rows.copy(copy, given, shape_.n, shape_.nrhs, stream);
   } else {
-    tools_->rows(shape_.dtype, any_width).copy(b, copy, shape_.n, shape_.nrhs, stream);
+    rows.copy(given, copy, shape_.n, shape_.nrhs, stream);
     solve_triangle(false, true, copy, b);
     solve_triangle(true, false, b, copy);
-    kernels_.take(copy, b, shape_.n, shape_.nrhs, order, true, stream);
+    kernels_.take(copy, given, shape_.n, shape_.nrhs, order, true, stream);
   }
+}
+
+// Columns beside the right-hand sides, which stay zero.
+void DeviceLuSystem::clear(const LuBlock& block, CUstream_st* stream) const {
+  const std::uint32_t zero = 0;
+  const std::int64_t words = shape_.n * (columns_ - shape_.nrhs) * element_bytes() / std::int64_t(sizeof zero);
+  tools_->gpu().fill(static_cast<char*>(block.data) + shape_.n * shape_.nrhs * element_bytes(), &zero,
+                     sizeof zero, words, stream);
 }
 
 }  // namespace tilewright

@@ -34,6 +34,7 @@ class DeviceLuSystem {
   void solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other);
   void multiply(Op op, std::int64_t m, std::int64_t k, double alpha, const LuBlock& a, const LuBlock& b,
                 double beta, const LuBlock& c);
+  void clear(const LuBlock& block, CUstream_st* stream) const;
   LuBlock lu_at(std::int64_t row, std::int64_t column) const;
   LuBlock rows_of(const LuBlock& block, std::int64_t row) const;
   LuBlock inverse(bool is_lower, std::int64_t block, std::int64_t rows) const;
@@ -42,9 +43,9 @@ class DeviceLuSystem {
 
   std::shared_ptr<LuTools> tools_;
   LuSystemShape shape_;
-  std::int64_t nb_;
+  std::int64_t nb_, columns_;  // of what is multiplied: at least the right-hand sides
   const GpuLuSystem& kernels_;
-  std::int64_t order_at_ = 0, inverses_at_ = 0, copy_at_ = 0, blas_at_ = 0, bytes_ = 0;
+  std::int64_t order_at_ = 0, inverses_at_ = 0, copy_at_ = 0, wide_at_ = 0, blas_at_ = 0, bytes_ = 0;
   LuSystemOperands operands_;  // of the solve that is being queued
 };
 

@@ -14,22 +14,22 @@ LuTools::LuTools(const Gpu& gpu, const StencilCompiler& compiler, int room)
   if (partition_ != nullptr) beside_ = std::make_unique<GpuStream>(gpu, *partition_);
 }
 
-CUstream_st* LuTools::stream(LuLane way) const {
-  if (way == LuLane::panel) return panels_.get();
+CUstream_st* LuTools::stream(LuLane lane) const {
+  if (lane == LuLane::panel) return panels_.get();
   return beside_is_used_ ? beside_->get() : updates_.get();
 }
 
-void LuTools::use_workspace(LuLane way) {
-  blas(way).set_stream(stream(way));
-  blas(way).set_workspace(workspaces_[int(way)], workspace_bytes_);
+void LuTools::use_workspace(LuLane lane) {
+  blas(lane).set_stream(stream(lane));
+  blas(lane).set_workspace(workspaces_[int(lane)], workspace_bytes_);
 }
 
 void LuTools::begin(void* const workspaces[2], std::int64_t workspace_bytes) {
   beside_is_used_ = false;
   workspace_bytes_ = workspace_bytes;
-  for (const LuLane way : {LuLane::panel, LuLane::update}) {
-    workspaces_[int(way)] = workspaces[int(way)];
-    use_workspace(way);
+  for (const LuLane lane : {LuLane::panel, LuLane::update}) {
+    workspaces_[int(lane)] = workspaces[int(lane)];
+    use_workspace(lane);
   }
 }
 

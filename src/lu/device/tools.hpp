@@ -30,11 +30,14 @@ class LuTools {
   // For one factorization that is being queued at a time.
   std::mutex& mutex() { return mutex_; }
 
-  CUstream_st* stream(LuLane way) const;
-  // On the way's stream, with scratch of the caller's from use_workspace() on.
-  GpuBlas& blas(LuLane way) { return *blas_[int(way)]; }
+  CUstream_st* stream(LuLane lane) const;
+  // On the lane's stream, with scratch of the caller's from use_workspace() on.
+  GpuBlas& blas(LuLane lane) { return *blas_[int(lane)]; }
 
-  // Of what is queued next: its workspaces by way.
+  // Multiprocessors that updates keep to while panels take longer; 0: all.
+  int part() const { return partition_ == nullptr ? 0 : partition_->multiprocessors(); }
+
+  // Of what is queued next: its workspaces by lane.
   void begin(void* const workspaces[2], std::int64_t workspace_bytes);
   // Updates from now on leave some multiprocessors to the panels.
   void make_room_for_panels();
@@ -45,7 +48,7 @@ class LuTools {
   const GpuLuSystem& system(DType dtype);
 
  private:
-  void use_workspace(LuLane way);
+  void use_workspace(LuLane lane);
 
   const Gpu& gpu_;
   const StencilCompiler& compiler_;
@@ -55,7 +58,7 @@ class LuTools {
   std::unique_ptr<GpuStream> beside_;  // updates by the partition; null where there is none
   bool beside_is_used_ = false;
   GpuEvent switched_;
-  std::unique_ptr<GpuBlas> blas_[2];  // by way
+  std::unique_ptr<GpuBlas> blas_[2];  // by lane
   void* workspaces_[2] = {};
   std::int64_t workspace_bytes_ = 0;
   std::map<std::string, std::unique_ptr<GpuLuPanel>> panels_of_config_;

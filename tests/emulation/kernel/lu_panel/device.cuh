@@ -40,19 +40,11 @@ inline void tell_word(unsigned long long* at, unsigned long long value) {
   emulation::got_on();
 }
 inline unsigned long long seen_word(const unsigned long long* at) { return *at; }
-inline void tell_all_before() {}
-inline void see_all_after() { emulation::sync_warp(); }
 inline bool comes_in_time(const unsigned long long* at, unsigned long long tag, unsigned long long& value) {
   return emulation::wait_until([&] {
     value = *at;
     return static_cast<unsigned>(value) == static_cast<unsigned>(tag);
   });
-}
-template <class P>
-P seen_pack(const void* at) {
-  P pack;
-  std::memcpy(&pack, at, sizeof pack);
-  return pack;
 }
 template <class Words>
 Words load_as(const char* at) {
