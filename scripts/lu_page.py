@@ -137,6 +137,11 @@ def gain_table(cases):
     return table(head, lines)
 
 
+def plain(name):
+    """As gnuplot takes names."""
+    return name.replace("-", "_")
+
+
 def figure_2(machine, memory, cases):
     script = "set xlabel 'n'\nset ylabel '% more GFLOP/s than gpuLU'\nset key left bottom\n"
     for who in (*PAPER, "ours"):
@@ -144,14 +149,13 @@ def figure_2(machine, memory, cases):
         for i, select in enumerate(SELECTS):
             data = ([(n, gain(row[1], row[2 + i])) for n, row in PAPER[who].items()] if who in PAPER
                     else gains_of(cases, f"hybrid {select}"))
-            name = f"{who if who in PAPER else machine.replace('-', '_')}_{select}"
-            name = f"s{name}"  # gnuplot's names begin with a letter
+            name = f"of_{plain(who)}_{select}"
             if data:
                 script += figures.block(name, data)
                 names.append((name, select))
         plots = ", ".join(f"${name} with linespoints title '{select}'" for name, select in names)
         script += f"set title '{who if who in PAPER else machine}'\nplot {plots}\n"
-    return figures.Figure(f"lu_{machine}_{memory}", "GFLOP/s of cpugpuLU over gpuLU's, by selection: the paper's Figure 2 and ours",
+    return figures.Figure(f"lu_{plain(machine)}_{memory}", "GFLOP/s of cpugpuLU over gpuLU's, by selection: the paper's Figure 2 and ours",
                           script, [], len(PAPER) + 1)
 
 
@@ -205,7 +209,8 @@ def hardware(rows):
     gpu = row.get("gpu")
     if row.get("simulated"):
         gpu = f"a simulated GPU ({row['simulated']})"
-    return f"{row['device']}, {row['threads']} threads, {gpu or 'no GPU'}."
+    threads = f"{row['threads']} thread{'' if row['threads'] == 1 else 's'}"
+    return f"{row['device']}, {threads}, {gpu or 'no GPU'}."
 
 
 def page_of(root):
@@ -218,6 +223,8 @@ def page_of(root):
             "cpugpuLU, the last with three ways of selecting the CPU's share of each update. This page repeats that: panels, swaps and\n"
             "solves are the CPU's here, updates those of [hybrid.md](../hybrid.md). [lu.md](../lu.md) says how it works. `scripts/lu_page.py`\n"
             "writes this page.",
+            "A simulated GPU takes the time that its model says, by the wall clock, while the CPU does its part for real: so the GPU's share of a\n"
+            "machine is made small, as it was in the paper. Its copies do not slow the CPU's memory down, and its model knows no scatter.",
             "## The paper's Table 2", "Seconds.", paper_table()]
     drawn = []
     for machine, (path, rows) in runs.items():
