@@ -263,8 +263,16 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
     for (int i = 0; i < rounds + 1; ++i) {
       a.write(host.data(), host.size() * sizeof(T));
       GpuEvent begin(gpu), end(gpu);
-      const LuPanelOperands o{
-          a.as<void>(), m, m, columns, 0, 0, pivots.as<long long>(), moves.as<int>(), info.as<long long>(), exchange.as<void>()};
+      const LuPanelOperands o{a.as<void>(),
+                              m,
+                              m,
+                              columns,
+                              0,
+                              0,
+                              pivots.as<long long>(),
+                              moves.as<int>(),
+                              info.as<long long>(),
+                              exchange.as<void>()};
       begin.record(stream.get());
       panel.launch(o, stream.get());
       end.record(stream.get());

@@ -27,9 +27,9 @@ struct LuOptions {
   // Who multiplies in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU of the paper.
   // automatic asks the models of the machine at every step.
   Target target = Target::automatic;
-  int threads = 0;                    // 0: OpenMP's default; inside a parallel region always 1
-  std::string candidate{};            // "": the first that accepts; else streamed, lapack, blocked or reference
-  std::int64_t nb = 0;                // columns of a panel, of candidates streamed and blocked; 0: by a rule
+  int threads = 0;          // 0: OpenMP's default; inside a parallel region always 1
+  std::string candidate{};  // "": the first that accepts; else streamed, lapack, blocked or reference
+  std::int64_t nb = 0;      // columns of a panel, of candidates streamed and blocked; 0: by a rule
   LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free

@@ -31,8 +31,8 @@ constexpr int lu_panel_row_elements(const LuPanelConfig& c) { return c.width + 2
 constexpr int lu_panel_header_bytes(const LuPanelConfig& c) {
   return (16 + c.threads / 32 * 16 + 31) / 32 * 32;
 }
-// Behind them rows of two steps from every block of the cluster, or the chosen one; the block's own candidate;
-// factored rows.
+// Behind them rows of two steps from every block of the cluster, or the chosen one; the block's own
+// candidate; factored rows.
 constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
   const int sent = lu_panel_is_global(c) ? 1 : c.cluster > 1 ? 2 * c.cluster : 0;
   return lu_panel_header_bytes(c) + (sent + 1) * lu_panel_row_elements(c) * element_bytes +

@@ -137,8 +137,7 @@ class LuGlobalExchange {
   __device__ void meet() const { __syncthreads(); }
   // All have read the number before they sent anything.
   __device__ void end() const {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      tell_word(reinterpret_cast<Word*>(memory_), launch_ + 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) tell_word(reinterpret_cast<Word*>(memory_), launch_ + 1);
   }
 
   template <int Left>
