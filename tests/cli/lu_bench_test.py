@@ -116,7 +116,7 @@ class LuOnGpu(LuBench):
     """Over a GPU that may be the fake one."""
 
     def test_every_version_selection_and_memory(self):
-        self.bench("--sizes", "150", "--nb", "48", "--gpus", "1")
+        self.bench("--sizes", "150", "--nb", "48", "--gpus", "1", "--threads", "1")
         rows, summaries = self.rows()
         self.check(rows)
         for memory in ("pageable", "pinned"):
@@ -134,7 +134,7 @@ class LuOnGpu(LuBench):
         self.assertEqual(sorted(summaries[0]["select_order"]), ["flops", "panel", "square"])
 
     def test_the_optimum_of_panels_and_shares(self):
-        self.bench("--sizes", "120", "--nb", "auto,24,40,60,exhaustive", "--ways", "hybrid", "--selects", "panel,flops", "--memory",
+        self.bench("--sizes", "120", "--nb", "auto,24,40,60,exhaustive", "--ways", "hybrid", "--selects", "panel,flops", "--threads", "1", "--memory",
                    "pinned")
         rows, summaries = self.rows()
         self.check(rows)

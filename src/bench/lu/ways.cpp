@@ -74,7 +74,7 @@ std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
       for (const LuSelect select : selects ? plan.lu.selects : one) {
         ways.push_back(way);
         ways.back().options.select = select;
-        if (selects) ways.back().name += " " + to_string(select);
+        if (selects) ways.back().name += fmt::format(" {}", to_string(select));
         ways.back().name += panel_text(nb);
       }
     }
