@@ -154,8 +154,8 @@ class LuCase {
   nlohmann::json solve(std::int64_t nrhs, Op op, int rounds) {
     seconds([&] { new_call(); });  // pivots of cuSOLVER's type are ours
     DeviceLuSystem system(tools_, {dtype_of<T>, op, n_, nrhs, m_, n_});
-    GpuBuffer workspace(gpu_, std::size_t(system.workspace_bytes())), b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)),
-        x(gpu_, b.bytes());
+    GpuBuffer workspace(gpu_, std::size_t(system.workspace_bytes())),
+        b(gpu_, std::size_t(n_ * nrhs) * sizeof(T)), x(gpu_, b.bytes());
     const std::vector<T> right = random_matrix<T>(n_, nrhs);
     b.write(right.data(), b.bytes());
     const auto time = [&](auto&& call) {
@@ -169,11 +169,12 @@ class LuCase {
       return end.seconds_since(begin);
     };
     const auto ours = [&] {
-      system.solve({a_.as<void>(), pivots_.as<long long>(), x.as<void>(), workspace.as<void>()}, stream_.get());
+      system.solve({a_.as<void>(), pivots_.as<long long>(), x.as<void>(), workspace.as<void>()},
+                   stream_.get());
     };
     const auto theirs = [&] {
-      solver_.xgetrs(dtype_of<T>, op, n_, nrhs, a_.as<void>(), m_, pivots_.as<std::int64_t>(), x.as<void>(), n_,
-                     info_.as<int>());
+      solver_.xgetrs(dtype_of<T>, op, n_, nrhs, a_.as<void>(), m_, pivots_.as<std::int64_t>(), x.as<void>(),
+                     n_, info_.as<int>());
     };
     std::vector<double> all[2];
     std::vector<T> solutions[2] = {right, right};
@@ -188,9 +189,12 @@ class LuCase {
       off = std::max(off, double(std::abs(solutions[0][i] - solutions[1][i])));
       size = std::max(size, double(std::abs(solutions[1][i])));
     }
-    return {{"nrhs", nrhs},        {"op", to_string(op)},
-            {"ours_s", median(all[0])}, {"xgetrs_s", median(all[1])},
-            {"ratio", median(all[1]) / median(all[0])}, {"difference", off / size}};
+    return {{"nrhs", nrhs},
+            {"op", to_string(op)},
+            {"ours_s", median(all[0])},
+            {"xgetrs_s", median(all[1])},
+            {"ratio", median(all[1]) / median(all[0])},
+            {"difference", off / size}};
   }
 
   nlohmann::json run(int rounds) {
@@ -263,8 +267,16 @@ nlohmann::json time_panel(const Gpu& gpu, const StencilCompiler& compiler, std::
     for (int i = 0; i < rounds + 1; ++i) {
       a.write(host.data(), host.size() * sizeof(T));
       GpuEvent begin(gpu), end(gpu);
-      const LuPanelOperands o{
-          a.as<void>(), m, m, columns, 0, 0, pivots.as<long long>(), moves.as<int>(), info.as<long long>(), exchange.as<void>()};
+      const LuPanelOperands o{a.as<void>(),
+                              m,
+                              m,
+                              columns,
+                              0,
+                              0,
+                              pivots.as<long long>(),
+                              moves.as<int>(),
+                              info.as<long long>(),
+                              exchange.as<void>()};
       begin.record(stream.get());
       panel.launch(o, stream.get());
       end.record(stream.get());

@@ -183,7 +183,7 @@ void add_run_flags(CLI::App& verb, BenchFlags& flags) {
   verb.add_option(
       "--ways", flags.ways,
       "of hybrid: a list of automatic, gpu, model, guided, exhaustive; of lu of automatic, cpu, gpu, "
-      "hybrid (default: all)");
+      "hybrid, streamed (default: all)");
   verb.add_option("--repetitions", flags.repetitions, "samples of each implementation")
       ->capture_default_str();
   verb.add_option("--record", flags.record, "adds what was multiplied to this log");

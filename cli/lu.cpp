@@ -76,14 +76,14 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
   fmt::print(out, "{}\n", to_string(r.problem));
   fmt::print(out, "read {:.4f} s, kernel {:.4f} s, write {:.4f} s, total {:.4f} s\n", r.read_s, r.kernel_s,
              r.write_s, r.total_s);
-  if (!r.factors.candidate.empty())
-    fmt::print(
-        out, "{:.2f} GFLOP/s by {}{}\n", lu_gflops(r), r.factors.candidate,
-        r.factors.nb > 0
-            ? fmt::format(", nb={}: panels {:.4f} s, swaps {:.4f} s, solves {:.4f} s, updates {:.4f} s",
-                          r.factors.nb, r.factors.panel_s, r.factors.swap_s, r.factors.solve_s,
-                          r.factors.update_s)
-            : "");
+  const LuReport& f = r.factors;
+  if (!f.candidate.empty())
+    fmt::print(out, "{:.2f} GFLOP/s by {}{}{}\n", lu_gflops(r), f.candidate,
+               f.nb > 0 ? fmt::format(", nb={}", f.nb) : "",
+               bench::lu_breakdown(f).is_null()
+                   ? ""
+                   : fmt::format(": panels {:.4f} s, swaps {:.4f} s, solves {:.4f} s, updates {:.4f} s",
+                                 f.panel_s, f.swap_s, f.solve_s, f.update_s));
   if (r.factors.info > 0)
     fmt::print(out, "singular: pivot {} is exactly zero; the factorization was completed\n", r.factors.info);
   if (r.nrhs > 0)
@@ -120,10 +120,8 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
                       {"total_s", r.total_s}};
   json.update(bench::lu_problem_keys(r.problem));
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = r.kernel_s;
-  if (r.factors.nb > 0) {
-    json["nb"] = r.factors.nb;
-    json["metrics"] = bench::lu_breakdown(r.factors);
-  }
+  if (r.factors.nb > 0) json["nb"] = r.factors.nb;
+  if (const auto parts = bench::lu_breakdown(r.factors); !parts.is_null()) json["metrics"] = parts;
   if (r.nrhs > 0) json["nrhs"] = r.nrhs, json["solve_s"] = r.solve_s;
   if (r.refinement) json["backward_error"] = r.refinement->backward_error;
   if (r.verification) {

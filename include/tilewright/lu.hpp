@@ -1,7 +1,7 @@
 // P A = L U with partial pivoting, and what it serves: linear systems, the inverse, iterative refinement.
-// Matrices lie column by column. Those of the functions lie in host memory, and who computes (the CPU, GPUs or
-// both) is an option; those in the memory of a GPU are served by plans. The meaning of every argument and result
-// is that of the LAPACK routine which each function names.
+// Matrices lie column by column. Those of the functions lie in host memory, and who computes (the CPU, GPUs
+// or both) is an option; those in the memory of a GPU are served by plans. The meaning of every argument and
+// result is that of the LAPACK routine which each function names.
 //
 // Every call validates its arguments before it writes anything and throws Error(invalid_argument) naming the
 // argument and its value; Error(unsupported) where no candidate serves. The caller owns all memory. T is
@@ -27,9 +27,9 @@ struct LuOptions {
   // Who multiplies in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU of the paper.
   // automatic asks the models of the machine at every step.
   Target target = Target::automatic;
-  int threads = 0;                    // 0: OpenMP's default; inside a parallel region always 1
-  std::string candidate{};            // "": the first that accepts; else streamed, lapack, blocked or reference
-  std::int64_t nb = 0;                // columns of a panel, of candidates streamed and blocked; 0: by a rule
+  int threads = 0;          // 0: OpenMP's default; inside a parallel region always 1
+  std::string candidate{};  // "": the first that accepts; else streamed, lapack, blocked or reference
+  std::int64_t nb = 0;      // columns of a panel, of candidates streamed and blocked; 0: by a rule
   LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
@@ -95,9 +95,10 @@ LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrh
                        std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,
                        const T* b, std::int64_t ldb, T* x, std::int64_t ldx, const LuOptions& options = {});
 
-// LAPACK xGETRF of a matrix in the memory of one GPU: what runs it is decided and compiled once and used again.
-// Its candidates are `panels` (kernels of this library, products of cuBLAS) and `cusolver`, asked in this order.
-// A plan is immutable, may be used by several threads at once, and keeps what it needs of its Context alive.
+// LAPACK xGETRF of a matrix in the memory of one GPU: what runs it is decided and compiled once and used
+// again. Its candidates are `panels` (kernels of this library, products of cuBLAS) and `cusolver`, asked in
+// this order. A plan is immutable, may be used by several threads at once, and keeps what it needs of its
+// Context alive.
 class LuPlan {
  public:
   const LuProblem& problem() const noexcept;
@@ -106,11 +107,12 @@ class LuPlan {
   // Of device memory that a factorization needs for itself, at a multiple of 256 bytes.
   std::int64_t workspace_bytes() const noexcept;
 
-  // Overwrites A, of the plan's description, by L and U. pivots (min(m, n) values, counted from 1) and info (one
-  // value: 0 or the first exact zero of U's diagonal, counted from 1; -1 where blocks of a kernel waited for one
-  // another in vain) lie in device memory too. The work is queued on `stream`, a CUstream (cudaStream_t), and
-  // nothing is waited for, allocated or compiled: candidate panels can be captured in a CUDA graph, and must
-  // outlive its launches. Throws Error(invalid_argument) naming what is null or of another type.
+  // Overwrites A, of the plan's description, by L and U. pivots (min(m, n) values, counted from 1) and info
+  // (one value: 0 or the first exact zero of U's diagonal, counted from 1; -1 where blocks of a kernel waited
+  // for one another in vain) lie in device memory too. The work is queued on `stream`, a CUstream
+  // (cudaStream_t), and nothing is waited for, allocated or compiled: candidate panels can be captured in a
+  // CUDA graph, and must outlive its launches. Throws Error(invalid_argument) naming what is null or of
+  // another type.
   template <class T>
   void factor(T* a, std::int64_t* pivots, std::int64_t* info, void* workspace, void* stream = nullptr) const;
 
@@ -121,12 +123,12 @@ class LuPlan {
   std::shared_ptr<Impl> impl_;
 };
 
-// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing serves,
-// as where there is no GPU.
+// Of options, device, nb and candidate count. Throws Error(unsupported) with every reason where nothing
+// serves, as where there is no GPU.
 LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
-// LAPACK xGETRS on a GPU: op(A) X = B with n x nrhs right-hand sides and the factors and pivots that a plan, or
-// cuSOLVER's 64-bit interface, has left there. Used as LuPlan.
+// LAPACK xGETRS on a GPU: op(A) X = B with n x nrhs right-hand sides and the factors and pivots that a plan,
+// or cuSOLVER's 64-bit interface, has left there. Used as LuPlan.
 class LuSolvePlan {
  public:
   std::int64_t workspace_bytes() const noexcept;

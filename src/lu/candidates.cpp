@@ -8,11 +8,12 @@
 namespace tilewright {
 
 std::span<const LuCandidate> lu_candidates() {
-  static const std::array all{
+  static const std::array all {
 #if TILEWRIGHT_HAS_GPU
-      streamed_lu,
+    streamed_lu,
 #endif
-      lapack_lu, blocked_lu, reference_lu};
+        lapack_lu, blocked_lu, reference_lu
+  };
   return all;
 }
 

@@ -31,7 +31,8 @@ struct LuCandidate {
   std::string (*describe)(const LuRequest& request);
 };
 
-extern const LuCandidate streamed_lu, lapack_lu, blocked_lu, reference_lu;  // the first with GPU sources alone
+extern const LuCandidate streamed_lu, lapack_lu, blocked_lu,
+    reference_lu;  // the first with GPU sources alone
 
 std::span<const LuCandidate> lu_candidates();
 

@@ -9,9 +9,7 @@
 namespace tilewright {
 namespace {
 
-[[noreturn]] void refuse() {
-  throw Error(ErrorCode::unsupported, "device", "this build has no GPU runtime");
-}
+[[noreturn]] void refuse() { throw Error(ErrorCode::unsupported, "device", "this build has no GPU runtime"); }
 
 }  // namespace
 
@@ -35,8 +33,8 @@ void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const {
   refuse();
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                 \
+#define TILEWRIGHT_INSTANTIATE(T)                                                     \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const; \
   template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

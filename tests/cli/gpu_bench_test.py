@@ -390,6 +390,21 @@ class TransferOnGpu(OnGpu):
         self.without_a_gpu("--sizes", "4", "--batch", "10")
 
 
+class HybridOnGpu(OnGpu):
+    FAMILY = ("hybrid", "--beta", "1", "--sizes", "160", "--gpus", "1")
+
+    def test_ways_and_peers_by_memory(self):
+        self.bench("--peers", "openblas,copy_cublas", "--ways", "automatic,gpu,model")
+        rows, summaries = self.rows()
+        for memory in ("pageable", "pinned"):
+            self.assertEqual([row["metrics"]["variant"] or row["impl"] for row in rows if row["memory"] == memory],
+                             ["automatic", "gpu", "model", "CPU only", "copy_cublas"])
+        for row in rows:
+            self.assertEqual((row["family"], row["gpus"]), ("hybrid", 1))
+            self.assertGreater(row["transfer_s"], 0)
+        self.assertEqual(sorted(summary["memory"] for summary in summaries), ["pageable", "pinned"])
+
+
 if __name__ == "__main__":
     TOOL = sys.argv.pop(1)
     unittest.main()

@@ -26,7 +26,7 @@ class LuBench(OnGpu):
             self.assertEqual((row["family"], row["resident"], row["location"]), ("lu", "host", "host"))
             self.assertLess(row["error"], row["error_bound"])
             self.assertEqual((row["info"], row["metrics"]["other_pivots"]), (0, 0))
-            if ours and row["nb"]:
+            if ours and row["candidate"] == "blocked":
                 self.assertEqual([part for part in PARTS if not row["metrics"][part] >= 0], [])
             if ours:
                 self.assertEqual(row["ratio"]["samples"], row["samples"])
@@ -116,22 +116,25 @@ class LuOnGpu(LuBench):
     """Over a GPU that may be the fake one."""
 
     def test_every_version_selection_and_memory(self):
-        self.bench("--sizes", "150", "--nb", "48", "--gpus", "1")
+        self.bench("--sizes", "150", "--nb", "48", "--gpus", "1", "--threads", "1")
         rows, summaries = self.rows()
         self.check(rows)
         for memory in ("pageable", "pinned"):
             self.assertEqual(self.variants(rows, memory=memory),
                              ["getrf", "getrf", "xgetrf", "automatic nb=48", "cpu nb=48", "gpu nb=48", "hybrid panel nb=48",
-                              "hybrid square nb=48", "hybrid flops nb=48"])
+                              "hybrid square nb=48", "hybrid flops nb=48", "streamed nb=48"])
         self.assertEqual({row["impl"] for row in rows}, {"tilewright", "lapack", "cusolver"})
         self.assertEqual({row["gpus"] for row in rows}, {1})
+        self.assertEqual({row["candidate"] for row in rows if row["metrics"]["variant"] in ("gpu nb=48", "hybrid flops nb=48")},
+                         {"blocked"})
+        self.assertEqual({row["candidate"] for row in rows if row["metrics"]["variant"] == "streamed nb=48"}, {"streamed"})
         selected = {row["metrics"]["variant"]: (row["target"], row["select"]) for row in rows if row["impl"] == "tilewright"}
         self.assertEqual(selected["hybrid square nb=48"], ("hybrid", "square"))
         self.assertEqual(selected["cpu nb=48"], ("cpu", None))
         self.assertEqual(sorted(summaries[0]["select_order"]), ["flops", "panel", "square"])
 
     def test_the_optimum_of_panels_and_shares(self):
-        self.bench("--sizes", "120", "--nb", "auto,24,40,60,exhaustive", "--ways", "hybrid", "--selects", "panel,flops", "--memory",
+        self.bench("--sizes", "120", "--nb", "auto,24,40,60,exhaustive", "--ways", "hybrid", "--selects", "panel,flops", "--threads", "1", "--memory",
                    "pinned")
         rows, summaries = self.rows()
         self.check(rows)

@@ -181,7 +181,8 @@ template <class T>
 bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
   const int blocks = (x.n + x.nb - 1) / x.nb;
   if (!is_inside(memory, device, x.lu, x.ld, x.n, x.n) ||
-      !memory.holds(number(x.inverses), sizeof(T) * std::size_t(2 * blocks * x.nb) * std::size_t(x.nb), device))
+      !memory.holds(number(x.inverses), sizeof(T) * std::size_t(2 * blocks * x.nb) * std::size_t(x.nb),
+                    device))
     return false;
   for (int b = 0; b < blocks; ++b) {
     const int first = b * x.nb, n = std::min(x.nb, x.n - first);

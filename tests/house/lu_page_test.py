@@ -42,7 +42,7 @@ class LuPage(unittest.TestCase):
         self.record([measured(1000, "cpu", 0.02), measured(1000, "gpu", 0.012), measured(1000, "hybrid panel", 0.01),
                      measured(1000, "hybrid square", 0.0125), measured(1000, "hybrid flops", 0.015),
                      measured(1000, "automatic", 0.0105, ratio={"centre": 2.0}), measured(1000, "exhaustive nb=64", 0.008),
-                     measured(1000, "getrf", 0.021, impl="lapack"), measured(1000, "xgetrf", 0.03, impl="cusolver"),
+                     measured(1000, "streamed", 0.005, candidate="streamed"), measured(1000, "getrf", 0.021, impl="lapack"), measured(1000, "xgetrf", 0.03, impl="cusolver"),
                      measured(512, "cpu", 0.001, memory="pageable"), {"summary": True, "family": "lu", "memory": "pinned"}])
         page, drawn = lu_page.page_of(self.root)
         self.assertIn("| 10000 | 7.0255 | 4.5811 | 3.7258 | 3.6710 | 3.5240 | 5.2981 |", page)
@@ -50,7 +50,7 @@ class LuPage(unittest.TestCase):
                       "exhaustive nb=64 | 25.00 |", page)
         self.assertIn("panel: mean 25.00 %, worst 25.00 %; square: mean 56.25 %", page)
         self.assertIn("| 1000 | -8.0 | -8.8 | 1.3 | -3.0 | -0.7 | 4.0 | -20.0 | -4.0 | 20.0 |", page)
-        self.assertIn("| 1000 | 10.500 | blocked | 30.000 | 21.000 | 2.00 | 0.50 |", page)
+        self.assertIn("| 1000 | 10.500 | blocked | 5.000 | 30.000 | 21.000 | 2.00 | 0.50 |", page)
         self.assertIn("| 1000 | cpugpuLU, panel | 128 | 10.000 | 1.000 | 2.000 | 3.000 | 4.000 |", page)
         self.assertIn("pageable matrices", page)
         self.assertNotIn("No run with a GPU", page)

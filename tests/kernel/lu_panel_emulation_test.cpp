@@ -83,9 +83,16 @@ class PanelRun {
     launch.threads = C.threads;
     launch.shared_bytes = lu_panel_shared_bytes(C, sizeof(T));
     launch.seed = seed;
-    const LuPanelArgs<T> args{
-        reinterpret_cast<T*>(a.values.data()), a.ld, a.m, a.n, 1000, pivots.data(), moves.data(), &info, 500,
-        reinterpret_cast<char*>(exchange.data())};
+    const LuPanelArgs<T> args{reinterpret_cast<T*>(a.values.data()),
+                              a.ld,
+                              a.m,
+                              a.n,
+                              1000,
+                              pivots.data(),
+                              moves.data(),
+                              &info,
+                              500,
+                              reinterpret_cast<char*>(exchange.data())};
     fault = run(launch, [&] { lu_panel<T, C>(args); });
   }
   std::string fault;
@@ -258,8 +265,8 @@ TEST(LuPanelEmulation, RowsMoveAndAreSolvedFor) {
   std::vector<double> inverse(16 * 16, 99);
   std::vector<int> merged(2 + 4 * 16, -5);
   launch.blocks = 3, launch.shared_bytes = std::max(lu_triangle_bytes(16, 8), lu_origin_bytes(100));
-  const LuCloseArgs<double> close{l.values.data(),   l.ld, inverse.data(),    16, 100,
-                                  done.moves.data(), 1,    lu_moves_ints(16), 16, merged.data(), nullptr};
+  const LuCloseArgs<double> close{l.values.data(),   l.ld, inverse.data(), 16,     100, done.moves.data(), 1,
+                                  lu_moves_ints(16), 16,   merged.data(),  nullptr};
   EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
   EXPECT_EQ(merged[0], done.moves[0]);
   for (int c = 0; c < b.n; ++c)
@@ -281,8 +288,8 @@ TEST(LuPanelEmulation, InversesOfLargerTriangles) {
   launch.blocks = (n + 7) / 8 + 1, launch.threads = lu_rows_threads;
   launch.shared_bytes = lu_triangle_bytes(n, 8);
   std::vector<int> merged(std::size_t(2 + 4 * n));
-  const LuCloseArgs<double> close{l.values.data(), l.ld, inverse.data(), n, n, nullptr, 0, 0, 0,
-                                  merged.data(), nullptr};
+  const LuCloseArgs<double> close{l.values.data(), l.ld,   inverse.data(), n, n, nullptr, 0, 0, 0,
+                                  merged.data(),   nullptr};
   ASSERT_EQ(run(launch, [&] { lu_close<double, 4>(close); }), "");
   EXPECT_EQ(merged[0], 0);
   for (int j = 0; j < n; ++j)
@@ -338,8 +345,10 @@ TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
   Panel<double> b(rows, 3, 1), taken(rows, 3, 0), back(rows, 3, 1);
   fill(b, random);
   launch.blocks = 5;
-  const LuTakeArgs<double> forth{b.values.data(), b.ld, taken.values.data(), taken.ld, 3, order.data(), rows, false};
-  const LuTakeArgs<double> again{taken.values.data(), taken.ld, back.values.data(), back.ld, 3, order.data(), rows, true};
+  const LuTakeArgs<double> forth{
+      b.values.data(), b.ld, taken.values.data(), taken.ld, 3, order.data(), rows, false};
+  const LuTakeArgs<double> again{
+      taken.values.data(), taken.ld, back.values.data(), back.ld, 3, order.data(), rows, true};
   ASSERT_EQ(run(launch, [&] { lu_take<double>(forth); }), "");
   ASSERT_EQ(run(launch, [&] { lu_take<double>(again); }), "");
   EXPECT_EQ(taken(5, 2), b(expected[5], 2));
@@ -378,8 +387,8 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   std::vector<int> merged(2 + 4 * 16);
   std::vector<int> origin(60);
   launch.blocks = 2, launch.shared_bytes = lu_triangle_bytes(8, 8);
-  const LuCloseArgs<double> close{b.values.data(), b.ld, inverse.data(), 8, 60,
-                                  lists.data(),    2,    ints,           8, merged.data(), origin.data()};
+  const LuCloseArgs<double> close{
+      b.values.data(), b.ld, inverse.data(), 8, 60, lists.data(), 2, ints, 8, merged.data(), origin.data()};
   EXPECT_EQ(run(launch, [&] { lu_close<double, 1>(close); }), "");
   EXPECT_EQ(merged[0], 6) << "rows 20 and 40 move twice";
   const LuMoveArgs<double> move{moved.values.data(), moved.ld, moved.n, merged.data()};

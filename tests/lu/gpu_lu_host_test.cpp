@@ -1,5 +1,5 @@
-// LU of matrices in host memory by GPUs: columns that arrive late, rows that leave early, blocks shared out among
-// GPUs, faults in the middle.
+// LU of matrices in host memory by GPUs: columns that arrive late, rows that leave early, blocks shared out
+// among GPUs, faults in the middle.
 #include <fmt/format.h>
 
 #include <optional>
@@ -65,8 +65,8 @@ class GpuLuHost : public GpuTest {
 
   template <class T>
   void expect_right(const LuMatrixOf<T>& a, std::int64_t nb, int gpus, bool pinned, double column_s) {
-    const auto what = fmt::format("{} {} x {} nb {} on {} GPUs {} {}", to_string(dtype_of<T>), a.rows, a.cols, nb,
-                                  gpus, pinned ? "pinned" : "pageable", column_s);
+    const auto what = fmt::format("{} {} x {} nb {} on {} GPUs {} {}", to_string(dtype_of<T>), a.rows, a.cols,
+                                  nb, gpus, pinned ? "pinned" : "pageable", column_s);
     LuMatrixOf<T> lu = a, expected = a;
     std::vector<std::int64_t> pivots, right(std::size_t(std::min(a.rows, a.cols)));
     const std::int64_t info =
@@ -156,7 +156,8 @@ TEST_F(GpuLuHost, FaultsAreToldOfOrMadeGood) {
         std::vector<std::int64_t> pivots(200);
         const auto what = fmt::format("{} {} {}", fault, after, int(wanted));
         try {
-          const LuReport report = lu_factor(context_, 200, 200, lu.data.data(), lu.ld, pivots.data(), options);
+          const LuReport report =
+              lu_factor(context_, 200, 200, lu.data.data(), lu.ld, pivots.data(), options);
           EXPECT_LT(factor_ratio(a, lu, pivots), 3) << what;
           EXPECT_EQ(report.redone, wanted == OnDeviceFailure::redo) << what;
           EXPECT_EQ(wanted, OnDeviceFailure::redo) << what;

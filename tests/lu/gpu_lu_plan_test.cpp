@@ -127,7 +127,9 @@ TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {
   EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, nullptr); }), "workspace");
   EXPECT_EQ(argument_of([&] { lu.factor(address, ints, ints, address + 1); }), "workspace");
   EXPECT_EQ(argument_of([&] { plan_lu(context_, {DType::f64, 10, 10, 9}, lu_options_); }), "lda");
-  EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, {DType::f64, 10, 9, 10}, Op::none, 1, 10, lu_options_); }),
+  EXPECT_EQ(argument_of([&] {
+              plan_lu_solve(context_, {DType::f64, 10, 9, 10}, Op::none, 1, 10, lu_options_);
+            }),
             "factors");
   EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, problem, Op::none, -1, 10, lu_options_); }), "nrhs");
   EXPECT_EQ(argument_of([&] { plan_lu_solve(context_, problem, Op::none, 1, 9, lu_options_); }), "ldb");

@@ -32,6 +32,8 @@ class LuContest {
 
   // memory: pageable or pinned.
   LuContest(const Case& c, const std::string& memory);
+  LuContest(const LuContest&) = delete;
+  LuContest& operator=(const LuContest&) = delete;
 
   // Runs it once. A residual beyond LAPACK's threshold is an Error(internal) where that is ours; whoever
   // fails or errs otherwise gets a line and does not take part. `check`, where there is one, is run in its

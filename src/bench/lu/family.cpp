@@ -49,7 +49,7 @@ class LuFamily : public Family {
     };
     if (has_gpu()) return;
     for (const std::string& way : plan.ways)
-      if (way == "gpu" || way == "hybrid") refuse("--ways", way);
+      if (way != "automatic" && way != "cpu") refuse("--ways", way);
     if (plan.memories == std::vector<std::string>{"pinned"}) refuse("--memory", "pinned");
   }
 
@@ -151,10 +151,13 @@ class LuFamily : public Family {
   std::map<json, Group> groups_;
 };
 
-const Contender* fastest(const LuContest& contest, Role role) {
+// Of one candidate, where it is named.
+const Contender* fastest(const LuContest& contest, Role role, const std::string& candidate = "") {
   const Contender* best = nullptr;
   for (const Contender& one : contest.all())
-    if (one.role == role && (best == nullptr || one.seconds.centre < best->seconds.centre)) best = &one;
+    if (one.role == role && (candidate.empty() || contest.record(one).median().candidate == candidate) &&
+        (best == nullptr || one.seconds.centre < best->seconds.centre))
+      best = &one;
   return best;
 }
 
@@ -194,6 +197,8 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
                       : json();
   row["candidate"] = report.candidate;
   row["nb"] = report.nb > 0 ? json(report.nb) : json();
+  if (report.gpus > 0) row["gpus"] = report.gpus;
+  row["metrics"]["redone"] = report.redone;
   return row;
 }
 
@@ -201,7 +206,8 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
   if (contest.all().empty()) return;
   const double bound = bound_s(c);
   const Contender* const peer = fastest(contest, Role::peer);
-  const Contender* const optimum = plan_.lu.exhaustive ? fastest(contest, Role::ours) : nullptr;
+  // Panels and shares are the blocked candidate's.
+  const Contender* const optimum = plan_.lu.exhaustive ? fastest(contest, Role::ours, "blocked") : nullptr;
   for (const Contender& one : contest.all()) {
     json row = row_of(c, memory, one, contest.record(one), bound);
     std::string deviation, ratio, parts, nb;
@@ -210,17 +216,16 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
         row["ratio"] = ratio_keys(peer->impl, *paired);
         ratio = fmt::format("{:.3f}", paired->centre);
       }
-    if (one.role == Role::ours && optimum != nullptr) {
+    if (optimum != nullptr && row.value("candidate", "") == "blocked") {
       const double off = one.seconds.centre / optimum->seconds.centre - 1;
       row["metrics"]["deviation"] = off;
       deviation = fmt::format("{:.1f} %", 100 * off);
     }
-    if (row.contains("nb") && row["nb"].is_number()) {
-      const LuReport report = contest.record(one).median();
-      nb = std::to_string(report.nb);
+    const LuReport report = contest.record(one).median();
+    if (report.nb > 0) nb = std::to_string(report.nb);
+    if (row["metrics"].contains("panel_s"))
       parts = fmt::format("{:.3f} {:.3f} {:.3f} {:.3f}", report.panel_s * 1e3, report.swap_s * 1e3,
                           report.solve_s * 1e3, report.update_s * 1e3);
-    }
     told.lines.push_back(
         fmt::format("{:<26} {:<9} {:<11} {:<22} {:>5} {:>11.3f} {:>9.2f} {:>6.2f} {:>9} {:>7}  {}",
                     problem_text(c), memory, one.impl, one.variant, nb, one.seconds.centre * 1e3,
@@ -261,7 +266,8 @@ void LuFamily::note(const Case& c, const LuContest& contest, const Contender* op
   for (const auto& [select, seconds] : selections) group.losses[select].push_back(seconds / best - 1);
   if (optimum == nullptr) return;
   for (const std::string& way : lu_ways())
-    if (const Contender* const one = of_way(contest, way))
+    if (const Contender* const one = of_way(contest, way);
+        one != nullptr && contest.record(*one).median().candidate == "blocked")
       group.deviations[way].push_back(one->seconds.centre / optimum->seconds.centre - 1);
   for (const auto& [select, seconds] : selections)
     group.deviations["hybrid " + select].push_back(seconds / optimum->seconds.centre - 1);

@@ -18,7 +18,7 @@ nlohmann::json lu_problem_keys(const LuProblem& p) {
 }
 
 nlohmann::json lu_breakdown(const LuReport& r) {
-  if (r.nb == 0) return nullptr;
+  if (r.candidate != "blocked") return nullptr;
   return {{"panel_s", r.panel_s}, {"swap_s", r.swap_s}, {"solve_s", r.solve_s}, {"update_s", r.update_s}};
 }
 

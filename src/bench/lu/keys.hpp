@@ -10,7 +10,7 @@ namespace tilewright::bench {
 // What was factored.
 nlohmann::json lu_problem_keys(const LuProblem& problem);
 
-// Where the time of a blocked factorization went; null of candidates that do not say.
+// Where the time went; null of candidates that do not say.
 nlohmann::json lu_breakdown(const LuReport& report);
 
 }  // namespace tilewright::bench

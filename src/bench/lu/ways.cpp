@@ -13,18 +13,25 @@
 namespace tilewright::bench {
 namespace {
 
+// Those of the paper are blocked, all of them: the library's own getrf on the CPU is a peer, and GPUs that
+// keep the matrix are a version of ours.
 struct Version {
   const char* name;
   Target target;
-  bool selects;  // whether selections differ
+  const char* candidate;
 };
-constexpr Version versions[] = {{"automatic", Target::automatic, false},
-                                {"cpu", Target::cpu, false},
-                                {"gpu", Target::gpu, false},
-                                {"hybrid", Target::hybrid, true}};
+constexpr Version versions[] = {{"automatic", Target::automatic, ""},
+                                {"cpu", Target::cpu, "blocked"},
+                                {"gpu", Target::gpu, "blocked"},
+                                {"hybrid", Target::hybrid, "blocked"},
+                                {"streamed", Target::gpu, "streamed"}};
+constexpr Version cpu_lu = versions[1], hybrid_lu = versions[3];
 
 bool is_wanted(const Plan& plan, const Version& version, bool has_gpu) {
   const bool on_gpu = version.target == Target::gpu || version.target == Target::hybrid;
+  // Kernels are not simulated.
+  if (plan.ways.empty() && plan.lu.simulated.is_wanted() && version.name == std::string("streamed"))
+    return false;
   if (plan.ways.empty()) return has_gpu || !on_gpu;
   return std::find(plan.ways.begin(), plan.ways.end(), version.name) != plan.ways.end();
 }
@@ -34,8 +41,7 @@ LuWay way_of(const Plan& plan, const Case& c, const Version& version, std::int64
   way.options.target = version.target;
   way.options.threads = c.threads;
   way.options.nb = nb;
-  // cpuLU is by blocks as the others are; the library's own getrf is a peer.
-  if (version.target == Target::cpu && way.options.candidate.empty()) way.options.candidate = "blocked";
+  if (way.options.candidate.empty()) way.options.candidate = version.candidate;
   return way;
 }
 
@@ -64,10 +70,11 @@ std::vector<LuWay> lu_ways_of(const Plan& plan, const Case& c, bool has_gpu,
       if (!is_wanted(plan, version, has_gpu)) continue;
       const LuWay way = way_of(plan, c, version, nb);
       const std::vector<LuSelect> one{way.options.select};
-      for (const LuSelect select : version.selects ? plan.lu.selects : one) {
+      const bool selects = version.target == Target::hybrid;
+      for (const LuSelect select : selects ? plan.lu.selects : one) {
         ways.push_back(way);
         ways.back().options.select = select;
-        if (version.selects) ways.back().name += " " + to_string(select);
+        if (selects) ways.back().name += fmt::format(" {}", to_string(select));
         ways.back().name += panel_text(nb);
       }
     }
@@ -84,8 +91,7 @@ std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gp
   std::erase_if(panels, [&](std::int64_t nb) { return 2 * nb > most_columns(c); });
   std::vector<LuWay> ways;
   for (const std::int64_t nb : panels) {
-    const Version& version = versions[has_gpu ? 3 : 1];
-    ways.push_back(way_of(plan, c, version, nb));
+    ways.push_back(way_of(plan, c, has_gpu ? hybrid_lu : cpu_lu, nb));
     ways.back().name = "exhaustive" + panel_text(nb);
     if (has_gpu) ways.back().split = SplitWay::exhaustive;
   }

@@ -24,8 +24,8 @@ class GpuBlas {
 
   const std::string& version() const { return version_; }
   void set_stream(CUstream_st* stream);
-  // Scratch of the caller's from now on until the stream is set again, instead of the library's own: calls that
-  // a graph replays do not share it with others. Nothing where the library is older than that.
+  // Scratch of the caller's from now on until the stream is set again, instead of the library's own: calls
+  // that a graph replays do not share it with others. Nothing where the library is older than that.
   void set_workspace(void* memory, std::int64_t bytes);
 
   // One shape for all problems; alpha and beta are host addresses.

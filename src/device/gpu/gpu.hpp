@@ -214,8 +214,8 @@ struct GpuLaunch {
   unsigned blocks = 1;
   unsigned threads = 1;
   unsigned shared_bytes = 0;
-  unsigned cluster = 1;      // blocks that run at once and reach each other's shared memory; divides `blocks`
-  bool dependent = false;    // may begin while the kernel before it in the stream ends, for whose end it waits
+  unsigned cluster = 1;    // blocks that run at once and reach each other's shared memory; divides `blocks`
+  bool dependent = false;  // may begin while the kernel before it in the stream ends, for whose end it waits
   bool cooperative = false;  // all blocks run at once; refused where the device has no room for them
 };
 

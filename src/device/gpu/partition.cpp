@@ -22,7 +22,8 @@ std::unique_ptr<GpuPartition> GpuPartition::make(const Gpu& gpu, int multiproces
   const bool made =
       driver.device(&device, gpu.device()) == CUDA_SUCCESS &&
       driver.device_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
-      driver.split_multiprocessors(&part, &groups, &all, &rest, 0, unsigned(multiprocessors)) == CUDA_SUCCESS &&
+      driver.split_multiprocessors(&part, &groups, &all, &rest, 0, unsigned(multiprocessors)) ==
+          CUDA_SUCCESS &&
       groups == 1 && driver.describe_resource(&description, &part, 1) == CUDA_SUCCESS &&
       driver.partition_create(&context, description, device, CU_GREEN_CTX_DEFAULT_STREAM) == CUDA_SUCCESS;
   if (!made) return nullptr;

@@ -94,13 +94,13 @@ void GpuSolver::xgetrf(DType dtype, std::int64_t m, std::int64_t n, void* a, std
         "cusolverDnXgetrf");
 }
 
-void GpuSolver::xgetrs(DType dtype, Op op, std::int64_t n, std::int64_t nrhs, const void* lu, std::int64_t lda,
-                       const std::int64_t* pivots, void* b, std::int64_t ldb, int* info) {
+void GpuSolver::xgetrs(DType dtype, Op op, std::int64_t n, std::int64_t nrhs, const void* lu,
+                       std::int64_t lda, const std::int64_t* pivots, void* b, std::int64_t ldb, int* info) {
   using Solve = int (*)(void*, void*, int, std::int64_t, std::int64_t, int, const void*, std::int64_t,
                         const std::int64_t*, int, void*, std::int64_t, int*);
   const int type = data_types[static_cast<int>(dtype)];
-  check(find<Solve>("cusolverDnXgetrs")(handle_, params_, static_cast<int>(op), n, nrhs, type, lu, lda, pivots,
-                                        type, b, ldb, info),
+  check(find<Solve>("cusolverDnXgetrs")(handle_, params_, static_cast<int>(op), n, nrhs, type, lu, lda,
+                                        pivots, type, b, ldb, info),
         "cusolverDnXgetrs");
 }
 

@@ -31,17 +31,17 @@ constexpr int lu_panel_row_elements(const LuPanelConfig& c) { return c.width + 2
 constexpr int lu_panel_header_bytes(const LuPanelConfig& c) {
   return (16 + c.threads / 32 * 16 + 31) / 32 * 32;
 }
-// Behind them rows of two steps from every block of the cluster, or the chosen one; the block's own candidate;
-// factored rows.
+// Behind them rows of two steps from every block of the cluster, or the chosen one; the block's own
+// candidate; factored rows.
 constexpr int lu_panel_shared_bytes(const LuPanelConfig& c, int element_bytes) {
   const int sent = lu_panel_is_global(c) ? 1 : c.cluster > 1 ? 2 * c.cluster : 0;
   return lu_panel_header_bytes(c) + (sent + 1) * lu_panel_row_elements(c) * element_bytes +
          lu_panel_block_rows(c) * c.width * element_bytes;
 }
 
-// What blocks write in global memory for each of two steps: words of 8 bytes, half of which is the number of the
-// step, three for the candidate's key and position and one for each 4 bytes of its row. In front of all is the
-// number of launches so far; the memory is zero before the first.
+// What blocks write in global memory for each of two steps: words of 8 bytes, half of which is the number of
+// the step, three for the candidate's key and position and one for each 4 bytes of its row. In front of all
+// is the number of launches so far; the memory is zero before the first.
 constexpr int lu_panel_slot_bytes(const LuPanelConfig& c, int element_bytes) {
   return (24 + lu_panel_row_elements(c) * element_bytes * 2 + 31) / 32 * 32;
 }

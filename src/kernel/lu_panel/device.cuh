@@ -66,7 +66,8 @@ __device__ __forceinline__ void send_to(int to, void* at, const P& pack, unsigne
 
 // Words in global memory by which blocks of one launch tell one another. None is ordered with others.
 __device__ __forceinline__ void tell_word(unsigned long long* at, unsigned long long value) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value) : "memory");
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value)
+               : "memory");
 }
 __device__ __forceinline__ unsigned long long seen_word(const unsigned long long* at) {
   unsigned long long value;

@@ -118,9 +118,9 @@ class LuClusterExchange {
   const int rank_;
 };
 
-// Each block has a slot in global memory for each of two steps. Every word of it carries the number of the step
-// and of the launch, so that nothing is cleared in between and nothing is ordered: a word that has its number has
-// its value. The first warp looks at all slots and brings the chosen row.
+// Each block has a slot in global memory for each of two steps. Every word of it carries the number of the
+// step and of the launch, so that nothing is cleared in between and nothing is ordered: a word that has its
+// number has its value. The first warp looks at all slots and brings the chosen row.
 template <class T, LuPanelConfig C>
 class LuGlobalExchange {
   using Word = unsigned long long;

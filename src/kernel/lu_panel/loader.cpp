@@ -19,7 +19,8 @@ int shared_bytes(const LuPanelConfig& c, DType dtype) {
 std::string why_not_lu_panel(const LuPanelConfig& c, DType dtype, const GpuLimits& limits) {
   if (c.cluster > 1 && limits.compute_capability < 90) return fmt::format("{} has no clusters", limits.name);
   if (c.cluster > 1 && lu_panel_is_global(c))
-    return fmt::format("cluster = {}: blocks that tell one another through global memory are in none", c.cluster);
+    return fmt::format("cluster = {}: blocks that tell one another through global memory are in none",
+                       c.cluster);
   if (const int bytes = shared_bytes(c, dtype); bytes > limits.shared_bytes_per_block)
     return fmt::format("{} bytes of shared memory are wanted, and a block has {}", bytes,
                        limits.shared_bytes_per_block);

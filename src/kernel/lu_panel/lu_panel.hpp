@@ -20,9 +20,9 @@ struct EnumNames<LuExchange> {
 template <>
 struct FieldList<LuPanelConfig> {
   using C = LuPanelConfig;
-  static constexpr auto value = std::make_tuple(field("cluster", &C::cluster), field("threads", &C::threads),
-                                                field("rows", &C::rows), field("width", &C::width),
-                                                field("exchange", &C::exchange));
+  static constexpr auto value =
+      std::make_tuple(field("cluster", &C::cluster), field("threads", &C::threads), field("rows", &C::rows),
+                      field("width", &C::width), field("exchange", &C::exchange));
 };
 
 // Why the device cannot run it; "" where it can.
@@ -31,8 +31,8 @@ std::string why_not_lu_panel(const LuPanelConfig& config, DType dtype, const Gpu
 // What its blocks hold in registers while all of them run.
 std::int64_t lu_panel_most_rows(const LuPanelConfig& config, const GpuLimits& limits);
 
-// The widest panels whose blocks hold `rows` rows; those of a cluster where it does, the fewest that do. Of no
-// threads where nothing does.
+// The widest panels whose blocks hold `rows` rows; those of a cluster where it does, the fewest that do. Of
+// no threads where nothing does.
 LuPanelConfig lu_panel_default(std::int64_t rows, DType dtype, const GpuLimits& limits);
 
 StencilRequest lu_panel_request(DType dtype, const LuPanelConfig& config, int compute_capability);

@@ -69,8 +69,8 @@ class LuPanel {
   }
 
   // Steps begin ... end - 1, of rows with at most `Left` columns left. Column `step` is always the first of
-  // what is left: whoever eliminates moves the others one place ahead. False where another block was waited for
-  // in vain.
+  // what is left: whoever eliminates moves the others one place ahead. False where another block was waited
+  // for in vain.
   template <int Left>
   __device__ bool eliminate(int begin, int end) {
     for (int step = begin; step < end; ++step) {

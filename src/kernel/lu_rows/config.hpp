@@ -69,7 +69,8 @@ struct LuTakeArgs {
   bool back;
 };
 
-// The inverses of the triangles on the diagonal of an LU, nb x nb each but the last: those of L, then those of U.
+// The inverses of the triangles on the diagonal of an LU, nb x nb each but the last: those of L, then those
+// of U.
 template <class T>
 struct LuInvertArgs {
   const T* lu;
@@ -92,9 +93,11 @@ struct LuCopyArgs {
 constexpr int lu_rows_threads = 256;
 // A list that lu_close() makes moves so many rows at most, of blocks of 512 columns.
 constexpr int lu_most_moves = 1024;
-// Rows of the triangle as lu_close() pads them, the columns that it has in shared memory at once, and the bytes
-// of either those or a number for each row.
-constexpr int lu_close_height(int n) { return n <= 32 ? 32 : n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : 512; }
+// Rows of the triangle as lu_close() pads them, the columns that it has in shared memory at once, and the
+// bytes of either those or a number for each row.
+constexpr int lu_close_height(int n) {
+  return n <= 32 ? 32 : n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : 512;
+}
 constexpr int lu_close_columns(int height) { return height <= 256 ? 16 : 8; }
 constexpr int lu_triangle_bytes(int n, int element_bytes) {
   return lu_close_height(n) * lu_close_columns(lu_close_height(n)) * element_bytes;

@@ -41,8 +41,14 @@ void GpuLuSystem::take(const LuBlock& from, const LuBlock& to, std::int64_t n, s
       static_cast<unsigned>(std::clamp<std::int64_t>(runs, 1, gpu_->limits().multiprocessors * 8)),
       lu_rows_threads};
   dispatch(dtype_, [&]<class T>() {
-    LuTakeArgs<T> args{static_cast<const T*>(from.data), from.ld, static_cast<T*>(to.data), to.ld, columns,
-                       order, static_cast<int>(n), back};
+    LuTakeArgs<T> args{static_cast<const T*>(from.data),
+                       from.ld,
+                       static_cast<T*>(to.data),
+                       to.ld,
+                       columns,
+                       order,
+                       static_cast<int>(n),
+                       back};
     take_.launch(geometry, &args, stream);
   });
 }

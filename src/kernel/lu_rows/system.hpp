@@ -15,7 +15,8 @@ class GpuLuSystem {
   // Row i of `to` becomes row order[i] of `from`, with `back` the reverse.
   void take(const LuBlock& from, const LuBlock& to, std::int64_t n, std::int64_t columns, const int* order,
             bool back, CUstream_st* stream) const;
-  // Of the blocks of nb on the diagonal, at most most_inverted: inverses of L, one after the other, then of U.
+  // Of the blocks of nb on the diagonal, at most most_inverted: inverses of L, one after the other, then of
+  // U.
   void invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses, CUstream_st* stream) const;
   static constexpr int most_inverted = 256;
 

@@ -43,10 +43,10 @@ double seconds_on(const LuRequest& r, const NodeModel& node, const std::vector<i
   const double bytes = double(r.problem.m * size_bytes(r.problem.dtype));
   const bool alone = gpus.size() == 1;
   const double beside = gpu.duplex * (alone ? 1 : node.together);
-  return node.host.stream_start_s + StreamedLuPlan(shape_of(r), pace_of(node, gpus.front(), r.problem.dtype),
-                                                   int(gpus.size()), gpu.to_device.s_per_byte * bytes * beside,
-                                                   gpu.to_host.s_per_byte * bytes * beside)
-                                        .seconds();
+  return node.host.stream_start_s +
+         StreamedLuPlan(shape_of(r), pace_of(node, gpus.front(), r.problem.dtype), int(gpus.size()),
+                        gpu.to_device.s_per_byte * bytes * beside, gpu.to_host.s_per_byte * bytes * beside)
+             .seconds();
 }
 
 // Right-looking by blocks of 128; the panels at an eighth of the speed of square products.
@@ -55,7 +55,8 @@ double seconds_on_cpu(const LuRequest& r, const NodeModel& node) {
   constexpr std::int64_t nb = 128;
   double seconds = 0;
   for (std::int64_t j = 0; j < std::min(r.problem.m, r.problem.n); j += nb) {
-    const double rows = double(r.problem.m - j), right = double(std::max<std::int64_t>(0, r.problem.n - j - nb));
+    const double rows = double(r.problem.m - j),
+                 right = double(std::max<std::int64_t>(0, r.problem.n - j - nb));
     seconds += product.of(rows, right, double(nb)) + 8 * product.s_per_product * rows * double(nb * nb) / 2;
   }
   return seconds;
@@ -141,8 +142,7 @@ class StreamedCall {
     HybridNode::Use use(*request_.context.impl().hybrid);
     if (!all_reach(use, way_.gpus)) way_.gpus.resize(1);
     const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
-    const std::int64_t bytes =
-        ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
+    const std::int64_t bytes = ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
     job_.pinned = use.device(way_.gpus.front()).is_pinned(job_.a, bytes);
     job_.copiers = &use.copiers(threads);
     LuMachines& machines = LuMachines::of(request_.context.impl());

@@ -45,7 +45,8 @@ void LuEngine::check_sizes() const {
   for (const auto& [name, value] :
        {std::pair("m", shape_.m), std::pair("n", shape_.n), std::pair("lda", shape_.lda)})
     if (value > most)
-      throw Error(ErrorCode::unsupported, name, fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
+      throw Error(ErrorCode::unsupported, name,
+                  fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
 }
 
 void LuEngine::load() {
@@ -76,9 +77,9 @@ void LuEngine::lay_out() {
   layout_.products[int(LuLane::update)] = take(nb * shape_.n * element_bytes());
   for (int i = 0; i < steps(); ++i) {
     const std::int64_t rows = shape_.m - step_at(i).first;
-    layout_.exchange_bytes =
-        std::max<std::int64_t>(layout_.exchange_bytes, lu_panel_exchange_bytes(panel_of(rows).config(), int(rows),
-                                                                               int(element_bytes())));
+    layout_.exchange_bytes = std::max<std::int64_t>(
+        layout_.exchange_bytes,
+        lu_panel_exchange_bytes(panel_of(rows).config(), int(rows), int(element_bytes())));
   }
   layout_.exchange = take(layout_.exchange_bytes);
   layout_.origin = take(GpuLuRows::origin_ints(shape_.m, gpu().limits()) * 4);
@@ -168,8 +169,7 @@ void LuEngine::move(const LuStep& step, std::int64_t first, std::int64_t columns
 
 void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane) {
   if (columns == 0) return;
-  const LuBlock top = at(step.first, first),
-                solved{workspace(layout_.products[int(lane)]), step.columns};
+  const LuBlock top = at(step.first, first), solved{workspace(layout_.products[int(lane)]), step.columns};
   multiply(lane, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
   rows_of(step).copy(solved, top, step.columns, columns, stream(lane));
   multiply(lane, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.first), solved, 1,
@@ -193,8 +193,8 @@ void LuEngine::receive(const LuStep& step, const LuEngine& from) {
   const CopiedBlock block{std::size_t((shape_.m - step.first) * element_bytes()), std::size_t(step.columns),
                           pitch, pitch};
   queue_from_peer(gpu(), at(step.first, step.first).data, from.at(step.first, step.first).data, block, on);
-  queue_from_peer(gpu(), inverse_of(step), from.gpu(), from.inverse_of(step), std::size_t(layout_.inverse_bytes),
-                  on);
+  queue_from_peer(gpu(), inverse_of(step), from.gpu(), from.inverse_of(step),
+                  std::size_t(layout_.inverse_bytes), on);
   queue_from_peer(gpu(), merged_of(step), from.gpu(), from.merged_of(step),
                   std::size_t(layout_.lists_of_block - layout_.merged_in_lists), on);
 }

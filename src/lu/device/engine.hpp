@@ -1,6 +1,7 @@
-// The steps of a blocked, right-looking LU with partial pivoting (Bernabe 2014, section 5) on one GPU: panels by
-// the kernels of kernel/lu_panel, moves of rows and inverses of triangles by those of kernel/lu_rows, products
-// by cuBLAS. Each is queued on one of two streams and waits for nothing. In which order is schedule.hpp's.
+// The steps of a blocked, right-looking LU with partial pivoting (Bernabe 2014, section 5) on one GPU: panels
+// by the kernels of kernel/lu_panel, moves of rows and inverses of triangles by those of kernel/lu_rows,
+// products by cuBLAS. Each is queued on one of two streams and waits for nothing. In which order is
+// schedule.hpp's.
 #pragma once
 
 #include <memory>

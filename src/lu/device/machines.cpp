@@ -14,8 +14,8 @@ std::shared_ptr<LuTools> LuMachines::tools(int ordinal) {
     const std::shared_ptr<const GpuMachine> machine = gpus_->open(ordinal);
     if (const std::string reason = why_too_old(machine->gpu().limits()); !reason.empty())
       throw Error(ErrorCode::unsupported, "device", reason);
-    kept = std::make_shared<Kept>(
-        Kept{machine, std::make_shared<LuTools>(machine->gpu(), machine->compiler())});
+    kept =
+        std::make_shared<Kept>(Kept{machine, std::make_shared<LuTools>(machine->gpu(), machine->compiler())});
   }
   // Who has the tools has the machine.
   return {kept, kept->tools.get()};

@@ -16,7 +16,8 @@ class LuMachines {
   static LuMachines& of(Context::Impl& context);
 
   explicit LuMachines(std::shared_ptr<GpuMachines> gpus) : gpus_(std::move(gpus)) {}
-  // Throws what GpuMachines::open() throws, and Error(unsupported) without cuBLAS or on a GPU that is too old.
+  // Throws what GpuMachines::open() throws, and Error(unsupported) without cuBLAS or on a GPU that is too
+  // old.
   std::shared_ptr<LuTools> tools(int ordinal);
 
  private:

@@ -16,7 +16,8 @@ struct LuPace {
 
   double block_s(std::int64_t rows, std::int64_t columns, int width) const {
     const double panels = double((columns + width - 1) / width);
-    return double(columns) * (column_s + column_row_s * double(rows)) + panels * panel_start_s + block_start_s;
+    return double(columns) * (column_s + column_row_s * double(rows)) + panels * panel_start_s +
+           block_start_s;
   }
 };
 

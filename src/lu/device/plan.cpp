@@ -38,7 +38,9 @@ class PanelRunner : public LuRunner {
       : lu_(r.tools, {r.problem.dtype, r.problem.m, r.problem.n, r.problem.lda, r.options.nb},
             {product_time(r)}) {}
   std::int64_t workspace_bytes() const override { return lu_.workspace_bytes(); }
-  void factor(const DeviceLuOperands& operands, CUstream_st* stream) override { lu_.factor(operands, stream); }
+  void factor(const DeviceLuOperands& operands, CUstream_st* stream) override {
+    lu_.factor(operands, stream);
+  }
   std::string describe() const override { return fmt::format("blocks of nb={}", lu_.shape().nb); }
 
  private:
@@ -52,7 +54,8 @@ class PanelRunner : public LuRunner {
 
 class SolverRunner : public LuRunner {
  public:
-  explicit SolverRunner(const LuRunnerRequest& r) : gpu_(r.tools->gpu()), tools_(r.tools), problem_(r.problem) {
+  explicit SolverRunner(const LuRunnerRequest& r)
+      : gpu_(r.tools->gpu()), tools_(r.tools), problem_(r.problem) {
     if (r.options.nb > 0)
       throw Error(ErrorCode::unsupported, "nb",
                   fmt::format("nb = {} is asked for, and the library has its own", r.options.nb));
@@ -98,7 +101,8 @@ std::unique_ptr<LuRunner> make_runner(const LuRunnerRequest& request) {
   return std::make_unique<R>(request);
 }
 
-constexpr PlanCandidate plan_candidates[] = {{"panels", make_runner<PanelRunner>}, {"cusolver", make_runner<SolverRunner>}};
+constexpr PlanCandidate plan_candidates[] = {{"panels", make_runner<PanelRunner>},
+                                             {"cusolver", make_runner<SolverRunner>}};
 constexpr const char* plan_names[] = {"panels", "cusolver"};
 
 void require_address(const char* name, const void* address) {
@@ -135,7 +139,8 @@ LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& opti
   auto impl = std::make_shared<LuPlan::Impl>();
   impl->problem = problem;
   impl->text = to_string(problem) + " in device memory\n";
-  const LuRunnerRequest request{context, problem, options, LuMachines::of(context.impl()).tools(options.device)};
+  const LuRunnerRequest request{context, problem, options,
+                                LuMachines::of(context.impl()).tools(options.device)};
   if (std::min(problem.m, problem.n) == 0) return LuPlan(impl);
   std::string reasons;
   for (const PlanCandidate& one : plan_candidates) {
@@ -168,8 +173,9 @@ void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* worksp
   require_address("a", a);
   require_address("pivots", pivots);
   require_workspace(workspace, workspace_bytes());
-  impl_->runner->factor({a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace},
-                        static_cast<CUstream_st*>(stream));
+  impl_->runner->factor(
+      {a, reinterpret_cast<long long*>(pivots), reinterpret_cast<long long*>(info), workspace},
+      static_cast<CUstream_st*>(stream));
 }
 
 struct LuSolvePlan::Impl {
@@ -210,8 +216,8 @@ void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* wor
                        static_cast<CUstream_st*>(stream));
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                                     \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                 \
+#define TILEWRIGHT_INSTANTIATE(T)                                                     \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const; \
   template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)

@@ -164,7 +164,8 @@ void LuSchedule::finish_rows(const LuStep& step, LuTraffic* traffic) {
   });
 }
 
-void LuSchedule::queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream, LuTraffic* traffic) {
+void LuSchedule::queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream,
+                       LuTraffic* traffic) {
   const LuEngine& any = *parts_.front().engine;
   begin(operands, stream);
   reached_ = traffic == nullptr ? columns_ : 0;

@@ -1,7 +1,7 @@
 // In which order the steps of one factorization are queued, on one GPU or on several that share its columns:
 // block j of columns belongs to GPU j mod count. The next block is factored while the rest of the matrix is
-// updated. Columns that are yet to arrive from the host are left alone until they have, and then catch up with
-// what has been done to the others.
+// updated. Columns that are yet to arrive from the host are left alone until they have, and then catch up
+// with what has been done to the others.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ class LuTraffic {
   virtual std::int64_t arrived(const LuStep& step) const = 0;
   // What is queued on `stream` of GPU `owner` from now on begins after these columns of its own have arrived.
   virtual void hold_back(int owner, std::int64_t first, std::int64_t columns, CUstream_st* stream) = 0;
-  // The rows are what they will be in these columns, all of them the owner's, after what `stream` has been given.
+  // The rows are what they will be in these columns, all of them the owner's, after what `stream` has been
+  // given.
   virtual void finished(int owner, std::int64_t row, std::int64_t rows, std::int64_t first,
                         std::int64_t columns, CUstream_st* stream) = 0;
 };
@@ -29,8 +30,8 @@ class LuSchedule {
   // Engines of the same shape and type, each on a GPU that reaches the others.
   explicit LuSchedule(std::vector<LuEngine*> engines);
 
-  // Queues the factorization; what is queued in `stream` of the first engine's GPU comes before it and after it.
-  // One at a time, from one thread. `traffic` may be null.
+  // Queues the factorization; what is queued in `stream` of the first engine's GPU comes before it and after
+  // it. One at a time, from one thread. `traffic` may be null.
   void queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream, LuTraffic* traffic);
 
  private:
@@ -55,7 +56,8 @@ class LuSchedule {
   void look_ahead(const LuStep& step, LuTraffic* traffic);
   void update_rest(const LuStep& step, LuTraffic* traffic);
   void move_left(const LuStep& step);
-  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane, LuTraffic* traffic);
+  void catch_up(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane,
+                LuTraffic* traffic);
   void finish_rows(const LuStep& step, LuTraffic* traffic);
   bool panels_take_longer(const LuStep& step) const;
   // Calls f(owner, first, columns) for each run of columns that one GPU has.

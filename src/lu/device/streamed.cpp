@@ -1,5 +1,5 @@
-// Copies of whole blocks of columns go up by the copy engine; rows come back by a kernel that writes to pinned
-// memory, since the engine needs as long for each short piece of a column as for 6 KB.
+// Copies of whole blocks of columns go up by the copy engine; rows come back by a kernel that writes to
+// pinned memory, since the engine needs as long for each short piece of a column as for 6 KB.
 #include "lu/device/streamed.hpp"
 
 #include <algorithm>
@@ -43,8 +43,9 @@ class PackedOutput {
   void commit(const Block& to, const BlockShape& shape) {
     Slot& slot = slots_[next_ % slots_.size()];
     const Block from = ring_.slot(next_++ % slots_.size(), shape);
-    slot.copy = {static_cast<char*>(to.data), to.pitch_bytes, static_cast<const char*>(from.data),
-                 from.pitch_bytes, shape.rows * shape.element_bytes, shape.columns};
+    slot.copy = {static_cast<char*>(to.data),         to.pitch_bytes,
+                 static_cast<const char*>(from.data), from.pitch_bytes,
+                 shape.rows * shape.element_bytes,    shape.columns};
     slot.mark = device_.mark(Lane::out);
     slot.is_full = true;
   }
@@ -86,8 +87,8 @@ class Streamed : public LuTraffic {
     report_.nb = parts_.front()->engine.shape().nb;
     const double bytes = double(job.m * size_bytes(job.dtype));
     const StreamedLuGpu& first = job.gpus.front();
-    plan_.emplace(parts_.front()->engine.shape(), parts_.front()->engine.pace(), int(parts_.size()), first.to_device.s_per_byte * bytes,
-                  first.to_host.s_per_byte * bytes);
+    plan_.emplace(parts_.front()->engine.shape(), parts_.front()->engine.pace(), int(parts_.size()),
+                  first.to_device.s_per_byte * bytes, first.to_host.s_per_byte * bytes);
     list_blocks();
   }
 
@@ -135,7 +136,8 @@ class Streamed : public LuTraffic {
     }
     const StagedBlock whole{host_at(row, first), {}, {rows, columns, int(element_bytes())}};
     for (const StagedBlock& piece : pieces_of(whole, part.output->slot_bytes())) {
-      const auto offset = (static_cast<char*>(piece.host.data) - static_cast<char*>(job_.a)) / element_bytes();
+      const auto offset =
+          (static_cast<char*>(piece.host.data) - static_cast<char*>(job_.a)) / element_bytes();
       const Block slot = part.output->take(piece.shape);
       part.engine.bring_back(offset % job_.lda, piece.shape.rows, offset / job_.lda, piece.shape.columns,
                              {slot.data, piece.shape.rows}, out);

@@ -1,5 +1,5 @@
-// LU of a matrix in host memory by GPUs: columns go up while the first blocks are factored, and rows come back
-// as soon as they are final.
+// LU of a matrix in host memory by GPUs: columns go up while the first blocks are factored, and rows come
+// back as soon as they are final.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,8 @@ std::int64_t streamed_lu_bytes(const LuShape& shape);
 // Seconds that it takes, and at which step which columns have arrived.
 class StreamedLuPlan {
  public:
-  StreamedLuPlan(const LuShape& shape, const LuPace& pace, int gpus, double column_up_s, double column_down_s);
+  StreamedLuPlan(const LuShape& shape, const LuPace& pace, int gpus, double column_up_s,
+                 double column_down_s);
   std::int64_t arrived(const LuStep& step) const { return arrived_[std::size_t(step.index)]; }
   double seconds() const { return seconds_; }
 

@@ -31,10 +31,11 @@ StreamedLuPlan::StreamedLuPlan(const LuShape& wanted, const LuPace& pace, int gp
     arrived = std::max(arrived, before);
     arrived_.push_back(arrived);
     // What is new catches up with all steps so far, what is there takes one.
-    update = std::max({update, panel, double(arrived) * up_s}) +
-             (product(double(shape.m) - double(step.first) / 2, double(arrived - before), double(step.first)) +
-              product(rows, double(arrived - step.end()), double(step.columns))) /
-                 gpus;
+    update =
+        std::max({update, panel, double(arrived) * up_s}) +
+        (product(double(shape.m) - double(step.first) / 2, double(arrived - before), double(step.first)) +
+         product(rows, double(arrived - step.end()), double(step.columns))) /
+            gpus;
   }
   // The last rows go down after all.
   seconds_ = std::max(panel, update) + column_down_s / gpus * double(std::min(shape.nb, shape.n));

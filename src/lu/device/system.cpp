@@ -25,7 +25,8 @@ DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemSha
   for (const auto& [name, value] : {std::pair("n", shape.n), std::pair("nrhs", shape.nrhs),
                                     std::pair("lda", shape.lda), std::pair("ldb", shape.ldb)})
     if (value > most)
-      throw Error(ErrorCode::unsupported, name, fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
+      throw Error(ErrorCode::unsupported, name,
+                  fmt::format("{} = {}: cuBLAS counts in 32 bits", name, value));
   const auto take = [&](std::int64_t bytes) {
     return std::exchange(bytes_, bytes_ + (bytes + 255) / 256 * 256);
   };
@@ -73,7 +74,8 @@ void DeviceLuSystem::solve_triangle(bool is_lower, bool forwards, const LuBlock&
   for (std::int64_t i = 0; i < blocks; ++i) {
     const std::int64_t block = forwards ? i : blocks - 1 - i;
     const std::int64_t first = block * nb_, rows = std::min(nb_, n - first), end = first + rows;
-    multiply(op, rows, rows, 1, inverse(is_lower, block, rows), rows_of(from, first), 0, rows_of(other, first));
+    multiply(op, rows, rows, 1, inverse(is_lower, block, rows), rows_of(from, first), 0,
+             rows_of(other, first));
     // What is left of the right-hand sides, below or above.
     const std::int64_t at = forwards ? end : 0, left = forwards ? n - end : first;
     const LuBlock a = op == Op::none ? lu_at(at, first) : lu_at(first, at);
@@ -113,7 +115,8 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
 // Columns beside the right-hand sides, which stay zero.
 void DeviceLuSystem::clear(const LuBlock& block, CUstream_st* stream) const {
   const std::uint32_t zero = 0;
-  const std::int64_t words = shape_.n * (columns_ - shape_.nrhs) * element_bytes() / std::int64_t(sizeof zero);
+  const std::int64_t words =
+      shape_.n * (columns_ - shape_.nrhs) * element_bytes() / std::int64_t(sizeof zero);
   tools_->gpu().fill(static_cast<char*>(block.data) + shape_.n * shape_.nrhs * element_bytes(), &zero,
                      sizeof zero, words, stream);
 }

@@ -1,5 +1,5 @@
-// Systems with the factors of an LU in device memory (LAPACK xGETRS): the triangles on the diagonal are inverted
-// all at once, and each solve is then products of blocks. Nothing waits on the host.
+// Systems with the factors of an LU in device memory (LAPACK xGETRS): the triangles on the diagonal are
+// inverted all at once, and each solve is then products of blocks. Nothing waits on the host.
 #pragma once
 
 #include "lu/device/tools.hpp"

@@ -44,8 +44,7 @@ void LuTools::make_room_for_panels() {
 const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
   const StencilRequest request = lu_panel_request(dtype, config, gpu_.limits().compute_capability);
   std::unique_ptr<GpuLuPanel>& kept = panels_of_config_[request.expressions.front()];
-  if (kept == nullptr)
-    kept = std::make_unique<GpuLuPanel>(gpu_, compiler_.compile(request), dtype, config);
+  if (kept == nullptr) kept = std::make_unique<GpuLuPanel>(gpu_, compiler_.compile(request), dtype, config);
   return *kept;
 }
 
