@@ -19,7 +19,7 @@ namespace tilewright::testing {
 namespace {
 
 constexpr int thread_count = 4, calls_each = 6;
-constexpr std::int64_t longest = 24;
+constexpr std::int64_t longest_of_threads = 24;
 
 // The tuner of the library measures for seconds; what a call does around it is the same for one that finds
 // nothing.
@@ -35,7 +35,7 @@ Context& shared_context() {
 std::string work_of(std::uint64_t seed, const std::string& log) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < calls_each; ++i) {
-    Call call = random_call(random, longest);
+    Call call = random_call(random, longest_of_threads);
     call.options.threads = 1;  // OpenMP's own barriers are not known to the sanitizer
     if (random() % 8 == 0) call.options.tune_on_miss.budget_s = 1e-3;
     if (const std::string wrong = run_and_check(shared_context(), call); !wrong.empty())
