@@ -7,6 +7,7 @@
 #include "core/dispatch.hpp"
 #include "core/fields.hpp"
 #include "core/problem.hpp"
+#include "row_major.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/tilewright.h"
 
@@ -91,6 +92,33 @@ struct Scalars {
 Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options* options) {
   const bool given = options != nullptr;
   return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
+}
+
+bool wants_codes(int info_mode, const int* info) {
+  return info != nullptr && info_mode != TILEWRIGHT_INFO_NONE;
+}
+
+// Whether the sides of a batch of one shape have to be swapped. Where codes are wanted, faults become those.
+bool begin_by_rows(const tilewright_options* options, int info_mode, const int* info, int op_a, int op_b,
+                   std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
+                   std::int64_t ldc) {
+  if (!is_by_rows(options)) return false;
+  if (!wants_codes(info_mode, info))
+    check_by_rows(op_a, op_b, m, n, k, lda, ldb, ldc);
+  else if (options->location == TILEWRIGHT_DEVICE)
+    throw Error(ErrorCode::unsupported, "row_major",
+                "options.row_major with info codes in device memory: they would name the wrong arguments");
+  return true;
+}
+void end_by_rows(const tilewright_options* options, int info_mode, int* info, std::int64_t batch_count,
+                 std::int64_t group_count) {
+  if (is_by_rows(options) && wants_codes(info_mode, info))
+    name_codes_by_rows(info, info_mode == TILEWRIGHT_INFO_ALL     ? batch_count
+                             : info_mode == TILEWRIGHT_INFO_GROUP ? group_count
+                                                                  : 1);
+}
+void refuse_by_rows(const tilewright_options* options, const char* what) {
+  if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
 }
 
 // For calls whose alpha and beta are one value, or one per group, whatever the options say.
@@ -198,9 +226,18 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
         throw Error(
             ErrorCode::unsupported, "location",
             "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
-      const auto groups = to_groups<T, L>(arrays);
+      auto groups = to_groups<T, L>(arrays);
+      std::int64_t problem_count = 0;
+      for (auto& g : groups) {
+        problem_count += g.count;
+        if (begin_by_rows(options, info_mode, info, int(g.op_a), int(g.op_b), g.m, g.n, g.k, g.lda, g.ldb,
+                          g.ldc))
+          swap_sides(g.op_a, g.op_b, g.m, g.n, g.a, g.b, g.lda, g.ldb);
+      }
       const std::span<const GemmGroup<T, L>> all = groups;
-      gemm_grouped<T>(context, all, to_options(options), to_info(info_mode, info));
+      run_by_rows(options,
+                  [&] { gemm_grouped<T>(context, all, to_options(options), to_info(info_mode, info)); });
+      end_by_rows(options, info_mode, info, problem_count, std::int64_t(groups.size()));
     });
   });
 }
@@ -227,6 +264,7 @@ tilewright_status tilewright_create_with(const tilewright_context_options* given
     if (given != nullptr && given->wisdom != nullptr) options.wisdom = given->wisdom;
     options.use_wisdom = given == nullptr || given->no_wisdom == 0;
     options.no_jit = given != nullptr && given->no_jit != 0;
+    options.notices = given == nullptr || given->no_notices == 0;
     (*context)->context = std::make_unique<Context>(options);
   });
 }
@@ -245,13 +283,19 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
                                   void* c, int64_t ldc, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
     refuse_values_per_problem(options, "tilewright_gemm");
+    if (is_by_rows(options)) {
+      check_by_rows(op_a, op_b, m, n, k, lda, ldb, ldc);
+      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
+    }
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
       const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};
       const MatrixView<const T, L> vb{static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb};
       const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
-      gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
-              to_options(options));
+      run_by_rows(options, [&] {
+        gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
+                to_options(options));
+      });
     });
   });
 }
@@ -262,6 +306,8 @@ tilewright_status tilewright_gemm_strided_batched(
     int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
     int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
+      swap_sides(op_a, op_b, m, n, a, b, lda, ldb, stride_a, stride_b);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
       const StridedBatch<const T, L> va{
@@ -270,9 +316,12 @@ tilewright_status tilewright_gemm_strided_batched(
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, stride_b, batch_count};
       const StridedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, stride_c, batch_count};
       const Scalars scalars = scalars_of(alpha, beta, options);
-      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                      to_options(options), to_info(info_mode, info));
+      run_by_rows(options, [&] {
+        gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
+                        to_options(options), to_info(info_mode, info));
+      });
     });
+    end_by_rows(options, info_mode, info, batch_count, 1);
   });
 }
 
@@ -284,6 +333,8 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                                   int64_t batch_count, const tilewright_options* options,
                                                   tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
+      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
       const PointerBatch<const T, L> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
@@ -292,9 +343,12 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                         batch_count};
       const PointerBatch<T, L> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
       const Scalars scalars = scalars_of(alpha, beta, options);
-      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                      to_options(options), to_info(info_mode, info));
+      run_by_rows(options, [&] {
+        gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
+                        to_options(options), to_info(info_mode, info));
+      });
     });
+    end_by_rows(options, info_mode, info, batch_count, 1);
   });
 }
 
@@ -306,6 +360,8 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       int64_t batch_count, const tilewright_options* options,
                                                       tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
+      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       const Shape s = to_shape(op_a, op_b, m, n, k);
       const InterleavedBatch<const T, L> va{
@@ -314,9 +370,12 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
           static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, block, batch_count};
       const InterleavedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
       const Scalars scalars = scalars_of(alpha, beta, options);
-      gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                      to_options(options), to_info(info_mode, info));
+      run_by_rows(options, [&] {
+        gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
+                        to_options(options), to_info(info_mode, info));
+      });
     });
+    end_by_rows(options, info_mode, info, batch_count, 1);
   });
 }
 
@@ -351,6 +410,7 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
     const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    refuse_by_rows(options, "variable batches in device memory lie");
     dispatch(to_dtype(dtype), [&]<class T>() {
       const Scalars scalars = scalars_of(alpha, beta, options);
       VariableBatch<T> batch;
@@ -373,6 +433,7 @@ tilewright_status tilewright_prepare(tilewright_context* context, const char* co
   return with_context(context, [&](Context& ctx) {
     if (problem_count < 0)
       refuse("problem_count", fmt::format("problem_count = {} is negative", problem_count));
+    refuse_by_rows(options, "a problem in its text lies");
     if (problems == nullptr && problem_count > 0) refuse("problems", "the array problems is null");
     std::vector<GemmProblem> parsed;
     for (int64_t i = 0; i < problem_count; ++i) {
@@ -389,6 +450,7 @@ tilewright_status tilewright_plan_create(tilewright_context* context, const char
   return with_context(context, [&](Context& ctx) {
     if (problem == nullptr) refuse("problem", "problem is null");
     if (plan == nullptr) refuse("plan", "plan is null");
+    refuse_by_rows(options, "a problem in its text lies");
     GemmPlan made = tilewright::plan(ctx, parse_problem(problem), to_options(options));
     std::string explanation = made.explain();
     const Scalars scalars = scalars_of(nullptr, nullptr, options);

@@ -159,6 +159,15 @@ class FixedCall {
     if (reads_ab() && a_.data == nullptr) return Fault{"a", blas_number::a, "a.data is null"};
     if (reads_ab() && b_.data == nullptr) return Fault{"b", blas_number::b, "b.data is null"};
     if (writes() && c_.data == nullptr) return Fault{"c", blas_number::c, "c.data is null"};
+    if constexpr (location == Location::host) {
+      const auto is_c = [&](const auto* data) {
+        return reads_ab() && static_cast<const void*>(data) == static_cast<const void*>(c_.data);
+      };
+      if (is_c(a_.data))
+        return Fault{"c", blas_number::c, "c.data is a.data: " + std::string(in_place_reason)};
+      if (is_c(b_.data))
+        return Fault{"c", blas_number::c, "c.data is b.data: " + std::string(in_place_reason)};
+    }
     return {};
   }
 

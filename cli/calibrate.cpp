@@ -72,7 +72,8 @@ class Calibrate : public CalibrationWatcher {
     if (report.stopped) throw JobFailed("stopped; what was fitted is kept, and --resume goes on");
     json_.write(summary_line(report));
     if (report.fitted == 0) throw JobFailed("no model could be fitted");
-    if (store_) tell(fmt::format("kept in {}\n", store_->path()));
+    if (store_)
+      tell(fmt::format("{} {}\n", kept_any_ ? "kept in" : "nothing was changed in", store_->path()));
   }
 
  private:
@@ -90,6 +91,7 @@ class Calibrate : public CalibrationWatcher {
   }
   void fitted(const CalibratedModel& model) override {
     tell(model_text(model));
+    kept_any_ = kept_any_ || model.is_kept;
     for (const auto& line : model_lines(model)) json_.write(line);
   }
   void unfitted(const CalibrationTask& task, const FittedTask& fitted) override {
@@ -97,6 +99,7 @@ class Calibrate : public CalibrationWatcher {
   }
 
   CalibrationOptions options_;
+  bool kept_any_ = false;
   JsonLines json_;
   Context context_{{.notices = false}};
   std::unique_ptr<CalibrationMachine> machine_;

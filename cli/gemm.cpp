@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/plans.hpp"
 #include "bench/provenance.hpp"
 #include "core/bound.hpp"
 #include "core/env.hpp"
@@ -107,6 +108,8 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
           {"residency", to_string(p.residency)},
           {"location", to_string(p.location)},
           {"memory", "file"},
+          {"pointer_order", "sequential"},
+          {"numa", nullptr},
           {"threads", report.threads},
           {"target", report.last_run.is_null()                        ? "cpu"
                      : report.last_run["cpu_count"] > std::int64_t(0) ? "hybrid"
@@ -117,12 +120,26 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
           {"candidate", plan.candidate}};
 }
 
+// What the observers saw: energy under its own keys, the rest among the metrics.
+void add_energy(nlohmann::json& json, const GemmReport& report) {
+  nlohmann::json seen = report.observed;
+  for (const char* key : {"energy_j", "watts", "energy_note"}) {
+    if (seen.contains(key)) json[key] = seen[key];
+    seen.erase(key);
+  }
+  json["gflops_per_watt"] = nullptr;
+  if (const auto& joules = json["energy_j"]; joules.is_number())
+    json["gflops_per_watt"] = flops(report.problem) / joules.get<double>() * 1e-9;
+  json["metrics"].update(seen);
+}
+
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
   const auto& plan = report.plan->impl();
-  if (auto config = plan.runner->config(); !config.is_null()) {
-    json["config"] = std::move(config);
-    json["wisdom_match"] = to_string(plan.match);
-  }
+  json["config"] = plan.runner->config();  // null where a library has its own
+  json["wisdom_match"] = to_string(plan.match);
+  json["metrics"] = bench::metrics_of(*report.plan);
+  if (json["metrics"].is_null()) json["metrics"] = nlohmann::json::object();
+  add_energy(json, report);
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = report.kernel_s;
   json["samples"] = 1;
   json["gflops"] = report.kernel_s > 0 ? flops(report.problem) / report.kernel_s * 1e-9 : 0.0;
@@ -136,14 +153,12 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
     const auto& run = report.last_run;
     for (const char* key : {"cpu_share", "predicted_s"}) json[key] = run[key];
     json["gpus"] = run["gpus"].size();
-    json["metrics"] = run;
+    json["metrics"].update(run);
   }
   if (report.hybrid_bound) {
     json["transfer_s"] = report.hybrid_bound->transfer_s;
     json["compute_s"] = report.hybrid_bound->compute_s;
   }
-  json["energy_j"] = nullptr;
-  json["energy_note"] = "no energy meter is read in this version";
   if (report.verification) {
     json["error"] = report.verification->error;
     json["error_bound"] = report.verification->error_bound;
@@ -229,6 +244,7 @@ void keep_apart(const GemmFlags& flags) {
 void run(const GemmFlags& flags) {
   const GemmRequest request = request_from(flags);
   keep_apart(flags);
+  if (!flags.record.empty()) check_record(flags.record);
   JsonLines json(flags.json);
   const GemmReport report = run_gemm(request);
   const auto ceilings = kept_ceilings(report.threads);

@@ -7,15 +7,18 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <functional>
 #include <memory>
 
 #include "arrays/gemm_arrays.hpp"
 #include "arrays/gemm_pieces.hpp"
 #include "core/dispatch.hpp"
+#include "device/team.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
+#include "measure/observer.hpp"
 #include "progress.hpp"
 #include "tune/calibrate/real_machine.hpp"
 
@@ -52,7 +55,8 @@ T scalar_as(std::complex<double> value) {
 class Job {
  public:
   explicit Job(const GemmRequest& request) : request_(request) {
-    report_.threads = request.options.threads > 0 ? request.options.threads : omp_get_max_threads();
+    report_.threads =
+        usable_threads(request.options.threads > 0 ? request.options.threads : omp_get_max_threads());
   }
 
   GemmReport run() {
@@ -176,11 +180,27 @@ class Job {
     for (const Piece& piece : pieces)
       plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
     Progress progress("multiplying", static_cast<std::int64_t>(pieces.size()));
-    Phase phase(report_.kernel_s);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      progress.show(static_cast<std::int64_t>(i));
-      run_piece(plans[i], pieces[i], left, right);
-    }
+    watched([&](const std::function<void()>& now_and_then) {
+      Phase phase(report_.kernel_s);
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        progress.show(static_cast<std::int64_t>(i));
+        if (i > 0) now_and_then();
+        run_piece(plans[i], pieces[i], left, right);
+      }
+    });
+  }
+
+  // The meter is that of the CPU packages; what GPUs take beside them it does not see.
+  void watched(const std::function<void(const std::function<void()>&)>& work) {
+    const EnergyMeters meters = find_energy_meters();
+    EnergyObserver energy(streams() ? nullptr : meters.meter_of(Location::host),
+                          streams() ? "no meter covers CPU and GPUs together" : meters.why_none());
+    const auto clock = clock_observer(), temperature = temperature_observer();
+    observe({&energy, clock.get(), temperature.get()}, work);
+    report_.observed = nlohmann::json::object();
+    energy.report(report_.observed);
+    clock->report(report_.observed);
+    temperature->report(report_.observed);
   }
 
   void run_piece(const GemmPlan& piece_plan, const Piece& piece, const void* left, const void* right) {

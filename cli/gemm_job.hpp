@@ -36,6 +36,7 @@ struct GemmReport {
   double total_s = 0;  // without verification
   double verify_s = 0;
   std::optional<VerifyResult> verification;
+  nlohmann::json observed;                         // energy, clock and temperature while it multiplied
   nlohmann::json last_run;                         // who computed what, where CPU and GPUs shared it
   std::optional<bench::HybridBound> hybrid_bound;  // where GPUs took part
 };

@@ -1,5 +1,6 @@
 // Ctrl-C as a question instead of an accident: while one of these lives, SIGINT and SIGTERM only make
 // requested() true, so that a long job ends at a moment of its choosing with what it has. A second one kills.
+// A signal that the caller has ignored (a script's `&`, nohup) stays ignored.
 #pragma once
 
 #include <poll.h>
@@ -13,8 +14,8 @@ class Interrupt {
  public:
   Interrupt() {
     sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
+    for (const int signal : {SIGINT, SIGTERM})
+      if (!is_ignored(signal)) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     file_ = signalfd(-1, &signals_, SFD_NONBLOCK | SFD_CLOEXEC);
   }
@@ -35,6 +36,11 @@ class Interrupt {
   }
 
  private:
+  static bool is_ignored(int signal) {
+    struct sigaction now {};
+    return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+  }
+
   sigset_t signals_{}, before_{};
   int file_ = -1;
   bool requested_ = false;

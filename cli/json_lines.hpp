@@ -2,10 +2,12 @@
 // JSON, what is meant for people goes to stderr.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -22,6 +24,8 @@ class JsonLines {
   explicit JsonLines(const std::string& path, bool keeps = false) : path_(path), written_(keeps) {
     if (path.empty()) return;
     if (path == "-") {
+      if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        throw Error(ErrorCode::invalid_argument, "json", "json = '-' is stdout, which is closed");
       file_ = stdout;
       return;
     }
@@ -49,9 +53,14 @@ class JsonLines {
     if (!written_ && file_ != stdout && ::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL)
       throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be emptied");
     written_ = true;
-    const std::string line = object.dump() + '\n';
-    if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
-      throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be written");
+    // What a path holds that is not UTF-8 is no JSON: it is written as U+FFFD.
+    const std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    const off_t whole = file_ == stdout ? -1 : ::lseek(::fileno(file_), 0, SEEK_END);
+    if (std::fwrite(line.data(), 1, line.size(), file_) == line.size() && std::fflush(file_) == 0) return;
+    const int error_number = errno;
+    if (whole >= 0) (void)!::ftruncate(::fileno(file_), whole);  // no half of a line stays
+    throw Error(ErrorCode::io, "json",
+                "json = '" + path_ + "' cannot be written: " + std::strerror(error_number));
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "arrays/gemm_arrays.hpp"
 #include "core/dispatch.hpp"
+#include "device/team.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "verbs.hpp"
@@ -46,7 +47,8 @@ ArrayShape right_side_shape(const NpyInput& file) {
 class LuJob {
  public:
   explicit LuJob(const LuJobRequest& request) : request_(request) {
-    report_.threads = request.options.threads > 0 ? request.options.threads : omp_get_max_threads();
+    report_.threads =
+        usable_threads(request.options.threads > 0 ? request.options.threads : omp_get_max_threads());
   }
 
   LuJobReport run() {

@@ -1,12 +1,19 @@
 // The tilewright command line: registers the verbs, parses, and turns every failure into one sentence on
 // stderr and an exit code: 2 for wrong use, 1 for a failed job, 0 otherwise. What a verb does is in its own
 // file.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
+#include "device/team.hpp"
 #include "tilewright/types.hpp"
 #include "verbs.hpp"
 
@@ -19,7 +26,8 @@ int complain(int code, std::string sentence) {
   for (char& c : sentence)
     if (c == '\n') c = ' ';
   std::fflush(stdout);
-  fmt::print(stderr, "tilewright: {}.\n", sentence);
+  sentence = "tilewright: " + sentence + ".\n";
+  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);  // there is nobody else to tell
   return code;
 }
 
@@ -79,9 +87,28 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
+// A file that is opened while one of these is closed would take its number, and what is meant for people
+// would be written into it. What is written to a closed one is lost, as its caller wished. True: stdout was
+// closed.
+bool secure_standard_files() {
+  bool stdout_was_closed = false;
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) != -1 || errno != EBADF) continue;
+    if (file == STDOUT_FILENO) stdout_was_closed = true;
+    // Reading stdout's place says to --json - that there is none.
+    (void)!::open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number
+  }
+  return stdout_was_closed;
+}
 
-int main(int argc, char** argv) {
+// A report that did not arrive is a failed job.
+int flush_stdout(int code) {
+  const bool failed = std::ferror(stdout) != 0;
+  if ((std::fflush(stdout) == 0 && !failed) || code != 0) return code;  // what failed before has been told
+  return complain(1, fmt::format("stdout cannot be written: {}", std::strerror(errno)));
+}
+
+int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const Error& error) {
@@ -91,4 +118,16 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return complain(1, error.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool stdout_was_closed = secure_standard_files();
+  // A file that meets a limit of the shell (ulimit -f) is then an error as a full disk is.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  // Of all parallel regions; where one cannot have its threads, OpenMP ends the process.
+  omp_set_num_threads(usable_threads(omp_get_max_threads()));
+  const int code = run_guarded(argc, argv);
+  return stdout_was_closed ? code : flush_stdout(code);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace tilewright::cli {
 
@@ -34,24 +35,31 @@ class Progress {
     const std::string left =
         done > 0 ? fmt::format("{:.0f} s left", elapsed / double(done) * double(total_ - done)) : "";
     if (!terminal_) {
-      fmt::print(stderr, "{}: {} of {}, {} {}\n", what_, done, total_, left, now);
+      say("{}: {} of {}, {} {}\n", what_, done, total_, left, now);
       return;
     }
     constexpr int width = 30;
     const auto filled = static_cast<std::size_t>(std::min<std::int64_t>(width, done * width / total_));
-    fmt::print(stderr, "\r\033[K{} [{}{}] {}/{}, {} {}", what_, std::string(filled, '#'),
-               std::string(width - filled, '.'), done, total_, left, now.substr(0, 48));
+    say("\r\033[K{} [{}{}] {}/{}, {} {}", what_, std::string(filled, '#'), std::string(width - filled, '.'),
+        done, total_, left, now.substr(0, 48));
     std::fflush(stderr);
   }
 
   // Takes the bar off the terminal, so that a line can be printed; show() draws it again.
   void clear() {
-    if (terminal_ && shown_) fmt::print(stderr, "\r\033[K");
+    if (terminal_ && shown_) say("\r\033[K");
     std::fflush(stderr);
     shown_ = shown_ && !terminal_;
   }
 
  private:
+  // A stderr that takes nothing is no reason to end a job.
+  template <class... Parts>
+  static void say(fmt::format_string<Parts...> form, Parts&&... parts) {
+    const std::string text = fmt::format(form, std::forward<Parts>(parts)...);
+    (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+
   using Clock = std::chrono::steady_clock;
   static constexpr double quiet_s = 2;
   static constexpr double plain_interval_s = 10;

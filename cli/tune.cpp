@@ -84,7 +84,8 @@ class Run : public TuneWatcher {
       fmt::print(json_.people(), "{}\n", sentence);
       return;
     }
-    if (store_) fmt::print(json_.people(), "kept in {}\n", store_->path());
+    if (store_ && kept_count_ > 0) fmt::print(json_.people(), "kept in {}\n", store_->path());
+    if (store_ && kept_count_ == 0) fmt::print(json_.people(), "nothing was changed in {}\n", store_->path());
     if (tunes_layout_) fmt::print(json_.people(), "kept for explain in {}\n", costs_path());
     if (report.searched == 0) return;
     fmt::print(json_.people(), "{} problems in {:.1f} s; regret of the defaults {:.1f} % (geometric mean)\n",
@@ -162,6 +163,7 @@ class Run : public TuneWatcher {
   void kept(const std::vector<nlohmann::json>& records, const std::vector<bool>& newer) override {
     for (std::size_t i = 0; i < records.size(); ++i) {
       json_.write(measured_line(records[i]));
+      kept_count_ += newer[i] ? 0 : 1;
       if (newer[i])
         fmt::print(json_.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
                    records[i].at("problem").get<std::string>(), store_->path());
@@ -173,6 +175,7 @@ class Run : public TuneWatcher {
   TuneMachine machine_;
   JsonLines json_;
   bool tunes_layout_;
+  std::int64_t kept_count_ = 0;  // of records
   Interrupt interrupt_;
   std::unique_ptr<WisdomStore> store_;
   std::unique_ptr<Wisdom> wisdom_;  // null: the Context's

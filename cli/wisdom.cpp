@@ -153,6 +153,9 @@ void take_in(const WisdomFlags& flags, bool merging) {
       for (const FittedModel& model : known.models) models_taken += take(model) ? 1 : 0;
     }
   });
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (files[i].records.empty() && files[i].models.empty())
+      fmt::print("'{}' holds nothing\n", flags.files[i]);
   fmt::print("{} of {} records taken into {}, which held {} and holds {}\n", taken, records, store->path(),
              before, store->count());
   if (models > 0) fmt::print("{} of {} taken\n", models_taken, counted(models, "fitted model"));

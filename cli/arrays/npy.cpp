@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/new_file.hpp"
+
 // Older C libraries lack the names; older kernels answer EINVAL and populate() then touches the pages itself.
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -169,7 +171,7 @@ NpyOutput::NpyOutput(const std::string& path, std::int64_t integers)
     : NpyOutput(path, npy_integers_header_bytes(integers), integers * std::int64_t(sizeof(std::int64_t))) {}
 
 NpyOutput::NpyOutput(const std::string& path, const std::string& head, std::int64_t data_bytes)
-    : path_(path), what_(fmt::format("output = '{}'", path)) {
+    : path_(followed_path(path)), what_(fmt::format("output = '{}'", path)) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(ErrorCode::invalid_argument, "output", fmt::format("{} exists and is not a file", what_));
@@ -189,12 +191,15 @@ NpyOutput::NpyOutput(const std::string& path, const std::string& head, std::int6
 }
 
 void NpyOutput::open_hidden() {
-  hidden_ = fmt::format("{}.{}.partial", path_, ::getpid());
-  file_ = ::open(hidden_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file_ >= 0) return;
+  const auto open = [&](const std::string& name) {
+    file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return file_ < 0 ? errno : 0;
+  };
+  const int error = make_beside(path_, open, hidden_);
+  if (error == 0) return;
   hidden_.clear();
-  const bool wrong_use = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
-  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, "output", what_, "cannot be created", errno);
+  const bool wrong_use = error == ENOENT || error == ENOTDIR || error == EISDIR;
+  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, "output", what_, "cannot be created", error);
 }
 
 // Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and
@@ -213,11 +218,15 @@ NpyOutput::~NpyOutput() {
 
 void NpyOutput::commit() {
   mapping_ = Mapping();
+  keep_mode(file_, path_);
   if (hidden_.empty()) {  // a nameless file can be linked only under a new name, and renamed from there
-    const std::string name = fmt::format("{}.{}.partial", path_, ::getpid());
     const std::string self = fmt::format("/proc/self/fd/{}", file_);
-    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      fail(ErrorCode::io, "output", what_, "cannot be named", errno);
+    const auto link = [&](const std::string& name) {
+      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+    };
+    std::string name;
+    if (const int error = make_beside(path_, link, name); error != 0)
+      fail(ErrorCode::io, "output", what_, "cannot be named", error);
     hidden_ = name;
   }
   if (::rename(hidden_.c_str(), path_.c_str()) != 0)

@@ -84,8 +84,9 @@ class NpyInput {
 class NpyOutput {
  public:
   // Makes a nameless file in the folder of `path` (a hidden one where the file system knows no nameless
-  // files), reserves its space and maps it. Throws Error(io), or Error(invalid_argument) when `path` cannot
-  // be a file.
+  // files), reserves its space and maps it. A symbolic link is followed, and a file that is replaced leaves
+  // its access rights to the new one. Throws Error(io), or Error(invalid_argument) when `path` cannot be a
+  // file.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
   // A 1-D array of so many 64-bit integers.
   NpyOutput(const std::string& path, std::int64_t integers);
@@ -102,7 +103,7 @@ class NpyOutput {
   void open_hidden();
   void reserve(std::int64_t bytes);
 
-  std::string path_;
+  std::string path_;    // of the file itself, not of a link to it
   std::string hidden_;  // "" while the file is nameless
   std::string what_;
   int file_ = -1;

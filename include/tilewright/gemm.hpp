@@ -2,8 +2,11 @@
 // the operands lie is part of the views' type.
 //
 // Every call validates its arguments before it writes anything. beta == 0 never reads C; alpha == 0 or k == 0
-// never reads A and B. Views describe matrices as stored, before op: A is m x k for Op::none and k x m
-// otherwise. All functions throw Error; without an info array nothing has been written when they do.
+// never reads A and B, and with beta == 1 leaves C as it is. C must not share elements with A or B: C at the
+// address of one of them is refused by calls (plans do not look), other overlaps are not seen. Complex
+// products are (ac - bd) + (ad + bc)i: an infinity may become NaN, as in every BLAS. Views describe matrices
+// as stored, before op: A is m x k for Op::none and k x m otherwise. All functions throw Error; without an
+// info array nothing has been written when they do.
 #pragma once
 
 #include <memory>
@@ -78,7 +81,7 @@ struct BatchScalar {
   BatchScalar(T v) : value(v) {}  // NOLINT: a plain scalar is the common case
   explicit BatchScalar(const T* per_problem) : values(per_problem) {
     if (per_problem == nullptr)
-      throw Error(ErrorCode::invalid_argument, "values", "the array of alpha or beta values is null");
+      raise(Error(ErrorCode::invalid_argument, "values", "the array of alpha or beta values is null"));
   }
 };
 

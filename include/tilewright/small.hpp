@@ -20,8 +20,9 @@
 namespace tilewright {
 
 // alpha and beta may be any values; as constants they are folded. beta == 0 does not read C; alpha == 0 or K
-// == 0 does not read A and B. A is M x K as stored for Op::none and K x M otherwise, B likewise K x N or N x
-// K; column-major. C must not overlap A or B.
+// == 0 does not read A and B, and with beta == 1 leaves C bit for bit as it is. Complex products are formed
+// as (ac - bd) + (ad + bc)i, without the care for infinities of std::complex. A is M x K as stored for
+// Op::none and K x M otherwise, B likewise K x N or N x K; column-major. C must not overlap A or B.
 template <std::int64_t M, std::int64_t N, std::int64_t K, Op OpA = Op::none, Op OpB = Op::none,
           small::Element T>
 TILEWRIGHT_INLINE constexpr void gemm(std::type_identity_t<T> alpha, const std::type_identity_t<T>* a,
@@ -54,16 +55,16 @@ TILEWRIGHT_INLINE constexpr void gemm(std::type_identity_t<T> alpha, const std::
 
 // The same with the sizes as values: gemm(std::integral_constant<int, 4>{}, ...), ops as gemm<Op::trans,
 // Op::none>(...).
-template <Op OpA = Op::none, Op OpB = Op::none, class I, I M, class J, J N, class L, L K, small::Element T>
-TILEWRIGHT_INLINE constexpr void gemm(std::integral_constant<I, M>, std::integral_constant<J, N>,
+template <Op OpA = Op::none, Op OpB = Op::none, class At, At M, class J, J N, class L, L K, small::Element T>
+TILEWRIGHT_INLINE constexpr void gemm(std::integral_constant<At, M>, std::integral_constant<J, N>,
                                       std::integral_constant<L, K>, std::type_identity_t<T> alpha,
                                       const std::type_identity_t<T>* a, std::int64_t lda,
                                       const std::type_identity_t<T>* b, std::int64_t ldb,
                                       std::type_identity_t<T> beta, T* c, std::int64_t ldc) {
   gemm<M, N, K, OpA, OpB>(alpha, a, lda, b, ldb, beta, c, ldc);
 }
-template <Op OpA = Op::none, Op OpB = Op::none, class I, I M, class J, J N, class L, L K, small::Element T>
-TILEWRIGHT_INLINE constexpr void gemm(std::integral_constant<I, M>, std::integral_constant<J, N>,
+template <Op OpA = Op::none, Op OpB = Op::none, class At, At M, class J, J N, class L, L K, small::Element T>
+TILEWRIGHT_INLINE constexpr void gemm(std::integral_constant<At, M>, std::integral_constant<J, N>,
                                       std::integral_constant<L, K>, std::type_identity_t<T> alpha,
                                       const std::type_identity_t<T>* a, const std::type_identity_t<T>* b,
                                       std::type_identity_t<T> beta, T* c) {

@@ -1,7 +1,8 @@
 /* The C interface: C = alpha * op(A) * op(B) + beta * C for one matrix or a batch, on data in host memory or
  * on a GPU. It has the meaning of tilewright/gemm.hpp in functions that return a status. Matrices are
- * column-major; all sizes, leading dimensions and strides are 64-bit and count elements. beta == 0 never
- * reads C; alpha == 0 or k == 0 never reads A, B. */
+ * column-major unless options.row_major says otherwise; all sizes, leading dimensions and strides are 64-bit
+ * and count elements. beta == 0 never reads C; alpha == 0 or k == 0 never reads A, B. C must not share memory
+ * with A or B. How the text of a problem is written: docs/problem.md. */
 #ifndef TILEWRIGHT_H
 #define TILEWRIGHT_H
 
@@ -128,6 +129,8 @@ typedef struct {
   int split;                /* tilewright_split */
   double cpu_share;         /* of SPLIT_FIXED: what part of C the CPU computes, 0 to 1 */
   int on_device_failure;    /* tilewright_on_device_failure */
+  int row_major; /* nonzero: the matrices of a call lie by rows, and lda, ldb, ldc count from one row to the
+                    next; plans and variable batches in device memory are by columns */
 } tilewright_options;
 
 /* All zeros is the default. */
@@ -136,6 +139,7 @@ typedef struct {
   const char* wisdom; /* null, or a file (database or JSON lines) to believe before the shipped ones */
   int no_wisdom;      /* nonzero: every config is the rule-of-thumb default */
   int no_jit;         /* nonzero: GPU kernels are compiled by tilewright_prepare alone */
+  int no_notices;     /* nonzero: nothing is said on stderr of problems that wisdom has no record of */
 } tilewright_context_options;
 
 /* cpu: null or "" for TILEWRIGHT_CPU or the best the machine has, else portable, avx2, avx512. wisdom: null

@@ -5,6 +5,8 @@
 
 #include <complex>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -77,6 +79,17 @@ class Error : public std::runtime_error {
   std::string argument_;
   std::int64_t problem_index_;
 };
+
+// Throws; in a program compiled without exceptions, says the message and aborts.
+template <class E>
+[[noreturn]] void raise(const E& error) {
+#if defined(__cpp_exceptions)
+  throw error;
+#else
+  std::fprintf(stderr, "tilewright: %s\n", error.what());
+  std::abort();
+#endif
+}
 
 template <class T>
 struct DTypeOf;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/objective.hpp"
 #include "core/problem.hpp"
 
 namespace tilewright {
@@ -159,6 +160,22 @@ void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   }
 }
 
+// The config that serves each objective best, of those with energy; of time alone where none has any.
+void add_best(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
+  const bool has_energy = !a.points.empty();
+  const std::vector<SweepPoint>& points = has_energy ? a.points : a.sweep.points;
+  std::vector<Metrics> costs;
+  for (const SweepPoint& p : points) costs.push_back(p.cost);
+  if (costs.empty()) return;
+  for (const char* text : {"time", "energy", "edp", "energy_within=5%"}) {
+    const TuneObjective objective = TuneObjective::parse(text);
+    if (objective.needs_energy() && !has_energy) continue;
+    nlohmann::json line = point_json(points[objective.best(costs, costs.front())]);
+    line["section"] = "best", line["objective"] = objective.text();
+    lines.push_back(std::move(line));
+  }
+}
+
 }  // namespace
 
 CaseAnalysis analyse(SweepCase sweep, std::function<void(std::size_t done, std::size_t of)> progress) {
@@ -197,6 +214,7 @@ std::vector<nlohmann::json> to_json_lines(const CaseAnalysis& a) {
     line["on_arc"] = std::find(a.arc.begin(), a.arc.end(), corner) != a.arc.end();
     lines.push_back(line);
   }
+  add_best(lines, a);
   add_metrics(lines, a);
   if (a.energy_spread) {
     auto line = spread_json(a, *a.energy_spread);

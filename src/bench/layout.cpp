@@ -75,6 +75,15 @@ class LayoutRun {
     return told;
   }
 
+  // Ours over the best peer, whichever way ours is faster: as the batch lies, or converted and back; 0
+  // without a peer.
+  double ratio() const {
+    const Contender* peer = find("direct", false);
+    if (peer == nullptr) return 0;
+    return peer->seconds.centre / std::min(find("direct")->seconds.centre, find("converted")->seconds.centre);
+  }
+  double conversion_share() const { return share_of_bound(*find("convert_in")); }
+
  private:
   template <class... Values>
   void note(const char* format, const Values&... values) {
@@ -311,12 +320,14 @@ class LayoutFamily : public Family {
 
   Told measure(const Case& c) override {
     LayoutCosts costs;
-    const Told told = LayoutRun(*machine_, with_candidate(c)).measure(costs);
+    LayoutRun run(*machine_, with_candidate(c));
+    const Told told = run.measure(costs);
+    summary_.add(c, run.ratio(), run.conversion_share());
     save_layout_costs(path_, machine_->device(), {costs});
     return told;
   }
 
-  Told finish() override { return {{"kept for explain in " + path_}, {}}; }
+  Told finish() override { return {{"kept for explain in " + path_}, summary_.objects()}; }
 
  private:
   // On a GPU our kernels alone know interleaved blocks.
@@ -327,6 +338,7 @@ class LayoutFamily : public Family {
 
   std::vector<Case> prepared_;
   std::unique_ptr<Machine> machine_;
+  Summary summary_;
   std::string path_ = layout_costs_path(Environment::read());
 };
 

@@ -81,6 +81,7 @@ class Overhead : public Family {
     }
     hold_rounds(
         calls, [&](Contender& call) { return stage->turn(call); }, stage->rules());
+    summary_.add(one, calls.size() > 2 ? calls[2].seconds.centre / calls[0].seconds.centre : 0, 0);
     return told_of(one, calls);
   }
 
@@ -94,6 +95,7 @@ class Overhead : public Family {
       told.rows.back()["metrics"]["records"] = record_count;
       told.lines.push_back(fmt::format("{:<28} {:>14.3f}", cost.what, cost.seconds.centre * 1e6));
     }
+    for (json& object : summary_.objects()) told.rows.push_back(std::move(object));
     return told;
   }
 
@@ -143,6 +145,7 @@ class Overhead : public Family {
   const Plan& plan_;
   std::unique_ptr<Machine> machine_;
   std::vector<std::string> seen_;
+  Summary summary_;  // of a planned call beside LIBXSMM's dispatch and call
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ std::vector<std::string> counts_of(const GemmPlan& plan) {
                     c.instructions, c.loads, c.stores, c.multiply_adds, c.prefetches, c.code_bytes)};
   }
   std::vector<std::string> lines = {runner.kernel()};
-  if (const std::string predicted = runner.prediction(); !predicted.empty())
+  if (const std::string predicted = runner.prediction(0); !predicted.empty())
     lines.push_back("predicted " + predicted);
   if (!metrics.contains("predicted_cycles")) return lines;
   lines.emplace_back("cycles by the cost model:");

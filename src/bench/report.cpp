@@ -172,23 +172,36 @@ std::vector<json> json_of(const CaseResult& result) {
   return objects;
 }
 
-void Summary::add(const CaseResult& result) {
-  const json all = case_keys(result.bench_case);
+Summary::Group& Summary::group_of(const Case& c) {
+  const json all = case_keys(c);
   json key;
   for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
     key[name] = all[name];
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.key == key; });
   if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}});
-  const auto note = [&](Values& all_values, double value) {
-    if (!(value > 0)) return;
-    all_values.values.push_back(value);
-    all_values.cases.push_back(all["problem"]);
-  };
-  note(group->ratios, result.ratio(Role::peer));
-  note(group->strided_ratios, result.ratio(Role::strided_peer));
-  note(group->shares, result.bound_share());
-  note(group->default_ratios, result.default_ratio());
-  note(group->interleaved_shares, result.interleaved_bound_s / result.ours().seconds.centre);
+  return *group;
+}
+
+void Summary::note(Values& all, double value, const Case& c) {
+  if (!(value > 0)) return;
+  all.values.push_back(value);
+  all.cases.push_back(problem_text(c));
+}
+
+void Summary::add(const CaseResult& result) {
+  const Case& c = result.bench_case;
+  Group& group = group_of(c);
+  note(group.ratios, result.ratio(Role::peer), c);
+  note(group.strided_ratios, result.ratio(Role::strided_peer), c);
+  note(group.shares, result.bound_share(), c);
+  note(group.default_ratios, result.default_ratio(), c);
+  note(group.interleaved_shares, result.interleaved_bound_s / result.ours().seconds.centre, c);
+}
+
+void Summary::add(const Case& c, double ratio, double share) {
+  Group& group = group_of(c);
+  note(group.ratios, ratio, c);
+  note(group.shares, share, c);
 }
 
 std::vector<json> Summary::objects() const {

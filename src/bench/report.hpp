@@ -35,6 +35,9 @@ std::vector<nlohmann::json> json_of(const CaseResult& result);
 class Summary {
  public:
   void add(const CaseResult& result);
+  // Of families that compare something else than multiplications: ours over the best peer, and the share of
+  // the bound; 0 where there is none.
+  void add(const Case& c, double ratio, double share);
   std::vector<nlohmann::json> objects() const;
   // The same for people.
   std::vector<std::string> lines() const;
@@ -49,6 +52,9 @@ class Summary {
     nlohmann::json key;
     Values ratios, strided_ratios, shares, interleaved_shares, default_ratios;
   };
+  static void note(Values& all, double value, const Case& c);
+  Group& group_of(const Case& c);
+
   std::vector<Group> groups_;
 };
 

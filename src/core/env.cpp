@@ -8,7 +8,8 @@ namespace tilewright {
 namespace {
 
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value =
+      ::secure_getenv(name);  // of a program with more rights than its caller it tells nothing
   return value == nullptr ? std::string() : std::string(value);
 }
 

@@ -1,5 +1,8 @@
 // The canonical text of a GemmProblem, family:dtype:ops:sizes[:layout][:key=value]..., written and read. It
 // checks the grammar only; a readable problem may still be one that no plan accepts.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -20,6 +23,9 @@ constexpr std::array integer_keys{
     IntegerKey{"lda", &GemmProblem::lda},           IntegerKey{"ldb", &GemmProblem::ldb},
     IntegerKey{"ldc", &GemmProblem::ldc},           IntegerKey{"stride_a", &GemmProblem::stride_a},
     IntegerKey{"stride_b", &GemmProblem::stride_b}, IntegerKey{"stride_c", &GemmProblem::stride_c}};
+constexpr std::array<std::string_view, 12> all_keys{"batch", "block",    "lda",       "ldb",
+                                                    "ldc",   "stride_a", "stride_b",  "stride_c",
+                                                    "alpha", "beta",     "residency", "location"};
 constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
                                IntegerKey{"k", &GemmProblem::k}};
 
@@ -53,7 +59,8 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text), parts_(split(text, ':')) {}
 
   GemmProblem parse() {
-    if (parts_.size() < 4) fail(text_, "has fewer than the four parts family:dtype:ops:m=..,n=..,k=..");
+    if (parts_.size() < 4)
+      fail(text_, "has fewer than the four parts family:dtype:ops:sizes, as in gemm:f64:nn:m=4,n=5,k=6");
     read_family(parts_[0]);
     problem_.dtype = read_enum<DType>(parts_[1], "dtype");
     read_ops(parts_[2]);
@@ -97,6 +104,8 @@ class Parser {
       return integer;
     double real = 0;
     const auto [at, error] = std::from_chars(value.data(), end, real);
+    if (error == std::errc() && at != end && *at == ',')
+      fail(part, "holds a comma: keys behind the sizes stand between colons, as in :lda=8:ldb=8");
     if (error != std::errc() || at != end || real != std::floor(real) || std::abs(real) >= 9.2e18)
       fail(part, "does not end in a 64-bit integer");
     return static_cast<std::int64_t>(real);
@@ -113,10 +122,15 @@ class Parser {
           problem_.*(size_keys[i].member) = read_integer(item, item.substr(equals + 1));
           seen[i] = known = true;
         }
+      if (!known && is_key(item.substr(0, equals)))
+        fail(item,
+             fmt::format("is no size: it follows the sizes behind a colon, as in m=4,n=5,k=6:{}", item));
       if (!known) fail(item, "is no size (m=, n=, k=)");
     }
     for (std::size_t i = 0; i < size_keys.size(); ++i)
-      if (!seen[i]) fail(part, fmt::format("lacks {}=", size_keys[i].name));
+      if (!seen[i])
+        fail(part, fmt::format("lacks {}= (sizes stand together between commas, as in m=4,n=5,k=6)",
+                               size_keys[i].name));
   }
 
   void read_part(std::string_view part) {
@@ -151,9 +165,11 @@ class Parser {
     else if (key == "location")
       problem_.location = read_enum<Location>(value, "location");
     else
-      fail(part,
-           "has an unknown key (batch, block, lda, ldb, ldc, stride_a, stride_b, stride_c, alpha, beta, "
-           "residency, location)");
+      fail(part, fmt::format("has an unknown key ({})", fmt::join(all_keys, ", ")));
+  }
+
+  static bool is_key(std::string_view name) {
+    return std::find(all_keys.begin(), all_keys.end(), name) != all_keys.end();
   }
 
   Scalar read_scalar(std::string_view value) const {

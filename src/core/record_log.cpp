@@ -9,9 +9,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "core/new_file.hpp"
 #include "core/problem.hpp"
 
 namespace tilewright {
@@ -89,18 +91,23 @@ std::string merged_text(const std::string& path, const GemmProblem& problem, dou
 
 }  // namespace
 
+void check_record(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode))
+      throw Error(ErrorCode::invalid_argument, "record",
+                  fmt::format("record = '{}' exists and is not a file", path));
+    if (::access(path.c_str(), R_OK | W_OK) != 0) fail(path, "cannot be opened", errno);
+    return;
+  }
+  const auto folder = std::filesystem::path(followed_path(path)).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) fail(path, "cannot be made", errno);
+}
+
 void record_run(const std::string& path, const GemmProblem& problem, double seconds) {
   const Lock lock(path);
-  const std::string text = merged_text(path, problem, seconds);
-  const std::string partial = fmt::format("{}.{}.partial", path, ::getpid());
-  std::ofstream stream(partial, std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream || ::rename(partial.c_str(), path.c_str()) != 0) {
-    const int error_number = errno;
-    ::unlink(partial.c_str());
-    fail(path, "cannot be written", error_number);
-  }
+  if (const int error = replace_file(path, merged_text(path, problem, seconds)); error != 0)
+    fail(path, "cannot be written", error);
 }
 
 }  // namespace tilewright

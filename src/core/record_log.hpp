@@ -13,4 +13,7 @@ namespace tilewright {
 // where one cannot be read.
 void record_run(const std::string& path, const GemmProblem& problem, double seconds);
 
+// Throws what record_run would throw of a file that cannot be written, before the work that it shall record.
+void check_record(const std::string& path);
+
 }  // namespace tilewright

@@ -11,4 +11,8 @@ namespace tilewright {
 // The folder that holds `part`/ (wisdom, kernel) of what is shipped; empty where none is installed.
 std::string share_folder(const Environment& environment, const std::string& part);
 
+// Why sources in that folder must not be compiled into this process: somebody else than root, this user and
+// the owner of this code could have written them. "" where nobody could.
+std::string share_distrust(const std::string& folder);
+
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "device/numa.hpp"
+#include "device/team.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -55,10 +56,8 @@ void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_p
   const auto ranges = thread_ranges(batch_count, placement == Placement::per_node ? problems_per_border : 1,
                                     threads, placement);
   const std::int64_t page = page_bytes();
-#pragma omp parallel num_threads(threads)
-  {
+  run_team(threads, [&](int thread, int team) {
     // The region may get fewer threads than asked for: those there are take the others' ranges too.
-    const int team = omp_get_num_threads(), thread = omp_get_thread_num();
     for (const ThreadRange& range : ranges) {
       if (range.thread % team != thread) continue;
       const std::int64_t end =
@@ -66,7 +65,7 @@ void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_p
       for (std::int64_t at = page_border(range.first * bytes_per_problem); at < end; at += page)
         *static_cast<volatile char*>(data + at) = 0;
     }
-  }
+  });
 }
 
 }  // namespace

@@ -5,11 +5,19 @@
 #include <dlfcn.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/trust.hpp"
 
 namespace tilewright {
 namespace {
+
+constexpr std::array letters{'s', 'd', 'c', 'z'};  // in the order of DType
 
 // Values of the CBLAS enumerations (Blackford et al. 2002, An updated set of BLAS).
 constexpr int cblas_col_major = 102;
@@ -46,6 +54,12 @@ CblasLibrary::~CblasLibrary() {
 }
 
 bool CblasLibrary::open(const std::string& path) {
+  // A bare name is the loader's to find.
+  if (const std::string why = path.find('/') == std::string::npos ? "" : why_not_trusted(path);
+      !why.empty()) {
+    error_ = "the CBLAS library '" + path + "' is not opened: " + why;
+    return false;
+  }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
@@ -54,13 +68,12 @@ bool CblasLibrary::open(const std::string& path) {
     return false;
   }
   handle_ = handle;
-  for (const char* prefix : {"", "scipy_"}) {
-    prefix_ = prefix;
-    sgemm_ = reinterpret_cast<Sgemm>(find("cblas_sgemm"));
-    dgemm_ = reinterpret_cast<Dgemm>(find("cblas_dgemm"));
-    cgemm_ = reinterpret_cast<Cgemm>(find("cblas_cgemm"));
-    zgemm_ = reinterpret_cast<Cgemm>(find("cblas_zgemm"));
-    if (sgemm_ == nullptr || dgemm_ == nullptr || cgemm_ == nullptr || zgemm_ == nullptr) continue;
+  using Names = std::pair<const char*, const char*>;
+  for (const auto& [prefix, suffix] :
+       {Names("", ""), Names("scipy_", ""), Names("", "64_"), Names("scipy_", "64_")}) {
+    prefix_ = prefix, suffix_ = suffix;
+    if (!find_gemm()) continue;
+    find_width();
     find_control();
     find_factorization();
     name_ = path;
@@ -73,7 +86,31 @@ bool CblasLibrary::open(const std::string& path) {
   return false;
 }
 
-void* CblasLibrary::find(const char* symbol) const { return dlsym(handle_, (prefix_ + symbol).c_str()); }
+void* CblasLibrary::find(const std::string& symbol) const {
+  return dlsym(handle_, (prefix_ + symbol + suffix_).c_str());
+}
+
+bool CblasLibrary::find_gemm() {
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    gemm_[i] = find("cblas_" + std::string(1, letters[i]) + "gemm");
+    if (gemm_[i] == nullptr) return false;
+  }
+  return true;
+}
+
+// An ILP64 library need not say so in its symbols. It takes the length below for negative and adds up
+// nothing, where one of 32-bit integers sees its lower half, which is 1.
+void CblasLibrary::find_width() {
+  const auto sum =
+      reinterpret_cast<double (*)(std::int64_t, const double*, std::int64_t)>(find("cblas_dasum"));
+  constexpr std::int64_t length = 1 - (std::int64_t(1) << 32);
+  const double one = 1;
+  wide_ = sum == nullptr ? suffix_ == "64_" : sum(length, &one, 1) == 0;
+}
+
+std::int64_t CblasLibrary::largest_integer() const {
+  return wide_ ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<int>::max();
+}
 
 void CblasLibrary::find_control() {
   for (const char* symbol : {"MKL_Set_Num_Threads_Local", "openblas_set_num_threads_local"})
@@ -91,11 +128,9 @@ void CblasLibrary::find_control() {
 }
 
 void CblasLibrary::find_factorization() {
-  constexpr std::array letters{'s', 'd', 'c', 'z'};  // in the order of DType
   const auto all_or_none = [&](auto& routines, const char* before, const char* after) {
-    using Routine = std::remove_reference_t<decltype(routines[0])>;
     for (std::size_t i = 0; i < letters.size(); ++i) {
-      routines[i] = reinterpret_cast<Routine>(find((before + std::string(1, letters[i]) + after).c_str()));
+      routines[i] = find(before + std::string(1, letters[i]) + after);
       if (routines[i] == nullptr) return routines.fill(nullptr);
     }
   };
@@ -151,20 +186,38 @@ void CblasLibrary::reset_threads(int before) const {
   }
 }
 
+namespace {
+
+// Real scalars are passed by value, complex ones by address.
+template <class T>
+using ScalarArgument = std::conditional_t<is_complex(dtype_of<T>), const T*, T>;
+template <class T>
+ScalarArgument<T> argument(const T& value) {
+  if constexpr (is_complex(dtype_of<T>))
+    return &value;
+  else
+    return value;
+}
+
+// f(Int()) with the integer type of the library.
+template <class F>
+auto with_integer(bool wide, F&& f) {
+  return wide ? f(std::int64_t()) : f(int());
+}
+
+}  // namespace
+
 template <class T>
 void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                         std::int64_t ldc) const {
-  const auto call = [&](auto routine, auto scalar) {
-    routine(cblas_col_major, cblas_op(op_a), cblas_op(op_b), int(m), int(n), int(k), scalar(alpha), a,
-            int(lda), b, int(ldb), scalar(beta), c, int(ldc));
-  };
-  const auto by_value = [](const T& value) { return value; };
-  const auto by_address = [](const T& value) -> const void* { return &value; };
-  if constexpr (dtype_of<T> == DType::f32) call(sgemm_, by_value);
-  if constexpr (dtype_of<T> == DType::f64) call(dgemm_, by_value);
-  if constexpr (dtype_of<T> == DType::c64) call(cgemm_, by_address);
-  if constexpr (dtype_of<T> == DType::c128) call(zgemm_, by_address);
+  with_integer(wide_, [&]<class Int>(Int) {
+    using Routine = void (*)(int, int, int, Int, Int, Int, ScalarArgument<T>, const T*, Int, const T*, Int,
+                             ScalarArgument<T>, T*, Int);
+    reinterpret_cast<Routine>(gemm_[std::size_t(dtype_of<T>)])(
+        cblas_col_major, cblas_op(op_a), cblas_op(op_b), Int(m), Int(n), Int(k), argument(alpha), a, Int(lda),
+        b, Int(ldb), argument(beta), c, Int(ldc));
+  });
 }
 
 template <class T>
@@ -173,31 +226,46 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
   const int side = t.side == Side::left ? 141 : 142, uplo = t.uplo == Uplo::upper ? 121 : 122;
   const int diag = t.diag == Diag::non_unit ? 131 : 132;
   const T one(1);
-  void* const routine = trsm_[std::size_t(dtype_of<T>)];
-  if constexpr (is_complex(dtype_of<T>)) {
-    using Trsm = void (*)(int, int, int, int, int, int, int, const void*, const void*, int, void*, int);
-    reinterpret_cast<Trsm>(routine)(cblas_col_major, side, uplo, cblas_op(t.op), diag, int(m), int(n), &one,
-                                    a, int(lda), b, int(ldb));
-  } else {
-    using Trsm = void (*)(int, int, int, int, int, int, int, T, const T*, int, T*, int);
-    reinterpret_cast<Trsm>(routine)(cblas_col_major, side, uplo, cblas_op(t.op), diag, int(m), int(n), one, a,
-                                    int(lda), b, int(ldb));
-  }
+  with_integer(wide_, [&]<class Int>(Int) {
+    using Routine = void (*)(int, int, int, int, int, Int, Int, ScalarArgument<T>, const T*, Int, T*, Int);
+    reinterpret_cast<Routine>(trsm_[std::size_t(dtype_of<T>)])(cblas_col_major, side, uplo, cblas_op(t.op),
+                                                               diag, Int(m), Int(n), argument(one), a,
+                                                               Int(lda), b, Int(ldb));
+  });
 }
+
+namespace {
+
+// By LAPACKE's routine without a check for NaN, or by Fortran's.
+template <class Int, class T>
+Int factor(void* work_getrf, void* fortran_getrf, Int m, Int n, T* a, Int lda, Int* pivots) {
+  if (work_getrf != nullptr)
+    return reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*)>(work_getrf)(cblas_col_major, m, n, a, lda,
+                                                                               pivots);
+  Int info = 0;
+  reinterpret_cast<void (*)(const Int*, const Int*, T*, const Int*, Int*, Int*)>(fortran_getrf)(
+      &m, &n, a, &lda, pivots, &info);
+  return info;
+}
+
+}  // namespace
 
 template <class T>
 int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const {
   const auto type = std::size_t(dtype_of<T>);
-  const int rows = int(m), columns = int(n), leading = int(lda);
-  int info = 0;
-  if (work_getrf_[type] != nullptr)
-    info = work_getrf_[type](cblas_col_major, rows, columns, a, leading, pivots);
-  else
-    fortran_getrf_[type](&rows, &columns, a, &leading, pivots, &info);
+  void *const work = work_getrf_[type], *const fortran = fortran_getrf_[type];
+  std::int64_t info = 0;
+  if (wide_) {
+    std::vector<std::int64_t> wide(std::size_t(std::min(m, n)));
+    info = factor(work, fortran, m, n, a, lda, wide.data());
+    std::transform(wide.begin(), wide.end(), pivots, [](std::int64_t pivot) { return int(pivot); });
+  } else {
+    info = factor(work, fortran, int(m), int(n), a, int(lda), pivots);
+  }
   if (info < 0)
     throw Error(ErrorCode::internal, "",
                 "getrf of " + name_ + " refuses its argument " + std::to_string(-info));
-  return info;
+  return int(info);
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \

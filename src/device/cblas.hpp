@@ -33,12 +33,15 @@ class CblasLibrary {
   // OpenBLAS that OpenMP runs, which takes the calling thread's.
   bool has_local_threads() const { return control_ == Control::local || control_ == Control::openmp; }
 
-  // Sizes must fit an int.
+  // The largest number that its integers hold: 32 bits, or 64 in an ILP64 library.
+  std::int64_t largest_integer() const;
+
+  // Sizes must not be above largest_integer(), here and below.
   template <class T>
   void gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
             std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) const;
 
-  // Not every library has these: all four types, or none. Sizes must fit an int.
+  // Not every library has these: all four types, or none.
   bool has_trsm() const { return trsm_[0] != nullptr; }
   bool has_getrf() const { return work_getrf_[0] != nullptr || fortran_getrf_[0] != nullptr; }
   // B = inv(op(A)) B or B inv(op(A)); B is m x n.
@@ -50,24 +53,17 @@ class CblasLibrary {
   int getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, int* pivots) const;
 
  private:
-  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
-                         double*, int);
-  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
-                         float*, int);
-  using Cgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
-                         const void*, void*, int);
-  using LapackeGetrf = int (*)(int, int, int, void*, int, int*);
-  using FortranGetrf = void (*)(const int*, const int*, void*, const int*, int*, int*);
-
   // How a caller limits the threads of its calls; `whole`: an OpenBLAS with threads of its own, whose count
   // is that of all callers.
   enum class Control : std::uint8_t { none, local, openmp, whole };
 
   friend class LocalThreads;
   bool open(const std::string& path);
+  bool find_gemm();
+  void find_width();
   void find_control();
   void find_factorization();
-  void* find(const char* symbol) const;
+  void* find(const std::string& symbol) const;
   // Returns the count before, for reset_threads.
   int set_threads(int threads) const;
   void reset_threads(int before) const;
@@ -75,15 +71,13 @@ class CblasLibrary {
   void* handle_ = nullptr;
   std::string name_;
   std::string error_;
-  Sgemm sgemm_ = nullptr;
-  Dgemm dgemm_ = nullptr;
-  Cgemm cgemm_ = nullptr;
-  Cgemm zgemm_ = nullptr;
-  // By DType. Of xTRSM the scalar's type differs, so that its caller knows the signature.
+  // By DType; their signatures differ in the scalars and in the width of integers, so that callers know them.
+  std::array<void*, 4> gemm_{};
   std::array<void*, 4> trsm_{};
-  std::array<LapackeGetrf, 4> work_getrf_{};
-  std::array<FortranGetrf, 4> fortran_getrf_{};
-  std::string prefix_;  // of its symbols: NumPy's wheels have one
+  std::array<void*, 4> work_getrf_{};
+  std::array<void*, 4> fortran_getrf_{};
+  bool wide_ = false;            // integers of 64 bits
+  std::string prefix_, suffix_;  // of its symbols: NumPy's wheels and many ILP64 libraries have them
   Control control_ = Control::none;
   int (*set_local_threads_)(int) = nullptr;
   void (*set_all_threads_)(int) = nullptr;

@@ -89,8 +89,16 @@ std::shared_ptr<const GpuMachine> GpuMachines::open(int device) {
   const std::lock_guard lock(mutex_);
   if (const auto it = machines_.find(device); it != machines_.end()) return it->second;
   (void)Gpu::limits_of(device);  // a machine without a GPU is told that before missing files are looked for
-  if (compiler_ == nullptr) compiler_ = std::make_shared<const StencilCompiler>(share_, cache_, nvrtc_);
+  if (compiler_ == nullptr) {
+    compiler_ = std::make_shared<const StencilCompiler>(share_, cache_, nvrtc_);
+    cache_distrust_ = compiler_->cache_distrust();
+  }
   return machines_[device] = std::make_shared<const GpuMachine>(device, compiler_);
+}
+
+std::string GpuMachines::cache_distrust() {
+  const std::lock_guard lock(mutex_);
+  return cache_distrust_;
 }
 
 }  // namespace tilewright

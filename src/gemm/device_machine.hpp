@@ -94,8 +94,11 @@ class GpuMachines {
   // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist,
   // Error(io) where the kernel sources are missing. A failure is not kept: the next call looks again.
   std::shared_ptr<const GpuMachine> open(int device);
+  // Why compiled kernels are not kept, where another user could write the folder; "" before a GPU was opened.
+  std::string cache_distrust();
 
  private:
+  std::string cache_distrust_;
   std::filesystem::path share_, cache_;
   std::string nvrtc_;
   std::mutex mutex_;

@@ -84,6 +84,8 @@ class GroupedCall {
         bad_problem(g, i, {"b", blas_number::b, "b is null"});
       else if (group.c[i] == nullptr)
         bad_problem(g, i, {"c", blas_number::c, "c is null"});
+      else if (reads_ab && (group.c[i] == group.a[i] || group.c[i] == group.b[i]))
+        bad_problem(g, i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)});
     }
   }
 

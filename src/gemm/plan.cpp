@@ -34,6 +34,9 @@ void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, co
   if (options.threads < 0)
     throw Error(ErrorCode::invalid_argument, "threads",
                 fmt::format("threads = {} is negative", options.threads));
+  if (options.threads > most_threads)
+    throw Error(ErrorCode::invalid_argument, "threads",
+                fmt::format("threads = {} is above {}", options.threads, most_threads));
   if (options.candidate.empty()) return;
   std::string known;
   for (const Candidate& candidate : context.candidates) {
@@ -57,7 +60,7 @@ void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
     return;
   }
   const double footprint = footprint_bytes(p);
-  const int threads = options.threads > 0 ? options.threads : (omp_in_parallel() ? 1 : omp_get_max_threads());
+  const int threads = options.threads > 0 ? options.threads : allowed_threads(0);
   const double l2 = cpu_info().l2_bytes > 0 ? double(cpu_info().l2_bytes) / 2 : unknown_l2_share_bytes;
   if (footprint <= l1_footprint_bytes)
     p.residency = Residency::l1;
@@ -78,7 +81,9 @@ void say(Context::Impl& context, GemmPlan::Impl& plan, bool told, const std::str
 void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan) {
   const WisdomAnswer& known = offer.known;
   if (!r.options.config.empty() || known.source.empty()) return;
-  const std::string problem = to_string(problem_to_tune(r.problem)), asked = objective_of(r.options).text();
+  // The one that is told is the call's; calls that one record would serve are told once.
+  const std::string problem = to_string(r.problem), asked = objective_of(r.options).text();
+  const std::string tuned = to_string(problem_to_tune(r.problem));
   const bool told = r.context.wisdom_notices;
   const std::string used = known.match == WisdomMatch::none
                                ? "the default"
@@ -90,12 +95,12 @@ void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan
                fmt::format("wisdom has no record for objective = {} near {}: its config is {}{}; `tilewright "
                            "tune --objective {}` measures it here",
                            asked, problem, used, for_time ? ", searched for time" : "", asked),
-               fmt::format("objective {} {}", asked, problem));
+               fmt::format("objective {} {}", asked, tuned));
   if (!offer.has_config || !told || known.match == WisdomMatch::exact) return;
   say(r.context, plan, told,
       fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
                   problem, used),
-      "wisdom " + problem);
+      "wisdom " + tuned);
 }
 
 void notice_no_jit(Context::Impl& context, GemmPlan::Impl& plan) {

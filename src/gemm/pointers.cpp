@@ -6,6 +6,7 @@
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/overlap.hpp"
+#include "gemm/validate.hpp"
 
 namespace tilewright {
 namespace {
@@ -20,7 +21,9 @@ std::vector<BadProblem> find_nulls(const GemmProblem& p, const Operands& o) {
     const bool a_null = may_read_ab && pointers(o.a)[i] == nullptr;
     const bool b_null = may_read_ab && pointers(o.b)[i] == nullptr;
     const bool c_null = pointers(o.c)[i] == nullptr;
-    if (!a_null && !b_null && !c_null) continue;
+    const bool in_place =
+        may_read_ab && (pointers(o.c)[i] == pointers(o.a)[i] || pointers(o.c)[i] == pointers(o.b)[i]);
+    if (!a_null && !b_null && !c_null && !in_place) continue;
     const bool reads_ab = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
     if (a_null && reads_ab)
       bad.push_back({i, {"a", blas_number::a, "a is null"}});
@@ -28,6 +31,8 @@ std::vector<BadProblem> find_nulls(const GemmProblem& p, const Operands& o) {
       bad.push_back({i, {"b", blas_number::b, "b is null"}});
     else if (c_null)
       bad.push_back({i, {"c", blas_number::c, "c is null"}});
+    else if (in_place && reads_ab)
+      bad.push_back({i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)}});
   }
   return bad;
 }

@@ -22,6 +22,9 @@ inline constexpr int op_a = 1, op_b = 2, m = 3, n = 4, k = 5, alpha = 6, a = 7, 
                      beta = 11, c = 12, ldc = 13;
 }
 
+// Products are written while A and B are still read.
+inline constexpr const char* in_place_reason = "C must not share elements with A or B";
+
 // Sizes and leading dimensions of one matrix multiplication; what every problem of a batch has in common.
 std::optional<Fault> find_shape_fault(const GemmProblem& problem);
 

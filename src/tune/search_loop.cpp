@@ -10,7 +10,6 @@
 #include <random>
 
 #include "measure/ceilings.hpp"
-#include "measure/clock.hpp"
 #include "measure/contest.hpp"
 #include "tune/strategy/strategy.hpp"
 
@@ -66,7 +65,7 @@ class SearchLoop : public Evaluator {
     } catch (const Stopped&) {
       outcome_.complete = false;
     }
-    outcome_.tuning_s = wall_seconds() - begin_s_;
+    outcome_.tuning_s = options_.clock() - begin_s_;
     return std::move(outcome_);
   }
 
@@ -83,7 +82,7 @@ class SearchLoop : public Evaluator {
     return std::max(options_.window_s, pool_.shortest_energy_s(*options_.meter));
   }
   double screening_share() const { return needs_energy() ? weighed_screening_share : pace_.strategy_share; }
-  double spent() const { return (wall_seconds() - begin_s_) / options_.budget_s; }
+  double spent() const { return (options_.clock() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
   bool is_peer(std::size_t i) const { return i >= pool_.size(); }
@@ -130,11 +129,11 @@ class SearchLoop : public Evaluator {
     if (!right(i))
       throw Error(ErrorCode::internal, "config",
                   fmt::format("{} was timed before and is wrong now: {}", config.dump(), pool_.failure(i)));
-    const double before_s = wall_seconds();
+    const double before_s = options_.clock();
     const bool weighed = needs_energy() && (stage == "weigh" || stage == "final");
     const Metrics metrics = weighed ? pool_.time_with_energy(i, turn_s, *options_.meter)
                                     : Metrics{pool_.time(i, turn_s).seconds, std::nullopt};
-    beyond_turn_s_ += (std::max(0.0, wall_seconds() - before_s - turn_s) - beyond_turn_s_) / 8;
+    beyond_turn_s_ += (std::max(0.0, options_.clock() - before_s - turn_s) - beyond_turn_s_) / 8;
     if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics, peer_of(i));
     return metrics;
   }

@@ -11,6 +11,7 @@
 
 #include "core/objective.hpp"
 #include "core/problem.hpp"
+#include "measure/clock.hpp"
 #include "measure/estimate.hpp"
 #include "tune/config_pool.hpp"
 #include "tune/sweep_log.hpp"
@@ -27,6 +28,7 @@ struct SearchOptions {
   SweepLog* log = nullptr;
   std::function<bool()> stop;  // asked between turns; true ends the search without a result
   std::uint64_t seed = 1;
+  std::function<double()> clock = wall_seconds;  // in seconds, which the budget is counted by
 };
 
 // What a config must gain on the default.

@@ -6,9 +6,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "core/new_file.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -50,24 +52,17 @@ std::vector<nlohmann::json> read_kept_lines(const std::string& path) {
 void replace_kept_lines(const std::string& path, const std::function<bool(const nlohmann::json&)>& outdated,
                         const std::vector<nlohmann::json>& added) {
   std::error_code error;
-  const fs::path folder = fs::absolute(path).parent_path();
+  const fs::path folder = fs::absolute(followed_path(path)).parent_path();
   fs::create_directories(folder, error);
   if (error) fail(path, "the folder cannot be made: " + error.message());
   const FolderLock lock(folder);
   auto lines = read_kept_lines(path);
   std::erase_if(lines, outdated);
   lines.insert(lines.end(), added.begin(), added.end());
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    for (const auto& line : lines) file << line.dump() << '\n';
-    if (!file.flush()) fail(temporary, "cannot be written");
-  }
-  fs::rename(temporary, path, error);
-  if (error) {
-    fs::remove(temporary);
-    fail(path, "cannot be replaced: " + error.message());
-  }
+  std::string text;
+  for (const auto& line : lines) text += line.dump() + '\n';
+  if (const int failure = replace_file(path, text); failure != 0)
+    fail(path, std::string("cannot be replaced: ") + std::strerror(failure));
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 
 #include "wisdom/families.hpp"
 #include "wisdom/key.hpp"
+#include "wisdom/record.hpp"
 
 namespace tilewright {
 
@@ -25,13 +26,13 @@ bool is_stale(const FittedModel& model) {
 }
 
 bool is_better(const FittedModel& x, const FittedModel& y) {
-  const auto rank = [](const FittedModel& m) {
-    return std::tuple(!is_stale(m), m.samples, std::string_view(m.time));
-  };
-  return rank(x) > rank(y);
+  const auto rank = [](const FittedModel& m) { return std::tuple(!is_stale(m), m.samples); };
+  return rank(x) != rank(y) ? rank(x) > rank(y) : is_later(x.time, y.time);
 }
 
-bool supersedes(const FittedModel& found, const FittedModel& known) { return known.time <= found.time; }
+bool supersedes(const FittedModel& found, const FittedModel& known) {
+  return (is_stale(known) && !is_stale(found)) || !is_later(known.time, found.time);
+}
 
 std::optional<ModelFit> fit_of(const FittedModel& m, const ModelQuery& query) {
   const bool same_device = is_same_device(query.device, m.device);

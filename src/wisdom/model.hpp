@@ -56,10 +56,11 @@ std::string identity_of(const FittedModel& model);
 bool is_stale(const FittedModel& model);
 
 // Whether x is to be kept of two models of the same identity: the one of current kernels, the one of more
-// samples, then the newer.
+// samples, then the newer. A date in the future is none.
 bool is_better(const FittedModel& x, const FittedModel& y);
 
-// Whether what was fitted takes the place of a known model of the same identity: never that of a newer one.
+// Whether what was fitted takes the place of a known model of the same identity: not that of a newer one,
+// unless that is stale.
 bool supersedes(const FittedModel& found, const FittedModel& known);
 
 struct ModelQuery {

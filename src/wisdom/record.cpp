@@ -1,7 +1,9 @@
 // Records read from and written to JSON, and the order in which they are believed.
 #include "wisdom/record.hpp"
 
+#include <array>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <tuple>
 
@@ -92,17 +94,28 @@ std::string RecordedTime::quality() const {
   return fmt::format("+-{:.2g} % in {} samples", 50 * (seconds_high - seconds_low) / seconds, samples);
 }
 
+bool is_later(const std::string& date, const std::string& than) {
+  std::array<char, 32> now{};
+  const std::time_t seconds = std::time(nullptr);
+  std::tm fields{};
+  gmtime_r(&seconds, &fields);
+  std::strftime(now.data(), now.size(), "%Y-%m-%dT%H:%M:%SZ", &fields);
+  const auto known = [&](const std::string& one) { return one > now.data() ? std::string() : one; };
+  return known(date) > known(than);
+}
+
 bool supersedes(const WisdomRecord& found, const WisdomRecord& known) {
-  if (known.time > found.time) return false;
+  const bool outdated = is_stale(known) && !is_stale(found);
+  if (!outdated && is_later(known.time, found.time)) return false;
   const bool sound = known.passed() && !is_stale(known) && known.recorded().well_measured();
   return !sound || found.recorded().well_measured();
 }
 
 bool is_better(const WisdomRecord& x, const WisdomRecord& y) {
   const auto rank = [](const WisdomRecord& r) {
-    return std::tuple(r.passed(), !is_stale(r), -uncertainty(r), std::string_view(r.time));
+    return std::tuple(r.passed(), !is_stale(r), -uncertainty(r));
   };
-  return rank(x) > rank(y);
+  return rank(x) != rank(y) ? rank(x) > rank(y) : is_later(x.time, y.time);
 }
 
 }  // namespace tilewright

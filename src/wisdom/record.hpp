@@ -88,6 +88,9 @@ nlohmann::json to_json(const WisdomRecord& record);
 // What lookups compare the record by; nullopt where this build cannot read its problem or config.
 std::optional<WisdomQuery> query_of(const WisdomRecord& record);
 
+// Of two dates, whether the first is later; one that is yet to come is a wrong clock's and earlier than all.
+bool is_later(const std::string& date, const std::string& than);
+
 // True when the kernels of the record's family have changed since, or are not known here: what was measured
 // then says nothing about the kernels of now.
 bool is_stale(const WisdomRecord& record);
@@ -95,11 +98,11 @@ bool is_stale(const WisdomRecord& record);
 // Whether x is better measured than y, two records of the same identity: a passed verdict first, then the
 // current source hash, then the smaller uncertainty (relative spread over the square root of the samples, in
 // powers of two, so that the order is a total one; unknown where the samples are too few), then the newer
-// date.
+// date. A date in the future is none.
 bool is_better(const WisdomRecord& x, const WisdomRecord& y);
 
-// Whether what tuning has found takes the place of a known record of the same identity: never that of a newer
-// one, and not that of a well measured one when it is not well measured itself.
+// Whether what tuning has found takes the place of a known record of the same identity: not that of a newer
+// one unless that is stale, and not that of a well measured one when it is not well measured itself.
 bool supersedes(const WisdomRecord& found, const WisdomRecord& known);
 
 }  // namespace tilewright

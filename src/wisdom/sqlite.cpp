@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -42,7 +43,23 @@ std::string uri_of(const std::string& path, const char* query) {
   return uri + query;
 }
 
+bool holds_log(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path + "-wal", error);
+  return !error && bytes > 0;
+}
+
 }  // namespace
+
+void fold_log(const std::string& path) noexcept {
+  if (::access((path + "-wal").c_str(), F_OK) != 0 || ::access(path.c_str(), W_OK) != 0) return;
+  sqlite3* connection = nullptr;
+  // Closing the last connection removes the log.
+  if (sqlite3_open_v2(path.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) ==
+      SQLITE_OK)
+    sqlite3_exec(connection, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  sqlite3_close_v2(connection);
+}
 
 Statement::Statement(sqlite3* connection, const std::string& path, const std::string& sql)
     : connection_(connection), path_(path) {
@@ -98,9 +115,14 @@ Connection::Connection(const std::string& path, Mode mode) : path_(path) {
   }
   open(SQLITE_OPEN_READONLY, path);
   if (readable()) return;
-  // The log's index cannot be made in a folder where nothing may be written. Where no log is left over, the
-  // file is complete without one.
-  if (std::filesystem::exists(path + "-wal")) fail(path_, handle(), sqlite3_extended_errcode(handle()));
+  // The log's index cannot be made in a folder where nothing may be written. Where no log is left over, or an
+  // empty one, the file is complete without it.
+  if (holds_log(path))
+    throw Error(
+        ErrorCode::io, "wisdom",
+        fmt::format("wisdom = '{}': what was written last is in '{}-wal', which cannot be read here ({}); "
+                    "`tilewright wisdom list` by who may write the folder brings it in",
+                    path, path, sqlite3_errmsg(handle())));
   open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, uri_of(path, "?immutable=1"));
 }
 
@@ -112,6 +134,9 @@ void Connection::open(int flags, const std::string& name) {
   connection_.reset(opened);
   if (code != SQLITE_OK) fail(path_, opened, code);
   sqlite3_extended_result_codes(opened, 1);
+  // A file from elsewhere calls no functions from its schema and changes none of SQLite's own tables.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_busy_timeout(opened, wait_ms);
 }
 

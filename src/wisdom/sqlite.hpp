@@ -80,6 +80,10 @@ class Connection {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
+// Brings what a write-ahead log holds into the database, and removes the log where nobody else has the file
+// open; one that must not be written, or is in use, is left as it is.
+void fold_log(const std::string& path) noexcept;
+
 // Rolled back unless committed. Writers take the write lock at once, so that none fails half-way.
 class Transaction {
  public:

@@ -107,12 +107,31 @@ struct Session {
 
 struct WisdomStore::Impl {
   Impl(std::string file, Mode how) : path(std::move(file)), mode(how) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // Leaves one file: whoever copies it then copies all that it holds.
+  ~Impl() {
+    if (session_ == nullptr) return;
+    if (session_->process != getpid()) {
+      abandon();
+      return;
+    }
+    writer_.reset();
+    session_.reset();
+    sqlite::fold_log(path);
+  }
+
+  // In a child of fork, what the parent opened is the parent's.
+  void abandon() noexcept {
+    (void)writer_.release();
+    (void)session_.release();
+  }
 
   // False for a reader whose file is missing or has no tables yet: it holds no records so far.
   bool ready() {
     if (session_ != nullptr && session_->process == getpid()) return true;
-    (void)writer_.release();
-    (void)session_.release();  // in a child of fork, what the parent opened is the parent's
+    abandon();
     std::error_code error;
     if (mode == Mode::read && !fs::exists(path, error) && !error) return false;
     if (mode == Mode::write) make_folder();

@@ -119,6 +119,88 @@ TEST_F(CApi, Interleaved) {
   EXPECT_EQ(c, (std::vector<double>{11, 21, 31, 41, 51, 61}));
 }
 
+// [1 2 3; 4 5 6] [1 0; 0 1; 1 1] by rows, in rows that are longer than the matrices.
+TEST_F(CApi, ByRows) {
+  const std::vector<double> x{1, 2, 3, -9, 4, 5, 6, -9}, y{1, 0, -9, 0, 1, -9, 1, 1, -9};
+  const std::vector<double> expected{4, 5, -7, 10, 11, -7};
+  tilewright_options options = {};
+  options.row_major = 1;
+  const auto fresh = [] { return std::vector<double>{0, 0, -7, 0, 0, -7}; };
+  auto c = fresh();
+  const auto none = TILEWRIGHT_NONE;
+  ASSERT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, none, none, 2, 2, 3, &one, x.data(), 4, y.data(), 3,
+                            &zero, c.data(), 3, &options),
+            TILEWRIGHT_OK)
+      << tilewright_last_error(context);
+  EXPECT_EQ(c, expected);
+  c = fresh();
+  ASSERT_EQ(tilewright_gemm_strided_batched(context, TILEWRIGHT_F64, none, none, 2, 2, 3, &one, x.data(), 4,
+                                            8, y.data(), 3, 0, &zero, c.data(), 3, 6, 1, &options,
+                                            TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(c, expected);
+  c = fresh();
+  const void *xs = x.data(), *ys = y.data();
+  void* cs = c.data();
+  const int64_t m = 2, n = 2, k = 3, lda = 4, ld = 3, count = 1;
+  ASSERT_EQ(tilewright_gemm_grouped_batched(context, TILEWRIGHT_F64, &none, &none, &m, &n, &k, &one, &xs,
+                                            &lda, &ys, &ld, &zero, &cs, &ld, 1, &count, &options,
+                                            TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(c, expected);
+}
+
+TEST_F(CApi, FaultsByRowsNameTheCallersArguments) {
+  tilewright_options options = {};
+  options.row_major = 1;
+  std::vector<double> c(4);
+  const auto call = [&](int64_t m, int64_t n, int64_t lda, int64_t ldb) {
+    return tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, m, n, 2, &one, a.data(),
+                           lda, b.data(), ldb, &zero, c.data(), 2, &options);
+  };
+  EXPECT_EQ(call(2, 2, 1, 2), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "lda = 1 is smaller than the 2 columns of A"));
+  EXPECT_EQ(call(-1, 2, 2, 2), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "m = -1"));
+  int info = 5;
+  EXPECT_EQ(tilewright_gemm_strided_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2,
+                                            2, &one, a.data(), 1, 4, b.data(), 2, 4, &zero, c.data(), 2, 4, 1,
+                                            &options, TILEWRIGHT_INFO_ANY, &info),
+            TILEWRIGHT_OK);
+  EXPECT_EQ(info, -8);  // lda
+  tilewright_plan* plan = nullptr;
+  EXPECT_EQ(tilewright_plan_create(context, "gemm:f64:nn:m=2,n=2,k=2", &options, &plan),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "row_major"));
+}
+
+TEST(CApiContext, NoticesCanBeSilenced) {
+  for (const int silent : {0, 1}) {
+    tilewright_context_options options = {};
+    options.no_notices = silent, options.wisdom = "/nonexistent/wisdom.sqlite";
+    tilewright_context* quiet = nullptr;
+    ::testing::internal::CaptureStderr();
+    ASSERT_EQ(tilewright_create_with(&options, &quiet), TILEWRIGHT_OK);
+    tilewright_plan* plan = nullptr;
+    ASSERT_EQ(tilewright_plan_create(quiet, "gemm_batched:f64:cc:m=63,n=61,k=59:pointer:batch=7:beta=general",
+                                     nullptr, &plan),
+              TILEWRIGHT_OK);
+    tilewright_plan_destroy(plan);
+    tilewright_destroy(quiet);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr().empty(), silent == 1);
+  }
+}
+
+TEST_F(CApi, TeamsHaveLimits) {
+  std::vector<double> c(4);
+  tilewright_options options = {};
+  options.threads = 100000;
+  EXPECT_EQ(tilewright_gemm(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2, 2, &one,
+                            a.data(), 2, b.data(), 2, &zero, c.data(), 2, &options),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "threads = 100000 is above 4096"));
+}
+
 TEST_F(CApi, GroupedAndVariable) {
   std::vector<double> c(9, -1);
   const void* as[] = {a.data(), b.data(), a.data()};

@@ -139,6 +139,14 @@ class Analyze(unittest.TestCase):
         quadrants = next(line for line in lines if line["section"] == "quadrants")
         best = min(self.sweep(), key=lambda row: row["seconds"] if "config" in row else math.inf)
         self.assertEqual(quadrants["fastest"]["config"] | best["config"], quadrants["fastest"]["config"])  # axes it lacks are added
+        chosen = {line["objective"]: line for line in lines if line["section"] == "best"}
+        points = [(row["seconds"], row["energy_j"]) for row in chosen.values()]
+        self.assertEqual(chosen["time"]["seconds"], min(t for t, _ in points))
+        self.assertEqual(chosen["energy"]["energy_j"], min(e for _, e in points))
+        self.assertEqual(chosen["edp"]["seconds"] * chosen["edp"]["energy_j"], min(t * e for t, e in points))
+        within = chosen["energy_within=5%"]
+        self.assertLessEqual(within["seconds"], 1.05 * chosen["time"]["seconds"])
+        self.assertLessEqual(within["energy_j"], chosen["time"]["energy_j"])
         repeat = next(line for line in lines if line["section"] == "repeat")
         self.assertEqual(repeat["times"], 10)
         self.assertAlmostEqual(repeat["time_share"], 0.018 / 1.009, places=4)
@@ -159,6 +167,7 @@ class Analyze(unittest.TestCase):
         self.assertIn("No energy was measured for at least three configs", said)
         self.assertIn("No config was measured at two sizes", said)
         self.assertNotIn("hull", [line["section"] for line in lines])
+        self.assertEqual([line["objective"] for line in lines if line["section"] == "best"], ["time"])
 
     def test_cards_are_joined_with_the_factor_shown(self):
         rows = self.sweep()

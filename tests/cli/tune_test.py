@@ -91,14 +91,32 @@ class Tune(Driver):
         job = (PROBLEM, "--budget", "0.5s")
         self.tune(*job, "--json", self.folder / "w.jsonl")
         record = self.lines(self.folder / "w.jsonl")[0]
-        record.update(time="2999-01-01T00:00:00Z", candidates=4711)
+        now = lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        while now() <= record["time"]:
+            time.sleep(0.1)
+        record.update(time=now(), candidates=4711)
         (self.folder / "newer.jsonl").write_text(json.dumps(record) + "\n")
         self.tool("wisdom", "import", self.folder / "newer.jsonl")
         result = self.tune(*job, "--resume")
         self.assertIn("newer", result.stdout)
         exported = json.loads(self.tool("wisdom", "export", "--file", self.folder / "data/tilewright/wisdom.sqlite"))
         self.assertEqual(exported["candidates"], 4711)
-        self.assertEqual(exported["time"], "2999-01-01T00:00:00Z")
+        self.assertEqual(exported["time"], record["time"])
+        self.assertIn("nothing was changed in", result.stdout)
+
+    def test_dates_that_are_yet_to_come_give_way(self):
+        job = (PROBLEM, "--budget", "0.5s")
+        self.tune(*job, "--json", self.folder / "w.jsonl")
+        record = self.lines(self.folder / "w.jsonl")[0]
+        database = self.folder / "data/tilewright/wisdom.sqlite"
+        database.unlink()
+        record.update(time="2999-01-01T00:00:00Z", candidates=4711)
+        (self.folder / "future.jsonl").write_text(json.dumps(record) + "\n")
+        self.tool("wisdom", "import", self.folder / "future.jsonl")
+        result = self.tune(*job, "--resume")
+        self.assertIn("kept in", result.stdout)
+        exported = json.loads(self.tool("wisdom", "export", "--file", database))
+        self.assertNotEqual(exported["time"], "2999-01-01T00:00:00Z")
 
     def test_incumbents_come_from_the_database_that_is_named(self):
         self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl", "--wisdom", "none")

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "core/env.hpp"
 #include "device/cpu.hpp"
@@ -95,6 +97,37 @@ TEST(ProblemText, NamesTheBadPart) {
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:block=4", "'block'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:pointer:batch=1:stride_a=4", "'stride_a'");
   names("gemm:f64:nn", "four parts");
+}
+
+TEST(ProblemText, ShowsTheRightSpelling) {
+  const auto shows = [](const std::string& text, const std::string& right) {
+    EXPECT_NE(error_of(text).find(right), std::string::npos) << error_of(text);
+  };
+  shows("gemm:f64:nn:m=8,n=8,k=8,lda=9", "m=4,n=5,k=6:lda=9");
+  shows("gemm_batched:f64:nn:m=8,n=8,k=8,batch=9", ":batch=9");
+  shows("gemm:f64:nn:m=8,n=8,k=8:lda=9,ldb=9", ":lda=8:ldb=8");
+  shows("gemm:f64:nn:m=8:n=8:k=8", "m=4,n=5,k=6");
+  shows("gemm:f64", "gemm:f64:nn:m=4,n=5,k=6");
+}
+
+// What the page shows can be read, and it names every key.
+TEST(ProblemText, PageIsRight) {
+  std::ifstream page(std::string(TILEWRIGHT_SOURCE_DIR) + "/docs/problem.md");
+  int examples = 0;
+  std::string all;
+  for (std::string line; std::getline(page, line); all += line + "\n")
+    if (line.starts_with("    gemm")) {
+      const std::string text = line.substr(4);
+      EXPECT_NO_THROW(parse_problem(text)) << text;
+      ++examples;
+    }
+  EXPECT_EQ(examples, 6);
+  const std::string unknown = error_of("gemm:f64:nn:m=1,n=1,k=1:colour=red");
+  std::istringstream keys(unknown.substr(unknown.rfind('(') + 1));
+  for (std::string key; std::getline(keys >> std::ws, key, ',');) {
+    if (key.ends_with(')')) key.pop_back();
+    EXPECT_NE(all.find("`" + key + "`"), std::string::npos) << key;
+  }
 }
 
 TEST(Problem, FlopsAndBytes) {

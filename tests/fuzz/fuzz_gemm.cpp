@@ -11,18 +11,16 @@
 
 int main(int argc, char** argv) {
   using namespace tilewright::testing;
-  const std::map<std::string, Fuzzer> fuzzers{{"calls", fuzz_calls},
-                                              {"kernels", fuzz_kernels},
-                                              {"arguments", fuzz_arguments},
-                                              {"problems", fuzz_problems},
-                                              {"npy", fuzz_npy}};
+  const std::map<std::string, Fuzzer> fuzzers{
+      {"calls", fuzz_calls},       {"kernels", fuzz_kernels}, {"arguments", fuzz_arguments},
+      {"problems", fuzz_problems}, {"npy", fuzz_npy},         {"threads", fuzz_threads}};
   std::vector<std::string> kinds;
   std::uint64_t seed = random_seed();
   double seconds = 60;
   std::uint64_t iterations = 0;
   CLI::App app{
       "Random inputs until something is wrong or the time is over. Example: fuzz_gemm npy --seconds 10"};
-  app.add_option("kind", kinds, "calls, kernels, arguments, problems, npy; none: all in turn")
+  app.add_option("kind", kinds, "calls, kernels, arguments, problems, npy, threads; none: all in turn")
       ->check(CLI::IsMember(fuzzers));
   app.add_option("--seed", seed, "seed of the first iteration; each next one adds 1");
   app.add_option("--seconds", seconds, "stop after this time");

@@ -123,6 +123,20 @@ TEST_F(BadArgument, NullPointers) {
   refuse_pointer({"c", "null", 0}, {}, [](auto& x, auto&, auto&) { x.c_pointers[0] = nullptr; });
 }
 
+TEST_F(BadArgument, ProductsInPlace) {
+  refuse_strided({"c", "a.data"}, [](auto& a, auto&, auto& c) { a.data = c.data; });
+  refuse_strided({"c", "b.data"}, [](auto&, auto& b, auto& c) { b.data = c.data; });
+  refuse_pointer({"c", "share", 1}, {}, [](auto& x, auto&, auto&) { x.a_pointers[1] = x.c_pointers[1]; });
+  refuse_pointer({"c", "share", 2}, {}, [](auto& x, auto&, auto&) { x.b_pointers[2] = x.c_pointers[2]; });
+  Sample x;
+  GemmItem<double> item{Op::none, Op::none, m, n, k, 1.0, x.a.data(), m, x.c.data(), k, 0.0, x.c.data(), m};
+  expect_refused(x, {"c", "share", 0}, [&] { gemm_variable<double>(context_, std::span(&item, 1)); });
+  // Where A and B are not read, their addresses mean nothing.
+  const MatrixView<double> c{x.c.data(), m, m, m};
+  gemm<double>(context_, Op::none, Op::none, 0.0, c, c, 1.0, c);
+  EXPECT_TRUE(x.c_untouched());
+}
+
 TEST_F(BadArgument, OverlappingPointersInCheckedMode) {
   refuse_pointer({"c", "overlap", 2}, {.checked = true},
                  [](auto& x, auto&, auto&) { x.c_pointers[2] = x.c_pointers[0]; });

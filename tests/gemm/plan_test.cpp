@@ -16,6 +16,7 @@
 #include "kernel/jit/x86.hpp"
 #include "support/operands.hpp"
 #include "support/temp_folder.hpp"
+#include "wisdom/ceilings.hpp"
 
 namespace tilewright {
 namespace {
@@ -163,6 +164,22 @@ std::size_t lines_of(const std::string& text) {
   return std::size_t(std::count(text.begin(), text.end(), '\n'));
 }
 
+TEST(Explain, NothingIsPredictedBelowTheBound) {
+  const TempFolder folder;
+  setenv("TILEWRIGHT_CACHE", folder.path().c_str(), 1);
+  Ceilings slow;
+  slow.device = cpu_info().device, slow.time = "2016-11-21T10:00:00Z";
+  slow.fma_f64_256 = 1e-3, slow.memory_update = slow.memory_write = 1;
+  save_ceilings(ceilings_path(Environment::read()), slow);
+  Context context({.cpu = "portable", .use_wisdom = false});
+  const std::string text =
+      explain(context, parse_problem("gemm_batched:f64:nn:m=10,n=10,k=10:strided:batch=10:residency=l1"),
+              {.threads = 1});
+  unsetenv("TILEWRIGHT_CACHE");
+  EXPECT_TRUE(contains(text, "about 20 ms on one thread (what this machine's ceilings allow")) << text;
+  EXPECT_TRUE(contains(text, "at least 20 ms by compute")) << text;
+}
+
 TEST(Wisdom, WhatIsNotExactIsNoticedOncePerProblem) {
   const std::string nothing = "/nonexistent/" + std::to_string(std::random_device{}()) + ".sqlite";
   Context context({.cpu = "portable", .wisdom = nothing});
@@ -172,6 +189,7 @@ TEST(Wisdom, WhatIsNotExactIsNoticedOncePerProblem) {
   };
   const std::string text = explain(context, small(1000, ""));
   EXPECT_TRUE(contains(text, "no exact record") && contains(text, "tilewright tune")) << text;
+  EXPECT_TRUE(contains(notices_of(context), "batch=1000:")) << "the call's problem: " << notices_of(context);
   (void)plan(context, small(1000, ""));
   (void)plan(context, small(77, ""));         // for wisdom the same problem
   (void)plan(context, small(77, ":lda=20"));  // and this

@@ -1,6 +1,7 @@
 // The cache of compiled kernels: hits, keys, damaged entries, folders that cannot be written, many processes
 // at once. What is "compiled" here is text; no compiler is needed.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,56 @@ TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
     EXPECT_EQ(get(cache, key_).code, "code of source") << name;
     EXPECT_EQ(builds_, before + 2) << name;
   }
+}
+
+TEST_F(JitCacheTest, FoldersAreThisUsersAlone) {
+  const fs::path folder = folder_.path() / "kernels";
+  const JitCache cache(folder);
+  const mode_t before = umask(0);
+  get(cache, key_);
+  umask(before);
+  for (const fs::path& made : {folder, cache.entry(key_)})
+    EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made;
+}
+
+TEST_F(JitCacheTest, WhatOthersCouldWriteIsNotTaken) {
+  const fs::path folder = folder_.path() / "kernels";
+  const JitCache cache(folder);
+  get(cache, key_);
+  EXPECT_EQ(cache.distrust(), "");
+  const fs::path code = cache.entry(key_) / "kernel.cubin";
+  fs::permissions(code, fs::perms(0666));
+  get(cache, key_);
+  EXPECT_EQ(builds_, 2) << "the code could be written by everybody";
+  get(cache, key_);
+  EXPECT_EQ(builds_, 2) << "it was made anew";
+  fs::permissions(folder, fs::perms(0777));
+  get(cache, key_);
+  get(cache, key_);
+  EXPECT_EQ(builds_, 4) << "everybody could put an entry there";
+  EXPECT_NE(cache.distrust().find(folder.string() + "' can be written by everybody"), std::string::npos)
+      << cache.distrust();
+  fs::permissions(folder, fs::perms(0700));
+  fs::permissions(folder_.path(), fs::perms(0777));
+  EXPECT_NE(cache.distrust(), "") << "everybody could rename the folder";
+  fs::permissions(folder_.path(), fs::perms(01777));
+  EXPECT_EQ(cache.distrust(), "") << "as in /tmp";
+  get(cache, key_);
+  EXPECT_EQ(builds_, 4);
+  if (geteuid() != 0) return;  // nobody else gives files away
+  ASSERT_EQ(chown(code.c_str(), 65534, 0), 0);
+  get(cache, key_);
+  EXPECT_EQ(builds_, 5) << "another user's";
+}
+
+TEST_F(JitCacheTest, LinksAreLookedAtOnBothSides) {
+  const fs::path real = folder_.path() / "real", open = folder_.path() / "open";
+  fs::create_directories(open);
+  get(JitCache(real), key_);
+  fs::create_symlink(real, open / "link");
+  EXPECT_EQ(JitCache(open / "link").distrust(), "");
+  fs::permissions(open, fs::perms(0777));
+  EXPECT_NE(JitCache(open / "link").distrust(), "") << "everybody could put another link there";
 }
 
 TEST_F(JitCacheTest, WhatKilledProcessesLeftIsRemovedLater) {

@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
+
+#include "tilewright/gemm.hpp"
 
 namespace tilewright {
 namespace {
@@ -75,6 +79,71 @@ TYPED_TEST(Small, Rectangles) {
     check<TypeParam, 24, 8, 3>(extra);
     check<TypeParam, 1, 7, 2>(extra);
     check<TypeParam, 33, 2, 5>(extra);
+  }
+}
+
+// Infinities, NaN, zeros of both signs and numbers.
+template <class T>
+std::vector<T> special_numbers(std::size_t count) {
+  using R = typename small::Number<T>::Real;
+  constexpr R inf = std::numeric_limits<R>::infinity(), nan = std::numeric_limits<R>::quiet_NaN();
+  const R values[] = {-R(0), inf, -inf, nan, R(0), R(-2.5), std::numeric_limits<R>::denorm_min()};
+  std::vector<R> parts(count * small::Number<T>::parts);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = values[i % std::size(values)];
+  std::vector<T> all(count);
+  std::memcpy(static_cast<void*>(all.data()), parts.data(), parts.size() * sizeof(R));
+  return all;
+}
+template <class T>
+bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
+  return std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+TYPED_TEST(Small, WithoutAProductBetaOneLeavesEveryBit) {
+  using T = TypeParam;
+  const auto before = special_numbers<T>(20);
+  const std::vector<T> a(20, small_nan<T>()), b(20, small_nan<T>());
+  auto c = before;
+  gemm<4, 5, 3>(T(0), a.data(), 4, b.data(), 3, T(1), c.data(), 4);
+  EXPECT_TRUE(same_bits(c, before));
+  gemm<4, 5, 0>(T(2), a.data(), 4, b.data(), 1, T(1), c.data(), 4);
+  EXPECT_TRUE(same_bits(c, before));
+  small::multiply_plainly<4, 5, 3, Op::none, Op::none, T>(T(0), a.data(), 4, b.data(), 3, T(1), c.data(), 4);
+  EXPECT_TRUE(same_bits(c, before));
+  Batch<T, 4, 5> batch(1);
+  std::copy(before.begin(), before.end(), batch.data());
+  gemm(T(0), Batch<T, 4, 3>(1), Batch<T, 3, 5>(1), T(1), batch);
+  EXPECT_TRUE(same_bits(std::vector<T>(batch.data(), batch.data() + 20), before));
+}
+
+// Our candidates form complex products alike, so infinities come out as the formula says. What a CBLAS makes
+// of them is its own matter: OpenBLAS multiplies by alpha = 1 as well.
+TYPED_TEST(Small, CandidatesAgreeAboutInfinities) {
+  using T = TypeParam;
+  if constexpr (small::Number<T>::parts == 2) {
+    using R = typename T::value_type;
+    constexpr R inf = std::numeric_limits<R>::infinity();
+    const std::vector<T> x{T(inf, inf)}, y{T(1, 1)};
+    const auto is_formula = [](T z) { return std::isnan(z.real()) && std::isinf(z.imag()); };
+    Context context;
+    for (const char* candidate : {"gemm_small_cpu", "reference", ""}) {
+      GemmOptions options;
+      options.candidate = candidate;
+      std::vector<T> z(1);
+      const MatrixView<const T> a{x.data(), 1, 1, 1}, b{y.data(), 1, 1, 1};
+      gemm<T>(context, Op::none, Op::none, T(1), a, b, T(0), MatrixView<T>{z.data(), 1, 1, 1}, options);
+      EXPECT_TRUE(is_formula(z[0])) << candidate << ' ' << z[0];
+    }
+    std::vector<T> z{T(inf, inf)};
+    gemm<1, 1, 1>(T(1), x.data(), 1, y.data(), 1, T(0), z.data(), 1);
+    EXPECT_TRUE(is_formula(z[0])) << z[0];
+    z[0] = T(inf, inf);
+    gemm<1, 1, 1>(T(0), x.data(), 1, y.data(), 1, T(1, 1), z.data(), 1);
+    EXPECT_TRUE(is_formula(z[0])) << z[0];
+    z[0] = T(inf, inf);
+    const MatrixView<const T> none{nullptr, 1, 0, 1}, none_b{nullptr, 0, 1, 1};
+    gemm<T>(context, Op::none, Op::none, T(1), none, none_b, T(1, 1), MatrixView<T>{z.data(), 1, 1, 1});
+    EXPECT_TRUE(is_formula(z[0])) << z[0];
   }
 }
 

@@ -15,7 +15,7 @@ class DummyRunner : public HostRunner {
     gemm_reference(problem(), o, first, count);
   }
   nlohmann::json config() const override { return {{"nanoseconds", nanoseconds_}}; }
-  std::string prediction() const override { return fmt::format("{} ns by its own word", nanoseconds_); }
+  std::string prediction(double) const override { return fmt::format("{} ns by its own word", nanoseconds_); }
 
  private:
   int nanoseconds_;

@@ -15,7 +15,7 @@ class NodeModelTest : public WisdomStoreTest {
     FittedModel m;
     m.model = name, m.device = device, m.coefficients = coefficients, m.dtype = dtype, m.library = library;
     m.samples = 10;
-    m.time = "2026-11-21T10:00:00Z";
+    m.time = "2016-11-21T10:00:00Z";
     m.extra = nlohmann::json::object();
     return m;
   }

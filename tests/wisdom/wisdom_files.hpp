@@ -64,7 +64,7 @@ class WisdomFolder : public ::testing::Test {
     r.samples = 11;
     r.default_seconds = 2e-6;
     r.candidates = 100;
-    r.time = "2026-11-21T10:00:00Z";
+    r.time = "2016-11-21T10:00:00Z";
     r.extra = nlohmann::json::object();
     return r;
   }

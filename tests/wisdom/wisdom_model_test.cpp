@@ -14,7 +14,7 @@ class WisdomModelTest : public WisdomStoreTest {
     m.architecture = "avx512";
     m.coefficients = {{"flops", flops}};
     m.samples = 40;
-    m.time = "2026-11-21T10:00:00Z";
+    m.time = "2016-11-21T10:00:00Z";
     m.extra = nlohmann::json::object();
     return m;
   }
@@ -70,7 +70,7 @@ TEST_F(WisdomModelTest, TheOwnDeviceComesBeforeASibling) {
 TEST_F(WisdomModelTest, TypesDriversAndLibrariesDecideAmongModelsOfADevice) {
   FittedModel all = model(1), f64 = model(2), f32 = model(3), newer = model(4), library = model(5);
   f64.dtype = "f64", f32.dtype = "f32";
-  newer.dtype = "f64", newer.driver = "590", newer.time = "2026-11-22T10:00:00Z";
+  newer.dtype = "f64", newer.driver = "590", newer.time = "2016-11-22T10:00:00Z";
   library.dtype = "f64", library.library_version = "13.2";
   const Wisdom wisdom({lines("m.jsonl", {all, f64, f32, newer, library})}, "");
   EXPECT_EQ(flops(wisdom, query()), 4) << "the newest, where no driver is asked for";
@@ -122,7 +122,7 @@ TEST_F(WisdomModelTest, OneIsKeptPerIdentity) {
   EXPECT_TRUE(store.merge(model(1)));
   EXPECT_FALSE(store.merge(model(2))) << "as good as what is there";
   FittedModel more = model(3);
-  more.samples = 400, more.time = "2026-11-20T10:00:00Z";
+  more.samples = 400, more.time = "2016-11-20T10:00:00Z";
   EXPECT_FALSE(store.add_found(more)) << "older";
   EXPECT_TRUE(store.merge(more)) << "of more samples";
   FittedModel f64 = model(4);

@@ -28,7 +28,7 @@ TEST_F(WisdomSchemaTest, AnOlderSchemaIsUpgraded) {
       rows += fmt::format(
           "INSERT INTO records VALUES ({}, '{}', '{}', '{}', '{}', '{}', 'GNU 12', 'time', 1e-6, 0.9e-6, "
           "1.1e-6, "
-          "11, 'passed', '2026-01-01T00:00:00Z');",
+          "11, 'passed', '2016-01-01T00:00:00Z');",
           m, r.family, r.problem, r.config.dump(), r.device, r.source_hash);
     }
     rows +=
@@ -76,7 +76,7 @@ std::string row_of_version_2(int id, const WisdomRecord& r, const std::string& e
   return fmt::format(
       "INSERT INTO kinds VALUES ({0}, 'kind {0}', 'time', 'hash', 'x');"
       "INSERT INTO records VALUES ({0}, '{1}', '{2}', '{3}', '{4}', '580.1', '{5}', 'GNU 12', 'time', 1e-6, "
-      "0.9e-6, 1.1e-6, 11, 2e-6, 100, '{6}', '{7}', '2026-01-01T00:00:00Z', '{8}', 'exact {0}', '', {0}, 7, "
+      "0.9e-6, 1.1e-6, 11, 2e-6, 100, '{6}', '{7}', '2016-01-01T00:00:00Z', '{8}', 'exact {0}', '', {0}, 7, "
       "1, 2, 3, 0, 0);",
       id, r.family, r.problem, r.config.dump(), r.device, r.source_hash, r.verdict, r.reason, extra);
 }
@@ -161,7 +161,7 @@ std::string row_of_version_4(int id, const WisdomRecord& r) {
   return fmt::format(
       "INSERT INTO records VALUES ({0}, '{1}', '{2}', '{3}', '{4}', '580.1', '{5}', 'GNU 12', 'time', 1e-6, "
       "0.9e-6, 1.1e-6, 11, 2e-6, 100, 1e-15, NULL, 0.5, '{{\"clock_mhz_low\": 2000}}', 'passed', '', "
-      "'2026-01-01T00:00:00Z', '{{\"regret\": 0.1}}', 'exact {0}', '', {0}, 7, 1, 2, 3, 0, 0);",
+      "'2016-01-01T00:00:00Z', '{{\"regret\": 0.1}}', 'exact {0}', '', {0}, 7, 1, 2, 3, 0, 0);",
       id, r.family, r.problem, r.config.dump(), r.device, r.source_hash);
 }
 

@@ -251,7 +251,7 @@ TEST_F(WisdomStoreTest, TheBetterMeasuredWins) {
   const WisdomRecord first = record(problem(8, 8, 8), 1);
   WisdomRecord second = record(problem(8, 8, 8), 2);
   EXPECT_EQ(winner(first, second), 1);  // equally good: what is there stays
-  second.time = "2026-11-22T10:00:00Z";
+  second.time = "2016-11-22T10:00:00Z";
   EXPECT_EQ(winner(first, second), 2);  // newer
   EXPECT_EQ(winner(second, first), 2);
   second.samples = 3;  // fewer, which counts before the date
@@ -288,17 +288,31 @@ TEST_F(WisdomStoreTest, WhatIsFoundNeverTakesThePlaceOfWhatIsNewer) {
   };
   WisdomRecord known = record(problem(8, 8, 8), 1), found = record(problem(8, 8, 8), 2);
   EXPECT_EQ(kept(known, found), 2) << "of the same time";
-  known.time = "2026-11-22T10:00:00Z";
+  known.time = "2016-11-22T10:00:00Z";
   EXPECT_EQ(kept(known, found), 1) << "a run that is resumed brings what is older";
   found.seconds_low = 0.999e-6, found.seconds_high = 1.001e-6;
   EXPECT_EQ(kept(known, found), 1) << "though it is surer";
-  found.time = "2026-11-23T10:00:00Z";
+  found.time = "2016-11-23T10:00:00Z";
   found.seconds_low = 0.5e-6, found.seconds_high = 1.5e-6;
   EXPECT_EQ(kept(known, found), 2) << "newer, though less sure";
   found.samples = 3;
   EXPECT_EQ(kept(known, found), 1) << "newer, but hardly measured";
   known.source_hash = "older";
   EXPECT_EQ(kept(known, found), 2) << "of other kernels";
+  known.time = "2016-11-24T10:00:00Z";
+  EXPECT_EQ(kept(known, found), 2) << "of other kernels, though newer";
+}
+
+TEST_F(WisdomStoreTest, ADateThatIsYetToComeIsNone) {
+  WisdomRecord future = record(problem(8, 8, 8), 1), past = record(problem(8, 8, 8), 2);
+  future.time = "9999-01-01T00:00:00Z";
+  EXPECT_TRUE(supersedes(past, future));
+  EXPECT_FALSE(supersedes(future, past)) << "an import with a wrong date";
+  EXPECT_TRUE(is_better(past, future));
+  FittedModel wrong, right;
+  wrong.time = future.time, right.time = past.time;
+  EXPECT_TRUE(supersedes(right, wrong));
+  EXPECT_TRUE(is_better(right, wrong));
 }
 
 TEST_F(WisdomStoreTest, LookupsTakeRecordsOfTheirObjective) {
@@ -389,6 +403,45 @@ TEST_F(WisdomStoreTest, AtOnceMeansAllOrNothing) {
   EXPECT_EQ(store.count(), 0);
   store.put(record(problem(8, 8, 8), 1));
   EXPECT_EQ(store.count(), 1);
+}
+
+TEST_F(WisdomStoreTest, WhatIsLeftIsOneFileThatHoldsAll) {
+  WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
+  {
+    WisdomStore reader(file(), Mode::read);
+    EXPECT_EQ(reader.count(), 1);
+    WisdomStore(file(), Mode::write).put(record(problem(9, 9, 9), 2));
+    std::filesystem::copy_file(file(), path("copy.sqlite"));
+    EXPECT_EQ(all(path("copy.sqlite")).size(), 2u) << "though somebody still reads the original";
+    EXPECT_EQ(reader.count(), 2);
+  }
+  for (const char* beside : {"-wal", "-shm"})
+    EXPECT_FALSE(std::filesystem::exists(file() + beside)) << beside;
+  EXPECT_EQ(all(file()).size(), 2u);
+  EXPECT_FALSE(std::filesystem::exists(file() + "-shm")) << "nor do readers leave anything";
+}
+
+// The log of a writer that was killed, in a folder of another user.
+TEST_F(WisdomStoreTest, ALogThatCannotBeReadIsTold) {
+  namespace fs = std::filesystem;
+  EXPECT_EQ(status_of(child([&] {
+              WisdomStore store(file(), Mode::write);
+              store.put(record(problem(8, 8, 8), 1));
+              _exit(0);
+            })),
+            0);
+  ASSERT_GT(fs::file_size(file() + "-wal"), 0u);
+  fs::remove(file() + "-shm");
+  const fs::path folder = fs::path(file()).parent_path();
+  fs::permissions(folder, fs::perms(0555));
+  const int status = status_of(child([&] {
+    constexpr uid_t nobody = 65534;
+    if (geteuid() == 0 && setuid(nobody) != 0) throw std::runtime_error("cannot become another user");
+    const std::string reason = refusal(file(), Mode::read);
+    if (reason.find("-wal") == std::string::npos) throw std::runtime_error(reason);
+  }));
+  fs::permissions(folder, fs::perms(0755));
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(WisdomStoreTest, AForkedChildReadsWithAConnectionOfItsOwn) {

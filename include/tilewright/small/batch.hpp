@@ -27,7 +27,7 @@ struct AlignedAllocator {
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: containers rebind
   T* allocate(std::size_t count) {
-    if (count > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+    if (count > static_cast<std::size_t>(-1) / sizeof(T)) raise(std::bad_array_new_length());
     return static_cast<T*>(::operator new(count * sizeof(T), alignment));
   }
   void deallocate(T* p, std::size_t) { ::operator delete(p, alignment); }
@@ -81,7 +81,7 @@ class Batch {
  private:
   static std::size_t checked(std::int64_t count) {
     if (count < 0)
-      throw Error(ErrorCode::invalid_argument, "count", "count = " + std::to_string(count) + " is negative");
+      raise(Error(ErrorCode::invalid_argument, "count", "count = " + std::to_string(count) + " is negative"));
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(stride);
   }
 
@@ -108,15 +108,15 @@ TILEWRIGHT_INLINE void multiply_range(T alpha, const T* a, const T* b, T beta, T
 
 inline void require_count(const char* name, std::int64_t count, std::int64_t expected) {
   if (count != expected)
-    throw Error(ErrorCode::invalid_argument, name,
+    raise(Error(ErrorCode::invalid_argument, name,
                 std::string(name) + " has " + std::to_string(count) + " matrices and c has " +
-                    std::to_string(expected));
+                    std::to_string(expected)));
 }
 
 inline void require_threads(int threads) {
   if (threads < 0)
-    throw Error(ErrorCode::invalid_argument, "threads",
-                "threads = " + std::to_string(threads) + " is negative");
+    raise(Error(ErrorCode::invalid_argument, "threads",
+                "threads = " + std::to_string(threads) + " is negative"));
 }
 
 }  // namespace small
@@ -155,10 +155,10 @@ TILEWRIGHT_INLINE void gemm(std::type_identity_t<T> alpha, const Batch<T, RowsA,
 #pragma omp parallel for schedule(static) num_threads(threads > 0 ? threads : omp_get_max_threads())
   for (std::int64_t turn = 0; turn < turns; ++turn)
     small::multiply_range<M, N, K, OpA, OpB, T>(alpha, a_data, b_data, beta, c_data, turn * share,
-                                                std::min(count, (turn + 1) * share));
+                                                (std::min)(count, (turn + 1) * share));
 #else
-  throw Error(ErrorCode::unsupported, "threads",
-              "threads = " + std::to_string(threads) + " needs a caller compiled with OpenMP");
+  raise(Error(ErrorCode::unsupported, "threads",
+              "threads = " + std::to_string(threads) + " needs a caller compiled with OpenMP"));
 #endif
 }
 

@@ -42,9 +42,9 @@ struct Rows {
   static constexpr int row = Row, lanes = Lanes, valid = Valid;
 };
 
-template <class R, int... I>
-TILEWRIGHT_INLINE Vector<R, sizeof...(I)> pair_lanes(R even, R odd, IndexList<I...>) {
-  return Vector<R, sizeof...(I)>{(I % 2 == 0 ? even : odd)...};
+template <class R, int... At>
+TILEWRIGHT_INLINE Vector<R, sizeof...(At)> pair_lanes(R even, R odd, IndexList<At...>) {
+  return Vector<R, sizeof...(At)>{(At % 2 == 0 ? even : odd)...};
 }
 // even, odd, even, odd, ...
 template <int Lanes, class R>
@@ -75,7 +75,7 @@ struct Sums {
   static constexpr int parts = Number<T>::parts;
 
   V left;  // A(rows, k)
-  V sum[Chains][NR * parts];
+  V sum[std::size_t(Chains)][std::size_t(NR * parts)];
 
   TILEWRIGHT_INLINE void load_a(const R* p) { left = load<R, P::lanes, P::valid>(p + P::row); }
 
@@ -140,7 +140,7 @@ template <class T, int NR, int Chains, bool ConjB, class... P>
 struct Block : Sums<T, P, NR, Chains, ConjB>... {
   using R = typename Number<T>::Real;
   static constexpr int parts = Number<T>::parts;
-  static constexpr int widest = std::max({P::lanes...});
+  static constexpr int widest = (std::max)({P::lanes...});
   template <class Q>
   using Of = Sums<T, Q, NR, Chains, ConjB>;
 
@@ -158,7 +158,8 @@ struct Block : Sums<T, P, NR, Chains, ConjB>... {
     (multiply<Chain, Start, J>(b[J / parts * b_column + J % parts]), ...);
   }
   template <bool Start, int... U>
-  TILEWRIGHT_INLINE void steps(const R* a, const R* b, const Call<T>& call, IndexList<U...>) {
+  TILEWRIGHT_INLINE void steps([[maybe_unused]] const R* a, [[maybe_unused]] const R* b, const Call<T>& call,
+                               IndexList<U...>) {
     (step < U % Chains,
      Start && (U < Chains) > (a + U * call.a_step, b + U * call.b_step, call.b_column, Indices<NR * parts>{}),
      ...);

@@ -24,7 +24,7 @@ struct Kernel {
   static constexpr int vectors = whole + tail.count;
   static constexpr int mr = C.mr < vectors ? C.mr : vectors;
   // Blocks of mr whole vectors; what follows them, tail included, is the last block.
-  static constexpr int blocks = std::min(whole / mr, ceil_div(vectors, mr) - 1);
+  static constexpr int blocks = (std::min)(whole / mr, ceil_div(vectors, mr) - 1);
   static constexpr int unroll = C.k_unroll < K ? C.k_unroll : K;
   static constexpr int chains = C.k_chains < unroll ? C.k_chains : unroll;
   static constexpr bool left_fits = K * vectors + C.nr * mr * Number<T>::parts <= native_isa.registers - 2;
@@ -80,15 +80,15 @@ struct Kernel {
     }
     sums.finish(c, call, Indices<NR>{});
   }
-  template <int NR, int... I>
+  template <int NR, int... At>
   static TILEWRIGHT_INLINE void whole_block(const R* a, const R* b, R* c, const Call<T>& call,
-                                            IndexList<I...>) {
-    block<Block<T, NR, chains, ConjB, WholeRows<I>...>, NR>(a, b, c, call);
+                                            IndexList<At...>) {
+    block<Block<T, NR, chains, ConjB, WholeRows<At>...>, NR>(a, b, c, call);
   }
-  template <int NR, int... I>
+  template <int NR, int... At>
   static TILEWRIGHT_INLINE void last_block(const R* a, const R* b, R* c, const Call<T>& call,
-                                           IndexList<I...>) {
-    block<Block<T, NR, chains, ConjB, LastRows<I>...>, NR>(a, b, c, call);
+                                           IndexList<At...>) {
+    block<Block<T, NR, chains, ConjB, LastRows<At>...>, NR>(a, b, c, call);
   }
 
   // All rows of NR columns.

@@ -2,6 +2,9 @@
 // A, and the way from a config to the kernel that carries it out. The choice of the config is config.hpp's.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+
 #include "tilewright/small/flat.hpp"
 #include "tilewright/small/kernel.hpp"
 #include "tilewright/types.hpp"
@@ -31,26 +34,39 @@ constexpr T element(const T* a, std::int64_t ld, std::int64_t i, std::int64_t j)
     return conjugate(a[j + i * ld]);
 }
 
+// (a + bi)(c + di) = (ac - bd) + (ad + bc)i, as the kernels form it: infinities and NaN are not treated
+// apart.
+template <class T>
+constexpr T product(T x, T y) {
+  if constexpr (Number<T>::parts == 2)
+    return T(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+  else
+    return x * y;
+}
+
+// C = beta C; beta == 1 leaves every bit as it is.
+template <std::int64_t M, std::int64_t N, class T>
+TILEWRIGHT_INLINE constexpr void scale_only(T beta, T* c, std::int64_t ldc) {
+  if (beta == T(1)) return;
+  for (std::int64_t j = 0; j < N; ++j)
+    for (std::int64_t i = 0; i < M; ++i) c[i + j * ldc] = beta == T(0) ? T(0) : product(beta, c[i + j * ldc]);
+}
+
 // The definition; what constant evaluation runs and tests compare with.
 template <std::int64_t M, std::int64_t N, std::int64_t K, Op OpA, Op OpB, class T>
 constexpr void multiply_plainly(T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta,
                                 T* c, std::int64_t ldc) {
+  if (alpha == T(0) || K == 0) return scale_only<M, N, T>(beta, c, ldc);
   for (std::int64_t j = 0; j < N; ++j) {
     for (std::int64_t i = 0; i < M; ++i) {
       T sum{};
-      if (alpha != T(0))
-        for (std::int64_t k = 0; k < K; ++k) sum += element<OpA>(a, lda, i, k) * element<OpB>(b, ldb, k, j);
+      for (std::int64_t k = 0; k < K; ++k)
+        sum += product(element<OpA>(a, lda, i, k), element<OpB>(b, ldb, k, j));
       T& target = c[i + j * ldc];
-      target = beta == T(0) ? alpha * sum : alpha * sum + beta * target;
+      if (alpha != T(1)) sum = product(alpha, sum);
+      target = beta == T(0) ? sum : sum + (beta == T(1) ? target : product(beta, target));
     }
   }
-}
-
-// C = beta C
-template <std::int64_t M, std::int64_t N, class T>
-TILEWRIGHT_INLINE void scale_only(T beta, T* c, std::int64_t ldc) {
-  for (std::int64_t j = 0; j < N; ++j)
-    for (std::int64_t i = 0; i < M; ++i) c[i + j * ldc] = beta == T(0) ? T(0) : beta * c[i + j * ldc];
 }
 
 // C = alpha A op(B) + beta C by a kernel of registers blocks.
@@ -72,6 +88,24 @@ TILEWRIGHT_INLINE void multiply_blocks(T alpha, const T* a, std::int64_t lda, co
   Kernel<T, M, N, K, C, OpB == Op::conj_trans>::run(call);
 }
 
+// Room for a matrix: on the stack, of which a thread may have little, only where it is small.
+template <class T, std::size_t Count, bool OnStack = (Count * sizeof(T) <= 32768)>
+class Copy {
+ public:
+  TILEWRIGHT_INLINE T* data() { return reinterpret_cast<T*>(bytes_); }
+
+ private:
+  alignas(64) unsigned char bytes_[Count * sizeof(T)];
+};
+template <class T, std::size_t Count>
+class Copy<T, Count, false> {
+ public:
+  T* data() { return data_.get(); }
+
+ private:
+  std::unique_ptr<T[]> data_{new T[Count]};
+};
+
 // C = alpha op(A) op(B) + beta C for alpha != 0 and K > 0, as config C says.
 template <Config C, int M, int N, int K, Op OpA, Op OpB, class T>
 TILEWRIGHT_INLINE void multiply_as(T alpha, const T* __restrict a, std::int64_t lda, const T* __restrict b,
@@ -86,10 +120,11 @@ TILEWRIGHT_INLINE void multiply_as(T alpha, const T* __restrict a, std::int64_t 
   } else if constexpr (OpA == Op::none) {
     multiply_blocks<C, M, N, K, OpB, T>(alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
-    alignas(64) T copy[M * K];  // op(A)
+    Copy<T, std::size_t(M) * std::size_t(K)> copy;  // op(A)
+    T* const place = copy.data();
     for (int k = 0; k < K; ++k)
-      for (int i = 0; i < M; ++i) copy[i + k * M] = element<OpA>(a, lda, i, k);
-    multiply_blocks<C, M, N, K, OpB, T>(alpha, copy, M, b, ldb, beta, c, ldc);
+      for (int i = 0; i < M; ++i) place[i + k * M] = element<OpA>(a, lda, i, k);
+    multiply_blocks<C, M, N, K, OpB, T>(alpha, place, M, b, ldb, beta, c, ldc);
   }
 }
 

@@ -27,8 +27,8 @@ TILEWRIGHT_INLINE X opaque(X x) {
 
 template <int Count>
 using Indices = std::make_integer_sequence<int, Count>;
-template <int... I>
-using IndexList = std::integer_sequence<int, I...>;
+template <int... At>
+using IndexList = std::integer_sequence<int, At...>;
 
 // A vector, or the scalar itself for one lane. `Loose` is the same vector at any element's address.
 template <class R, int Lanes>
@@ -91,9 +91,9 @@ TILEWRIGHT_INLINE void store(R* p, Vector<R, Lanes> v) {
     store_masked<R, Lanes, Valid>(p, v);
 }
 
-template <class R, int... I>
-TILEWRIGHT_INLINE Vector<R, sizeof...(I)> splat_lanes(R s, IndexList<I...>) {
-  return Vector<R, sizeof...(I)>{(static_cast<void>(I), s)...};
+template <class R, int... At>
+TILEWRIGHT_INLINE Vector<R, sizeof...(At)> splat_lanes(R s, IndexList<At...>) {
+  return Vector<R, sizeof...(At)>{(static_cast<void>(At), s)...};
 }
 // s in every lane. Pinned: the whole vector is held in a register, else g++ makes the narrower copies that
 // sub() takes of it one by one, from a scalar and on the port that the multiplications need.
@@ -113,9 +113,9 @@ TILEWRIGHT_INLINE Vector<R, Lanes> splat(R s) {
 }
 
 // Lanes Lane(0), Lane(1), ... of v, where Lane is a constexpr function object of the position.
-template <class Lane, class V, int... I>
-TILEWRIGHT_INLINE auto permute_lanes(V v, IndexList<I...>) {
-  return __builtin_shufflevector(v, v, Lane{}(I)...);
+template <class Lane, class V, int... At>
+TILEWRIGHT_INLINE auto permute_lanes(V v, IndexList<At...>) {
+  return __builtin_shufflevector(v, v, Lane{}(At)...);
 }
 template <class Lane, int Lanes, class V>
 TILEWRIGHT_INLINE auto permute(V v) {

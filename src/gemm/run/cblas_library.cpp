@@ -2,7 +2,6 @@
 #include "gemm/run/cblas_library.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
@@ -29,10 +28,11 @@ void multiply_by_cblas(const CblasLibrary& library, const GemmProblem& p, const 
 }
 
 std::string why_not_by_cblas(const CblasLibrary& library, const GemmProblem& p) {
+  if (!library.available()) return library.error();
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
-  if (largest > std::numeric_limits<int>::max())
+  if (largest > library.largest_integer())
     return fmt::format("{} does not fit the int that CBLAS counts with", largest);
-  return library.available() ? "" : library.error();
+  return "";
 }
 
 }  // namespace tilewright

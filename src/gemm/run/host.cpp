@@ -26,13 +26,10 @@ std::int64_t run_border(const GemmProblem& p, int threads) {
 void run_by_node(const Runner& runner, const Operands& o, const std::vector<ThreadRange>& ranges,
                  int threads) {
   NodeQueue queue(ranges);
-  FirstException exception;
-#pragma omp parallel num_threads(threads)
-  exception.guard([&] {
+  run_team(threads, [&](int, int) {
     const int node = current_node();
     while (const ThreadRange* range = queue.take(node)) runner.run_range(o, range->first, range->count);
   });
-  exception.rethrow();
 }
 
 }  // namespace
@@ -97,7 +94,11 @@ std::string HostRunner::threads_text() const {
   if (threads_ == 1) return "1, as asked for";
   if (sequential_)
     return fmt::format("1 (about {} of work is not worth more)", seconds_text(estimate_s(problem_)));
-  return fmt::format("{}{}", thread_count(), threads_ > 0 ? ", as asked for" : ", OpenMP's default");
+  const int count = thread_count(), asked = threads_ > 0 ? threads_ : omp_get_max_threads();
+  const char* from = threads_ > 0 ? "as asked for" : "OpenMP's default";
+  if (count < asked && !omp_in_parallel())
+    return fmt::format("{} ({} would be {}, but this process cannot have more)", count, asked, from);
+  return fmt::format("{}, {}", count, from);
 }
 
 }  // namespace tilewright

@@ -84,7 +84,7 @@ class HybridRunner : public HostRunner {
   std::string threads_text() const override {
     return fmt::format("{} of the CPU, one of them for each GPU", thread_count());
   }
-  std::string prediction() const override;
+  std::string prediction(double) const override;
   std::string bound() const override;
   nlohmann::json metrics() const override;
   nlohmann::json last_run() const override;
@@ -204,7 +204,7 @@ class HybridRunner : public HostRunner {
   mutable std::optional<LastRun> last_;
 };
 
-std::string HybridRunner::prediction() const {
+std::string HybridRunner::prediction(double) const {
   const std::string indent(11, ' ');
   std::string text;
   for (const bool pinned : {true, false}) {

@@ -116,7 +116,7 @@ class LargeRunner : public DeviceRunner {
               {"fixed", cost.fixed},
               {"total", cost.cycles()}}}};
   }
-  std::string prediction() const override {
+  std::string prediction(double) const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const GpuLimits& limits = machine().gpu().limits();
     const double cycles = gemm_large_cost(problem(), kernel.shape(), kernel.config(), limits).cycles() *

@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "core/dispatch.hpp"
+#include "core/product.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/ways.hpp"
@@ -27,11 +28,12 @@ void multiply(const GemmProblem& q, T alpha, Matrix<const T> a, Matrix<const T> 
   const bool reads_ab = alpha != T(0) && q.k > 0;
   for (std::int64_t j = 0; j < q.n; ++j)
     for (std::int64_t i = 0; i < q.m; ++i) {
-      T value = beta == T(0) ? T(0) : beta * c(i, j);
+      T value = beta == T(0) ? T(0) : beta == T(1) ? c(i, j) : product(beta, c(i, j));
       if (reads_ab) {
         T sum(0);
-        for (std::int64_t p = 0; p < q.k; ++p) sum += element(a, q.op_a, i, p) * element(b, q.op_b, p, j);
-        value += alpha * sum;
+        for (std::int64_t p = 0; p < q.k; ++p)
+          sum += product(element(a, q.op_a, i, p), element(b, q.op_b, p, j));
+        value += alpha == T(1) ? sum : product(alpha, sum);
       }
       c(i, j) = value;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/dispatch.hpp"
+#include "core/product.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/ways.hpp"
@@ -17,8 +18,8 @@ template <class T>
 void scale_run(T* data, std::int64_t count, T beta) {
   if (beta == T(0))
     std::fill_n(data, count, T(0));
-  else
-    for (std::int64_t i = 0; i < count; ++i) data[i] *= beta;
+  else if (beta != T(1))  // which leaves infinities and the sign of zero alone
+    for (std::int64_t i = 0; i < count; ++i) data[i] = product(beta, data[i]);
 }
 
 template <class T>

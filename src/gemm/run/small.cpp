@@ -39,7 +39,7 @@ class SmallRunner : public DeviceRunner {
         kernel.function().registers(), kernel.function().local_bytes(), kernel.shared_bytes(),
         kernel.blocks_per_multiprocessor());
   }
-  std::string prediction() const override {
+  std::string prediction(double) const override {
     const GemmSmallShape& shape = kernels_.shape();
     const GemmSmallConfig& config = kernels_.kernel().config();
     const double share =

@@ -5,6 +5,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
+#include "device/stack.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/operand.hpp"
@@ -38,10 +39,30 @@ bool beta_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, 
   return has_zero(p, p.beta, o.beta, o.beta_stride, first, count);
 }
 
+// What a kernel keeps on the stack: op(A), packed in whole vectors, and C where it is stored past the caches.
+std::size_t stack_bytes_of(const GemmProblem& p, const GemmSmallCpuConfig& config) {
+  constexpr std::int64_t line = 16;  // elements
+  if (is_interleaved(p)) return 0;
+  const bool packs = p.op_a != Op::none || config.isa == Isa::portable;
+  const std::int64_t packed = packs ? (p.m + line - 1) / line * line * p.k : 0;
+  const std::int64_t staged = config.store == Store::plain ? 0 : p.m * p.n;
+  return std::size_t((packed + staged) * size_bytes(p.dtype));
+}
+
+// The portable kernels have room for their largest problem.
+std::size_t stack_bytes_for(const GemmProblem& p, const GemmSmallCpuConfig& config) {
+  GemmProblem largest = p;
+  if (config.isa == Isa::portable) largest.m = largest.k = gemm_small_cpu_limit;
+  return stack_bytes_of(largest, config);
+}
+
 class SmallCpuRunner : public HostRunner {
  public:
   SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
-      : HostRunner(r), kernels_(r.context.kernels), kernel_(kernels_->get(problem(), config)) {
+      : HostRunner(r),
+        kernels_(r.context.kernels),
+        kernel_(kernels_->get(problem(), config)),
+        stack_bytes_(stack_bytes_for(problem(), config)) {
     const GemmProblem& p = problem();
     const std::int64_t size = size_bytes(p.dtype);
     GemmSmallCpuArguments& arguments = direct_call_.arguments;
@@ -52,10 +73,27 @@ class SmallCpuRunner : public HostRunner {
       arguments.stride_c = layout_c(p).step * size;
     }
     arguments.self = kernel_.get();
-    if (is_sequential()) direct_call_.function = kernel_->function();
+    if (is_sequential() && stack_bytes_ <= usual_stack_bytes) direct_call_.function = kernel_->function();
   }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    if (stack_bytes_ <= usual_stack_bytes) return run_here(o, first, count);
+    with_stack(stack_bytes_, [&] { run_here(o, first, count); });
+  }
+
+  nlohmann::json config() const override { return to_json(kernel_->config()); }
+  std::string config_text() const override { return describe(kernel_->config()); }
+  nlohmann::json metrics() const override { return {{"kernel_counts", to_json(kernel_->counts())}}; }
+  std::string prediction(double least_s) const override {
+    const double round_s = estimate_s(problem());
+    return fmt::format(
+        "about {} on one thread ({})", seconds_text(std::max(round_s, least_s)),
+        round_s < least_s ? "what this machine's ceilings allow at best" : "round figures of a current core");
+  }
+  bool takes_blocks() const override { return true; }
+
+ private:
+  void run_here(const Operands& o, std::int64_t first, std::int64_t count) const {
     const GemmProblem& p = problem();
     // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
     if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
@@ -64,16 +102,6 @@ class SmallCpuRunner : public HostRunner {
       run_with_zeros(o, first, count);
   }
 
-  nlohmann::json config() const override { return to_json(kernel_->config()); }
-  std::string config_text() const override { return describe(kernel_->config()); }
-  nlohmann::json metrics() const override { return {{"kernel_counts", to_json(kernel_->counts())}}; }
-  std::string prediction() const override {
-    return fmt::format("about {} on one thread (round figures of a current core)",
-                       seconds_text(estimate_s(problem())));
-  }
-  bool takes_blocks() const override { return true; }
-
- private:
   void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
             std::int64_t count) const {
     const GemmProblem& p = problem();
@@ -132,6 +160,7 @@ class SmallCpuRunner : public HostRunner {
 
   std::shared_ptr<KernelCache> kernels_;
   std::shared_ptr<const GemmSmallCpuKernel> kernel_;
+  std::size_t stack_bytes_;
 };
 
 std::string small_cpu_declines(const PlanRequest& r) {

@@ -1,12 +1,15 @@
 // One folder per entry, named after a hash of the key: kernel.cu, kernel.cubin, kernel.log, key and seal. The
-// seal holds the functions' names and checksums of the rest; without a seal that fits, the entry counts as
-// absent.
+// seal holds the functions' names and digests of the rest; without a seal that fits, the entry counts as
+// absent, and so does one that another user could have written.
 #include "kernel/jit/cache.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nettle/sha2.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -17,18 +20,21 @@
 #include <set>
 #include <sstream>
 
+#include "core/trust.hpp"
+
 namespace tilewright {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t fnv(const std::string& text, std::uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return hash;
-}
+// SHA-256 in hexadecimal digits.
 std::string digest(const std::string& text) {
-  return fmt::format("{:016x}{:016x}", fnv(text, 14695981039346656037ull),
-                     fnv(text + "#", 0x9e3779b97f4a7c15ull));
+  sha256_ctx state;
+  sha256_init(&state);
+  sha256_update(&state, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()));
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> bytes{};
+  sha256_digest(&state, bytes.size(), bytes.data());
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
 std::optional<std::string> read_file(const fs::path& path) {
@@ -58,6 +64,7 @@ std::vector<std::string> functions_of(const std::string& seal) {
 // The entry in `folder` if it is whole and `is_wanted` says so of its key.
 template <class F>
 std::optional<JitBinary> load_if(const fs::path& folder, F&& is_wanted) {
+  if (!why_not_trusted(folder / "kernel.cubin").empty()) return std::nullopt;
   const auto kept_key = read_file(folder / "key");
   auto code = read_file(folder / "kernel.cubin");
   auto log = read_file(folder / "kernel.log");
@@ -78,10 +85,17 @@ fs::path aside(const fs::path& folder, const char* what) {
   return folder / fmt::format(".{}-{}-{:08x}{:08x}", what, getpid(), random(), random());
 }
 
+// Makes a folder that is this user's alone, and those above it as others make theirs.
+bool make_private(const fs::path& folder) {
+  constexpr mode_t own = 0700;
+  std::error_code error;
+  if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
+  return ::mkdir(folder.c_str(), own) == 0;
+}
+
 bool write_entry(const fs::path& folder, const std::string& key, const std::string& source,
                  const JitBinary& binary) {
-  std::error_code error;
-  return fs::create_directories(folder, error) && write_file(folder / "kernel.cu", source) &&
+  return make_private(folder) && write_file(folder / "kernel.cu", source) &&
          write_file(folder / "key", key) && write_file(folder / "kernel.cubin", binary.code) &&
          write_file(folder / "kernel.log", binary.log) && write_file(folder / "seal", seal(binary));
 }
@@ -117,7 +131,7 @@ void keep_name(const fs::path& folder, const JitKey& key, const std::string& ent
 void keep(const fs::path& folder, const fs::path& place, const std::string& key, const std::string& source,
           const JitBinary& binary) {
   std::error_code error;
-  fs::create_directories(folder, error);
+  if (!fs::exists(folder, error)) make_private(folder);
   remove_stale(folder);
   const fs::path written = aside(folder, "new");
   if (write_entry(written, key, source, binary)) {
@@ -160,10 +174,17 @@ std::string JitKey::text_for_any_compiler() const {
   return all + fmt::format("source {}: {}\n", source.size(), source);
 }
 
+std::string JitCache::distrust() const {
+  const std::string why = folder_.empty() ? "" : why_not_trusted(folder_);
+  if (why.empty()) return "";
+  return fmt::format("compiled kernels are neither taken from '{}' nor kept there: {}", folder_.string(),
+                     why);
+}
+
 fs::path JitCache::entry(const JitKey& key) const { return folder_ / digest(key.text()); }
 
 JitBinary JitCache::get(const JitKey& key, const std::function<JitBinary()>& build) const {
-  if (folder_.empty()) return build();
+  if (folder_.empty() || !distrust().empty()) return build();
   const std::string text = key.text();
   const fs::path place = folder_ / digest(text);
   if (auto kept = load(place, text)) return std::move(*kept);

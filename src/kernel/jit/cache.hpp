@@ -1,6 +1,6 @@
-// Compiled kernels on disk, shared by all processes of a user. An entry is found by everything its code
-// depends on; it is written aside and then renamed, keeps its source beside it, and is rebuilt when anything
-// about it is wrong. It compiles nothing itself.
+// Compiled kernels on disk, shared by all processes of a user and by nobody else. An entry is found by
+// everything its code depends on; it is written aside and then renamed, keeps its source beside it, and is
+// rebuilt when anything about it is wrong. It compiles nothing itself.
 #pragma once
 
 #include <filesystem>
@@ -55,6 +55,8 @@ class JitCache {
   std::optional<JitBinary> find(const JitKey& key) const;
 
   const std::filesystem::path& folder() const { return folder_; }
+  // Why nothing in the folder is used: another user could have written it. "" where it is, or does not exist.
+  std::string distrust() const;
 
   // Where the entry of `key` lies.
   std::filesystem::path entry(const JitKey& key) const;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/env.hpp"
+#include "core/share.hpp"
 
 namespace tilewright {
 namespace {
@@ -30,6 +31,8 @@ StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem:
         fmt::format("the kernel sources are not in '{}': TILEWRIGHT_SHARE (or --share) names the folder "
                     "that holds kernel/",
                     (sources_ / "kernel").string()));
+  if (const std::string why = share_distrust((sources_ / "kernel").string()); !why.empty())
+    throw Error(ErrorCode::io, "TILEWRIGHT_SHARE", fmt::format("the kernel sources are not used: {}", why));
 }
 
 const Nvrtc& StencilCompiler::nvrtc() const {

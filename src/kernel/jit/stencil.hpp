@@ -45,6 +45,8 @@ class StencilCompiler {
   // From the cache only, made by this compiler or any other; throws NotCompiled where it is not there.
   JitBinary cached(const StencilRequest& request) const;
 
+  // Why its cache is not used; "" where it is.
+  std::string cache_distrust() const { return cache_.distrust(); }
   // Throws Error(unsupported) where there is none.
   const Nvrtc& nvrtc() const;
   // The compiler's version and what else it is told, as records name it; throws likewise.

@@ -8,6 +8,7 @@
 #include <array>
 #include <complex>
 
+#include "device/team.hpp"
 #include "kernel/layout/check.hpp"
 
 namespace tilewright {
@@ -52,14 +53,17 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
   const bool alone =
       omp_in_parallel() || x.count * x.rows * x.cols * std::int64_t(sizeof(T)) < bytes_worth_a_team;
   const int team = alone ? 1 : threads > 0 ? threads : omp_get_max_threads();
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
-  for (std::int64_t index = 0; index < blocks * groups; ++index) {
-    const std::int64_t slot = index % groups * group_problems;
-    const std::int64_t first = index / groups * x.block + slot;
-    const std::int64_t slot_count = std::min(group_problems, x.block - slot);
-    body(first, std::clamp<std::int64_t>(x.count - first, 0, slot_count), slot_count,
-         x.data + (index / groups * block_step + slot));
-  }
+  run_team(team, [&](std::int64_t thread, std::int64_t thread_count) {
+    const std::int64_t share = blocks * groups / thread_count, rest = blocks * groups % thread_count;
+    const std::int64_t begin = share * thread + std::min(thread, rest);
+    for (std::int64_t index = begin; index < begin + share + (thread < rest ? 1 : 0); ++index) {
+      const std::int64_t slot = index % groups * group_problems;
+      const std::int64_t first = index / groups * x.block + slot;
+      const std::int64_t slot_count = std::min(group_problems, x.block - slot);
+      body(first, std::clamp<std::int64_t>(x.count - first, 0, slot_count), slot_count,
+           x.data + (index / groups * block_step + slot));
+    }
+  });
 }
 
 template <class Plain, class T>

@@ -1,0 +1,19 @@
+// The product of two numbers as every kernel forms it: (a + bi)(c + di) = (ac - bd) + (ad + bc)i. The
+// operator of std::complex looks for NaN afterwards and turns some into infinities (C's Annex G), which no
+// kernel does.
+#pragma once
+
+#include <complex>
+
+namespace tilewright {
+
+template <class T>
+constexpr T product(T x, T y) {
+  return x * y;
+}
+template <class R>
+constexpr std::complex<R> product(std::complex<R> x, std::complex<R> y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,68 @@
+// CBLAS libraries are told apart by the width of their integers: those of 64 bits, whatever their symbols are
+// called, get 64 bits, and the one of this machine gets what it wants.
+#include "device/cblas.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include "support/temp_folder.hpp"
+
+namespace tilewright {
+namespace {
+
+class WideCblas : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string path() const {
+    return std::string(TILEWRIGHT_TEST_CBLAS) + "/libfake_cblas_" + GetParam() + ".so";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Names, WideCblas, ::testing::Values("plain", "suffixed"));
+
+TEST_P(WideCblas, IsServed) {
+  const CblasLibrary library(path());
+  ASSERT_TRUE(library.available()) << library.error();
+  EXPECT_EQ(library.largest_integer(), std::numeric_limits<std::int64_t>::max());
+  using C = std::complex<double>;
+  const std::vector<C> a{{1, 1}, {0, 2}}, b{{2, 0}, {0, 1}};
+  std::vector<C> c{{5, 5}};
+  library.gemm<C>(Op::none, Op::conj_trans, 1, 1, 2, C(1), a.data(), 1, b.data(), 1, C(1), c.data(), 1);
+  EXPECT_EQ(c[0], C(5, 5) + C(2, 2) + C(0, 2) * C(0, -1));
+}
+
+TEST_P(WideCblas, PivotsAreNarrowed) {
+  const CblasLibrary library(path());
+  ASSERT_TRUE(library.has_getrf());
+  std::vector<float> a{1, 4, 2, 5};
+  std::vector<int> pivots{-7, -7, -7};
+  EXPECT_EQ(library.getrf(2, 2, a.data(), 2, pivots.data()), 0);
+  EXPECT_EQ(pivots, (std::vector<int>{2, 2, -7}));
+  EXPECT_EQ(a[1], 0.25f);
+}
+
+TEST(Cblas, WhatOthersCouldWriteIsNotOpened) {
+  const TempFolder folder;
+  const std::string copy = folder / "libcblas.so";
+  std::filesystem::copy_file(std::string(TILEWRIGHT_TEST_CBLAS) + "/libfake_cblas_plain.so", copy);
+  EXPECT_TRUE(CblasLibrary(copy).available());
+  std::filesystem::permissions(copy, std::filesystem::perms(0777));
+  const CblasLibrary library(copy);
+  EXPECT_FALSE(library.available());
+  EXPECT_NE(library.error().find("can be written by everybody"), std::string::npos) << library.error();
+}
+
+TEST(Cblas, OfThisMachineCountsWithInt) {
+  const CblasLibrary library("");
+  if (!library.available()) GTEST_SKIP() << library.error();
+  EXPECT_EQ(library.largest_integer(), std::numeric_limits<int>::max());
+  const std::vector<double> a{1, 2}, b{3, 4};
+  std::vector<double> c{0};
+  library.gemm<double>(Op::none, Op::none, 1, 1, 2, 1, a.data(), 1, b.data(), 2, 0, c.data(), 1);
+  EXPECT_EQ(c[0], 11);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,215 @@
+// Teams of threads where the process or its caller is unusual: children of fork, limits, a floating-point
+// mode of the caller's own, threads with little stack.
+#include "device/team.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <complex>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/small.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int many = 4;  // threads, however few processors there are
+constexpr std::int64_t n = 8, batch = 20000;
+
+struct Product {
+  std::vector<double> a = std::vector<double>(n * n * batch, 1.0);
+  std::vector<double> b = std::vector<double>(n * n * batch, 0.5);
+  std::vector<double> c = std::vector<double>(n * n * batch, -1.0);
+
+  void compute(Context& context, int threads) {
+    const StridedBatch<const double> x{a.data(), n, n, n, n * n, batch}, y{b.data(), n, n, n, n * n, batch};
+    gemm_batched<double>(context, Op::none, Op::none, 1.0, x, y, 0.0, {c.data(), n, n, n, n * n, batch},
+                         {.threads = threads});
+  }
+  bool is_right() const {
+    for (const double x : c)
+      if (x != n / 2) return false;
+    return true;
+  }
+};
+
+// The exit code of a child that does so; it is given half a minute.
+int in_child(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(Team, ChildrenOfForkCompute) {
+  Context context;
+  Product product;
+  product.compute(context, many);
+  EXPECT_TRUE(product.is_right());
+  EXPECT_EQ(in_child([&] {
+              Product again;
+              again.compute(context, many);
+              Context own;
+              again.c.assign(again.c.size(), -1);
+              again.compute(own, 0);
+              return again.is_right() && usable_threads(many) == 1;
+            }),
+            0);
+  product.c.assign(product.c.size(), -1);
+  product.compute(context, many);
+  EXPECT_TRUE(product.is_right()) << "the parent goes on";
+}
+
+TEST(Team, ThreadsThatCannotBeHadAreNotAskedFor) {
+  EXPECT_EQ(usable_threads(1), 1);
+  EXPECT_EQ(usable_threads(0), 0);
+  // In a process of its own, whose limits and pool are its alone.
+  EXPECT_EQ(in_child([] {
+              execl("/proc/self/exe", "library_test", "--gtest_also_run_disabled_tests",
+                    "--gtest_filter=Team.DISABLED_LittleAddressSpace", nullptr);
+              return false;
+            }),
+            0);
+}
+
+TEST(Team, DISABLED_LittleAddressSpace) {
+  Context context;
+  Product product;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = rlim_t(1) << 30;
+  if (setrlimit(RLIMIT_AS, &limit) != 0) GTEST_SKIP();
+  const int usable = usable_threads(most_threads);
+  EXPECT_LT(usable, most_threads);
+  product.compute(context, most_threads);
+  EXPECT_TRUE(product.is_right());
+  const std::string text =
+      explain(context, parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000"),
+              {.threads = most_threads});
+  EXPECT_NE(text.find("cannot have more"), std::string::npos) << text;
+}
+
+// Of the unit that kernels compute with.
+TEST(Team, CallersModeHoldsOnAllThreads) {
+  std::vector<double> seen(many, -1);
+  volatile double one = 1, three = 3;
+  const auto thirds = [&] {
+    run_team(many, [&](int thread, int) { seen[std::size_t(thread)] = one / three; });
+    seen.erase(std::remove(seen.begin(), seen.end(), -1.0), seen.end());
+    const bool alike = std::adjacent_find(seen.begin(), seen.end(), std::not_equal_to<>()) == seen.end();
+    const double first = alike ? seen[0] : -1;
+    seen.assign(many, -1);
+    return first;
+  };
+  const double near = thirds();
+  std::fesetround(FE_UPWARD);
+  const double above = thirds();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_GT(near, 0);
+  EXPECT_GT(above, near);
+  EXPECT_EQ(thirds(), near);
+}
+
+#if defined(__x86_64__)
+TEST(Team, DenormalsAreFlushedOnAllThreadsOrOnNone) {
+  Context context;
+  Product product;
+  product.a.assign(product.a.size(), std::numeric_limits<double>::min());
+  product.b.assign(product.b.size(), 1.0 / 16);
+  const auto all_equal = [&](double value) {
+    for (const double x : product.c)
+      if (x != value) return false;
+    return true;
+  };
+  product.compute(context, many);
+  EXPECT_TRUE(all_equal(std::numeric_limits<double>::min() / 2));
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+  product.compute(context, many);
+  _mm_setcsr(before);
+  EXPECT_TRUE(all_equal(0));
+}
+#endif
+
+// Kernels that need much stack, run by threads that have little of it; transposed A is packed.
+struct SmallStack {
+  std::vector<GemmPlan> plans;
+  std::vector<double> a = std::vector<double>(2 * 3 * 64 * 64, 1.0), b = a, c = a;
+};
+
+void* run_plans(void* given) {
+  auto& x = *static_cast<SmallStack*>(given);
+  const auto as_complex = [](std::vector<double>& v) {
+    return reinterpret_cast<std::complex<double>*>(v.data());
+  };
+  for (const GemmPlan& one : x.plans) {
+    if (one.problem().dtype == DType::c128)
+      one.run<std::complex<double>>(std::complex<double>(1), as_complex(x.a), as_complex(x.b),
+                                    std::complex<double>(0), as_complex(x.c));
+    else
+      one.run<double>(1.0, x.a.data(), x.b.data(), 0.0, x.c.data());
+  }
+  return nullptr;
+}
+
+TEST(Team, SmallStacksSuffice) {
+  constexpr std::size_t stack_bytes = 64 << 10;
+  SmallStack x;
+  for (const char* cpu : {"portable", ""}) {
+    Context context({.cpu = cpu, .use_wisdom = false});
+    for (const char* problem : {"gemm_batched:c128:cc:m=64,n=64,k=64:strided:batch=3",
+                                "gemm_batched:c128:nn:m=64,n=64,k=64:strided:batch=3",
+                                "gemm_batched:f64:tn:m=64,n=64,k=64:strided:batch=3",
+                                "gemm_batched:c128:nn:m=9,n=7,k=9:interleaved:batch=37"})
+      for (const char* config : {"", R"({"store": "non_temporal"})"}) try {
+          x.plans.push_back(plan(context, parse_problem(problem),
+                                 {.threads = 1, .candidate = "gemm_small_cpu", .config = config}));
+        } catch (const Error& error) {
+          EXPECT_STRNE(config, "") << error.what();  // not every kernel stores so
+        }
+  }
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, run_plans, &x), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// What small.hpp copies of a transposed A lies on the stack only where it is small.
+TEST(Team, SmallStacksSufficeForSizesKnownAtCompileTime) {
+  struct Operands {
+    std::vector<std::complex<double>> a = std::vector<std::complex<double>>(96 * 96, 1.0), b = a, c = a;
+  } x;
+  const auto work = [](void* given) -> void* {
+    auto& o = *static_cast<Operands*>(given);
+    gemm<96, 4, 96, Op::trans>(std::complex<double>(1), o.a.data(), o.b.data(), std::complex<double>(0),
+                               o.c.data());
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, work, &x), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(x.c[0], 96.0);
+}
+
+}  // namespace
+}  // namespace tilewright
