@@ -72,6 +72,7 @@ class SmallCpuRunner : public HostRunner {
                        seconds_text(estimate_s(problem())));
   }
   bool takes_blocks() const override { return true; }
+  std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return kernel_; }
 
  private:
   void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
@@ -154,19 +155,51 @@ Isa wanted_isa(const PlanRequest& r) {
   return isa;
 }
 
+// Instructions per problem decide among configs of one problem in caches well enough to refuse what was
+// chosen for a shape that this one only resembles; those of some shapes are wrong by a few in a hundred.
+constexpr double as_many = 1.02;
+
+// What was decided for a problem near this one: the values that its config has otherwise than the rule of
+// thumb has there, over the rule of thumb here. What the rule says itself, a record did not decide, and what
+// was a matter of the other shape alone (the tail of whole vectors) may be the worst here. So may be what it
+// decided: it is taken only where it needs no more of these than the rule.
+GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, const GemmSmallCpuConfig& found,
+                         KernelCache& kernels) {
+  const GemmSmallCpuConfig there = gemm_small_cpu_default(recorded, found.isa);
+  const GemmSmallCpuConfig here = gemm_small_cpu_default(p, found.isa);
+  GemmSmallCpuConfig carried = here;
+  for_each_field<GemmSmallCpuConfig>([&](const auto& f) {
+    if (found.*(f.member) != there.*(f.member)) carried.*(f.member) = found.*(f.member);
+  });
+  if (carried == here || found.isa == Isa::portable) return here;
+  if (!gemm_small_cpu_space(p, found.isa).contains(carried)) return here;
+  const auto work = [&](const GemmSmallCpuConfig& config) {
+    const auto kernel = kernels.get(p, config);
+    return kernel->counts().loads + kernel->counts().stores + kernel->counts().multiply_adds;
+  };
+  return work(carried) <= as_many * work(here) ? carried : here;
+}
+
 // Kernels that cannot be generated give way to the portable one.
-ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const GemmProblem& p, Isa isa) {
-  return {"gemm_small_cpu", to_string(isa), cpu_info().device,
+ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
+  const GemmProblem& p = r.problem;
+  return {"gemm_small_cpu",
+          to_string(isa),
+          cpu_info().device,
           [&p, isa] { return gemm_small_cpu_space(p, isa); },
           [&p, isa] {
             std::vector all{gemm_small_cpu_default(p, isa)};
             if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
             return all;
+          },
+          nullptr,
+          [&r](const GemmProblem& recorded, const GemmSmallCpuConfig& found) {
+            return carry(r.problem, recorded, found, *r.context.kernels);
           }};
 }
 
 Offers small_cpu_offers(const PlanRequest& r) {
-  const auto family = small_cpu_family(r.problem, wanted_isa(r));
+  const auto family = small_cpu_family(r, wanted_isa(r));
   if (tunes_on_miss(r.options))
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
