@@ -86,9 +86,10 @@ class Turns {
  public:
   void add(std::string name, std::function<void()> run) { all_.push_back({std::move(name), std::move(run)}); }
 
-  std::map<std::string, double> seconds(int rounds, double units) const {
+  // `first`: the number of the first round, whose turns begin with another contender each.
+  std::map<std::string, double> seconds(int rounds, double units, int first = 0) const {
     std::map<std::string, std::vector<double>> samples;
-    for (int round = 0; round < rounds; ++round)
+    for (int round = first; round < first + rounds; ++round)
       for (std::size_t i = 0; i < all_.size(); ++i) {
         const auto& [name, run] = all_[(i + std::size_t(round)) % all_.size()];
         const double before = thread_cpu_seconds();

@@ -116,7 +116,7 @@ void fresh_sets(const Cblas& cblas, const char* memory, Products& source) {
       turns.add("openblas", [&] {
         for (const Product& p : products) cblas(p);
       });
-    for (const auto& [name, s] : turns.seconds(1, of_a_call)) samples[name].push_back(s);
+    for (const auto& [name, s] : turns.seconds(1, of_a_call, round)) samples[name].push_back(s);
   }
   std::map<std::string, double> seconds;
   for (const auto& [name, values] : samples) seconds[name] = median(values);
@@ -157,7 +157,7 @@ void fresh_counts(const Cblas& cblas) {
     });
     if (cblas) turns.add("openblas", [&] { each(cblas); });
     if (has_libxsmm) turns.add("libxsmm dispatch", [&] { each(libxsmm_dispatch_and_call); });
-    for (const auto& [name, s] : turns.seconds(1, problems)) samples[name].push_back(s);
+    for (const auto& [name, s] : turns.seconds(1, problems, round)) samples[name].push_back(s);
   }
   std::map<std::string, double> seconds;
   for (const auto& [name, values] : samples) seconds[name] = median(values);

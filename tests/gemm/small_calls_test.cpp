@@ -208,6 +208,11 @@ TEST_F(SmallCalls, BandsOfALongSideAreRight) {
           gemm_reference(p, {a.data(), b.data(), expected.data()});
           made.run<double>(1.0, a.data(), b.data(), 1.0, c.data());
           ASSERT_EQ(c, expected) << to_string(p) << ", threads " << threads;
+          if (p.layout != Layout::single) continue;
+          std::fill(c.begin(), c.end(), 2);
+          gemm<double>(context_, p.op_a, p.op_b, 1.0, {a.data(), p.a_rows(), p.a_cols(), p.lda},
+                       {b.data(), p.b_rows(), p.b_cols(), p.ldb}, 1.0, {c.data(), p.m, p.n, p.ldc}, options);
+          ASSERT_EQ(c, expected) << "by a call of " << to_string(p) << ", threads " << threads;
         }
 }
 

@@ -2,6 +2,8 @@
 // long side are problems of the small kernels, each a strided batch over the bands of one product or, where
 // there are more products than bands, one over all products. What is left of even bands has a kernel of its
 // own.
+#include "gemm/small/bands.hpp"
+
 #include <algorithm>
 
 #include "device/cpu.hpp"
@@ -14,26 +16,6 @@
 
 namespace tilewright {
 namespace {
-
-// Bands of a product: `count` of `size` rows, or columns, and one of `rest`.
-struct Bands {
-  bool of_rows = true;
-  std::int64_t size = 0, count = 0, rest = 0;
-};
-
-// Up to this many rows a band, in whole lines of the cache: even ones, so that the last is not a sliver.
-Bands bands_of(const GemmProblem& p) {
-  Bands bands;
-  bands.of_rows = p.m > gemm_small_cpu_limit;
-  const std::int64_t total = bands.of_rows ? p.m : p.n;
-  const std::int64_t line = bands.of_rows ? 64 / size_bytes(p.dtype) : 1;
-  const std::int64_t lines = (total + line - 1) / line, most = gemm_small_cpu_limit / line;
-  const std::int64_t parts = (lines + most - 1) / most;
-  bands.size = (lines + parts - 1) / parts * line;
-  bands.count = total / bands.size;
-  bands.rest = total % bands.size;
-  return bands;
-}
 
 class BandsRunner : public HostRunner {
  public:
@@ -78,10 +60,6 @@ class BandsRunner : public HostRunner {
   struct Part {
     std::shared_ptr<const GemmSmallCpuKernel> kernel;
   };
-  // In elements from one problem of a call to the next.
-  struct Steps {
-    std::int64_t a, b, c;
-  };
 
   // Strides that are neither packed nor zero serve both ways of cutting.
   Part part_of(const PlanRequest& r, std::int64_t size) const {
@@ -101,13 +79,8 @@ class BandsRunner : public HostRunner {
     }
   }
 
-  // From the start of a product to what begins `at` rows, or columns, behind it.
-  Steps offset(std::int64_t at) const {
-    const GemmProblem& p = problem();
-    if (bands_.of_rows) return {p.op_a == Op::none ? at : at * p.lda, 0, at};
-    return {0, p.op_b == Op::none ? at * p.ldb : at, at * p.ldc};
-  }
-  Steps product_steps() const { return {problem().stride_a, problem().stride_b, problem().stride_c}; }
+  BandSteps offset(std::int64_t at) const { return bands_.offset(problem(), at); }
+  BandSteps product_steps() const { return {problem().stride_a, problem().stride_b, problem().stride_c}; }
 
   void call_bands(const Operands& o, std::int64_t product, std::int64_t band, std::int64_t count) const {
     call(whole_, o, product, band * bands_.size, count, offset(bands_.size));
@@ -117,9 +90,9 @@ class BandsRunner : public HostRunner {
   }
 
   void call(const Part& part, const Operands& o, std::int64_t product, std::int64_t at, std::int64_t count,
-            const Steps& steps) const {
+            const BandSteps& steps) const {
     const std::int64_t size = size_bytes(problem().dtype);
-    const Steps begin = offset(at), one = product_steps();
+    const BandSteps begin = offset(at), one = product_steps();
     const auto address = [&](const void* base, std::int64_t elements) {
       return static_cast<const char*>(base) + elements * size;
     };
@@ -141,20 +114,15 @@ class BandsRunner : public HostRunner {
   Part whole_, rest_;
 };
 
-// A CBLAS packs its operands, which pays from here on.
-constexpr std::int64_t most_of_short_sides = 64;
-
 std::string bands_decline(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
   if (p.layout != Layout::single && p.layout != Layout::strided)
     return fmt::format("layout = {} has no bands at equal distance", to_string(p.layout));
-  if ((p.m > gemm_small_cpu_limit) == (p.n > gemm_small_cpu_limit) || p.k > gemm_small_cpu_limit)
+  if (!has_one_long_side(p.m, p.n, p.k))
     return fmt::format("it takes one of m and n above {}, and k up to it", gemm_small_cpu_limit);
   if (p.alpha == Scalar::general || p.beta == Scalar::general)
     return "alpha and beta may be zero for some products";
-  if (std::min(p.m, p.n) > most_of_short_sides || p.k > most_of_short_sides)
-    return "a library packs such operands";
   return "";
 }
 

@@ -7,6 +7,7 @@
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
+#include "gemm/small/bands.hpp"
 
 namespace tilewright {
 namespace {
@@ -75,6 +76,35 @@ void run_looked_up(Context::Impl& context, const GemmProblem& p, GemmSmallCpuArg
   const SmallKernel kernel(context, p, options);
   arguments.self = &kernel.get();
   kernel.get().function()(&arguments);
+}
+
+bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuArguments& arguments,
+              const GemmOptions& options) {
+  if (estimate_s(p) >= parallel_worth_s(options)) return false;
+  const Bands bands = bands_of(p);
+  const std::int64_t size = size_bytes(p.dtype);
+  const auto run = [&](GemmProblem part, std::int64_t band_size, std::int64_t at) {
+    (bands.of_rows ? part.m : part.n) = band_size;
+    GemmSmallCpuArguments own = arguments;
+    const BandSteps begin = bands.offset(p, at);
+    own.a = advance(arguments.a, begin.a * size);
+    own.b = advance(arguments.b, begin.b * size);
+    own.c = const_cast<void*>(advance(arguments.c, begin.c * size));
+    own.count = part.batch_count;
+    own.stride_a = part.stride_a * size;
+    own.stride_b = part.stride_b * size;
+    own.stride_c = part.stride_c * size;
+    run_looked_up(context, part, own, options);
+  };
+  GemmProblem all = p;
+  const BandSteps steps = bands.offset(p, bands.size);
+  all.layout = Layout::strided;
+  all.batch_count = bands.count;
+  all.stride_a = steps.a, all.stride_b = steps.b, all.stride_c = steps.c;
+  all.residency = judged_residency(p, options);
+  run(all, bands.size, 0);
+  if (bands.rest > 0) run(p, bands.rest, bands.count * bands.size);
+  return true;
 }
 
 bool run_small(Context::Impl& context, const GemmProblem& described, const Operands& o,

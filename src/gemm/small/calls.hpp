@@ -37,6 +37,11 @@ GemmSmallCpuArguments small_arguments(const GemmProblem& problem, const Operands
 void run_looked_up(Context::Impl& context, const GemmProblem& problem, GemmSmallCpuArguments& arguments,
                    const GemmOptions& options);
 
+// Runs a valid product with one long side band by band and returns true; false where more threads than one
+// pay.
+bool run_long(Context::Impl& context, const GemmProblem& problem, const GemmSmallCpuArguments& arguments,
+              const GemmOptions& options);
+
 // Runs a valid call of such a problem and returns true; false where it is not one.
 bool run_small(Context::Impl& context, const GemmProblem& problem, const Operands& operands,
                const GemmOptions& options);

@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include "gemm/groups.hpp"
+#include "gemm/small/bands.hpp"
 #include "gemm/small/calls.hpp"
 
 namespace tilewright {
 
-// Far below what could make an address wrap.
-inline constexpr std::int64_t largest_plain_ld = std::int64_t(1) << 40;
+// Of sizes and leading dimensions: far below what could make an address wrap.
+inline constexpr std::int64_t largest_plain = std::int64_t(1) << 28;
 
 template <class View>
 bool has_size(const View& view, bool swapped, std::int64_t rows, std::int64_t cols) {
@@ -23,7 +24,8 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
                 const MatrixView<const T>& b, const T& beta, const MatrixView<T>& c,
                 const GemmOptions& options) {
   const std::int64_t m = c.rows, n = c.cols, k = op_a == Op::none ? a.cols : a.rows;
-  if (!is_small_size(m) || !is_small_size(n) || !is_small_size(k) || op_a > Op::conj_trans ||
+  const bool is_long = !is_small_size(m) || !is_small_size(n);
+  if (!is_small_size(k) || (is_long && !has_one_long_side(m, n, k)) || op_a > Op::conj_trans ||
       op_b > Op::conj_trans || !has_size(a, op_a != Op::none, m, k) || !has_size(b, op_b != Op::none, k, n) ||
       a.ld < a.rows || b.ld < b.rows || c.ld < m || !are_usual(options))
     return false;
@@ -32,8 +34,8 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
   const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
                                  options.residency, 0),
                      a.ld, b.ld, c.ld};
-  const GemmSmallCpuKernel* kernel = context.small->recent(key);
-  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld}) > largest_plain_ld) return false;
+  const GemmSmallCpuKernel* kernel = is_long ? nullptr : context.small->recent(key);
+  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   GemmSmallCpuArguments arguments;
   arguments.a = a.data;
   arguments.b = b.data;
@@ -59,6 +61,7 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
   p.alpha = alpha_class;
   p.beta = beta_class;
   p.residency = options.residency;
+  if (is_long) return run_long(context, p, arguments, options);
   run_looked_up(context, p, arguments, options);
   return true;
 }
