@@ -1,6 +1,8 @@
 // Which blocks, and binding.
 #include "gemm/small/cold_kernel.hpp"
 
+#include <bit>
+
 namespace tilewright {
 namespace {
 
@@ -11,26 +13,32 @@ int even_part(int total, int most) { return parts_of(total, parts_of(total, most
 
 ColdBlocks::ColdBlocks() : target_(portable_target()) {
   for (const int parts : {1, 2}) {
-    Most& most = most_[parts - 1];
+    Even& even = even_[std::size_t(parts - 1)];
     double best = 0;
+    int rows = 1;
     for (int mr = 1; mr <= portable_max_mr; ++mr) {
-      int& nr = most.columns[mr - 1];
+      int nr = 0;
       while (nr < portable_max_nr && portable_tile_fits(mr, nr + 1, parts, target_.registers)) ++nr;
+      if (nr == 0) break;
+      for (std::size_t n = 1; n < sizes; ++n)
+        even.columns[std::size_t(mr - 1)][n] = std::uint8_t(even_part(int(n), nr));
       // Multiply-adds for each load.
       const double rate = double(mr * nr) / double(mr + parts * nr);
-      if (nr > 0 && rate > best) best = rate, most.rows = mr;
+      if (rate > best) best = rate, rows = mr;
     }
+    for (std::size_t m = 1; m < sizes; ++m) even.rows[m] = std::uint8_t(even_part(int(m), rows));
   }
 }
 
 GemmSmallCpuConfig ColdBlocks::config(const GemmProblem& p) const {
-  const Most& most = most_[is_complex(p.dtype) ? 1 : 0];
-  const int vectors = parts_of(int(p.m * size_bytes(p.dtype)), target_.vector_bytes);
+  const Even& even = even_[is_complex(p.dtype) ? 1 : 0];
+  const auto bytes = unsigned(p.m * size_bytes(p.dtype)), vector = unsigned(target_.vector_bytes);
+  const unsigned vectors = (bytes + vector - 1) >> std::countr_zero(vector);
   GemmSmallCpuConfig config;
   config.isa = Isa::portable;
   config.vector_bits = 8 * target_.vector_bytes;
-  config.mr = even_part(vectors, most.rows);
-  config.nr = even_part(int(p.n), most.columns[config.mr - 1]);
+  config.mr = even.rows[vectors];
+  config.nr = even.columns[std::size_t(config.mr - 1)][std::size_t(p.n)];
   return config;
 }
 

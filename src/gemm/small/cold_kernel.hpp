@@ -2,11 +2,13 @@
 // some tens of nanoseconds to bind, takes no memory and makes no code.
 #pragma once
 
+#include <array>
+
 #include "kernel/gemm_small_cpu/portable.hpp"
 
 namespace tilewright {
 
-// The largest register blocks that the portable kernels have on this machine.
+// The register blocks that the portable kernels take on this machine, as large as fit.
 class ColdBlocks {
  public:
   ColdBlocks();
@@ -14,12 +16,15 @@ class ColdBlocks {
   GemmSmallCpuConfig config(const GemmProblem& problem) const;
 
  private:
-  struct Most {
-    int rows = 1;                       // vectors
-    int columns[portable_max_mr] = {};  // of a block with so many vectors of rows and one
+  static constexpr std::size_t sizes = gemm_small_cpu_limit + 1;
+  // Of real and complex blocks, because divisions take longer than all else that binding does: vectors of
+  // rows of a block by those of the matrix, and by these the columns of a block by those of the matrix.
+  struct Even {
+    std::array<std::uint8_t, sizes> rows{};
+    std::array<std::array<std::uint8_t, sizes>, portable_max_mr> columns{};
   };
   PortableTarget target_;
-  Most most_[2];  // of real and complex blocks
+  std::array<Even, 2> even_;
 };
 
 // Of a strided, pointer or single problem with sizes from 1 on; strides and counts come with the arguments.
