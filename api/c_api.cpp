@@ -1,6 +1,7 @@
 // The C interface over the C++ one: arguments become views, exceptions become statuses with a message kept
 // for the calling thread. Exceptions of the library end here and nowhere else; nothing is decided here.
 #include <complex>
+#include <optional>
 #include <vector>
 
 #include "c_handles.hpp"
@@ -41,6 +42,18 @@ GemmOptions to_options(const tilewright_options* options) {
                                                       TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
   return result;
 }
+
+// The same for a call, without a copy where there are none.
+class CallOptions {
+ public:
+  explicit CallOptions(const tilewright_options* options) {
+    if (options != nullptr) own_ = to_options(options);
+  }
+  operator const GemmOptions&() const { return own_ ? *own_ : usual_options(); }
+
+ private:
+  std::optional<GemmOptions> own_;
+};
 
 // f.operator()<T, location>() for the element type and for where the options say the operands lie.
 template <class F>
@@ -236,7 +249,7 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
       }
       const std::span<const GemmGroup<T, L>> all = groups;
       run_by_rows(options,
-                  [&] { gemm_grouped<T>(context, all, to_options(options), to_info(info_mode, info)); });
+                  [&] { gemm_grouped<T>(context, all, CallOptions(options), to_info(info_mode, info)); });
       end_by_rows(options, info_mode, info, problem_count, std::int64_t(groups.size()));
     });
   });
@@ -294,7 +307,7 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
       const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
       run_by_rows(options, [&] {
         gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
-                to_options(options));
+                CallOptions(options));
       });
     });
   });
@@ -318,7 +331,7 @@ tilewright_status tilewright_gemm_strided_batched(
       const Scalars scalars = scalars_of(alpha, beta, options);
       run_by_rows(options, [&] {
         gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                        to_options(options), to_info(info_mode, info));
+                        CallOptions(options), to_info(info_mode, info));
       });
     });
     end_by_rows(options, info_mode, info, batch_count, 1);
@@ -345,7 +358,7 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
       const Scalars scalars = scalars_of(alpha, beta, options);
       run_by_rows(options, [&] {
         gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                        to_options(options), to_info(info_mode, info));
+                        CallOptions(options), to_info(info_mode, info));
       });
     });
     end_by_rows(options, info_mode, info, batch_count, 1);
@@ -372,7 +385,7 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
       const Scalars scalars = scalars_of(alpha, beta, options);
       run_by_rows(options, [&] {
         gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                        to_options(options), to_info(info_mode, info));
+                        CallOptions(options), to_info(info_mode, info));
       });
     });
     end_by_rows(options, info_mode, info, batch_count, 1);
@@ -423,7 +436,7 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
       batch.beta = scalars.beta_of<T, Location::device>();
       batch.c = reinterpret_cast<T* const*>(c), batch.ldc = ldc;
       batch.count = batch_count;
-      gemm_variable<T>(ctx, batch, to_options(options), to_info(info_mode, info));
+      gemm_variable<T>(ctx, batch, CallOptions(options), to_info(info_mode, info));
     });
   });
 }
@@ -440,7 +453,7 @@ tilewright_status tilewright_prepare(tilewright_context* context, const char* co
       if (problems[i] == nullptr) refuse("problems", fmt::format("problems[{}] is null", i));
       parsed.push_back(parse_problem(problems[i]));
     }
-    prepare(ctx, parsed, to_options(options));
+    prepare(ctx, parsed, CallOptions(options));
   });
 }
 
@@ -451,7 +464,7 @@ tilewright_status tilewright_plan_create(tilewright_context* context, const char
     if (problem == nullptr) refuse("problem", "problem is null");
     if (plan == nullptr) refuse("plan", "plan is null");
     refuse_by_rows(options, "a problem in its text lies");
-    GemmPlan made = tilewright::plan(ctx, parse_problem(problem), to_options(options));
+    GemmPlan made = tilewright::plan(ctx, parse_problem(problem), CallOptions(options));
     std::string explanation = made.explain();
     const Scalars scalars = scalars_of(nullptr, nullptr, options);
     *plan = new tilewright_plan{

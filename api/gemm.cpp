@@ -10,6 +10,8 @@
 #include "gemm/groups.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
+#include "gemm/small/calls.hpp"
+#include "gemm/small/single.hpp"
 
 namespace tilewright {
 namespace {
@@ -113,6 +115,7 @@ class FixedCall {
         return execute(*find_plan(context.impl(), good.problem(), options), good.operands());
       }
     }
+    if (run_small(context.impl(), problem_, operands(), options)) return;
     execute_all(*find_plan(context.impl(), problem_, options));
   }
 
@@ -205,27 +208,19 @@ void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T, L>& alph
   FixedCall<T, Input, Output>(op_a, op_b, alpha, a, b, beta, c).run(context, options, info);
 }
 
-// A variable batch as groups of one problem, whose arrays of pointers are the pointers inside the items.
-template <class T>
-std::vector<GemmGroup<T>> groups_of(std::span<const GemmItem<T>> items) {
-  std::vector<GemmGroup<T>> groups;
-  groups.reserve(items.size());
-  for (const GemmItem<T>& x : items)
-    groups.push_back(
-        {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, &x.a, x.lda, &x.b, x.ldb, x.beta, &x.c, x.ldc, 1});
-  return groups;
-}
-
 }  // namespace
 
 template <class T>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T>> a,
-          Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options) {
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T>>& a,
+          const Same<MatrixView<const T>>& b, Same<T> beta, const MatrixView<T>& c,
+          const GemmOptions& options) {
+  if (run_single<T>(context.impl(), op_a, op_b, alpha, a, b, beta, c, options)) return;
   run_fixed(context, op_a, op_b, BatchScalar<T>(alpha), a, b, BatchScalar<T>(beta), c, options, {});
 }
 template <class T, Location L>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
-          Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options) {
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
+          const Same<MatrixView<const T, L>>& b, Same<T> beta, const MatrixView<T, L>& c,
+          const GemmOptions& options) {
   run_fixed(context, op_a, op_b, BatchScalar<T, L>(alpha), a, b, BatchScalar<T, L>(beta), c, options, {});
 }
 
@@ -257,8 +252,7 @@ void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const 
 template <class T>
 void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                    BatchInfo info) {
-  const auto groups = groups_of(items);
-  run_groups<T>(context.impl(), groups, options, info);
+  run_items<T>(context.impl(), items, options, info);
 }
 
 template <class T, Location L>
@@ -274,8 +268,9 @@ void gemm_variable(Context& context, const VariableBatch<T, L>& batch, const Gem
 }
 
 #define TILEWRIGHT_INSTANTIATE_AT(T, L)                                                                     \
-  template void gemm(Context&, Op, Op, Same<T>, Same<MatrixView<const T, L>>, Same<MatrixView<const T, L>>, \
-                     Same<T>, MatrixView<T, L>, const GemmOptions&);                                        \
+  template void gemm(Context&, Op, Op, Same<T>, const Same<MatrixView<const T, L>>&,                        \
+                     const Same<MatrixView<const T, L>>&, Same<T>, const MatrixView<T, L>&,                 \
+                     const GemmOptions&);                                                                   \
   template void gemm_batched(Context&, Op, Op, Same<BatchScalar<T, L>>, Same<StridedBatch<const T, L>>,     \
                              Same<StridedBatch<const T, L>>, Same<BatchScalar<T, L>>, StridedBatch<T, L>,   \
                              const GemmOptions&, BatchInfo);                                                \

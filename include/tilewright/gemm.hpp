@@ -40,8 +40,9 @@ struct GemmOptions {
   // share the fastest may be exceeded, 0.05 unless given.
   std::optional<double> objective_weight{};
   MathMode math_mode = MathMode::full;
-  int threads = 0;       // 0: OpenMP's default; inside a parallel region always 1
-  bool checked = false;  // also looks for overlapping C in pointer batches: O(n log n)
+  int threads = 0;  // 0: OpenMP's default; inside a parallel region always 1
+  bool checked =
+      false;  // also looks for overlapping C in batches of pointers, which lose products: O(n log n)
   Residency residency =
       Residency::automatic;  // where the operands are expected; automatic: judged by their bytes
   std::string candidate{};   // "": first that accepts; else this one or Error(unsupported)
@@ -70,6 +71,9 @@ struct GemmOptions {
   bool alpha_varies = false;
   bool beta_varies = false;
 };
+
+// Those of calls that name none: made once, and known to be the usual ones by where they are.
+const GemmOptions& usual_options() noexcept;
 
 // One value for the whole batch, or `values[p]` for problem p when values is not null. The values lie where
 // the operands do.
@@ -100,23 +104,26 @@ using Same = std::type_identity_t<T>;
 
 // One multiplication. Source of the semantics: BLAS xGEMM.
 template <class T>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T>> a,
-          Same<MatrixView<const T>> b, Same<T> beta, MatrixView<T> c, const GemmOptions& options = {});
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T>>& a,
+          const Same<MatrixView<const T>>& b, Same<T> beta, const MatrixView<T>& c,
+          const GemmOptions& options = usual_options());
 
-// Fixed-size batches; the counts of a, b and c must agree.
+// Fixed-size batches; the counts of a, b and c must agree. No two problems of one call may have a C, or a
+// part of one, in common: kernels read a C before those of earlier problems are stored, so that products are
+// lost, on one thread too. options.checked finds this in pointer, grouped and variable batches.
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
-                  StridedBatch<T> c, const GemmOptions& options = {}, BatchInfo info = {});
+                  StridedBatch<T> c, const GemmOptions& options = usual_options(), BatchInfo info = {});
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<PointerBatch<const T>> a, Same<PointerBatch<const T>> b, Same<BatchScalar<T>> beta,
-                  PointerBatch<T> c, const GemmOptions& options = {}, BatchInfo info = {});
+                  PointerBatch<T> c, const GemmOptions& options = usual_options(), BatchInfo info = {});
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<InterleavedBatch<const T>> a, Same<InterleavedBatch<const T>> b,
-                  Same<BatchScalar<T>> beta, InterleavedBatch<T> c, const GemmOptions& options = {},
-                  BatchInfo info = {});
+                  Same<BatchScalar<T>> beta, InterleavedBatch<T> c,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 
 // The same on a GPU: the addresses, and the pointers of a pointer batch, are those of device memory. One
 // alpha or beta for all lies on the host, values per problem on the device. What is checked of operands:
@@ -125,37 +132,38 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha
 // reported where `info` is given. Values per problem, and pointers that are reported, are taken up to sizes
 // of 64. The location is a parameter so that gemm<double>(..., {c, m, n, ld}, ...) means the host.
 template <class T, Location L>
-void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<MatrixView<const T, L>> a,
-          Same<MatrixView<const T, L>> b, Same<T> beta, MatrixView<T, L> c, const GemmOptions& options = {});
+void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixView<const T, L>>& a,
+          const Same<MatrixView<const T, L>>& b, Same<T> beta, const MatrixView<T, L>& c,
+          const GemmOptions& options = usual_options());
 template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<StridedBatch<const T, L>> a, Same<StridedBatch<const T, L>> b,
-                  Same<BatchScalar<T, L>> beta, StridedBatch<T, L> c, const GemmOptions& options = {},
-                  BatchInfo info = {});
+                  Same<BatchScalar<T, L>> beta, StridedBatch<T, L> c,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<PointerBatch<const T, L>> a, Same<PointerBatch<const T, L>> b,
-                  Same<BatchScalar<T, L>> beta, PointerBatch<T, L> c, const GemmOptions& options = {},
-                  BatchInfo info = {});
+                  Same<BatchScalar<T, L>> beta, PointerBatch<T, L> c,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 template <class T, Location L>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> alpha,
                   Same<InterleavedBatch<const T, L>> a, Same<InterleavedBatch<const T, L>> b,
-                  Same<BatchScalar<T, L>> beta, InterleavedBatch<T, L> c, const GemmOptions& options = {},
-                  BatchInfo info = {});
+                  Same<BatchScalar<T, L>> beta, InterleavedBatch<T, L> c,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 
 // Groups of different shapes, and fully variable batches.
 template <class T>
-void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options = {},
-                  BatchInfo info = {});
+void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 template <class T>
-void gemm_variable(Context& context, std::span<const GemmItem<T>> items, const GemmOptions& options = {},
-                   BatchInfo info = {});
+void gemm_variable(Context& context, std::span<const GemmItem<T>> items,
+                   const GemmOptions& options = usual_options(), BatchInfo info = {});
 
 // Groups whose matrices, and arrays of pointers to them, are in device memory; the groups themselves are read
 // on the host. Each group is one launch. gemm_grouped<double, Location::device>(...).
 template <class T, Location L>
-void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups, const GemmOptions& options = {},
-                  BatchInfo info = {});
+void gemm_grouped(Context& context, std::span<const GemmGroup<T, L>> groups,
+                  const GemmOptions& options = usual_options(), BatchInfo info = {});
 
 // A variable batch that lies whole in device memory: entry i of each array describes problem i, and the host
 // reads none of them. Ops are those of all problems. On the host GemmItem is what describes a problem.
@@ -185,8 +193,8 @@ struct VariableBatch {
 // is skipped, and reported where `info` is given: nothing tells the host. Throws Error for what the host can
 // see.
 template <class T, Location L>
-void gemm_variable(Context& context, const VariableBatch<T, L>& batch, const GemmOptions& options = {},
-                   BatchInfo info = {});
+void gemm_variable(Context& context, const VariableBatch<T, L>& batch,
+                   const GemmOptions& options = usual_options(), BatchInfo info = {});
 
 // What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
 // once on different operands; it keeps what it needs of its Context alive.
@@ -220,7 +228,7 @@ class GemmPlan {
 
 // Makes a plan for single, strided, pointer and interleaved problems. Throws Error naming the bad field. On a
 // GPU also for variable batches, which gemm_variable then finds; such a plan is not run by itself.
-GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
+GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& options = usual_options());
 
 // Makes the plans of these problems, several at a time (options.threads; 0: OpenMP's default), and compiles
 // what they need even where the Context is told not to (ContextOptions::no_jit). Calls and plans with the
@@ -229,9 +237,11 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 // promise more; state 128 there and only calls with such addresses are prepared. What no_jit made calls take
 // before gives way. Prepared plans stay until forget_plans(), up to 4096 of them. Throws the first Error,
 // naming the problem.
-void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options = {});
+void prepare(Context& context, std::span<const GemmProblem> problems,
+             const GemmOptions& options = usual_options());
 
 // plan(...).explain(), and the same for problems that no plan can be made for (the reasons instead).
-std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options = {});
+std::string explain(Context& context, const GemmProblem& problem,
+                    const GemmOptions& options = usual_options());
 
 }  // namespace tilewright

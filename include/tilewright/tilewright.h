@@ -104,11 +104,11 @@ typedef struct tilewright_pinned tilewright_pinned; /* pinned host memory */
 
 /* All zeros is the default, and so is a null pointer to options. */
 typedef struct {
-  int target;            /* tilewright_target */
-  int objective;         /* tilewright_objective */
-  int threads;           /* 0: OpenMP's default; inside a parallel region always 1 */
-  int checked;           /* nonzero: also looks for overlapping C in batches of pointers */
-  int residency;         /* tilewright_residency: where the operands are expected */
+  int target;    /* tilewright_target */
+  int objective; /* tilewright_objective */
+  int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
+  int checked;   /* nonzero: also looks for overlapping C in batches of pointers, which lose products */
+  int residency; /* tilewright_residency: where the operands are expected */
   const char* candidate; /* null: the first that accepts */
   const char* config;    /* null: wisdom, then default; else JSON fields over the default */
   int location;          /* tilewright_location of a call's operands; a plan's problem states its own */

@@ -1,9 +1,11 @@
-// Shared objects found again by a key, by many threads at once, and at most so many of them. It makes none.
+// Shared objects found again by a key, by many threads at once, and at most so many of them, or so much of
+// what each is said to weigh. It makes none.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -21,7 +23,10 @@ class BoundedMap {
  public:
   using Value = std::shared_ptr<const T>;
 
-  explicit BoundedMap(std::size_t largest_count) : largest_count_(largest_count) {}
+  // Of what an object weighs; every one weighs 1 where nothing is said.
+  using Weigh = std::size_t (*)(const Value& value);
+
+  explicit BoundedMap(std::size_t largest, Weigh weigh = nullptr) : largest_(largest), weigh_(weigh) {}
 
   // Null where there is none.
   template <class K>
@@ -35,7 +40,7 @@ class BoundedMap {
 
   // What is there already, else `value`, which then is.
   Value add(const Key& key, Value value) {
-    Value dropped;
+    std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
     if (const auto it = entries_.find(key); it != entries_.end()) return it->second.value;
     place(key, value, dropped);
@@ -50,17 +55,16 @@ class BoundedMap {
     return add(key, make());
   }
 
-  // Takes the place of what is there. It is kept until erase_if() takes it, while fewer than the largest
-  // count are.
+  // Takes the place of what is there. It is kept until erase_if() takes it, while what is kept weighs less
+  // than the most.
   void keep(const Key& key, Value value) {
-    Value dropped;
+    std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
-    const auto it = entries_.find(key);
-    Entry& entry = it == entries_.end() ? place(key, nullptr, dropped) : it->second;
-    entry.value.swap(value);
-    if (entry.kept || kept_count_ >= largest_count_) return;
+    if (const auto it = entries_.find(key); it != entries_.end()) erase(it, dropped);
+    Entry& entry = place(key, std::move(value), dropped);
+    if (kept_weight_ >= largest_) return;
     entry.kept = true;
-    ++kept_count_;
+    kept_weight_ += entry.weight;
   }
 
   // Forgets those of which f(value) says so.
@@ -68,51 +72,56 @@ class BoundedMap {
   void erase_if(F&& f) {
     std::vector<Value> dropped;
     const std::unique_lock lock(mutex_);
-    std::deque<Node*> turns;
-    for (Node* node : turns_)
-      if (!node->second.kept && !f(*node->second.value)) turns.push_back(node);
-    turns_.swap(turns);
-    for (auto it = entries_.begin(); it != entries_.end();) {
-      if (!f(*it->second.value)) {
-        ++it;
-        continue;
-      }
-      if (it->second.kept) --kept_count_;
-      dropped.push_back(std::move(it->second.value));
-      it = entries_.erase(it);
-    }
+    std::erase_if(turns_, [&](Node* node) { return node->second.kept || f(*node->second.value); });
+    for (auto it = entries_.begin(); it != entries_.end();)
+      it = f(*it->second.value) ? forget(it, dropped) : std::next(it);
   }
 
  private:
   struct Entry {
     Value value;
+    std::size_t weight = 0;
     bool kept = false;
     mutable std::atomic<bool> used = false;  // since its last turn
   };
   using Entries = std::unordered_map<Key, Entry, Hash, Equal>;
   using Node = typename Entries::value_type;
 
-  Entry& place(const Key& key, Value value, Value& dropped) {
-    while (turns_.size() >= largest_count_ && dropped == nullptr) take_turn(dropped);
+  Entry& place(const Key& key, Value value, std::vector<Value>& dropped) {
+    const std::size_t weight = weigh_ == nullptr ? 1 : weigh_(value);
+    while (!turns_.empty() && weight_ - kept_weight_ + weight > largest_) take_turn(dropped);
     Node& node = *entries_.try_emplace(key).first;
     node.second.value = std::move(value);
+    node.second.weight = weight;
+    weight_ += weight;
     turns_.push_back(&node);
     return node.second;
   }
-  void take_turn(Value& dropped) {
+  void take_turn(std::vector<Value>& dropped) {
     Node* node = turns_.front();
     turns_.pop_front();
     if (node->second.kept) return;
     if (node->second.used.exchange(false)) return turns_.push_back(node);
-    dropped = std::move(node->second.value);
-    entries_.erase(entries_.find(node->first));
+    forget(entries_.find(node->first), dropped);
+  }
+  // That takes no turn.
+  typename Entries::iterator forget(typename Entries::iterator it, std::vector<Value>& dropped) {
+    weight_ -= it->second.weight;
+    if (it->second.kept) kept_weight_ -= it->second.weight;
+    dropped.push_back(std::move(it->second.value));
+    return entries_.erase(it);
+  }
+  void erase(typename Entries::iterator it, std::vector<Value>& dropped) {
+    std::erase(turns_, &*it);
+    forget(it, dropped);
   }
 
-  const std::size_t largest_count_;
+  const std::size_t largest_;
+  const Weigh weigh_;
   mutable std::shared_mutex mutex_;
   Entries entries_;
   std::deque<Node*> turns_;
-  std::size_t kept_count_ = 0;
+  std::size_t weight_ = 0, kept_weight_ = 0;  // of all, and of those kept
 };
 
 }  // namespace tilewright

@@ -38,14 +38,20 @@ struct ConfigFamily {
   std::function<std::vector<Config>()> rules_of_thumb;
   // What a config without a record is forecast to cost, noted in its offer; may be null.
   std::function<void(const Config& config, Offer& offer)> forecast = nullptr;
+  // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
+  // may be null, and then the same.
+  std::function<Config(const GemmProblem& recorded, const Config& found)> carry = nullptr;
 };
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
 // reason; `config` then is the config.
 template <class Config>
-std::string why_unusable(const WisdomAnswer& answer, const Space<Config>& space, Config& config) {
+std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Config>& family,
+                         const Space<Config>& space, Config& config) {
   try {
     config = from_json<Config>(answer.config);
+    if (answer.match != WisdomMatch::exact && family.carry != nullptr)
+      config = family.carry(packed(parse_problem(answer.problem)), config);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     return error.what();
@@ -91,7 +97,7 @@ class ConfigChoices {
       tried_.push_back(answer.config);
       if (!space_) space_ = family_.space();
       Config config;
-      const std::string reason = why_unusable(answer, *space_, config);
+      const std::string reason = why_unusable(answer, family_, *space_, config);
       if (reason.empty())
         found = Choice{config, answer, unusable_};
       else if (unusable_.empty())

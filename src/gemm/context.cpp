@@ -13,6 +13,7 @@
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
+#include "gemm/small/kernels.hpp"
 #if TILEWRIGHT_HAS_GPU
 #include "gemm/device_machine.hpp"
 #endif
@@ -98,7 +99,9 @@ void PlanCache::clear_host() {
 }
 
 Context::Impl::Impl(const ContextOptions& options)
-    : environment(Environment::read()), candidates(gemm_candidates()) {
+    : environment(Environment::read()),
+      small(std::make_shared<SmallKernels>()),
+      candidates(gemm_candidates()) {
   log_level(environment.log);
   isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
@@ -123,6 +126,15 @@ Context::Impl::Impl(const ContextOptions& options)
 }
 
 Context::Impl::~Impl() { hybrid->leave(); }
+
+void Context::Impl::forget_host_plans() {
+  plans.clear_host();
+  small->clear();
+}
+void Context::Impl::forget_plans() {
+  plans.clear();
+  small->clear();
+}
 
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   std::lock_guard lock(mutex_);
@@ -152,7 +164,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 
 std::string Context::cpu() const { return to_string(impl_->isa); }
 std::string Context::wisdom() const { return impl_->own_wisdom; }
-void Context::forget_plans() { impl_->plans.clear(); }
+void Context::forget_plans() { impl_->forget_plans(); }
 void Context::set_tuner(TuneHook tuner) { impl_->misses.tuner = std::move(tuner); }
 
 }  // namespace tilewright

@@ -21,10 +21,11 @@
 
 namespace tilewright {
 
-class GpuMachines;  // device_machine.hpp
-class HybridNode;   // hybrid/node.hpp
-class LuMachines;   // lu/device/machines.hpp
-struct Candidate;   // candidate.hpp
+class GpuMachines;   // device_machine.hpp
+class HybridNode;    // hybrid/node.hpp
+class LuMachines;    // lu/device/machines.hpp
+class SmallKernels;  // small/kernels.hpp
+struct Candidate;    // candidate.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.
 bool operator==(const GemmOptions& x, const GemmOptions& y);
@@ -82,6 +83,10 @@ struct Context::Impl {
   const Wisdom* wisdom() const { return wisdom_.get(); }
   std::shared_ptr<const CblasLibrary> cblas();
 
+  // What was decided by wisdom that has changed since, of problems in host memory or of all.
+  void forget_host_plans();
+  void forget_plans();
+
   // Something the user should know though nothing failed; kept and logged once for each thing it is about,
   // which is the message itself where nothing is named.
   void notice(const std::string& message, const std::string& about = "");
@@ -99,6 +104,7 @@ struct Context::Impl {
   std::shared_ptr<LuMachines> lu;         // of LU on GPUs; null until it is first asked for
   std::once_flag lu_asked;
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
+  std::shared_ptr<SmallKernels> small;  // of calls without a plan of their own; never null
   PlanCache plans;
   std::span<const Candidate> candidates;  // in the order in which plans ask them
 

@@ -1,5 +1,5 @@
-// Grouped batches in four steps: check, gather, plan, run. Nothing is written before every group has been
-// checked, and a group that shares its shape with no other is run from the caller's own arrays of pointers.
+// Grouped batches: check all, then run. Nothing is written before every group has been checked. Small groups
+// are run from the caller's own arrays of pointers, and so are others that share their shape with none.
 #include "gemm/groups.hpp"
 
 #include <algorithm>
@@ -11,16 +11,73 @@
 #include "gemm/parallel.hpp"
 #include "gemm/report.hpp"
 #include "gemm/run/host.hpp"
+#include "gemm/small/calls.hpp"
 
 namespace tilewright {
 namespace {
 
-// With more shapes than this in one call, those with little work are left to the portable kernel: generating
-// costs up to 200 us each, and the Context would drop kernels again before they are reused.
-constexpr std::size_t many_shapes = 1024;
-constexpr double generation_s = 200e-6;
 // Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
 constexpr double piece_s = 20e-6;
+
+// Whether two groups, or items, differ in addresses, counts and general values at most.
+template <class X>
+bool are_alike(const X& x, const X& y) {
+  return x.op_a == y.op_a && x.op_b == y.op_b && x.m == y.m && x.n == y.n && x.k == y.k && x.lda == y.lda &&
+         x.ldb == y.ldb && x.ldc == y.ldc && scalar_class(x.alpha) == scalar_class(y.alpha) &&
+         scalar_class(x.beta) == scalar_class(y.beta);
+}
+
+// What a call consists of, group by group; an address that comes from here stays.
+template <class T>
+class GroupSource {
+ public:
+  using Value = T;
+  explicit GroupSource(std::span<const GemmGroup<T>> groups)
+      : groups_(groups), firsts_(first_indices(groups)) {}
+  std::size_t size() const { return groups_.size(); }
+  const GemmGroup<T>& operator[](std::size_t g) const { return groups_[g]; }
+  std::int64_t count(std::size_t g) const { return groups_[g].count; }
+  const T* const* a(std::size_t g) const { return groups_[g].a; }
+  const T* const* b(std::size_t g) const { return groups_[g].b; }
+  T* const* c(std::size_t g) const { return groups_[g].c; }
+  const T* alpha(std::size_t g) const { return &groups_[g].alpha; }
+  const T* beta(std::size_t g) const { return &groups_[g].beta; }
+  bool alike(std::size_t g, std::size_t h) const { return are_alike(groups_[g], groups_[h]); }
+  // The number of its first problem; of the last group and one, how many there are.
+  std::int64_t first(std::size_t g) const { return firsts_[g]; }
+  std::size_t group_of(std::int64_t problem_index) const {
+    return std::size_t(std::upper_bound(firsts_.begin(), firsts_.end(), problem_index) - firsts_.begin()) - 1;
+  }
+
+ private:
+  std::span<const GemmGroup<T>> groups_;
+  std::vector<std::int64_t> firsts_;
+};
+
+// Items as groups of one problem, whose arrays of pointers are the pointers inside the items.
+template <class T>
+class ItemSource {
+ public:
+  using Value = T;
+  explicit ItemSource(std::span<const GemmItem<T>> items) : items_(items) {}
+  std::size_t size() const { return items_.size(); }
+  GemmGroup<T> operator[](std::size_t g) const {
+    const GemmItem<T>& x = items_[g];
+    return {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, &x.a, x.lda, &x.b, x.ldb, x.beta, &x.c, x.ldc, 1};
+  }
+  std::int64_t count(std::size_t) const { return 1; }
+  const T* const* a(std::size_t g) const { return &items_[g].a; }
+  const T* const* b(std::size_t g) const { return &items_[g].b; }
+  T* const* c(std::size_t g) const { return &items_[g].c; }
+  const T* alpha(std::size_t g) const { return &items_[g].alpha; }
+  const T* beta(std::size_t g) const { return &items_[g].beta; }
+  bool alike(std::size_t g, std::size_t h) const { return are_alike(items_[g], items_[h]); }
+  std::int64_t first(std::size_t g) const { return std::int64_t(g); }
+  std::size_t group_of(std::int64_t problem_index) const { return std::size_t(problem_index); }
+
+ private:
+  std::span<const GemmItem<T>> items_;
+};
 
 // One shape: the groups that have it and, when there is more than one or some problem is bad, their gathered
 // operands.
@@ -37,16 +94,17 @@ struct Bin {
   std::shared_ptr<const GemmPlan::Impl> plan;
 };
 
-template <class T>
+template <class Source>
 class GroupedCall {
+  using T = typename Source::Value;
+
  public:
-  GroupedCall(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
-              const BatchInfo& info)
+  GroupedCall(Context::Impl& context, Source&& groups, const GemmOptions& options, const BatchInfo& info)
       : context_(context),
-        groups_(groups),
+        groups_(std::move(groups)),
         options_(options),
-        firsts_(first_indices(groups)),
-        report_(info, firsts_.back(), std::int64_t(groups.size())) {}
+        are_usual_(are_usual(options)),
+        report_(info, groups_.first(groups_.size()), std::int64_t(groups_.size())) {}
 
   void run() {
     if (options_.stream != nullptr)
@@ -54,44 +112,68 @@ class GroupedCall {
                   fmt::format("stream = {} is given, but the operands are in host memory", options_.stream));
     for (std::size_t g = 0; g < groups_.size(); ++g) check(g);
     if (options_.checked) check_overlaps();
-    fill_bins();
+    for (const Run& run : runs_)
+      if (!run.small) fill_bins(run);
     for (Bin<T>& bin : bins_) prepare(bin);
+    execute_small();
     execute_bins();
   }
 
  private:
+  // Groups first ... end - 1, which are alike, and what they hold of problems, bad ones among them.
+  struct Run {
+    std::size_t first, end;
+    std::int64_t count;
+    bool small, reads_ab;
+  };
+
   bool is_bad(std::int64_t problem_index) const { return !bad_.empty() && bad_[std::size_t(problem_index)]; }
   void mark_bad(std::int64_t first, std::int64_t count) {
-    if (bad_.empty()) bad_.resize(std::size_t(firsts_.back()));
+    if (bad_.empty()) bad_.resize(std::size_t(groups_.first(groups_.size())));
     std::fill_n(bad_.begin() + first, count, true);
   }
 
   void bad_group(std::size_t g, const Fault& fault) {
-    report_.group(firsts_[g], groups_[g].count, std::int64_t(g), fault);
-    mark_bad(firsts_[g], groups_[g].count);
+    report_.group(groups_.first(g), groups_[g].count, std::int64_t(g), fault);
+    mark_bad(groups_.first(g), groups_[g].count);
   }
 
+  // Looks at what group g has in common with no other, and adds it to the last run or begins one.
   void check(std::size_t g) {
-    const GemmGroup<T>& group = groups_[g];
-    const GemmProblem p = problem_of(group);
-    if (auto fault = group_fault(group, p)) return bad_group(g, *fault);
-    if (p.m == 0 || p.n == 0 || group.count == 0) return;
-    const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-    for (std::int64_t i = 0; i < group.count; ++i) {
-      if (reads_ab && group.a[i] == nullptr)
+    const T *const *a = groups_.a(g), *const *b = groups_.b(g);
+    T* const* c = groups_.c(g);
+    const std::int64_t count = groups_.count(g);
+    const bool goes_on = !runs_.empty() && runs_.back().end == g && a != nullptr && b != nullptr &&
+                         c != nullptr && groups_.alike(runs_.back().first, g);
+    if (!goes_on && !begin_run(g)) return;
+    Run& run = runs_.back();
+    run.end = g + 1;
+    run.count += count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (run.reads_ab && a[i] == nullptr)
         bad_problem(g, i, {"a", blas_number::a, "a is null"});
-      else if (reads_ab && group.b[i] == nullptr)
+      else if (run.reads_ab && b[i] == nullptr)
         bad_problem(g, i, {"b", blas_number::b, "b is null"});
-      else if (group.c[i] == nullptr)
+      else if (c[i] == nullptr)
         bad_problem(g, i, {"c", blas_number::c, "c is null"});
       else if (reads_ab && (group.c[i] == group.a[i] || group.c[i] == group.b[i]))
         bad_problem(g, i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)});
     }
   }
 
+  // False where the group is bad or has nothing to compute.
+  bool begin_run(std::size_t g) {
+    const GemmGroup<T>& group = groups_[g];
+    const GemmProblem p = problem_of(group);
+    if (auto fault = group_fault(group, p)) return bad_group(g, *fault), false;
+    if (p.m == 0 || p.n == 0 || group.count == 0) return false;
+    runs_.push_back({g, g, 0, are_usual_ && is_small(p), p.k > 0 && p.alpha != Scalar::zero});
+    return true;
+  }
+
   void bad_problem(std::size_t g, std::int64_t i, const Fault& fault) {
-    report_.problem(firsts_[g] + i, std::int64_t(g), fault);
-    mark_bad(firsts_[g] + i, 1);
+    report_.problem(groups_.first(g) + i, std::int64_t(g), fault);
+    mark_bad(groups_.first(g) + i, 1);
   }
 
   void check_overlaps() {
@@ -99,14 +181,13 @@ class GroupedCall {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const GemmGroup<T>& x = groups_[g];
       for (std::int64_t i = 0; i < x.count && x.m > 0 && x.n > 0; ++i)
-        if (!is_bad(firsts_[g] + i))
+        if (!is_bad(groups_.first(g) + i))
           extents.push_back({reinterpret_cast<const char*>(x.c[i]), x.m * std::int64_t(sizeof(T)),
-                             x.ldc * std::int64_t(sizeof(T)), x.n, firsts_[g] + i});
+                             x.ldc * std::int64_t(sizeof(T)), x.n, groups_.first(g) + i});
     }
     for (const Overlap& overlap : find_overlaps(extents)) {
-      const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), overlap.problem_index);
-      const auto g = std::size_t(after - firsts_.begin()) - 1;
-      bad_problem(g, overlap.problem_index - firsts_[g],
+      const std::size_t g = groups_.group_of(overlap.problem_index);
+      bad_problem(g, overlap.problem_index - groups_.first(g),
                   {"c", blas_number::c, fmt::format("c overlaps that of problem {}", overlap.other_index)});
     }
   }
@@ -115,47 +196,34 @@ class GroupedCall {
   std::int64_t good_count(std::size_t g) const {
     const GemmGroup<T>& group = groups_[g];
     if (bad_.empty()) return group.count;
-    const auto begin = bad_.begin() + firsts_[g];
+    const auto begin = bad_.begin() + groups_.first(g);
     return group.count - std::count(begin, begin + group.count, true);
   }
 
-  void fill_bins() {
-    // The fields in which the problems of groups differ; the rest of GemmProblem is the same for all.
-    struct Hash {
-      std::size_t operator()(const GemmProblem& p) const {
-        auto h = std::size_t(p.op_a) | std::size_t(p.op_b) << 8 | std::size_t(p.alpha) << 16 |
-                 std::size_t(p.beta) << 24;
-        for (const std::int64_t x : {p.m, p.n, p.k, p.lda, p.ldb, p.ldc})
-          h = (h ^ std::size_t(x)) * 0x9e3779b97f4a7c15u;
-        return h ^ h >> 32;
-      }
-    };
-    std::unordered_map<GemmProblem, std::size_t, Hash> bin_of;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
+  void fill_bins(const Run& run) {
+    GemmProblem p = problem_of(groups_[run.first]);
+    p.batch_count = 0;
+    const auto [it, is_new] = bin_of_.try_emplace(p, bins_.size());
+    if (is_new) bins_.emplace_back().problem = p;
+    Bin<T>& bin = bins_[it->second];
+    for (std::size_t g = run.first; g < run.end; ++g) {
       const std::int64_t count = good_count(g);
-      if (count == 0 || groups_[g].m == 0 || groups_[g].n == 0) continue;
-      GemmProblem p = problem_of(groups_[g]);
-      p.batch_count = 0;
-      const auto [it, is_new] = bin_of.try_emplace(p, bins_.size());
-      if (is_new) bins_.emplace_back().problem = p;
-      Bin<T>& bin = bins_[it->second];
+      if (count == 0) continue;
       bin.groups.push_back(std::int64_t(g));
       bin.problem.batch_count += count;
     }
   }
 
   void prepare(Bin<T>& bin) {
-    const GemmGroup<T>& only = groups_[std::size_t(bin.groups[0])];
+    if (bin.groups.empty()) return;
+    const auto g = std::size_t(bin.groups[0]);
+    const GemmGroup<T>& only = groups_[g];
     if (bin.groups.size() == 1 && bin.problem.batch_count == only.count)
-      bin.operands = {only.a, only.b, const_cast<T**>(only.c), &only.alpha, &only.beta, 0, 0};
+      bin.operands = {only.a, only.b, const_cast<T**>(only.c), groups_.alpha(g), groups_.beta(g), 0, 0};
     else
       gather(bin);
     GemmOptions options = options_;
     const GemmProblem& p = bin.problem;
-    const bool small = std::max({p.m, p.n, p.k}) <= gemm_small_cpu_limit;
-    if (bins_.size() > many_shapes && small && options.config.empty() && options.candidate.empty() &&
-        estimate_s(p) < generation_s)
-      options.config = R"({"isa":"portable"})";
     if (p.k == 0 || p.alpha == Scalar::zero) options.config.clear();
     bin.plan = find_plan(context_, p, options);
   }
@@ -169,7 +237,7 @@ class GroupedCall {
     for (const std::int64_t g : bin.groups) {
       const GemmGroup<T>& group = groups_[std::size_t(g)];
       for (std::int64_t i = 0; i < group.count; ++i) {
-        if (is_bad(firsts_[std::size_t(g)] + i)) continue;
+        if (is_bad(groups_.first(std::size_t(g)) + i)) continue;
         if (reads_ab) bin.a.push_back(group.a[i]), bin.b.push_back(group.b[i]);
         bin.c.push_back(group.c[i]);
         if (p.alpha == Scalar::general) bin.alpha.push_back(group.alpha);
@@ -184,9 +252,117 @@ class GroupedCall {
       stride = std::any_of(values.begin(), values.end(), differs) ? 1 : 0;
       to = values.empty() ? &common : values.data();
     };
-    const GemmGroup<T>& first = groups_[std::size_t(bin.groups[0])];
-    set(bin.alpha, first.alpha, bin.operands.alpha, bin.operands.alpha_stride);
-    set(bin.beta, first.beta, bin.operands.beta, bin.operands.beta_stride);
+    const auto first = std::size_t(bin.groups[0]);
+    set(bin.alpha, *groups_.alpha(first), bin.operands.alpha, bin.operands.alpha_stride);
+    set(bin.beta, *groups_.beta(first), bin.operands.beta, bin.operands.beta_stride);
+  }
+
+  // Problems of small runs that follow one another: the first one's place, and how many there are.
+  struct SmallPiece {
+    std::size_t run = 0, group = 0;
+    std::int64_t index = 0, count = 0;
+  };
+
+  void execute_small() {
+    double work_s = 0, bytes = 0;
+    SmallPiece all;
+    for (const Run& run : runs_) {
+      if (!run.small) continue;
+      const GemmProblem p = problem_of(groups_[run.first]);
+      all.count += run.count;
+      work_s += double(run.count) * small_problem_s(p);
+      bytes += double(run.count) * double(p.m * p.k + p.k * p.n + p.m * p.n) * double(sizeof(T));
+    }
+    if (all.count == 0) return;
+    residency_ = residency_of(bytes, options_);
+    const int threads = work_s < parallel_worth_s(options_) ? 1 : allowed_threads(options_.threads);
+    if (threads == 1) return run_piece(all);
+    const std::vector<SmallPiece> pieces = small_pieces();
+    parallel_each(threads, std::int64_t(pieces.size()),
+                  [&](std::int64_t i) { run_piece(pieces[std::size_t(i)]); });
+  }
+
+  std::vector<SmallPiece> small_pieces() const {
+    std::vector<SmallPiece> pieces;
+    double left_s = 0;  // of the last piece
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      if (!runs_[r].small) continue;
+      const double problem_s = small_problem_s(problem_of(groups_[runs_[r].first]));
+      for (std::size_t g = runs_[r].first; g < runs_[r].end; ++g)
+        for (std::int64_t i = 0; i < groups_.count(g);) {
+          if (left_s <= 0) pieces.push_back({r, g, i, 0}), left_s = piece_s;
+          const auto fits = std::int64_t(left_s / problem_s) + 1;
+          const std::int64_t count = std::min(fits, groups_.count(g) - i);
+          pieces.back().count += count;
+          left_s -= double(count) * problem_s;
+          i += count;
+        }
+    }
+    return pieces;
+  }
+
+  void run_piece(const SmallPiece& piece) {
+    std::int64_t left = piece.count;
+    for (std::size_t r = piece.run; left > 0; ++r) {
+      const Run& run = runs_[r];
+      if (!run.small) continue;
+      GemmProblem p = problem_of(groups_[run.first]);
+      p.residency = residency_;
+      p.batch_count = std::min(left, run.count);
+      const SmallKernel kernel(context_, p, options_);
+      GemmSmallCpuArguments arguments;
+      arguments.self = &kernel.get();
+      const bool goes_on = r == piece.run && piece.group != 0;
+      std::int64_t i = r == piece.run ? piece.index : 0;
+      for (std::size_t g = goes_on ? piece.group : run.first; g < run.end && left > 0; ++g, i = 0) {
+        const std::int64_t count = std::min(left, groups_.count(g) - i);
+        if (residency_ == Residency::cold && groups_.count(g) == 1) prefetch_after(r, g);
+        run_part(arguments, g, i, count);
+        left -= count;
+      }
+    }
+  }
+
+  // Has the first problem behind group g of run r fetched while that of g is computed: kernels know what
+  // comes next within a group alone.
+  void prefetch_after(std::size_t r, std::size_t g) const {
+    std::size_t next = g + 1;
+    if (next == runs_[r].end) {
+      do ++r;
+      while (r < runs_.size() && !runs_[r].small);
+      if (r == runs_.size()) return;
+      next = runs_[r].first;
+    }
+    if (groups_.count(next) == 0) return;
+    const GemmProblem p = problem_of(groups_[next]);
+    const auto fetch = [](const T* matrix, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+      constexpr std::int64_t line = std::max<std::int64_t>(1, 64 / sizeof(T));
+      if (matrix == nullptr) return;  // a bad one
+      if (ld == rows) rows *= cols, cols = 1;
+      for (std::int64_t j = 0; j < cols; ++j)
+        for (std::int64_t i = 0; i < rows; i += line) __builtin_prefetch(matrix + j * ld + i);
+    };
+    fetch(*groups_.a(next), p.a_rows(), p.a_cols(), p.lda);
+    fetch(*groups_.b(next), p.b_rows(), p.b_cols(), p.ldb);
+    fetch(*groups_.c(next), p.m, p.n, p.ldc);
+  }
+
+  // Problems of one group, without those that are bad.
+  void run_part(GemmSmallCpuArguments& arguments, std::size_t g, std::int64_t first, std::int64_t count) {
+    const auto call = [&](std::int64_t from, std::int64_t to) {
+      if (from == to) return;
+      arguments.a = groups_.a(g) + from;
+      arguments.b = groups_.b(g) + from;
+      arguments.c = const_cast<T**>(groups_.c(g) + from);
+      arguments.alpha = groups_.alpha(g);
+      arguments.beta = groups_.beta(g);
+      arguments.count = to - from;
+      arguments.self->function()(&arguments);
+    };
+    std::int64_t begin = first;
+    for (std::int64_t i = first; !bad_.empty() && i < first + count; ++i)
+      if (is_bad(groups_.first(g) + i)) call(begin, i), begin = i + 1;
+    call(begin, first + count);
   }
 
   struct Piece {
@@ -201,6 +377,7 @@ class GroupedCall {
     std::vector<Piece> pieces;
     double work_s = 0;
     for (const Bin<T>& bin : bins_) {
+      if (bin.groups.empty()) continue;
       if (bins_.size() == 1 || !bin.plan->runner->cuts_batches()) {
         execute(*bin.plan, bin.operands);
         continue;
@@ -220,12 +397,26 @@ class GroupedCall {
                   });
   }
 
+  // The fields in which the problems of groups differ; the rest of GemmProblem is the same for all.
+  struct Hash {
+    std::size_t operator()(const GemmProblem& p) const {
+      auto h = std::size_t(p.op_a) | std::size_t(p.op_b) << 8 | std::size_t(p.alpha) << 16 |
+               std::size_t(p.beta) << 24;
+      for (const std::int64_t x : {p.m, p.n, p.k, p.lda, p.ldb, p.ldc})
+        h = (h ^ std::size_t(x)) * 0x9e3779b97f4a7c15u;
+      return h ^ h >> 32;
+    }
+  };
+
   Context::Impl& context_;
-  std::span<const GemmGroup<T>> groups_;
+  Source groups_;
   const GemmOptions& options_;
-  std::vector<std::int64_t> firsts_;
+  const bool are_usual_;
   InfoReport report_;
   std::vector<bool> bad_;  // empty while no problem is
+  std::vector<Run> runs_;
+  Residency residency_ = Residency::automatic;  // of the small ones
+  std::unordered_map<GemmProblem, std::size_t, Hash> bin_of_;
   std::vector<Bin<T>> bins_;
 };
 
@@ -234,16 +425,24 @@ class GroupedCall {
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
                 const BatchInfo& info) {
-  GroupedCall<T>(context, groups, options, info).run();
+  GroupedCall(context, GroupSource<T>(groups), options, info).run();
 }
 
-template void run_groups(Context::Impl&, std::span<const GemmGroup<float>>, const GemmOptions&,
-                         const BatchInfo&);
-template void run_groups(Context::Impl&, std::span<const GemmGroup<double>>, const GemmOptions&,
-                         const BatchInfo&);
-template void run_groups(Context::Impl&, std::span<const GemmGroup<std::complex<float>>>, const GemmOptions&,
-                         const BatchInfo&);
-template void run_groups(Context::Impl&, std::span<const GemmGroup<std::complex<double>>>, const GemmOptions&,
-                         const BatchInfo&);
+template <class T>
+void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
+               const BatchInfo& info) {
+  GroupedCall(context, ItemSource<T>(items), options, info).run();
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                             \
+  template void run_groups(Context::Impl&, std::span<const GemmGroup<T>>, const GemmOptions&, \
+                           const BatchInfo&);                                                 \
+  template void run_items(Context::Impl&, std::span<const GemmItem<T>>, const GemmOptions&, const BatchInfo&);
+
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
 
 }  // namespace tilewright

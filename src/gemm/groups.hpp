@@ -1,5 +1,6 @@
-// Batches of different shapes: checks every group, gathers groups of one shape into a pointer batch each, and
-// runs those through plans, side by side on the threads. A variable batch is groups of one problem.
+// Batches of different shapes: checks every group, and runs small ones in their order, with one look-up for a
+// run of equal shapes. Others of one shape are gathered into a pointer batch, which a plan runs. A variable
+// batch is groups of one problem.
 #pragma once
 
 #include <span>
@@ -70,5 +71,8 @@ std::optional<Fault> group_fault(const GemmGroup<T, L>& group, const GemmProblem
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
                 const BatchInfo& info);
+template <class T>
+void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
+               const BatchInfo& info);
 
 }  // namespace tilewright

@@ -2,24 +2,20 @@
 // should know of the outcome.
 #include "gemm/plan.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
-#include "device/cpu.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/device_operands.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_options.hpp"
+#include "gemm/small/prepared.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "gemm/validate.hpp"
 
 namespace tilewright {
 namespace {
-
-constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
-constexpr double unknown_l2_share_bytes = 1 << 20;
 
 void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
   const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
@@ -49,24 +45,14 @@ void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, co
 
 void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
   GemmProblem& p = plan.problem;
-  if (options.residency != Residency::automatic) p.residency = options.residency;
-  if (p.residency != Residency::automatic) {
+  const bool stated = options.residency != Residency::automatic || p.residency != Residency::automatic;
+  if (stated)
     plan.residency_reason = "as stated by the caller";
-    return;
-  }
-  if (p.location == Location::device) {
-    p.residency = Residency::cold;
+  else if (p.location == Location::device)
     plan.residency_reason = "device memory";
-    return;
-  }
-  const double footprint = footprint_bytes(p);
-  const int threads = options.threads > 0 ? options.threads : allowed_threads(0);
-  const double l2 = cpu_info().l2_bytes > 0 ? double(cpu_info().l2_bytes) / 2 : unknown_l2_share_bytes;
-  if (footprint <= l1_footprint_bytes)
-    p.residency = Residency::l1;
   else
-    p.residency = footprint <= l2 * threads ? Residency::l2 : Residency::cold;
-  plan.residency_reason = fmt::format("judged by {:.0f} KiB of operands", footprint / 1024);
+    plan.residency_reason = fmt::format("judged by {:.0f} KiB of operands", footprint_bytes(p) / 1024);
+  p.residency = judged_residency(p, options);
 }
 
 // Says it to who reads the plan and, where `told`, to who reads the Context's notices, once for each `about`.
@@ -187,6 +173,7 @@ void prepare_plan(Context::Impl& context, const GemmProblem& problem, const Gemm
   auto plan = context.plans.find(problem, options);
   if (plan == nullptr || !plan->passed_over.empty()) plan = make_served_plan(context, problem, options, true);
   context.plans.keep(problem, options, plan);
+  keep_prepared(context, problem, options, *plan->runner);
 }
 
 // One problem as one of the calls that prepare() makes ready for.

@@ -50,7 +50,7 @@ void tune_missing(const PlanRequest& r) {
   if (misses.tuned.contains(name)) return;
   misses.tuner({problem, to_string(r.context.isa), r.context.own_wisdom, r.options.tune_on_miss.budget_s});
   misses.tuned.insert(name);
-  r.context.plans.clear_host();  // those made before know nothing of it
+  r.context.forget_host_plans();  // those made before know nothing of it
 }
 
 }  // namespace tilewright

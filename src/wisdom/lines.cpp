@@ -1,4 +1,4 @@
-// The scan of a file of JSON lines and its two hash indexes.
+// The scan of a file of JSON lines, its groups, and the two hash indexes of each.
 #include "wisdom/lines.hpp"
 
 #include <algorithm>
@@ -36,29 +36,70 @@ std::optional<std::string_view> plain_text(std::string_view line, std::string_vi
   return value;
 }
 
-// What the indexes need of a line written by tilewright; false for any other line, which has to be parsed.
-bool scan(std::string_view line, WisdomQuery& key) {
-  if (line.front() != '{' || line.back() != '}') return false;
+// The texts of a line written by tilewright that say what it is about.
+struct Texts {
+  std::string_view family, architecture, problem;
+};
+
+// Nullopt for any other line, which has to be parsed.
+std::optional<Texts> texts_of(std::string_view line) {
+  if (line.front() != '{' || line.back() != '}') return std::nullopt;
   const auto family = plain_text(line, "\"family\"");
+  if (!family || !is_known_family(std::string(*family))) return std::nullopt;
+  const auto isa = architecture_of_all(std::string(*family)).empty() ? plain_text(line, "\"isa\"") : family;
   const auto problem = plain_text(line, "\"problem\"");
+  if (!isa || !problem) return std::nullopt;
+  return Texts{*family, *isa, *problem};
+}
+
+// What the indexes need of such a line; false where it has to be parsed for it.
+bool scan(std::string_view line, const Texts& texts, WisdomQuery& key) {
   const auto device = plain_text(line, "\"device\"");
-  const std::string of_all = family ? architecture_of_all(std::string(*family)) : "";
-  const auto isa = of_all.empty() ? plain_text(line, "\"isa\"") : std::optional<std::string_view>(of_all);
   const auto objective = plain_text(line, "\"objective\"");
   const auto verdict = plain_text(line, "\"verdict\"");
-  if (!family || !is_known_family(std::string(*family)) || !problem || !device || !isa || !objective ||
-      !verdict || *verdict != "passed")
-    return false;
+  if (!device || !objective || !verdict || *verdict != "passed") return false;
+  const std::string of_all = architecture_of_all(std::string(texts.family));
   try {
-    WisdomSubject subject = subject_of(std::string(*problem));
+    WisdomSubject subject = subject_of(std::string(texts.problem));
     if (!subject.problem) return false;
-    key = {std::string(*family),        std::string(*isa),    *subject.problem,
-           std::string(*objective),     std::string(*device), std::move(subject.math),
+    key = {std::string(texts.family),
+           of_all.empty() ? std::string(texts.architecture) : of_all,
+           *subject.problem,
+           std::string(*objective),
+           std::string(*device),
+           std::move(subject.math),
            std::move(subject.operation)};
   } catch (const Error&) {
     return false;  // parsing the line says what is wrong with it
   }
   return true;
+}
+
+// What lines have in common that may answer the same questions: family, architecture, type and operations.
+std::string group_of(std::string_view family, std::string_view architecture, std::string_view dtype,
+                     std::string_view ops) {
+  std::string group = fmt::format("{} {} {} {}", family, architecture, dtype, ops);
+  // Real numbers are their own conjugates.
+  if (dtype.starts_with('f')) std::replace(group.end() - std::ptrdiff_t(ops.size()), group.end(), 'c', 't');
+  return group;
+}
+std::string group_of(const WisdomQuery& query) {
+  const std::string architecture =
+      architecture_of_all(query.family).empty() ? query.architecture : query.family;
+  return group_of(query.family, architecture, to_string(query.problem.dtype), op_pair(query.problem));
+}
+// "" where the problem is not written as to_string() begins it: operation:dtype:ops:
+std::string group_of(const Texts& texts) {
+  const std::size_t first = texts.problem.find(':');
+  if (first == std::string_view::npos) return "";
+  const std::size_t second = texts.problem.find(':', first + 1);
+  if (second == std::string_view::npos || texts.problem.find(":math=") != std::string_view::npos) return "";
+  const std::size_t third = std::min(texts.problem.find(':', second + 1), texts.problem.size());
+  const std::string_view dtype = texts.problem.substr(first + 1, second - first - 1);
+  const std::string_view ops = texts.problem.substr(second + 1, third - second - 1);
+  const bool is_dtype = dtype == "f32" || dtype == "f64" || dtype == "c64" || dtype == "c128";
+  if (!is_dtype || ops.size() != 2 || ops.find_first_not_of("ntc") != std::string_view::npos) return "";
+  return group_of(texts.family, texts.architecture, dtype, ops);
 }
 
 }  // namespace
@@ -98,25 +139,55 @@ struct WisdomLines::Impl {
     return parse_with(record_of_line, number, line);
   }
 
-  void read() {
+  void load() {
     if (!content.empty()) return;
-    std::ifstream stream(path, std::ios::binary);
-    content.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+    std::ifstream stream(path, std::ios::binary | std::ios::ate);
+    const auto size = stream.tellg();
+    if (size <= 0) return;
+    content.resize(std::size_t(size));
+    stream.seekg(0);
+    if (!stream.read(content.data(), size))
+      content.resize(std::size_t(std::max<std::streamsize>(0, stream.gcount())));
   }
 
-  // Throws for every call that meets a malformed line: a failed read is not taken for an empty file later.
-  void index() {
-    if (indexed) return;
-    read();
-    entries.clear(), by_exact.clear(), by_kind.clear();
+  // Sorts lines into groups. Throws for every call that meets a malformed line: a failed read is not taken
+  // for an empty file later.
+  void sort() {
+    if (sorted) return;
+    load();
+    groups.clear(), entries.clear(), by_exact.clear(), by_kind.clear();
     each_line([&](std::int64_t number, std::size_t begin, std::string_view line) {
-      Entry entry{number, begin, line.size(), {}};
-      if (!scan(line, entry.key) && !parse_key(number, line, entry.key)) return;
-      by_exact[exact_key(entry.key)].push_back(entries.size());
-      by_kind[kind_key(entry.key)].push_back(entries.size());
-      entries.push_back(std::move(entry));
+      const Entry entry{number, begin, line.size(), {}};
+      const auto texts = texts_of(line);
+      const std::string group = texts ? group_of(*texts) : "";
+      if (group.empty())
+        index(entry);
+      else
+        groups[group].push_back(entry);
     });
-    indexed = true;
+    sorted = true;
+  }
+
+  // Indexes the lines that may answer.
+  void index(const WisdomQuery& query) {
+    sort();
+    const auto group = groups.find(group_of(query));
+    if (group == groups.end()) return;
+    for (const Entry& entry : group->second) index(entry);
+    groups.erase(group);
+  }
+
+  void index(Entry entry) {
+    const std::string_view line = text_of(entry);
+    const auto texts = texts_of(line);
+    if ((!texts || !scan(line, *texts, entry.key)) && !parse_key(entry.number, line, entry.key)) return;
+    by_exact[exact_key(entry.key)].push_back(entry.number);
+    by_kind[kind_key(entry.key)].push_back(entry.number);
+    entries.insert_or_assign(entry.number, std::move(entry));
+  }
+
+  std::string_view text_of(const Entry& entry) const {
+    return std::string_view(content).substr(entry.begin, entry.size);
   }
 
   bool parse_key(std::int64_t number, std::string_view line, WisdomQuery& key) const {
@@ -126,12 +197,13 @@ struct WisdomLines::Impl {
     return query.has_value();
   }
 
-  using Index = std::unordered_map<std::string, std::vector<std::size_t>>;
+  using Index = std::unordered_map<std::string, std::vector<std::int64_t>>;  // numbers
 
   std::string path;
   std::string content;
-  bool indexed = false;
-  std::vector<Entry> entries;
+  bool sorted = false;
+  std::unordered_map<std::string, std::vector<Entry>> groups;  // not indexed yet
+  std::unordered_map<std::int64_t, Entry> entries;             // by number
   Index by_exact, by_kind;
 };
 
@@ -141,15 +213,15 @@ WisdomLines::~WisdomLines() = default;
 const std::string& WisdomLines::path() const { return impl_->path; }
 
 std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomStage stage) {
-  impl_->index();
+  impl_->index(query);
   const bool near = stage == WisdomStage::near_shape || stage == WisdomStage::near_elsewhere;
   const bool elsewhere = stage == WisdomStage::exact_elsewhere || stage == WisdomStage::near_elsewhere;
   const Impl::Index& index = near ? impl_->by_kind : impl_->by_exact;
   const auto at = index.find((near ? kind_key : exact_key)(query));
   std::vector<WisdomFinding> found;
   if (at == index.end()) return found;
-  for (const std::size_t i : at->second) {
-    const WisdomQuery& known = impl_->entries[i].key;
+  for (const std::int64_t number : at->second) {
+    const WisdomQuery& known = impl_->entries.at(number).key;
     if (is_same_device(query.device, known.device) == elsewhere || known.objective != query.objective)
       continue;
     const double distance = shape_distance(query.problem, known.problem);
@@ -158,28 +230,28 @@ std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomSta
       continue;
     found.push_back({distance + trait_penalty(query.problem, known.problem, query.architecture) +
                          device_penalty(query.device, known.device),
-                     std::int64_t(i)});
+                     number});
   }
   return found;
 }
 
 WisdomConfig WisdomLines::fetch(std::int64_t record) {
-  const Entry& entry = impl_->entries.at(std::size_t(record));
-  auto parsed = impl_->parse(entry.number, std::string_view(impl_->content).substr(entry.begin, entry.size));
+  const Entry& entry = impl_->entries.at(record);
+  auto parsed = impl_->parse(entry.number, impl_->text_of(entry));
   if (!parsed) impl_->malformed(entry.number, "it is no record");
   return {std::move(parsed->config), std::move(parsed->source), parsed->recorded(),
           std::move(parsed->problem), std::move(parsed->device)};
 }
 
 void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {
-  impl_->read();
+  impl_->load();
   impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
     if (const auto record = impl_->parse(number, line)) visit(*record);
   });
 }
 
 void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
-  impl_->read();
+  impl_->load();
   impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
     if (line.find("\"model\"") == std::string_view::npos) return;
     if (const auto model = impl_->parse_with(model_of_line, number, line)) visit(*model);

@@ -1,5 +1,6 @@
 // A file of JSON lines as a source of wisdom: what is shipped, and what others hand out. Read-only. The first
-// lookup scans it once for problem and architecture; the JSON of a line is parsed when the line is wanted.
+// lookup sorts lines by family, architecture, type and operations; those of one such group are read when one
+// of them is asked for, and the JSON of a line is parsed when the line is wanted.
 #pragma once
 
 #include <memory>

@@ -21,6 +21,21 @@ TEST(BoundedMap, WhatWasAskedForLatelyStays) {
   EXPECT_EQ(count, 3);
 }
 
+TEST(BoundedMap, IsBoundedByWhatItsObjectsWeigh) {
+  Map map(10, [](const Map::Value& value) { return std::size_t(*value); });
+  map.add(0, std::make_shared<int>(4));
+  map.add(1, std::make_shared<int>(4));
+  map.add(2, std::make_shared<int>(2));
+  for (const int key : {0, 1, 2}) EXPECT_NE(map.find(key), nullptr) << key;
+  map.erase_if([](int weight) { return weight == 2; });
+  map.add(3, std::make_shared<int>(6));
+  EXPECT_NE(map.find(3), nullptr);
+  EXPECT_EQ((map.find(0) != nullptr) + (map.find(1) != nullptr), 1) << "one of them is enough";
+  map.add(4, std::make_shared<int>(100));
+  EXPECT_NE(map.find(4), nullptr) << "what is heavier than all may be is there alone";
+  EXPECT_EQ(map.find(3), nullptr);
+}
+
 TEST(BoundedMap, WhatIsKeptStays) {
   Map map(2);
   map.add(0, std::make_shared<int>(7));

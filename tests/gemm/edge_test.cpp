@@ -60,6 +60,8 @@ std::vector<Call> design(DType dtype, const std::vector<std::int64_t>& lengths, 
     Call call = make_call(x);
     call.options.threads = static_cast<int>(level(13));
     call.through_plan = level(13) == 2 && x.layout != Layout::grouped && x.layout != Layout::variable;
+    call.prepared = level(13) == 1;
+    if (call.prepared) call.options.residency = Residency::l2;
     calls.push_back(std::move(call));
   }
   return calls;

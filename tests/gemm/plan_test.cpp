@@ -53,8 +53,16 @@ TEST(Candidates, SmallOnesGoToTheSmallKernel) {
 TEST(Candidates, LargeOnesGoToCblasOrTheReference) {
   Context context;
   const bool cblas = context.impl().cblas()->available();
-  EXPECT_EQ(chosen(context, "gemm:f64:nn:m=65,n=2,k=2"), cblas ? "cblas" : "reference");
+  EXPECT_EQ(chosen(context, "gemm:f64:nn:m=65,n=65,k=2"), cblas ? "cblas" : "reference");
+  EXPECT_EQ(chosen(context, "gemm:f64:nn:m=2,n=2,k=65"), cblas ? "cblas" : "reference");
   EXPECT_EQ(chosen(context, "gemm_batched:f64:nn:m=65,n=2,k=2:interleaved:batch=3"), "reference");
+}
+
+TEST(Candidates, OneLongSideIsCutIntoBandsOfTheSmallKernels) {
+  Context context;
+  for (const char* problem : {"gemm:f64:nn:m=65,n=2,k=2", "gemm:f32:tt:m=3,n=500,k=64",
+                              "gemm_batched:c64:nt:m=81,n=9,k=9:strided:batch=7"})
+    EXPECT_EQ(chosen(context, problem), "gemm_small_cpu_bands") << problem;
 }
 
 TEST(Candidates, NothingToMultiplyIsScaled) {

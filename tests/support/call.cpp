@@ -91,6 +91,11 @@ void run_items(Context& context, const std::vector<Batch<T>>& batches, const Gem
 
 template <class T>
 void run(Context& context, const Call& call, const std::vector<Batch<T>>& batches) {
+  if (call.prepared) {
+    std::vector<GemmProblem> problems;
+    for (const Batch<T>& x : batches) problems.push_back(x.problem());
+    prepare(context, problems, call.options);
+  }
   if (call.layout == Layout::grouped) return run_groups(context, batches, call.options);
   if (call.layout == Layout::variable) return run_items(context, batches, call.options);
   if (call.through_plan) return run_plan(context, batches[0], call.options);
@@ -122,8 +127,9 @@ std::string run_and_check_as(Context& context, const Call& call) {
 }  // namespace
 
 std::string to_string(const Call& call) {
-  std::string text = fmt::format("{}{}, threads {}:", call.through_plan ? "plan of " : "",
-                                 to_string(call.layout), call.options.threads);
+  std::string text =
+      fmt::format("{}{}{}, threads {}:", call.prepared ? "prepared " : "",
+                  call.through_plan ? "plan of " : "", to_string(call.layout), call.options.threads);
   for (const Case& part : call.parts) text += fmt::format("\n    {}", to_string(part));
   return text;
 }

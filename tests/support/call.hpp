@@ -14,6 +14,7 @@ struct Call {
   Layout layout = Layout::strided;  // the function that is called
   std::vector<Case> parts;  // one; grouped: one per group; variable: one per shape, all with layout pointer
   GemmOptions options;
+  bool prepared = false;  // prepare() comes first, so that calls find what they would else earn by repetition
   bool through_plan = false;  // plan(...).run(...) instead of the function; not for grouped and variable
 };
 std::string to_string(const Call& call);

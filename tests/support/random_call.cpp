@@ -58,6 +58,8 @@ Call random_call(std::mt19937_64& random, std::int64_t longest) {
   call.options.threads = static_cast<int>(draw.below(3));
   call.options.checked = draw.one_in(4);
   call.through_plan = draw.one_in(3) && x.layout != Layout::grouped && x.layout != Layout::variable;
+  call.prepared = draw.one_in(2);
+  if (call.prepared) call.options.residency = Residency::l2;  // of the whole of several batches as of each
   return call;
 }
 

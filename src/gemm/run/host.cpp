@@ -22,13 +22,14 @@ std::int64_t run_border(const GemmProblem& p, int threads) {
   return p.batch_count >= 4 * run_multiple * threads ? run_multiple : 1;
 }
 
+using RunRange = std::function<void(std::int64_t first, std::int64_t count)>;
+
 // Threads take the runs of the node they are on first and then help the others.
-void run_by_node(const Runner& runner, const Operands& o, const std::vector<ThreadRange>& ranges,
-                 int threads) {
+void run_by_node(const RunRange& run, const std::vector<ThreadRange>& ranges, int threads) {
   NodeQueue queue(ranges);
   run_team(threads, [&](int, int) {
     const int node = current_node();
-    while (const ThreadRange* range = queue.take(node)) runner.run_range(o, range->first, range->count);
+    while (const ThreadRange* range = queue.take(node)) run(range->first, range->count);
   });
 }
 
@@ -40,6 +41,27 @@ std::string why_not_on_host(const PlanRequest& r) {
   if (r.options.target == Target::automatic)
     return fmt::format("split = {} was asked for", to_string(r.options.split));
   return fmt::format("target = {} was asked for", to_string(r.options.target));
+}
+
+namespace {
+
+constexpr double l1_footprint_bytes = 24 << 10;  // what the l1 residency of the benchmarks means
+constexpr double unknown_l2_share_bytes = 1 << 20;
+
+}  // namespace
+
+Residency residency_of(double bytes, const GemmOptions& options) {
+  if (options.residency != Residency::automatic) return options.residency;
+  if (bytes <= l1_footprint_bytes) return Residency::l1;
+  const int threads = options.threads > 0 ? options.threads : allowed_threads(0);
+  const double l2 = cpu_info().l2_bytes > 0 ? double(cpu_info().l2_bytes) / 2 : unknown_l2_share_bytes;
+  return bytes <= l2 * threads ? Residency::l2 : Residency::cold;
+}
+
+Residency judged_residency(const GemmProblem& p, const GemmOptions& options) {
+  if (options.residency != Residency::automatic) return options.residency;
+  if (p.residency != Residency::automatic) return p.residency;
+  return p.location == Location::device ? Residency::cold : residency_of(footprint_bytes(p), options);
 }
 
 double estimate_s(const GemmProblem& p) {
@@ -61,10 +83,29 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
+namespace {
+
+bool is_sequential(const GemmProblem& p, const GemmOptions& options) {
+  return options.threads == 1 || estimate_s(p) < parallel_worth_s(options);
+}
+
+}  // namespace
+
+int host_threads(const GemmProblem& p, const GemmOptions& options) {
+  return is_sequential(p, options) ? 1 : allowed_threads(options.threads);
+}
+
+void share_out(const GemmProblem& p, const Operands& o, int threads, const RunRange& run) {
+  const std::int64_t border = run_border(p, threads);
+  if (const auto ranges = ranges_by_node(p, o, threads, border); !ranges.empty())
+    return run_by_node(run, ranges, threads);
+  parallel_ranges(threads, p.batch_count, border, run);
+}
+
 HostRunner::HostRunner(const PlanRequest& r)
     : problem_(r.problem),
       threads_(r.options.threads),
-      sequential_(threads_ == 1 || estimate_s(problem_) < parallel_worth_s(r.options)) {}
+      sequential_(tilewright::is_sequential(problem_, r.options)) {}
 
 void HostRunner::check(const Operands& o) const {
   if (o.stream != nullptr)
@@ -74,11 +115,9 @@ void HostRunner::check(const Operands& o) const {
 
 void HostRunner::run(const Operands& o) const {
   const int threads = thread_count();
-  const std::int64_t border = run_border(problem_, threads);
-  if (threads > 1)
-    if (const auto ranges = ranges_by_node(problem_, o, threads, border); !ranges.empty())
-      return run_by_node(*this, o, ranges, threads);
-  run_part(o, 0, problem_.batch_count, threads);
+  if (threads == 1) return run_part(o, 0, problem_.batch_count, 1);
+  share_out(problem_, o, threads,
+            [&](std::int64_t first, std::int64_t count) { run_range(o, first, count); });
 }
 
 void HostRunner::run_part(const Operands& o, std::int64_t first, std::int64_t count, int threads) const {

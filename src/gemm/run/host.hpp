@@ -9,6 +9,11 @@ namespace tilewright {
 // Why the host does not serve the problem alone; "" where it does.
 std::string why_not_on_host(const PlanRequest& request);
 
+// Where host operands of so many bytes are expected, unless the options say it.
+Residency residency_of(double bytes, const GemmOptions& options);
+// The same of a problem, which may say it too, wherever its operands lie.
+Residency judged_residency(const GemmProblem& problem, const GemmOptions& options);
+
 // Seconds that one thread would need, from round numbers of a current core: good enough to decide about
 // threads.
 double estimate_s(const GemmProblem& problem);
@@ -19,6 +24,14 @@ std::string seconds_text(double seconds);
 // Unasked, a second thread must pay nearly always; a caller who names a thread count gets it as soon as it
 // pays for spinning threads.
 inline double parallel_worth_s(const GemmOptions& options) { return options.threads > 1 ? 3e-6 : 20e-6; }
+
+// How many threads a call gets.
+int host_threads(const GemmProblem& problem, const GemmOptions& options);
+
+// run(first, count) for one run of the batch after the other on each of several threads, those on the node
+// where a run's data lie first.
+void share_out(const GemmProblem& problem, const Operands& operands, int threads,
+               const std::function<void(std::int64_t first, std::int64_t count)>& run);
 
 class HostRunner : public Runner {
  public:

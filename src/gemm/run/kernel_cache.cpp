@@ -27,6 +27,12 @@ GemmProblem code_relevant(GemmProblem problem) {
   return problem;
 }
 
+std::size_t kernel_memory_bytes(const std::shared_ptr<const GemmSmallCpuKernel>& kernel) {
+  constexpr std::size_t page_bytes = 4096;
+  const auto code = std::size_t(kernel->counts().code_bytes);
+  return ((code + page_bytes - 1) / page_bytes + 1) * page_bytes;
+}
+
 std::shared_ptr<const GemmSmallCpuKernel> KernelCache::get(const GemmProblem& problem,
                                                            const GemmSmallCpuConfig& config) {
   const Key key{code_relevant(problem), config};

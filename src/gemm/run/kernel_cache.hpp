@@ -7,6 +7,9 @@
 
 namespace tilewright {
 
+// What one kernel takes of memory: its pages of code and what stands beside them, two pages at least.
+std::size_t kernel_memory_bytes(const std::shared_ptr<const GemmSmallCpuKernel>& kernel);
+
 class KernelCache {
  public:
   // The kernel for the problem and config, generated at the first request. Throws what make_gemm_small_cpu
@@ -14,9 +17,9 @@ class KernelCache {
   std::shared_ptr<const GemmSmallCpuKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
 
  private:
-  // Each kernel keeps a mapping of its own, of which a process has 65530 by default. Plans hold what they
-  // use.
-  static constexpr std::size_t largest_count = 8192;
+  // Each kernel keeps a mapping of its own, of which a process has 65530 by default: these are 8192 at most.
+  // Plans hold what they use.
+  static constexpr std::size_t largest_bytes = 64 << 20;
   struct Key {
     GemmProblem problem;  // reduced to the fields that enter the code
     GemmSmallCpuConfig config;
@@ -28,7 +31,7 @@ class KernelCache {
     }
   };
 
-  BoundedMap<Key, GemmSmallCpuKernel, KeyHash> kernels_{largest_count};
+  BoundedMap<Key, GemmSmallCpuKernel, KeyHash> kernels_{largest_bytes, kernel_memory_bytes};
 };
 
 // The problem whose kernel also serves `problem`: residency and batch_count do not enter the code, strides

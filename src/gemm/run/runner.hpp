@@ -43,6 +43,8 @@ class Runner {
   // Whether it fills operands.info; else that must be null where there is something to report.
   virtual bool reports() const { return false; }
   const DirectCall& direct_call() const { return direct_call_; }
+  // The kernel of small host problems that runs and nothing beside it; null for all else.
+  virtual std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const { return nullptr; }
 
   virtual std::string device() const = 0;  // its name
   virtual std::string threads_text() const = 0;

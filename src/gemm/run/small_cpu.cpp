@@ -12,6 +12,7 @@
 #include "gemm/run/host.hpp"
 #include "gemm/run/scale.hpp"
 #include "gemm/run/ways.hpp"
+#include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit/x86.hpp"
 
@@ -39,30 +40,13 @@ bool beta_has_zero(const GemmProblem& p, const Operands& o, std::int64_t first, 
   return has_zero(p, p.beta, o.beta, o.beta_stride, first, count);
 }
 
-// What a kernel keeps on the stack: op(A), packed in whole vectors, and C where it is stored past the caches.
-std::size_t stack_bytes_of(const GemmProblem& p, const GemmSmallCpuConfig& config) {
-  constexpr std::int64_t line = 16;  // elements
-  if (is_interleaved(p)) return 0;
-  const bool packs = p.op_a != Op::none || config.isa == Isa::portable;
-  const std::int64_t packed = packs ? (p.m + line - 1) / line * line * p.k : 0;
-  const std::int64_t staged = config.store == Store::plain ? 0 : p.m * p.n;
-  return std::size_t((packed + staged) * size_bytes(p.dtype));
-}
-
-// The portable kernels have room for their largest problem.
-std::size_t stack_bytes_for(const GemmProblem& p, const GemmSmallCpuConfig& config) {
-  GemmProblem largest = p;
-  if (config.isa == Isa::portable) largest.m = largest.k = gemm_small_cpu_limit;
-  return stack_bytes_of(largest, config);
-}
-
 class SmallCpuRunner : public HostRunner {
  public:
   SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
       : HostRunner(r),
         kernels_(r.context.kernels),
         kernel_(kernels_->get(problem(), config)),
-        stack_bytes_(stack_bytes_for(problem(), config)) {
+        stack_bytes_(small_stack_bytes(problem(), config)) {
     const GemmProblem& p = problem();
     const std::int64_t size = size_bytes(p.dtype);
     GemmSmallCpuArguments& arguments = direct_call_.arguments;
@@ -91,6 +75,7 @@ class SmallCpuRunner : public HostRunner {
         round_s < least_s ? "what this machine's ceilings allow at best" : "round figures of a current core");
   }
   bool takes_blocks() const override { return true; }
+  std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return kernel_; }
 
  private:
   void run_here(const Operands& o, std::int64_t first, std::int64_t count) const {
@@ -183,19 +168,51 @@ Isa wanted_isa(const PlanRequest& r) {
   return isa;
 }
 
+// Instructions per problem decide among configs of one problem in caches well enough to refuse what was
+// chosen for a shape that this one only resembles; those of some shapes are wrong by a few in a hundred.
+constexpr double as_many = 1.02;
+
+// What was decided for a problem near this one: the values that its config has otherwise than the rule of
+// thumb has there, over the rule of thumb here. What the rule says itself, a record did not decide, and what
+// was a matter of the other shape alone (the tail of whole vectors) may be the worst here. So may be what it
+// decided: it is taken only where it needs no more of these than the rule.
+GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, const GemmSmallCpuConfig& found,
+                         KernelCache& kernels) {
+  const GemmSmallCpuConfig there = gemm_small_cpu_default(recorded, found.isa);
+  const GemmSmallCpuConfig here = gemm_small_cpu_default(p, found.isa);
+  GemmSmallCpuConfig carried = here;
+  for_each_field<GemmSmallCpuConfig>([&](const auto& f) {
+    if (found.*(f.member) != there.*(f.member)) carried.*(f.member) = found.*(f.member);
+  });
+  if (carried == here || found.isa == Isa::portable) return here;
+  if (!gemm_small_cpu_space(p, found.isa).contains(carried)) return here;
+  const auto work = [&](const GemmSmallCpuConfig& config) {
+    const auto kernel = kernels.get(p, config);
+    return kernel->counts().loads + kernel->counts().stores + kernel->counts().multiply_adds;
+  };
+  return work(carried) <= as_many * work(here) ? carried : here;
+}
+
 // Kernels that cannot be generated give way to the portable one.
-ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const GemmProblem& p, Isa isa) {
-  return {"gemm_small_cpu", to_string(isa), cpu_info().device,
+ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
+  const GemmProblem& p = r.problem;
+  return {"gemm_small_cpu",
+          to_string(isa),
+          cpu_info().device,
           [&p, isa] { return gemm_small_cpu_space(p, isa); },
           [&p, isa] {
             std::vector all{gemm_small_cpu_default(p, isa)};
             if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
             return all;
+          },
+          nullptr,
+          [&r](const GemmProblem& recorded, const GemmSmallCpuConfig& found) {
+            return carry(r.problem, recorded, found, *r.context.kernels);
           }};
 }
 
 Offers small_cpu_offers(const PlanRequest& r) {
-  const auto family = small_cpu_family(r.problem, wanted_isa(r));
+  const auto family = small_cpu_family(r, wanted_isa(r));
   if (tunes_on_miss(r.options))
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {

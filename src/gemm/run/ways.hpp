@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-extern const Candidate scale_way, small_cpu_way, small_way, large_way, cublas_way, hybrid_way, cblas_way,
-    reference_way;
+extern const Candidate scale_way, small_cpu_way, bands_way, small_way, large_way, cublas_way, hybrid_way,
+    cblas_way, reference_way;
 
 // scale, where the operands lie on a GPU.
 std::string device_scale_declines(const PlanRequest& request);

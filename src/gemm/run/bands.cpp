@@ -1,0 +1,137 @@
+// gemm_small_cpu_bands: products with one long side, m or n, and two short ones, on the host: bands of the
+// long side are problems of the small kernels, each a strided batch over the bands of one product or, where
+// there are more products than bands, one over all products. What is left of even bands has a kernel of its
+// own.
+#include "gemm/small/bands.hpp"
+
+#include <algorithm>
+
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/ways.hpp"
+#include "kernel/jit/x86.hpp"
+
+namespace tilewright {
+namespace {
+
+class BandsRunner : public HostRunner {
+ public:
+  explicit BandsRunner(const PlanRequest& r) : HostRunner(r), bands_(bands_of(problem())) {
+    whole_ = part_of(r, bands_.size);
+    if (bands_.rest > 0) rest_ = part_of(r, bands_.rest);
+  }
+
+  void run(const Operands& o) const override {
+    const int threads = thread_count();
+    if (threads == 1 || problem().batch_count >= threads || problem().layout != Layout::single)
+      return HostRunner::run(o);
+    // The bands of one product, and the rest as one more.
+    const std::int64_t all = bands_.count + (bands_.rest > 0 ? 1 : 0);
+    parallel_ranges(threads, all, 1, [&](std::int64_t first, std::int64_t count) {
+      const std::int64_t whole = std::min(first + count, bands_.count) - first;
+      if (whole > 0) call_bands(o, 0, first, whole);
+      if (first + count > bands_.count) call_rest(o, 0, 1);
+    });
+  }
+
+  void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
+    if (count < bands_.count) {
+      for (std::int64_t p = first; p < first + count; ++p) call_bands(o, p, 0, bands_.count);
+    } else {
+      for (std::int64_t band = 0; band < bands_.count; ++band)
+        call(whole_, o, first, band * bands_.size, count, product_steps());
+    }
+    if (bands_.rest > 0) call_rest(o, first, count);
+  }
+
+  std::string threads_text() const override { return HostRunner::threads_text(); }
+  std::string kernel() const override {
+    std::string text = fmt::format("{} bands of {} {} ({})", bands_.count, bands_.size,
+                                   bands_.of_rows ? "rows" : "columns", describe(whole_.kernel->config()));
+    if (bands_.rest > 0)
+      text += fmt::format(", one of {} ({})", bands_.rest, describe(rest_.kernel->config()));
+    return text;
+  }
+
+ private:
+  struct Part {
+    std::shared_ptr<const GemmSmallCpuKernel> kernel;
+  };
+
+  // Strides that are neither packed nor zero serve both ways of cutting.
+  Part part_of(const PlanRequest& r, std::int64_t size) const {
+    GemmProblem p = problem();
+    (bands_.of_rows ? p.m : p.n) = size;
+    p.layout = Layout::strided;
+    p.batch_count = 2;
+    p.stride_a = p.lda * p.a_cols() + 1;
+    p.stride_b = p.ldb * p.b_cols() + 1;
+    p.stride_c = p.ldc * p.n + 1;
+    const Isa isa = r.context.isa;
+    try {
+      return {r.context.kernels->get(p, gemm_small_cpu_default(p, isa))};
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return {r.context.kernels->get(p, gemm_small_cpu_default(p, Isa::portable))};
+    }
+  }
+
+  BandSteps offset(std::int64_t at) const { return bands_.offset(problem(), at); }
+  BandSteps product_steps() const { return {problem().stride_a, problem().stride_b, problem().stride_c}; }
+
+  void call_bands(const Operands& o, std::int64_t product, std::int64_t band, std::int64_t count) const {
+    call(whole_, o, product, band * bands_.size, count, offset(bands_.size));
+  }
+  void call_rest(const Operands& o, std::int64_t product, std::int64_t count) const {
+    call(rest_, o, product, bands_.count * bands_.size, count, product_steps());
+  }
+
+  void call(const Part& part, const Operands& o, std::int64_t product, std::int64_t at, std::int64_t count,
+            const BandSteps& steps) const {
+    const std::int64_t size = size_bytes(problem().dtype);
+    const BandSteps begin = offset(at), one = product_steps();
+    const auto address = [&](const void* base, std::int64_t elements) {
+      return static_cast<const char*>(base) + elements * size;
+    };
+    GemmSmallCpuArguments arguments;
+    arguments.a = address(o.a, product * one.a + begin.a);
+    arguments.b = address(o.b, product * one.b + begin.b);
+    arguments.c = const_cast<char*>(address(o.c, product * one.c + begin.c));
+    arguments.count = count;
+    arguments.stride_a = steps.a * size;
+    arguments.stride_b = steps.b * size;
+    arguments.stride_c = steps.c * size;
+    arguments.alpha = o.alpha;
+    arguments.beta = o.beta;
+    arguments.self = part.kernel.get();
+    part.kernel->function()(&arguments);
+  }
+
+  Bands bands_;
+  Part whole_, rest_;
+};
+
+std::string bands_decline(const PlanRequest& r) {
+  const GemmProblem& p = r.problem;
+  if (auto reason = why_not_on_host(r); !reason.empty()) return reason;
+  if (p.layout != Layout::single && p.layout != Layout::strided)
+    return fmt::format("layout = {} has no bands at equal distance", to_string(p.layout));
+  if (!has_one_long_side(p.m, p.n, p.k))
+    return fmt::format("it takes one of m and n above {}, and k up to it", gemm_small_cpu_limit);
+  if (p.alpha == Scalar::general || p.beta == Scalar::general)
+    return "alpha and beta may be zero for some products";
+  return "";
+}
+
+Offers bands_offers(const PlanRequest& r) {
+  return one_runner([&r] { return std::make_shared<const BandsRunner>(r); });
+}
+
+}  // namespace
+
+constinit const Candidate bands_way{"gemm_small_cpu_bands", Tier::small, bands_decline, bands_offers};
+
+}  // namespace tilewright

@@ -1,0 +1,135 @@
+// Looking up, making kernels that pay, and running.
+#include "gemm/small/calls.hpp"
+
+#include <algorithm>
+
+#include "device/stack.hpp"
+#include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/small/bands.hpp"
+#include "gemm/small/stack_bytes.hpp"
+
+namespace tilewright {
+namespace {
+
+// About what a call gains by a kernel of its own: the binding of the cold one, and a share of its time; more
+// of it where data come from memory, because the cold one prefetches nothing.
+double gain_s(const GemmProblem& p) {
+  constexpr double binding_s = 40e-9, share = 0.15, share_of_cold = 0.45;
+  return binding_s + small_problem_s(p) * double(p.batch_count) *
+                         (p.residency == Residency::cold ? share_of_cold : share);
+}
+
+// Trouble, with wisdom say, is no reason to fail a call that can be served, and that may be half done.
+std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const GemmProblem& problem,
+                                                   const GemmOptions& options) {
+  try {
+    const auto plan = make_plan(context, problem, options, !context.no_jit);
+    return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
+  } catch (const Error& error) {
+    if (context.wants_notices)
+      context.notice(fmt::format("calls go on with portable kernels: {}", error.what()));
+    return nullptr;
+  }
+}
+
+// On another stack where the thread's own may be too small.
+void call(const GemmProblem& p, const GemmSmallCpuKernel& kernel, const GemmSmallCpuArguments& arguments) {
+  const std::size_t bytes = small_stack_bytes(p, kernel.config());
+  if (bytes <= usual_stack_bytes) return kernel.function()(&arguments);
+  with_stack(bytes, [&] { kernel.function()(&arguments); });
+}
+
+const void* advance(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
+
+}  // namespace
+
+SmallKernel::SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options)
+    : own_(context.small->find(small_key(problem, stride_classes(problem)), gain_s(problem),
+                               [&] { return make_own(context, problem, options); })) {
+  if (own_ == nullptr) cold_.emplace(context.small->cold_blocks(), problem);
+}
+
+double small_problem_s(const GemmProblem& p) {
+  constexpr double problem_s = 10e-9, multiply_add_s = 40e-12;
+  return problem_s + multiply_add_s * (is_complex(p.dtype) ? 4 : 1) * double(p.m * p.n * p.k);
+}
+
+GemmSmallCpuArguments small_arguments(const GemmProblem& p, const Operands& o, std::int64_t first,
+                                      std::int64_t count, const GemmSmallCpuKernel& kernel) {
+  GemmSmallCpuArguments arguments;
+  const std::int64_t size = size_bytes(p.dtype);
+  arguments.count = count;
+  // No step is taken of one problem, and its strides may be anything.
+  if (p.layout == Layout::strided && p.batch_count > 1) {
+    arguments.stride_a = p.stride_a * size;
+    arguments.stride_b = p.stride_b * size;
+    arguments.stride_c = p.stride_c * size;
+  }
+  const auto offset = [&](std::int64_t stride) {
+    return first * (p.layout == Layout::pointer ? std::int64_t(sizeof(void*)) : stride);
+  };
+  arguments.a = advance(o.a, offset(arguments.stride_a));
+  arguments.b = advance(o.b, offset(arguments.stride_b));
+  arguments.c = const_cast<void*>(advance(o.c, offset(arguments.stride_c)));
+  arguments.alpha = o.alpha;
+  arguments.beta = o.beta;
+  arguments.self = &kernel;
+  return arguments;
+}
+
+void run_looked_up(Context::Impl& context, const GemmProblem& p, GemmSmallCpuArguments& arguments,
+                   const GemmOptions& options) {
+  const SmallKernel kernel(context, p, options);
+  arguments.self = &kernel.get();
+  call(p, kernel.get(), arguments);
+}
+
+bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuArguments& arguments,
+              const GemmOptions& options) {
+  if (estimate_s(p) >= parallel_worth_s(options)) return false;
+  const Bands bands = bands_of(p);
+  const std::int64_t size = size_bytes(p.dtype);
+  const auto run = [&](GemmProblem part, std::int64_t band_size, std::int64_t at) {
+    (bands.of_rows ? part.m : part.n) = band_size;
+    GemmSmallCpuArguments own = arguments;
+    const BandSteps begin = bands.offset(p, at);
+    own.a = advance(arguments.a, begin.a * size);
+    own.b = advance(arguments.b, begin.b * size);
+    own.c = const_cast<void*>(advance(arguments.c, begin.c * size));
+    own.count = part.batch_count;
+    own.stride_a = part.stride_a * size;
+    own.stride_b = part.stride_b * size;
+    own.stride_c = part.stride_c * size;
+    run_looked_up(context, part, own, options);
+  };
+  GemmProblem all = p;
+  const BandSteps steps = bands.offset(p, bands.size);
+  all.layout = Layout::strided;
+  all.batch_count = bands.count;
+  all.stride_a = steps.a, all.stride_b = steps.b, all.stride_c = steps.c;
+  all.residency = judged_residency(p, options);
+  run(all, bands.size, 0);
+  if (bands.rest > 0) run(p, bands.rest, bands.count * bands.size);
+  return true;
+}
+
+bool run_small(Context::Impl& context, const GemmProblem& described, const Operands& o,
+               const GemmOptions& options) {
+  if (!is_small(described) || o.alpha_stride != 0 || o.beta_stride != 0 || !are_usual(options)) return false;
+  const GemmProblem p = as_called(described, options);
+  const SmallKernel kernel(context, p, options);
+  const auto run = [&](std::int64_t first, std::int64_t count) {
+    call(p, kernel.get(), small_arguments(p, o, first, count, kernel.get()));
+  };
+  const int threads = p.batch_count == 1 ? 1 : host_threads(p, options);
+  if (threads == 1)
+    run(0, p.batch_count);
+  else
+    share_out(p, o, threads, run);
+  return true;
+}
+
+}  // namespace tilewright

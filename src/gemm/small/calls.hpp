@@ -1,0 +1,49 @@
+// Calls on small problems in host memory, run without a plan of their own: what decides about the kernel is
+// looked up, the rest comes with the call. What is not plainly right, or asks for anything unusual, is left
+// to plans, which know all options and words for every fault.
+#pragma once
+
+#include <optional>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/small/kernels.hpp"
+#include "gemm/small/prepared.hpp"
+
+namespace tilewright {
+
+// The kernel that serves a problem of which is_small() holds, with one alpha and beta for all of it: its own,
+// or the cold one, which is bound here.
+class SmallKernel {
+ public:
+  SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options);
+
+  // Stays while this does and the thread asks for no other.
+  const GemmSmallCpuKernel& get() const { return own_ != nullptr ? *own_ : *cold_; }
+
+ private:
+  const GemmSmallCpuKernel* own_;
+  std::optional<ColdKernel> cold_;
+};
+
+// About what one problem of the batch takes on one thread, in round figures: good enough to cut work by.
+double small_problem_s(const GemmProblem& problem);
+
+// Problems first ... first + count - 1 of the operands as a kernel takes them.
+GemmSmallCpuArguments small_arguments(const GemmProblem& problem, const Operands& operands,
+                                      std::int64_t first, std::int64_t count,
+                                      const GemmSmallCpuKernel& kernel);
+
+// Looks up the kernel of such a problem that is valid, and calls it.
+void run_looked_up(Context::Impl& context, const GemmProblem& problem, GemmSmallCpuArguments& arguments,
+                   const GemmOptions& options);
+
+// Runs a valid product with one long side band by band and returns true; false where more threads than one
+// pay.
+bool run_long(Context::Impl& context, const GemmProblem& problem, const GemmSmallCpuArguments& arguments,
+              const GemmOptions& options);
+
+// Runs a valid call of such a problem and returns true; false where it is not one.
+bool run_small(Context::Impl& context, const GemmProblem& problem, const Operands& operands,
+               const GemmOptions& options);
+
+}  // namespace tilewright

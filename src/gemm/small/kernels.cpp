@@ -1,0 +1,49 @@
+// What threads keep at hand, and forgetting.
+#include "gemm/small/kernels.hpp"
+
+#include <array>
+
+namespace tilewright {
+
+SmallKernels::SmallKernels() : kept_owner_(std::make_shared<const Owner>()), owner_(kept_owner_.get()) {}
+
+[[gnu::tls_model("initial-exec")]] thread_local constinit SmallKernels::Recent* SmallKernels::recent_ =
+    nullptr;
+thread_local constinit bool SmallKernels::thread_ends_ = false;
+
+// An owner that is held by one of these is not deleted, so that none of another Context has its address.
+struct SmallKernels::Kept {
+  std::array<Recent, std::size_t(1) << recent_bits> all;
+
+  Kept() { recent_ = all.data(); }
+  ~Kept() { recent_ = nullptr, thread_ends_ = true; }
+};
+
+const GemmSmallCpuKernel* SmallKernels::remember(const SmallKey& key, Kernel kernel) {
+  static thread_local Kept kept;
+  Recent& last = kept.all[place_of(key)];
+  std::lock_guard lock(mutex_);
+  last = {key, kept_owner_, std::move(kernel)};
+  return last.kernel.get();
+}
+
+// What threads have at hand of this key gives way with all else.
+void SmallKernels::keep(const SmallKey& key, Kernel kernel) {
+  kernels_.keep(key, std::move(kernel));
+  uses_.keep(key.hash());
+  renew_owner();
+}
+
+void SmallKernels::renew_owner() {
+  std::lock_guard lock(mutex_);
+  kept_owner_ = std::make_shared<const Owner>();
+  owner_ = kept_owner_.get();
+}
+
+void SmallKernels::clear() {
+  renew_owner();
+  uses_.clear();
+  kernels_.erase_if([](const GemmSmallCpuKernel&) { return true; });
+}
+
+}  // namespace tilewright

@@ -1,0 +1,97 @@
+// The kernels of their own that the small problems of a Context's calls have got. A problem gets one when its
+// calls so far would have gained by it what making it costs; until then, and whenever it was forgotten, the
+// portable kernel serves. Each thread keeps the last few at hand, so that finding one again takes no lock.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "core/bounded_map.hpp"
+#include "gemm/run/kernel_cache.hpp"
+#include "gemm/small/cold_kernel.hpp"
+#include "gemm/small/key.hpp"
+#include "gemm/small/uses.hpp"
+
+namespace tilewright {
+
+class SmallKernels {
+ public:
+  using Kernel = std::shared_ptr<const GemmSmallCpuKernel>;
+
+  SmallKernels();
+
+  // What the calling thread used lately; null where it did not use one of this key. It stays until the thread
+  // asks for another one.
+  [[gnu::always_inline]] const GemmSmallCpuKernel* recent(const SmallKey& key) const {
+    if (recent_ == nullptr) return nullptr;
+    const Recent& last = recent_[place_of(key)];
+    const bool same = last.owner.get() == owner_.load(std::memory_order_acquire) &&
+                      last.key.shape == key.shape && last.key.lda == key.lda && last.key.ldb == key.ldb &&
+                      last.key.ldc == key.ldc;
+    return same ? last.kernel.get() : nullptr;
+  }
+
+  // The key's kernel; null while it is not worth one. make() makes it, which may throw, or returns null where
+  // the problem is better off without one.
+  template <class Make>
+  const GemmSmallCpuKernel* find(const SmallKey& key, double gain_s, Make&& make) {
+    if (const GemmSmallCpuKernel* kernel = recent(key)) return kernel;
+    const std::uint64_t hash = key.hash();
+    if (uses_.add(hash, float(gain_s)) < worth_making_s || thread_ends_) return nullptr;
+    Kernel kernel = kernels_.find(key);
+    if (kernel == nullptr) {
+      kernel = make();
+      if (kernel == nullptr) return uses_.refuse(hash), nullptr;
+      kernel = kernels_.add(key, std::move(kernel));
+      uses_.keep(hash);
+    }
+    return remember(key, std::move(kernel));
+  }
+
+  // The key's kernel from now on, whatever it gains, until clear().
+  void keep(const SmallKey& key, Kernel kernel);
+
+  // For calls without one.
+  const ColdBlocks& cold_blocks() const { return cold_blocks_; }
+  void clear();
+
+ private:
+  // About what one costs to generate.
+  static constexpr float worth_making_s = 150e-6f;
+  static constexpr std::size_t largest_bytes = 64 << 20;
+
+  struct Owner {};
+  struct Kept;  // what a thread has at hand, as long as it lives
+  struct Recent {
+    SmallKey key;
+    std::shared_ptr<const Owner> owner;  // of a Context, since its last clear()
+    Kernel kernel;
+  };
+  struct Hash {
+    std::size_t operator()(const SmallKey& key) const { return key.hash(); }
+  };
+
+  static constexpr int recent_bits = 6;
+  [[gnu::always_inline]] static std::size_t place_of(const SmallKey& key) {
+    const std::uint64_t mixed = key.shape ^ std::uint64_t(key.lda) << 22 ^ std::uint64_t(key.ldb) << 34 ^
+                                std::uint64_t(key.ldc) << 46;
+    return mixed * 0x9e3779b97f4a7c15u >> (64 - recent_bits);
+  }
+  // Of the thread; null before its first. A pointer in the block that every thread has from the start, so
+  // that reading it is one load.
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit Recent* recent_;
+  // What the thread had at hand is gone, and there will be no other.
+  static thread_local constinit bool thread_ends_;
+
+  void renew_owner();
+  const GemmSmallCpuKernel* remember(const SmallKey& key, Kernel kernel);
+
+  std::mutex mutex_;
+  std::shared_ptr<const Owner> kept_owner_;
+  std::atomic<const Owner*> owner_;
+  SmallUses uses_;
+  const ColdBlocks cold_blocks_;
+  BoundedMap<SmallKey, GemmSmallCpuKernel, Hash> kernels_{largest_bytes, kernel_memory_bytes};
+};
+
+}  // namespace tilewright

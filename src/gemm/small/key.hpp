@@ -1,0 +1,63 @@
+// What decides about the code that serves a small problem on the host: its sizes, operations and leading
+// dimensions, and of everything else only the classes that kernels are specialised for. How many problems a
+// call has, and how far apart they lie, comes with the call.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.hpp"
+#include "kernel/gemm_small_cpu/kernel.hpp"
+
+namespace tilewright {
+
+struct SmallKey {
+  std::uint64_t shape = 0;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;
+
+  friend bool operator==(const SmallKey&, const SmallKey&) = default;
+
+  std::uint64_t hash() const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
+    std::uint64_t h = shape * odd;
+    h = (h ^ h >> 32 ^ std::uint64_t(lda)) * odd;
+    h = (h ^ std::uint64_t(ldb) << 20 ^ std::uint64_t(ldc) << 40 ^ std::uint64_t(ldc) >> 24) * odd;
+    return h ^ h >> 29;
+  }
+};
+
+// Whether a size is one that the kernels serve; zero products have no kernel.
+inline bool is_small_size(std::int64_t size) {
+  return std::uint64_t(size) - 1 < std::uint64_t(gemm_small_cpu_limit);
+}
+
+// What of a key is no leading dimension, in one number; `strides` as stride_classes() gives them. Inlined
+// always: what goes to the stack in words and comes back in pairs waits for its stores.
+[[gnu::always_inline]] inline std::uint64_t small_shape(DType dtype, Op op_a, Op op_b, std::int64_t m,
+                                                        std::int64_t n, std::int64_t k, Scalar alpha,
+                                                        Scalar beta, Layout layout, Residency residency,
+                                                        unsigned strides) {
+  static_assert(gemm_small_cpu_limit < 128);
+  return std::uint64_t(m) | std::uint64_t(n) << 7 | std::uint64_t(k) << 14 | std::uint64_t(dtype) << 21 |
+         std::uint64_t(op_a) << 23 | std::uint64_t(op_b) << 25 | std::uint64_t(layout) << 27 |
+         std::uint64_t(alpha) << 30 | std::uint64_t(beta) << 32 | std::uint64_t(residency) << 34 |
+         std::uint64_t(strides) << 36;
+}
+
+[[gnu::always_inline]] inline SmallKey small_key(const GemmProblem& p, unsigned strides) {
+  return {
+      small_shape(p.dtype, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, p.beta, p.layout, p.residency, strides),
+      p.lda, p.ldb, p.ldc};
+}
+
+// Of each operand of a strided batch, that of A in the lowest bits: one for all problems (0), packed (1) or
+// neither (2).
+inline unsigned stride_classes(const GemmProblem& p) {
+  if (p.layout != Layout::strided) return 0;
+  const auto class_of = [](std::int64_t stride, std::int64_t packed) {
+    return stride == 0 ? 0u : stride == packed ? 1u : 2u;
+  };
+  return class_of(p.stride_a, p.lda * p.a_cols()) | class_of(p.stride_b, p.ldb * p.b_cols()) << 2 |
+         class_of(p.stride_c, p.ldc * p.n) << 4;
+}
+
+}  // namespace tilewright

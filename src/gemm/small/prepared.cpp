@@ -1,0 +1,48 @@
+// What calls without a plan look for.
+#include "gemm/small/prepared.hpp"
+
+#include "gemm/run/host.hpp"
+#include "gemm/small/kernels.hpp"
+
+namespace tilewright {
+
+GemmProblem as_called(const GemmProblem& problem, const GemmOptions& options) {
+  GemmProblem p = problem;
+  if (p.layout != Layout::single)
+    p.residency = judged_residency(p, options);
+  else if (options.residency != Residency::automatic)
+    p.residency = options.residency;
+  return p;
+}
+
+bool is_small(const GemmProblem& p) {
+  const bool layout =
+      p.layout == Layout::single || p.layout == Layout::strided || p.layout == Layout::pointer;
+  return layout && p.location == Location::host && p.alpha != Scalar::zero && is_small_size(p.m) &&
+         is_small_size(p.n) && is_small_size(p.k) && p.batch_count > 0;
+}
+
+const GemmOptions& usual_options() noexcept {
+  static const GemmOptions usual;
+  return usual;
+}
+
+bool are_usual(const GemmOptions& o) {
+  const GemmOptions& usual = usual_options();
+  if (&o == &usual) return true;
+  return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == usual.objective &&
+         o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 && !o.checked &&
+         !o.objective_weight && o.candidate.empty() && o.config.empty() && o.tune_on_miss.budget_s == 0 &&
+         !o.cpu_share && o.gpus.empty() && o.gpu_memory_bytes == 0 && o.stream == nullptr;
+}
+
+void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
+                   const Runner& runner) {
+  if (!is_small(problem) || !are_usual(options)) return;
+  auto kernel = runner.small_kernel();
+  if (kernel == nullptr) return;
+  const GemmProblem p = as_called(problem, options);
+  context.small->keep(small_key(p, stride_classes(p)), std::move(kernel));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,69 @@
+// The short way of one multiplication to a kernel that the calling thread has at hand: a handful of compares
+// and loads. Whatever does not take it takes the long way, which sees the same views.
+#pragma once
+
+#include <algorithm>
+
+#include "gemm/groups.hpp"
+#include "gemm/small/bands.hpp"
+#include "gemm/small/calls.hpp"
+
+namespace tilewright {
+
+// Of sizes and leading dimensions: far below what could make an address wrap.
+inline constexpr std::int64_t largest_plain = std::int64_t(1) << 28;
+
+template <class View>
+bool has_size(const View& view, bool swapped, std::int64_t rows, std::int64_t cols) {
+  return swapped ? view.rows == cols && view.cols == rows : view.rows == rows && view.cols == cols;
+}
+
+// Runs it and returns true, or returns false.
+template <class T>
+bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const MatrixView<const T>& a,
+                const MatrixView<const T>& b, const T& beta, const MatrixView<T>& c,
+                const GemmOptions& options) {
+  const std::int64_t m = c.rows, n = c.cols, k = op_a == Op::none ? a.cols : a.rows;
+  const bool is_long = !is_small_size(m) || !is_small_size(n);
+  if (!is_small_size(k) || (is_long && !has_one_long_side(m, n, k)) || op_a > Op::conj_trans ||
+      op_b > Op::conj_trans || !has_size(a, op_a != Op::none, m, k) || !has_size(b, op_b != Op::none, k, n) ||
+      a.ld < a.rows || b.ld < b.rows || c.ld < m || !are_usual(options))
+    return false;
+  if (a.data == nullptr || b.data == nullptr || c.data == nullptr || alpha == T(0)) return false;
+  const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
+  const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
+                                 options.residency, 0),
+                     a.ld, b.ld, c.ld};
+  const GemmSmallCpuKernel* kernel = is_long ? nullptr : context.small->recent(key);
+  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
+  GemmSmallCpuArguments arguments;
+  arguments.a = a.data;
+  arguments.b = b.data;
+  arguments.c = c.data;
+  arguments.count = 1;
+  arguments.alpha = &alpha;
+  arguments.beta = &beta;
+  arguments.self = kernel;
+  if (kernel != nullptr) {
+    kernel->function()(&arguments);
+    return true;
+  }
+  GemmProblem p;
+  p.dtype = dtype_of<T>;
+  p.op_a = op_a;
+  p.op_b = op_b;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.lda = a.ld;
+  p.ldb = b.ld;
+  p.ldc = c.ld;
+  p.alpha = alpha_class;
+  p.beta = beta_class;
+  p.residency = options.residency;
+  if (is_long) return run_long(context, p, arguments, options);
+  run_looked_up(context, p, arguments, options);
+  return true;
+}
+
+}  // namespace tilewright

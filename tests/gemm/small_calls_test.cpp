@@ -1,0 +1,278 @@
+// Calls on small problems without a plan of their own: what decides about their kernel, when they get one of
+// their own, and that nothing is read or generated before. That results are right is the designs' and the
+// random calls' matter, which run prepared calls and others.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/run/reference.hpp"
+#include "gemm/small/calls.hpp"
+#include "support/temp_folder.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+GemmProblem problem_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count = 1) {
+  GemmProblem p;
+  p.m = m, p.n = n, p.k = k;
+  p.beta = Scalar::one;
+  p.layout = count == 1 ? Layout::single : Layout::strided;
+  p.batch_count = count;
+  return packed(p);
+}
+
+class SmallCalls : public ::testing::Test {
+ protected:
+  static ContextOptions quiet() {
+    ContextOptions options;
+    options.notices = false;
+    options.use_wisdom = false;
+    return options;
+  }
+  void multiply(const GemmProblem& p) {
+    if (p.layout == Layout::single)
+      gemm<double>(context_, p.op_a, p.op_b, 1.0, {a_.data(), p.m, p.k, p.lda}, {b_.data(), p.k, p.n, p.ldb},
+                   1.0, {c_.data(), p.m, p.n, p.ldc});
+    else
+      gemm_batched<double>(context_, p.op_a, p.op_b, 1.0,
+                           StridedBatch<const double>{a_.data(), p.m, p.k, p.lda, p.stride_a, p.batch_count},
+                           StridedBatch<const double>{b_.data(), p.k, p.n, p.ldb, p.stride_b, p.batch_count},
+                           1.0, StridedBatch<double>{c_.data(), p.m, p.n, p.ldc, p.stride_c, p.batch_count});
+  }
+  const GemmSmallCpuKernel* own(const GemmProblem& problem) {
+    const GemmProblem p = as_called(problem, {});
+    return context_.impl().small->recent(small_key(p, stride_classes(p)));
+  }
+  // Calls until the problem has a kernel of its own; how many it took.
+  int call_until_own(const GemmProblem& p) {
+    int calls = 0;
+    for (; own(p) == nullptr && calls < 100000; ++calls) multiply(p);
+    return calls;
+  }
+
+  Context context_{quiet()};
+  std::vector<double> a_ = std::vector<double>(1 << 18, 1), b_ = a_, c_ = std::vector<double>(1 << 18);
+};
+
+TEST_F(SmallCalls, ManyShapesOnceAreServedWithoutKernelsOfTheirOwn) {
+  for (int m = 1; m <= 64; m += 3)
+    for (int n = 1; n <= 64; n += 7) {
+      multiply(problem_of(m, n, 5));
+      EXPECT_EQ(own(problem_of(m, n, 5)), nullptr);
+    }
+}
+
+TEST_F(SmallCalls, AShapeThatComesAgainAndAgainGetsItsOwn) {
+  const GemmProblem p = problem_of(4, 4, 4);
+  const int calls = call_until_own(p);
+  EXPECT_GT(calls, 100);
+  EXPECT_LT(calls, 20000);
+  EXPECT_EQ(own(p)->config().isa, context_.impl().isa);
+  multiply(p);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(c_[std::size_t(i)], 4.0 * (calls + 1)) << "the same sums by both";
+}
+
+TEST_F(SmallCalls, ABatchThatIsWorthItGetsItsOwnSooner) {
+  EXPECT_LT(call_until_own(problem_of(8, 8, 8, 1000)), 100);
+}
+
+TEST_F(SmallCalls, CountsAndStridesNeverSeenAreServedByTheSameKernel) {
+  GemmProblem p = problem_of(8, 8, 8, 100);
+  call_until_own(p);
+  const GemmSmallCpuKernel* kernel = own(p);
+  for (std::int64_t count = 101; count < 150; ++count) {
+    p.batch_count = count;
+    multiply(p);
+    EXPECT_EQ(own(p), kernel);
+  }
+  p.stride_a += 3;
+  call_until_own(p);
+  kernel = own(p);
+  p.stride_a += 2;
+  EXPECT_EQ(own(p), kernel);
+}
+
+TEST_F(SmallCalls, WhatEntersTheCodeEntersTheKey) {
+  const GemmProblem base = problem_of(8, 9, 10, 5);
+  std::vector<GemmProblem> all(20, base);
+  all[1].m = 7, all[2].n = 7, all[3].k = 7, all[4].lda = 20, all[5].ldb = 20, all[6].ldc = 20;
+  all[7].op_a = Op::trans, all[8].op_b = Op::trans, all[9].op_a = Op::conj_trans, all[10].dtype = DType::f32;
+  all[11].dtype = DType::c128, all[12].alpha = Scalar::general, all[13].beta = Scalar::zero;
+  all[14].layout = Layout::pointer, all[15].residency = Residency::cold, all[16].stride_a = 0;
+  all[17].stride_b = 0, all[18].stride_c += 1, all[19].stride_a += 1;
+  std::set<std::tuple<std::uint64_t, std::int64_t, std::int64_t, std::int64_t>> keys;
+  for (const GemmProblem& p : all) {
+    const SmallKey key = small_key(p, stride_classes(p));
+    EXPECT_TRUE(keys.insert({key.shape, key.lda, key.ldb, key.ldc}).second) << to_string(p);
+  }
+}
+
+TEST_F(SmallCalls, ForgettingPlansForgetsTheirKernels) {
+  const GemmProblem p = problem_of(4, 4, 4);
+  call_until_own(p);
+  context_.forget_plans();
+  EXPECT_EQ(own(p), nullptr);
+  EXPECT_GT(call_until_own(p), 100);
+}
+
+TEST_F(SmallCalls, WhatIsPreparedIsThereFromTheFirstCallOn) {
+  for (const GemmProblem& p : {problem_of(5, 6, 7), problem_of(5, 6, 7, 10)}) {
+    prepare(context_, std::vector{p});
+    multiply(p);
+    ASSERT_NE(own(p), nullptr) << to_string(p);
+    EXPECT_EQ(own(p)->config().isa, context_.impl().isa);
+  }
+}
+
+TEST_F(SmallCalls, ContextsShareNoKernels) {
+  const GemmProblem p = problem_of(4, 4, 4);
+  call_until_own(p);
+  Context other(quiet());
+  const SmallKey key = small_key(p, 0);
+  EXPECT_EQ(other.impl().small->recent(key), nullptr);
+  EXPECT_NE(context_.impl().small->recent(key), nullptr);
+}
+
+TEST(SmallCallsWisdom, TheFirstCallReadsNone) {
+  const TempFolder folder;
+  ContextOptions options;
+  options.wisdom = folder.write("broken.jsonl", "{this is no JSON}\n");
+  Context context(options);
+  double a = 2, b = 3, c = 4;
+  gemm<double>(context, Op::none, Op::none, 1.0, {&a, 1, 1, 1}, {&b, 1, 1, 1}, 1.0, {&c, 1, 1, 1});
+  EXPECT_EQ(c, 10);
+  EXPECT_THROW(plan(context, problem_of(1, 1, 1)), Error);
+}
+
+TEST(SmallUses, WhatIsAskedForAgainDisplacesWhatIsNot) {
+  SmallUses uses;
+  constexpr std::uint64_t one = 5, other = one + (std::uint64_t(1) << 40);  // of the same place
+  EXPECT_EQ(uses.add(one, 1), 1);
+  EXPECT_EQ(uses.add(one, 2), 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(uses.add(other, 1), 1);
+  EXPECT_EQ(uses.add(other, 1), 2) << "it has the place now";
+  EXPECT_EQ(uses.add(one, 1), 1);
+  uses.refuse(one);
+  EXPECT_LT(uses.add(one, 0.5f), 0);
+  uses.keep(one);
+  EXPECT_GE(uses.add(one, 0), 1);
+  uses.clear();
+  EXPECT_EQ(uses.add(one, 1), 1);
+}
+
+// A run of equal shapes is one look-up, whatever lies between them and however it is cut into pieces.
+TEST_F(SmallCalls, RunsOfVariableBatchesAreRightOnSeveralThreads) {
+  constexpr int count = 5000;
+  std::vector<double> c(count * 16);
+  std::vector<GemmItem<double>> items;
+  for (int i = 0; i < count; ++i) {
+    const int m = i / 100 % 3 + 2, n = i % 997 == 0 ? 3 : 4;
+    items.push_back(
+        {Op::none, Op::none, m, n, 2, 1, a_.data(), m, b_.data(), 2, 1, &c[std::size_t(i) * 16], m});
+  }
+  for (const int threads : {1, 2, 7}) {
+    std::fill(c.begin(), c.end(), 1);
+    GemmOptions options;
+    options.threads = threads;
+    gemm_variable<double>(context_, items, options);
+    for (int i = 0; i < count; ++i) {
+      const auto& x = items[std::size_t(i)];
+      for (int e = 0; e < 16; ++e)
+        ASSERT_EQ(c[std::size_t(i * 16 + e)], e < x.m * x.n ? 3 : 1)
+            << i << ' ' << e << ", threads " << threads;
+    }
+  }
+}
+
+// Every way of cutting: bands of one product, bands of many, and what is left of them.
+TEST_F(SmallCalls, BandsOfALongSideAreRight) {
+  for (const char* shape :
+       {"m=65,n=3,k=4", "m=129,n=5,k=64", "m=1000,n=2,k=7", "m=4,n=300,k=9", "m=64,n=65,k=1"})
+    for (const char* ops : {"nn", "tn", "nt", "tt"})
+      for (const char* batch : {"", ":strided:batch=3", ":strided:batch=40"})
+        for (const int threads : {1, 3}) {
+          const GemmProblem p = packed(parse_problem(fmt::format(
+              "gemm{}:f64:{}:{}{}:beta=one", *batch == '\0' ? "" : "_batched", ops, shape, batch)));
+          GemmOptions options;
+          options.threads = threads;
+          const GemmPlan made = plan(context_, p, options);
+          ASSERT_EQ(made.impl().candidate, "gemm_small_cpu_bands");
+          const auto count = std::size_t(p.batch_count);
+          std::vector<double> a(count * std::size_t(p.m * p.k)), b(count * std::size_t(p.k * p.n));
+          for (std::size_t i = 0; i < a.size(); ++i) a[i] = double(i * 7 % 13) - 6;
+          for (std::size_t i = 0; i < b.size(); ++i) b[i] = double(i * 5 % 11) - 5;
+          std::vector<double> c(count * std::size_t(p.m * p.n), 2), expected = c;
+          gemm_reference(p, {a.data(), b.data(), expected.data()});
+          made.run<double>(1.0, a.data(), b.data(), 1.0, c.data());
+          ASSERT_EQ(c, expected) << to_string(p) << ", threads " << threads;
+          if (p.layout != Layout::single) continue;
+          std::fill(c.begin(), c.end(), 2);
+          gemm<double>(context_, p.op_a, p.op_b, 1.0, {a.data(), p.a_rows(), p.a_cols(), p.lda},
+                       {b.data(), p.b_rows(), p.b_cols(), p.ldb}, 1.0, {c.data(), p.m, p.n, p.ldc}, options);
+          ASSERT_EQ(c, expected) << "by a call of " << to_string(p) << ", threads " << threads;
+        }
+}
+
+// What is decided for one shape may be the worst for its neighbour.
+class NearShape : public ::testing::Test {
+ protected:
+  // The config for 7 rows where wisdom has this one for 8.
+  GemmSmallCpuConfig carried(const GemmSmallCpuConfig& recorded) {
+    const nlohmann::json line = {{"family", "gemm_small_cpu"},
+                                 {"problem", to_string(residing(8))},
+                                 {"device", cpu_info().device},
+                                 {"config", to_json(recorded)},
+                                 {"objective", "time"},
+                                 {"verdict", "passed"},
+                                 {"seconds", 1e-8},
+                                 {"seconds_low", 1e-8},
+                                 {"seconds_high", 1e-8},
+                                 {"samples", 11},
+                                 {"source_hash", "a3b83e9c3bb52e6f"},
+                                 {"time", "2026-11-21T12:06:34Z"}};
+    ContextOptions options;
+    options.wisdom = folder_.write("a.jsonl", line.dump() + "\n");
+    options.notices = false;
+    const Context context(options);
+    Context::Impl& impl = context.impl();
+    const auto made = make_plan(impl, residing(7), {}, true);
+    EXPECT_EQ(made->match, WisdomMatch::near_shape);
+    return from_json<GemmSmallCpuConfig>(made->runner->config());
+  }
+  // Far from every shape of shipped wisdom, which holds squares.
+  static GemmProblem residing(std::int64_t m) {
+    GemmProblem p = problem_of(m, 9, 11, 50);
+    p.residency = Residency::l1;
+    return p;
+  }
+
+  TempFolder folder_;
+  const Isa isa_ = choose_isa("");
+};
+
+TEST_F(NearShape, WhatARecordDidNotDecideIsNotCarriedOver) {
+  if (isa_ == Isa::portable) GTEST_SKIP() << "nothing is generated here";
+  EXPECT_EQ(carried(gemm_small_cpu_default(residing(8), isa_)), gemm_small_cpu_default(residing(7), isa_));
+}
+
+TEST_F(NearShape, WhatNeedsMoreWorkIsNotCarriedOver) {
+  if (isa_ == Isa::portable) GTEST_SKIP() << "nothing is generated here";
+  GemmSmallCpuConfig slow = gemm_small_cpu_default(residing(8), isa_);
+  slow.nr = 1;
+  EXPECT_EQ(carried(slow), gemm_small_cpu_default(residing(7), isa_));
+}
+
+TEST_F(NearShape, WhatItDidDecideIs) {
+  if (isa_ == Isa::portable) GTEST_SKIP() << "nothing is generated here";
+  GemmSmallCpuConfig other = gemm_small_cpu_default(residing(8), isa_);
+  other.prefetch_bytes = 1024;
+  GemmSmallCpuConfig expected = gemm_small_cpu_default(residing(7), isa_);
+  expected.prefetch_bytes = 1024;
+  EXPECT_EQ(carried(other), expected);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
