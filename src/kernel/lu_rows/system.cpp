@@ -1,3 +1,4 @@
+// Compiles, loads and launches the kernels of systems.
 #include "kernel/lu_rows/system.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A GPU is opened, and its tools are made, when they are first asked for.
 #include "lu/device/machines.hpp"
 
 namespace tilewright {

@@ -1,3 +1,4 @@
+// Blocks of the diagonal one after the other; between them all is products.
 #include "lu/device/system.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Streams and kernels are made once; what a factorization uses of them is said by begin().
 #include "lu/device/tools.hpp"
 
 namespace tilewright {
