@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fake_kernels.hpp"
-#include "fake_machine.hpp"
 #include "kernel/lu_panel/config.hpp"
 #include "kernel/lu_rows/config.hpp"
 
@@ -22,18 +21,6 @@ bool is_inside(const Memory& memory, int device, const T* a, long long ld, long 
   if (rows <= 0 || columns <= 0) return true;
   return memory.holds(number(a), sizeof(T), device) &&
          memory.holds(number(a + (columns - 1) * ld + rows - 1), sizeof(T), device);
-}
-
-// The same of memory that the device reaches without owning it.
-template <class T>
-bool is_pinned(const T* a, long long ld, long long rows, long long columns) {
-  const auto& pinned = machine().pinned;
-  const auto* const begin = reinterpret_cast<const char*>(a);
-  const auto* const end = reinterpret_cast<const char*>(a + (columns - 1) * ld + rows);
-  const auto after = pinned.upper_bound(begin);
-  if (after == pinned.begin()) return false;
-  const auto& [base, bytes] = *std::prev(after);
-  return end <= base + bytes;
 }
 
 template <class T>
@@ -145,8 +132,7 @@ bool close(const LuCloseArgs<T>& x, const Memory& memory, int device) {
 template <class T>
 bool copy(const LuCopyArgs<T>& x, const Memory& memory, int device) {
   if (!is_inside(memory, device, x.from, x.from_ld, x.rows, x.columns) ||
-      !(is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns) ||
-        is_pinned(x.to, x.to_ld, x.rows, x.columns)))
+      !is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns))
     return false;
   for (long long c = 0; c < x.columns; ++c) std::copy_n(x.from + c * x.from_ld, x.rows, x.to + c * x.to_ld);
   return true;

@@ -43,6 +43,23 @@ void look_up_copies(void* library, GpuDriver& driver) {
   look_up(library, "cuPointerGetAttributes", driver.pointer_attributes);
 }
 
+// Absent in older drivers.
+void look_up_newer(void* library, GpuDriver& driver) {
+  const auto find = [&]<class F>(const char* name, F& function) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+  };
+  find("cuLaunchKernelEx", driver.launch_ex);
+  find("cuTensorMapEncodeTiled", driver.tensor_map_encode);
+#if CUDA_VERSION >= 12040
+  find("cuDeviceGetDevResource", driver.device_resource);
+  find("cuDevSmResourceSplitByCount", driver.split_multiprocessors);
+  find("cuDevResourceGenerateDesc", driver.describe_resource);
+  find("cuGreenCtxCreate", driver.partition_create);
+  find("cuGreenCtxDestroy", driver.partition_destroy);
+  find("cuGreenCtxStreamCreate", driver.partition_stream_create);
+#endif
+}
+
 // What the driver documents as leaving the process in an inconsistent state, so that every later call fails
 // as well, and what says that the device or its context is gone. By number where older headers lack the name.
 bool is_lost(CUresult result) {
@@ -134,19 +151,7 @@ GpuDriver::GpuDriver() {
   find("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy);
   find("cuLaunchKernel", launch);
   find("cuPointerGetAttribute", pointer_attribute);
-  const auto find_newer = [&]<class F>(const char* name, F& function) {
-    function = reinterpret_cast<F>(dlsym(library, name));
-  };
-  find_newer("cuLaunchKernelEx", launch_ex);
-  find_newer("cuTensorMapEncodeTiled", tensor_map_encode);
-#if CUDA_VERSION >= 12040
-  find_newer("cuDeviceGetDevResource", device_resource);
-  find_newer("cuDevSmResourceSplitByCount", split_multiprocessors);
-  find_newer("cuDevResourceGenerateDesc", describe_resource);
-  find_newer("cuGreenCtxCreate", partition_create);
-  find_newer("cuGreenCtxDestroy", partition_destroy);
-  find_newer("cuGreenCtxStreamCreate", partition_stream_create);
-#endif
+  look_up_newer(library, *this);
 }
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {

@@ -117,11 +117,10 @@ void GpuLuRows::move(const LuBlock& a, std::int64_t columns, const int* merged, 
 }
 
 void GpuLuRows::copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-                     CUstream_st* stream, unsigned most_blocks) const {
+                     CUstream_st* stream) const {
   if (rows == 0 || columns == 0) return;
   const std::int64_t runs = (rows + lu_rows_threads - 1) / lu_rows_threads;
-  const GpuLaunch geometry{std::min(blocks_for(runs * columns, lu_copied_columns), most_blocks),
-                           lu_rows_threads};
+  const GpuLaunch geometry{blocks_for(runs * columns, lu_copied_columns), lu_rows_threads};
   dispatch(dtype_, [&]<class T>() {
     LuCopyArgs<T> args{
         static_cast<const T*>(from.data), from.ld, static_cast<T*>(to.data), to.ld, rows, columns};

@@ -40,9 +40,8 @@ class GpuLuRows {
   static std::int64_t origin_ints(std::int64_t rows, const GpuLimits& limits);
   static constexpr std::int64_t merged_ints(std::int64_t n) { return 2 + 4 * n; }
   void move(const LuBlock& a, std::int64_t columns, const int* merged, CUstream_st* stream) const;
-  // By at most so many blocks; either side may be pinned memory of the host.
   void copy(const LuBlock& from, const LuBlock& to, std::int64_t rows, std::int64_t columns,
-            CUstream_st* stream, unsigned most_blocks = ~0u) const;
+            CUstream_st* stream) const;
 
  private:
   const GpuFunction& closer(int n) const;

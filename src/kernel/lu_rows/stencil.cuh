@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_solve(const LuSolveArgs<T>
   }
 }
 
-// A block has a run of rows of a few columns at a time, so that a link with a long way has enough to carry.
+// A block has a run of rows of a few columns at a time, so that memory has enough to do.
 template <class T>
 __global__ void __launch_bounds__(lu_rows_threads) lu_copy(const LuCopyArgs<T> args) {
   constexpr int each = lu_copied_columns;
@@ -122,7 +122,8 @@ struct LuListed {
     const int move = threadIdx.x;
     if (list >= args.lists || 2 + 2 * move >= args.list_ints) return;
     const int* const ints = args.moves + list * args.list_ints;
-    count = ints[0], from = ints[2 + 2 * move], to = ints[3 + 2 * move];
+    count = ints[0];
+    if (move < count) from = ints[2 + 2 * move], to = ints[3 + 2 * move];
   }
 };
 

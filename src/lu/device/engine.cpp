@@ -181,12 +181,6 @@ void LuEngine::update(const LuStep& step, std::int64_t first, std::int64_t colum
   eliminate(step, first, columns, lane);
 }
 
-void LuEngine::bring_back(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
-                          const LuBlock& to, CUstream_st* stream) {
-  constexpr unsigned blocks = 32;
-  rows_of(step_at(0)).copy(at(row, first), to, rows, columns, stream, blocks);
-}
-
 void LuEngine::receive(const LuStep& step, const LuEngine& from) {
   CUstream_st* const on = stream(LuLane::update);
   const auto pitch = std::size_t(shape_.lda * element_bytes());

@@ -64,10 +64,6 @@ class LuEngine {
   // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
 
-  // Part of the matrix to memory of the host that is pinned, by few blocks: the link is slower than they are.
-  void bring_back(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
-                  const LuBlock& to, CUstream_st* stream);
-
   // Where a block is, and its leading dimension.
   LuBlock at(std::int64_t row, std::int64_t column) const;
 

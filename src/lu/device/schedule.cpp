@@ -93,7 +93,7 @@ void LuSchedule::catch_up(const LuStep& step, std::int64_t first, std::int64_t c
   if (lane == LuLane::panel) part.moved.hold_back(stream);
   for (int i = 0; i < step.index; ++i) engine.move(engine.step_at(i), first, columns, lane);
   for (int i = 0; i < step.index; ++i) engine.eliminate(engine.step_at(i), first, columns, lane);
-  if (step.index > 0) traffic->finished(owner, 0, step.first, first, columns, stream);
+  if (step.index > 0) traffic->caught_up(owner, step.first, {first, columns}, stream);
 }
 
 void LuSchedule::look_ahead(const LuStep& step, LuTraffic* traffic) {
@@ -157,11 +157,15 @@ void LuSchedule::finish_rows(const LuStep& step, LuTraffic* traffic) {
     next.factored.hold_back(next.engine->stream(LuLane::update));
   }
   const std::int64_t rows = (last ? any.shape().m : step.end()) - step.first;
-  for_each_run(0, reached_, [&](int owner, std::int64_t first, std::int64_t columns) {
-    LuEngine& engine = *parts_[std::size_t(owner)].engine;
-    const Gpu::Current current(engine.gpu());
-    traffic->finished(owner, step.first, rows, first, columns, engine.stream(LuLane::update));
+  std::vector<std::vector<LuColumns>> columns(parts_.size());
+  for_each_run(0, reached_, [&](int owner, std::int64_t first, std::int64_t count) {
+    columns[std::size_t(owner)].push_back({first, count});
   });
+  for (std::size_t owner = 0; owner < parts_.size(); ++owner) {
+    LuEngine& engine = *parts_[owner].engine;
+    const Gpu::Current current(engine.gpu());
+    traffic->finished(int(owner), step.first, rows, columns[owner], engine.stream(LuLane::update));
+  }
 }
 
 void LuSchedule::queue(const std::vector<DeviceLuOperands>& operands, CUstream_st* stream,

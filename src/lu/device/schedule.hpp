@@ -4,11 +4,16 @@
 // with what has been done to the others.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lu/device/engine.hpp"
 
 namespace tilewright {
+
+struct LuColumns {
+  std::int64_t first = 0, count = 0;
+};
 
 // What comes and goes meanwhile, of matrices whose home is not the device.
 class LuTraffic {
@@ -19,10 +24,11 @@ class LuTraffic {
   virtual std::int64_t arrived(const LuStep& step) const = 0;
   // What is queued on `stream` of GPU `owner` from now on begins after these columns of its own have arrived.
   virtual void hold_back(int owner, std::int64_t first, std::int64_t columns, CUstream_st* stream) = 0;
-  // The rows are what they will be in these columns, all of them the owner's, after what `stream` has been
-  // given.
-  virtual void finished(int owner, std::int64_t row, std::int64_t rows, std::int64_t first,
-                        std::int64_t columns, CUstream_st* stream) = 0;
+  // After what `stream` has been given, these rows are final in these columns, all of them the owner's.
+  virtual void finished(int owner, std::int64_t row, std::int64_t rows, std::span<const LuColumns> columns,
+                        CUstream_st* stream) = 0;
+  // The same of rows 0 to rows - 1 of columns that came late.
+  virtual void caught_up(int owner, std::int64_t rows, const LuColumns& columns, CUstream_st* stream) = 0;
 };
 
 class LuSchedule {

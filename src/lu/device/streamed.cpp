@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "gemm/hybrid/staging.hpp"
 
@@ -12,6 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t ring_bytes = std::int64_t(64) << 20;
+constexpr std::int64_t least_piece_bytes = 8192;
 
 // So that cuBLAS finds columns at multiples of 16 bytes.
 std::int64_t device_ld(std::int64_t m, DType dtype) {
@@ -23,61 +26,32 @@ LuShape shape_of(const StreamedLuJob& job) {
   return {job.dtype, job.m, job.n, device_ld(job.m, job.dtype), job.nb};
 }
 
-// Pieces of rows that have come back into pinned memory and go from there to where they belong.
-class PackedOutput {
+// Rows that are final and have not been sent back: in each run of columns from a row of its own on, up to one
+// for all.
+class FinalRows {
  public:
-  PackedOutput(StreamDevice& device, CopyTeam& team)
-      : device_(device), team_(team), ring_(device, ring_bytes, ring_bytes), slots_(ring_.slots()) {}
-  ~PackedOutput() {
-    for (Slot& slot : slots_) team_.finish(slot.ticket);
-  }
+  struct Run {
+    std::int64_t columns = 0, row = 0;
+  };
 
-  std::int64_t slot_bytes() const { return ring_.slot_bytes(); }
-  // Memory for a piece of this shape, for a kernel on the lane `out`; commit() follows.
-  Block take(const BlockShape& shape) {
-    Slot& slot = slots_[next_ % slots_.size()];
-    empty(slot);
-    team_.finish(slot.ticket);
-    return ring_.slot(next_ % slots_.size(), shape);
+  void add(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns) {
+    end_ = row + rows;
+    for (std::int64_t at = first; at < first + columns;) {
+      const auto it = runs_.find(at);
+      if (it == runs_.end()) runs_[at] = {first + columns - at, row};
+      at += runs_[at].columns;
+    }
   }
-  void commit(const Block& to, const BlockShape& shape) {
-    Slot& slot = slots_[next_ % slots_.size()];
-    const Block from = ring_.slot(next_++ % slots_.size(), shape);
-    slot.copy = {static_cast<char*>(to.data),         to.pitch_bytes,
-                 static_cast<const char*>(from.data), from.pitch_bytes,
-                 shape.rows * shape.element_bytes,    shape.columns};
-    slot.mark = device_.mark(Lane::out);
-    slot.is_full = true;
+  std::int64_t most_rows() const {
+    std::int64_t most = 0;
+    for (const auto& [first, run] : runs_) most = std::max(most, end_ - run.row);
+    return most;
   }
-  // Has what has come copied on, without waiting.
-  void serve() {
-    for (Slot& slot : slots_)
-      if (slot.is_full && device_.has_passed(slot.mark)) empty(slot);
-  }
-  void finish() {
-    for (Slot& slot : slots_) empty(slot);
-    for (Slot& slot : slots_) team_.finish(slot.ticket);
-  }
+  std::map<std::int64_t, Run> take() { return std::exchange(runs_, {}); }
 
  private:
-  struct Slot {
-    bool is_full = false;
-    StreamDevice::Mark mark = 0;
-    HostBlockCopy copy;
-    CopyTeam::Ticket ticket;
-  };
-  void empty(Slot& slot) {
-    if (!slot.is_full) return;
-    device_.wait(slot.mark);
-    slot.is_full = false;
-    team_.submit(slot.copy, slot.ticket);
-  }
-
-  StreamDevice& device_;
-  CopyTeam& team_;
-  StagingRing ring_;
-  std::vector<Slot> slots_;
-  std::size_t next_ = 0;
+  std::map<std::int64_t, Run> runs_;  // by their first column
+  std::int64_t end_ = 0;
 };
 
 class Streamed : public LuTraffic {
@@ -121,28 +95,21 @@ class Streamed : public LuTraffic {
     }
   }
 
-  void finished(int owner, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
+  void finished(int owner, std::int64_t row, std::int64_t rows, std::span<const LuColumns> columns,
                 CUstream_st* stream) override {
-    if (rows == 0 || columns == 0) return;
     Part& part = *parts_[std::size_t(owner)];
-    const Gpu::Current current(part.engine.gpu());
-    CUstream_st* const out = part.device.native_stream(Lane::out);
-    part.done.record(stream);
-    part.done.hold_back(out);
-    report_.wrote = true;
-    if (job_.pinned) {
-      part.engine.bring_back(row, rows, first, columns, {host_at(row, first).data, job_.lda}, out);
-      return;
-    }
-    const StagedBlock whole{host_at(row, first), {}, {rows, columns, int(element_bytes())}};
-    for (const StagedBlock& piece : pieces_of(whole, part.output->slot_bytes())) {
-      const auto offset =
-          (static_cast<char*>(piece.host.data) - static_cast<char*>(job_.a)) / element_bytes();
-      const Block slot = part.output->take(piece.shape);
-      part.engine.bring_back(offset % job_.lda, piece.shape.rows, offset / job_.lda, piece.shape.columns,
-                             {slot.data, piece.shape.rows}, out);
-      part.output->commit(piece.host, piece.shape);
-    }
+    for (const LuColumns& run : columns) part.rows.add(row, rows, run.first, run.count);
+    if (row + rows < job_.m && part.rows.most_rows() * element_bytes() < least_piece_bytes) return;
+    hold_back_copies(part, stream);
+    const std::int64_t end = row + rows;
+    for (const auto& [first, run] : part.rows.take())
+      send_back(part, run.row, end - run.row, first, run.columns);
+  }
+
+  void caught_up(int owner, std::int64_t rows, const LuColumns& columns, CUstream_st* stream) override {
+    Part& part = *parts_[std::size_t(owner)];
+    hold_back_copies(part, stream);
+    send_back(part, 0, rows, columns.first, columns.count);
   }
 
  private:
@@ -152,8 +119,9 @@ class Streamed : public LuTraffic {
     std::unique_ptr<DeviceMemory> a, pivots, info, workspace;
     std::vector<GpuEvent> arrived;  // of its blocks of columns
     GpuEvent done;
+    FinalRows rows;
     std::optional<StagedInput> input;
-    std::optional<PackedOutput> output;
+    std::optional<StagedOutput> output;
 
     Part(const StreamedLuJob& job, const StreamedLuGpu& gpu)
         : device(*gpu.device),
@@ -181,6 +149,27 @@ class Streamed : public LuTraffic {
             job_.lda * element_bytes()};
   }
 
+  // Until what the stream has been given is done.
+  static void hold_back_copies(Part& part, CUstream_st* stream) {
+    const Gpu::Current current(part.engine.gpu());
+    part.done.record(stream);
+    part.done.hold_back(part.device.native_stream(part.output ? Lane::compute : Lane::out));
+  }
+
+  void send_back(Part& part, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns) {
+    report_.wrote = true;
+    const std::int64_t pitch = part.engine.shape().lda * element_bytes();
+    const StagedBlock whole{
+        host_at(row, first),
+        {static_cast<char*>(part.a->data()) + first * pitch + row * element_bytes(), pitch},
+        {rows, columns, int(element_bytes())}};
+    if (job_.pinned) return part.device.copy_out(whole.host, whole.device, whole.shape);
+    const StreamDevice::Mark mark = part.device.mark(Lane::compute);
+    for (const StagedBlock& piece : pieces_of(whole, part.output->slot_bytes()))
+      part.output->add(0, piece, mark);
+    part.output->serve();
+  }
+
   // Each GPU's blocks of columns, in order: those of pinned memory are queued at once.
   void list_blocks() {
     std::vector<std::vector<StagedBlock>> blocks(parts_.size());
@@ -197,7 +186,7 @@ class Streamed : public LuTraffic {
         blocks_.push_back(std::move(blocks[i]));
       else {
         parts_[i]->input.emplace(parts_[i]->device, *job_.copiers, ring_bytes, std::move(blocks[i]));
-        parts_[i]->output.emplace(parts_[i]->device, *job_.copiers);
+        parts_[i]->output.emplace(parts_[i]->device, *job_.copiers, ring_bytes, ring_bytes, [](int) {});
       }
     }
   }
