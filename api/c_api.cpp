@@ -107,33 +107,6 @@ Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options
   return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
 }
 
-bool wants_codes(int info_mode, const int* info) {
-  return info != nullptr && info_mode != TILEWRIGHT_INFO_NONE;
-}
-
-// Whether the sides of a batch of one shape have to be swapped. Where codes are wanted, faults become those.
-bool begin_by_rows(const tilewright_options* options, int info_mode, const int* info, int op_a, int op_b,
-                   std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
-                   std::int64_t ldc) {
-  if (!is_by_rows(options)) return false;
-  if (!wants_codes(info_mode, info))
-    check_by_rows(op_a, op_b, m, n, k, lda, ldb, ldc);
-  else if (options->location == TILEWRIGHT_DEVICE)
-    throw Error(ErrorCode::unsupported, "row_major",
-                "options.row_major with info codes in device memory: they would name the wrong arguments");
-  return true;
-}
-void end_by_rows(const tilewright_options* options, int info_mode, int* info, std::int64_t batch_count,
-                 std::int64_t group_count) {
-  if (is_by_rows(options) && wants_codes(info_mode, info))
-    name_codes_by_rows(info, info_mode == TILEWRIGHT_INFO_ALL     ? batch_count
-                             : info_mode == TILEWRIGHT_INFO_GROUP ? group_count
-                                                                  : 1);
-}
-void refuse_by_rows(const tilewright_options* options, const char* what) {
-  if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
-}
-
 // For calls whose alpha and beta are one value, or one per group, whatever the options say.
 void refuse_values_per_problem(const tilewright_options* options, const char* call) {
   const auto refuse_one = [&](const char* name, int varies) {

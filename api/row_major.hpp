@@ -66,4 +66,31 @@ void run_by_rows(const tilewright_options* options, F&& f) {
   }
 }
 
+inline bool wants_codes(int info_mode, const int* info) {
+  return info != nullptr && info_mode != TILEWRIGHT_INFO_NONE;
+}
+
+// Whether the sides of a batch of one shape have to be swapped. Where codes are wanted, faults become those.
+inline bool begin_by_rows(const tilewright_options* options, int info_mode, const int* info, int op_a,
+                          int op_b, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t lda,
+                          std::int64_t ldb, std::int64_t ldc) {
+  if (!is_by_rows(options)) return false;
+  if (!wants_codes(info_mode, info))
+    check_by_rows(op_a, op_b, m, n, k, lda, ldb, ldc);
+  else if (options->location == TILEWRIGHT_DEVICE)
+    throw Error(ErrorCode::unsupported, "row_major",
+                "options.row_major with info codes in device memory: they would name the wrong arguments");
+  return true;
+}
+inline void end_by_rows(const tilewright_options* options, int info_mode, int* info, std::int64_t batch_count,
+                        std::int64_t group_count) {
+  if (is_by_rows(options) && wants_codes(info_mode, info))
+    name_codes_by_rows(info, info_mode == TILEWRIGHT_INFO_ALL     ? batch_count
+                             : info_mode == TILEWRIGHT_INFO_GROUP ? group_count
+                                                                  : 1);
+}
+inline void refuse_by_rows(const tilewright_options* options, const char* what) {
+  if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
+}
+
 }  // namespace tilewright

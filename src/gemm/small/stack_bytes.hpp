@@ -9,8 +9,8 @@
 
 namespace tilewright {
 
-// op(A), packed in whole vectors, and C where it is stored past the caches. The portable kernels have room for
-// their largest problem.
+// op(A), packed in whole vectors, and C where it is stored past the caches. The portable kernels have room
+// for their largest problem.
 inline std::size_t small_stack_bytes(const GemmProblem& p, const GemmSmallCpuConfig& config) {
   constexpr std::int64_t line = 16;  // elements
   if (is_interleaved(p)) return 0;
