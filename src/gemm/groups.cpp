@@ -156,7 +156,7 @@ class GroupedCall {
         bad_problem(g, i, {"b", blas_number::b, "b is null"});
       else if (c[i] == nullptr)
         bad_problem(g, i, {"c", blas_number::c, "c is null"});
-      else if (reads_ab && (group.c[i] == group.a[i] || group.c[i] == group.b[i]))
+      else if (run.reads_ab && (c[i] == a[i] || c[i] == b[i]))
         bad_problem(g, i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)});
     }
   }
