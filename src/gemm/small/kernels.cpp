@@ -7,8 +7,7 @@ namespace tilewright {
 
 SmallKernels::SmallKernels() : kept_owner_(std::make_shared<const Owner>()), owner_(kept_owner_.get()) {}
 
-[[gnu::tls_model("initial-exec")]] thread_local constinit SmallKernels::Recent* SmallKernels::recent_ =
-    nullptr;
+thread_local constinit SmallKernels::Recent* SmallKernels::recent_ = nullptr;
 thread_local constinit bool SmallKernels::thread_ends_ = false;
 
 // An owner that is held by one of these is not deleted, so that none of another Context has its address.

@@ -79,7 +79,7 @@ class SmallKernels {
   }
   // Of the thread; null before its first. A pointer in the block that every thread has from the start, so
   // that reading it is one load.
-  [[gnu::tls_model("initial-exec")]] static thread_local constinit Recent* recent_;
+  static thread_local constinit Recent* recent_;
   // What the thread had at hand is gone, and there will be no other.
   static thread_local constinit bool thread_ends_;
 

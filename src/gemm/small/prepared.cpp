@@ -1,6 +1,7 @@
 // What calls without a plan look for.
 #include "gemm/small/prepared.hpp"
 
+#include "device/team.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/small/kernels.hpp"
 
@@ -31,9 +32,10 @@ bool are_usual(const GemmOptions& o) {
   const GemmOptions& usual = usual_options();
   if (&o == &usual) return true;
   return (o.target == Target::automatic || o.target == Target::cpu) && o.objective == usual.objective &&
-         o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 && !o.checked &&
-         !o.objective_weight && o.candidate.empty() && o.config.empty() && o.tune_on_miss.budget_s == 0 &&
-         !o.cpu_share && o.gpus.empty() && o.gpu_memory_bytes == 0 && o.stream == nullptr;
+         o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 &&
+         o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
+         o.config.empty() && o.tune_on_miss.budget_s == 0 && !o.cpu_share && o.gpus.empty() &&
+         o.gpu_memory_bytes == 0 && o.stream == nullptr;
 }
 
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
