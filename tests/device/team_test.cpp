@@ -23,21 +23,21 @@ namespace tilewright {
 namespace {
 
 constexpr int many = 4;  // threads, however few processors there are
-constexpr std::int64_t n = 8, batch = 20000;
+constexpr std::int64_t edge = 8, batch = 20000;
 
 struct Product {
-  std::vector<double> a = std::vector<double>(n * n * batch, 1.0);
-  std::vector<double> b = std::vector<double>(n * n * batch, 0.5);
-  std::vector<double> c = std::vector<double>(n * n * batch, -1.0);
+  std::vector<double> a = std::vector<double>(edge * edge * batch, 1.0);
+  std::vector<double> b = std::vector<double>(edge * edge * batch, 0.5);
+  std::vector<double> c = std::vector<double>(edge * edge * batch, -1.0);
 
   void compute(Context& context, int threads) {
-    const StridedBatch<const double> x{a.data(), n, n, n, n * n, batch}, y{b.data(), n, n, n, n * n, batch};
-    gemm_batched<double>(context, Op::none, Op::none, 1.0, x, y, 0.0, {c.data(), n, n, n, n * n, batch},
+    const StridedBatch<const double> x{a.data(), edge, edge, edge, edge * edge, batch}, y{b.data(), edge, edge, edge, edge * edge, batch};
+    gemm_batched<double>(context, Op::none, Op::none, 1.0, x, y, 0.0, {c.data(), edge, edge, edge, edge * edge, batch},
                          {.threads = threads});
   }
   bool is_right() const {
     for (const double x : c)
-      if (x != n / 2) return false;
+      if (x != edge / 2) return false;
     return true;
   }
 };
@@ -97,7 +97,7 @@ TEST(Team, DISABLED_LittleAddressSpace) {
   product.compute(context, most_threads);
   EXPECT_TRUE(product.is_right());
   const std::string text =
-      explain(context, parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000"),
+      explain(context, parse_problem("gemm_batched:f64:nn:m=8,edge=8,k=8:strided:batch=1000000"),
               {.threads = most_threads});
   EXPECT_NE(text.find("cannot have more"), std::string::npos) << text;
 }
@@ -170,10 +170,10 @@ TEST(Team, SmallStacksSuffice) {
   SmallStack x;
   for (const char* cpu : {"portable", ""}) {
     Context context({.cpu = cpu, .use_wisdom = false});
-    for (const char* problem : {"gemm_batched:c128:cc:m=64,n=64,k=64:strided:batch=3",
-                                "gemm_batched:c128:nn:m=64,n=64,k=64:strided:batch=3",
-                                "gemm_batched:f64:tn:m=64,n=64,k=64:strided:batch=3",
-                                "gemm_batched:c128:nn:m=9,n=7,k=9:interleaved:batch=37"})
+    for (const char* problem : {"gemm_batched:c128:cc:m=64,edge=64,k=64:strided:batch=3",
+                                "gemm_batched:c128:nn:m=64,edge=64,k=64:strided:batch=3",
+                                "gemm_batched:f64:tn:m=64,edge=64,k=64:strided:batch=3",
+                                "gemm_batched:c128:nn:m=9,edge=7,k=9:interleaved:batch=37"})
       for (const char* config : {"", R"({"store": "non_temporal"})"}) try {
           x.plans.push_back(plan(context, parse_problem(problem),
                                  {.threads = 1, .candidate = "gemm_small_cpu", .config = config}));

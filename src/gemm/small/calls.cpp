@@ -42,7 +42,7 @@ void call(const GemmProblem& p, const GemmSmallCpuKernel& kernel, const GemmSmal
   with_stack(bytes, [&] { kernel.function()(&arguments); });
 }
 
-const void* advance(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
+const void* bytes_on(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
 
 }  // namespace
 
@@ -71,9 +71,9 @@ GemmSmallCpuArguments small_arguments(const GemmProblem& p, const Operands& o, s
   const auto offset = [&](std::int64_t stride) {
     return first * (p.layout == Layout::pointer ? std::int64_t(sizeof(void*)) : stride);
   };
-  arguments.a = advance(o.a, offset(arguments.stride_a));
-  arguments.b = advance(o.b, offset(arguments.stride_b));
-  arguments.c = const_cast<void*>(advance(o.c, offset(arguments.stride_c)));
+  arguments.a = bytes_on(o.a, offset(arguments.stride_a));
+  arguments.b = bytes_on(o.b, offset(arguments.stride_b));
+  arguments.c = const_cast<void*>(bytes_on(o.c, offset(arguments.stride_c)));
   arguments.alpha = o.alpha;
   arguments.beta = o.beta;
   arguments.self = &kernel;
@@ -96,9 +96,9 @@ bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuAr
     (bands.of_rows ? part.m : part.n) = band_size;
     GemmSmallCpuArguments own = arguments;
     const BandSteps begin = bands.offset(p, at);
-    own.a = advance(arguments.a, begin.a * size);
-    own.b = advance(arguments.b, begin.b * size);
-    own.c = const_cast<void*>(advance(arguments.c, begin.c * size));
+    own.a = bytes_on(arguments.a, begin.a * size);
+    own.b = bytes_on(arguments.b, begin.b * size);
+    own.c = const_cast<void*>(bytes_on(arguments.c, begin.c * size));
     own.count = part.batch_count;
     own.stride_a = part.stride_a * size;
     own.stride_b = part.stride_b * size;
