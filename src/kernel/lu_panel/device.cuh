@@ -64,7 +64,9 @@ __device__ __forceinline__ void send_to(int to, void* at, const P& pack, unsigne
   }
 }
 
-// Words in global memory by which blocks of one launch tell one another. None is ordered with others.
+// Words in global memory by which blocks of one launch tell one another. None is ordered with others, but for
+// what was written before tell_all_before().
+__device__ __forceinline__ void tell_all_before() { __threadfence(); }
 __device__ __forceinline__ void tell_word(unsigned long long* at, unsigned long long value) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value)
                : "memory");

@@ -137,7 +137,10 @@ class LuGlobalExchange {
         launch_(static_cast<unsigned>(seen_word(words_))) {}
 
   __device__ int rank() const { return static_cast<int>(blockIdx.x); }
-  __device__ void begin() const {}
+  // What this block has written so far is there before its words are.
+  __device__ void begin() const {
+    if (threadIdx.x == 0) tell_all_before();
+  }
   __device__ void meet() const { __syncthreads(); }
   // All have read the number before they sent anything.
   __device__ void end() const {

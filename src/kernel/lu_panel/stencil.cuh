@@ -36,8 +36,8 @@ class LuPanel {
         rank_(exchange_.rank()) {}
 
   __device__ void run() {
-    exchange_.begin();
     if (rank_ == 0 && thread_ == 0) args_.moves[0] = 0;
+    exchange_.begin();
     load();
     exchange_.meet();
     const bool done = eliminate<C.width>(0, min(steps_, quarter)) &&

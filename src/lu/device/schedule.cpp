@@ -9,10 +9,7 @@
 namespace tilewright {
 
 LuSchedule::LuSchedule(std::vector<LuEngine*> engines)
-    : begun_(engines.front()->gpu()),
-      ended_(engines.front()->gpu()),
-      nb_(engines.front()->shape().nb),
-      columns_(engines.front()->shape().n) {
+    : begun_(engines.front()->gpu()), nb_(engines.front()->shape().nb), columns_(engines.front()->shape().n) {
   parts_.reserve(engines.size());
   for (LuEngine* engine : engines) parts_.emplace_back(*engine);
 }

@@ -71,7 +71,7 @@ class LuSchedule {
   void for_each_run(std::int64_t first, std::int64_t end, F&& f) const;
 
   std::vector<Part> parts_;
-  GpuEvent begun_, ended_;
+  GpuEvent begun_;
   std::int64_t nb_, columns_;
   bool may_make_room_ = false;
   std::int64_t reached_ = 0;  // columns before this one are as far as the steps so far

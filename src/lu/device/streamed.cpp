@@ -1,5 +1,5 @@
-// Copies of whole blocks of columns go up by the copy engine; rows come back by a kernel that writes to
-// pinned memory, since the engine needs as long for each short piece of a column as for 6 KB.
+// Whole blocks of columns go up; rows come back when enough of them are final, since a copy needs as long for
+// each piece of a column as for 6 KB. Kernels that wrote to the host's memory themselves were slower.
 #include "lu/device/streamed.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t products_workspace_bytes = 8 << 20;
 constexpr int any_width = 32;  // of panels: copies have none
-// cuBLAS multiplies matrices with one or two columns at half the speed of those with sixteen.
+// cuBLAS takes longer for products with one column than for those with sixteen.
 constexpr std::int64_t least_columns = 16, narrow_from = 2000;
 
 }  // namespace
