@@ -105,6 +105,18 @@ class Turns {
   std::vector<std::pair<std::string, std::function<void()>>> all_;
 };
 
+// Loops over whoever of the peers is there.
+inline void add_peers(Turns& turns, const Cblas& cblas, const std::vector<Product>& products) {
+  if (cblas)
+    turns.add("openblas", [&] {
+      for (const Product& p : products) cblas(p);
+    });
+  if (has_libxsmm)
+    turns.add("libxsmm dispatch", [&] {
+      for (const Product& p : products) libxsmm_dispatch_and_call(p);
+    });
+}
+
 // One line of JSON: what was run, nanoseconds of each contender, and the share of the best peer's time that
 // each way of ours takes.
 inline void print_case(nlohmann::json line, const std::map<std::string, double>& seconds) {

@@ -52,17 +52,6 @@ nlohmann::json line_of(const char* what, const char* memory) {
   return {{"client", "many_shapes"}, {"case", what}, {"operands", memory}, {"products", count}};
 }
 
-void add_peers(Turns& turns, const Cblas& cblas, const std::vector<Product>& products) {
-  if (cblas)
-    turns.add("openblas", [&] {
-      for (const Product& p : products) cblas(p);
-    });
-  if (has_libxsmm)
-    turns.add("libxsmm dispatch", [&] {
-      for (const Product& p : products) libxsmm_dispatch_and_call(p);
-    });
-}
-
 GemmOptions one_thread() {
   GemmOptions options;
   options.threads = 1;

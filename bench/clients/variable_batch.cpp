@@ -52,14 +52,7 @@ void compare(const Cblas& cblas, const char* what, const std::vector<Shape>& sha
   turns.add("tilewright gemm", [&] {
     for (const Product& p : products) tilewright_gemm(context, p);
   });
-  if (cblas)
-    turns.add("openblas", [&] {
-      for (const Product& p : products) cblas(p);
-    });
-  if (has_libxsmm)
-    turns.add("libxsmm dispatch", [&] {
-      for (const Product& p : products) libxsmm_dispatch_and_call(p);
-    });
+  add_peers(turns, cblas, products);
   (void)turns.seconds(30, count);
   print_case({{"client", "variable_batch"}, {"case", what}, {"products", count}}, turns.seconds(25, count));
 }

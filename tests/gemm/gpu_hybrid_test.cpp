@@ -27,20 +27,8 @@ class Pinned {
   RegisteredMemory memory_;
 };
 
-class GpuHybrid : public GpuTest {
+class GpuHybrid : public GpusTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    std::string reason;
-    for (int device = 0; device < Gpu::count(reason); ++device)
-      if (why_too_old(Gpu::limits_of(device)).empty()) usable_.push_back(device);
-    if (usable_.empty()) GTEST_SKIP() << "no GPU that kernels run on";
-  }
-  bool is_fake() const { return ask_fake<long long (*)(const char*)>("fake_cuda_count") != nullptr; }
-  long long fake_count(const char* name) const {
-    return ask_fake<long long (*)(const char*)>("fake_cuda_count")(name);
-  }
   // The first so many; none where the machine has fewer.
   std::vector<int> first(int count) const {
     if (count > int(usable_.size())) return {};
@@ -89,7 +77,6 @@ class GpuHybrid : public GpuTest {
     }
   }
 
-  std::vector<int> usable_;
   Context context_{{.use_wisdom = false, .notices = false}};
 };
 

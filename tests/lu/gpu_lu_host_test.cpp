@@ -16,21 +16,8 @@
 namespace tilewright::testing {
 namespace {
 
-class GpuLuHost : public GpuTest {
+class GpuLuHost : public GpusTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    std::string reason;
-    for (int device = 0; device < Gpu::count(reason); ++device)
-      if (why_too_old(Gpu::limits_of(device)).empty()) usable_.push_back(device);
-    if (usable_.empty()) GTEST_SKIP() << "no GPU that kernels run on";
-  }
-  bool is_fake() const { return ask_fake<long long (*)(const char*)>("fake_cuda_count") != nullptr; }
-  long long fake_count(const char* name) const {
-    return ask_fake<long long (*)(const char*)>("fake_cuda_count")(name);
-  }
-
   StreamDevice& device(int ordinal) {
     std::unique_ptr<StreamDevice>& one = devices_[ordinal];
     if (one == nullptr) one = make_cuda_device(ordinal, {});
@@ -79,7 +66,6 @@ class GpuLuHost : public GpuTest {
     EXPECT_TRUE(report.wrote) << what;
   }
 
-  std::vector<int> usable_;
   std::map<int, std::unique_ptr<StreamDevice>> devices_;
   CopyTeam team_{2};
   Context context_{{.use_wisdom = false, .notices = false}};

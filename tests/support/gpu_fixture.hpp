@@ -47,6 +47,11 @@ F ask_fake(const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library, name));
 }
 
+// Of the fake driver; null where the driver is a real one.
+inline auto fake_counter() { return ask_fake<long long (*)(const char*)>("fake_cuda_count"); }
+inline bool is_fake() { return fake_counter() != nullptr; }
+inline long long fake_count(const char* name) { return fake_counter()(name); }
+
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -73,6 +78,21 @@ class GpuTest : public ::testing::Test {
   int device_ = 0;
   std::unique_ptr<Gpu> gpu_;
   GemmOptions options_;
+};
+
+// Of calls that may use several.
+class GpusTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    std::string reason;
+    for (int device = 0; device < Gpu::count(reason); ++device)
+      if (why_too_old(Gpu::limits_of(device)).empty()) usable_.push_back(device);
+    if (usable_.empty()) GTEST_SKIP() << "no GPU that kernels run on";
+  }
+
+  std::vector<int> usable_;
 };
 
 }  // namespace tilewright::testing

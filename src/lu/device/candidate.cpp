@@ -223,10 +223,9 @@ std::string describe_streamed(const LuRequest& r) {
   std::string names;
   for (const int gpu : way.gpus)
     names += (names.empty() ? "" : ", ") + r.context.impl().hybrid->gpus()[std::size_t(gpu)].name;
-  const LuShape shape = shape_of(r);
   return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
-                     shape.nb > 0 ? shape.nb : LuEngine::usual_nb(shape.m, shape.n), names, way.seconds * 1e3,
-                     way.cpu_seconds * 1e3, way.node->source);
+                     with_nb(shape_of(r)).nb, names, way.seconds * 1e3, way.cpu_seconds * 1e3,
+                     way.node->source);
 }
 
 }  // namespace

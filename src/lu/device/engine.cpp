@@ -24,14 +24,14 @@ std::int64_t moves_bytes(std::int64_t columns) {
 
 }  // namespace
 
-std::int64_t LuEngine::usual_nb(std::int64_t m, std::int64_t n) {
-  const std::int64_t size = std::min(m, n);
-  return size <= 2000 ? 128 : size <= 5000 ? 192 : size <= 12000 ? 256 : 512;
+LuShape with_nb(LuShape shape) {
+  const std::int64_t size = std::min(shape.m, shape.n);
+  if (shape.nb == 0) shape.nb = size <= 2000 ? 128 : size <= 5000 ? 192 : size <= 12000 ? 256 : 512;
+  return shape;
 }
 
 LuEngine::LuEngine(std::shared_ptr<LuTools> tools, const LuShape& shape, const LuPace& pace)
-    : tools_(std::move(tools)), shape_(shape), pace_(pace) {
-  if (shape_.nb == 0) shape_.nb = usual_nb(shape.m, shape.n);
+    : tools_(std::move(tools)), shape_(with_nb(shape)), pace_(pace) {
   check_sizes();
   load();
   lay_out();

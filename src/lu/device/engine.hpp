@@ -33,6 +33,9 @@ struct LuStep {
   std::int64_t end() const { return first + columns; }
 };
 
+// The shape with a rule of thumb's nb where it has none.
+LuShape with_nb(LuShape shape);
+
 // Of a shape with nb.
 LuStep lu_step(const LuShape& shape, int index);
 
@@ -67,7 +70,6 @@ class LuEngine {
   // Where a block is, and its leading dimension.
   LuBlock at(std::int64_t row, std::int64_t column) const;
 
-  static std::int64_t usual_nb(std::int64_t m, std::int64_t n);
   static constexpr std::int64_t most_nb = GpuLuRows::most_inverted;
 
  private:

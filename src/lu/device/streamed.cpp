@@ -259,7 +259,7 @@ class Streamed : public LuTraffic {
 void factor_streamed(const StreamedLuJob& job, StreamedLuReport& report) { Streamed(job, report).run(); }
 
 std::int64_t streamed_lu_bytes(const LuShape& shape) {
-  const std::int64_t nb = shape.nb > 0 ? shape.nb : LuEngine::usual_nb(shape.m, shape.n);
+  const std::int64_t nb = with_nb(shape).nb;
   const std::int64_t elements = device_ld(shape.m, shape.dtype) * shape.n + nb * (shape.n + shape.m + 2 * nb);
   constexpr std::int64_t other = std::int64_t(64) << 20;
   return elements * size_bytes(shape.dtype) + other;

@@ -8,8 +8,7 @@ namespace tilewright {
 StreamedLuPlan::StreamedLuPlan(const LuShape& wanted, const LuPace& pace, int gpus, double column_up_s,
                                double column_down_s) {
   constexpr int width = 32;
-  LuShape shape = wanted;
-  if (shape.nb == 0) shape.nb = LuEngine::usual_nb(shape.m, shape.n);
+  const LuShape shape = with_nb(wanted);
   const int steps = int((std::min(shape.m, shape.n) + shape.nb - 1) / shape.nb);
   const double up_s = column_up_s / gpus;  // links side by side
   double panel = 0, update = 0;            // when each is done with what it has
