@@ -12,6 +12,7 @@
 #include "gemm/report.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/small/calls.hpp"
+#include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
 namespace {
@@ -349,6 +350,7 @@ class GroupedCall {
 
   // Problems of one group, without those that are bad.
   void run_part(GemmSmallCpuArguments& arguments, std::size_t g, std::int64_t first, std::int64_t count) {
+    const GemmProblem p = problem_of(groups_[g]);
     const auto call = [&](std::int64_t from, std::int64_t to) {
       if (from == to) return;
       arguments.a = groups_.a(g) + from;
@@ -357,7 +359,7 @@ class GroupedCall {
       arguments.alpha = groups_.alpha(g);
       arguments.beta = groups_.beta(g);
       arguments.count = to - from;
-      arguments.self->function()(&arguments);
+      call_kernel(p, *arguments.self, arguments);
     };
     std::int64_t begin = first;
     for (std::int64_t i = first; !bad_.empty() && i < first + count; ++i)

@@ -194,6 +194,31 @@ TEST(Team, SmallStacksSuffice) {
   pthread_attr_destroy(&attributes);
 }
 
+// Calls that find a kernel of their own without a plan look at the stack as well.
+TEST(Team, SmallStacksSufficeForCalls) {
+  struct Operands {
+    Context context{{.use_wisdom = false}};
+    std::vector<std::complex<double>> a = std::vector<std::complex<double>>(64 * 64, 1.0), b = a, c = a;
+  } x;
+  const GemmProblem problem = parse_problem("gemm:c128:cc:m=64,n=64,k=64");
+  prepare(x.context, std::span(&problem, 1), {.threads = 1});
+  const auto work = [](void* given) -> void* {
+    auto& o = *static_cast<Operands*>(given);
+    for (int i = 0; i < 3; ++i)
+      gemm<std::complex<double>>(o.context, Op::conj_trans, Op::conj_trans, 1.0, {o.a.data(), 64, 64, 64},
+                                 {o.b.data(), 64, 64, 64}, 0.0, {o.c.data(), 64, 64, 64}, {.threads = 1});
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, work, &x), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(x.c[0], 64.0);
+}
+
 // What small.hpp copies of a transposed A lies on the stack only where it is small.
 TEST(Team, SmallStacksSufficeForSizesKnownAtCompileTime) {
   struct Operands {

@@ -12,6 +12,7 @@
 #include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/ways.hpp"
+#include "gemm/small/stack_bytes.hpp"
 #include "kernel/jit/x86.hpp"
 
 namespace tilewright {
@@ -58,6 +59,7 @@ class BandsRunner : public HostRunner {
 
  private:
   struct Part {
+    GemmProblem problem;
     std::shared_ptr<const GemmSmallCpuKernel> kernel;
   };
 
@@ -72,10 +74,10 @@ class BandsRunner : public HostRunner {
     p.stride_c = p.ldc * p.n + 1;
     const Isa isa = r.context.isa;
     try {
-      return {r.context.kernels->get(p, gemm_small_cpu_default(p, isa))};
+      return {p, r.context.kernels->get(p, gemm_small_cpu_default(p, isa))};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      return {r.context.kernels->get(p, gemm_small_cpu_default(p, Isa::portable))};
+      return {p, r.context.kernels->get(p, gemm_small_cpu_default(p, Isa::portable))};
     }
   }
 
@@ -107,7 +109,7 @@ class BandsRunner : public HostRunner {
     arguments.alpha = o.alpha;
     arguments.beta = o.beta;
     arguments.self = part.kernel.get();
-    part.kernel->function()(&arguments);
+    call_kernel(part.problem, *part.kernel, arguments);
   }
 
   Bands bands_;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "device/stack.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
@@ -33,13 +32,6 @@ std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const
       context.notice(fmt::format("calls go on with portable kernels: {}", error.what()));
     return nullptr;
   }
-}
-
-// On another stack where the thread's own may be too small.
-void call(const GemmProblem& p, const GemmSmallCpuKernel& kernel, const GemmSmallCpuArguments& arguments) {
-  const std::size_t bytes = small_stack_bytes(p, kernel.config());
-  if (bytes <= usual_stack_bytes) return kernel.function()(&arguments);
-  with_stack(bytes, [&] { kernel.function()(&arguments); });
 }
 
 const void* bytes_on(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
@@ -84,7 +76,7 @@ void run_looked_up(Context::Impl& context, const GemmProblem& p, GemmSmallCpuArg
                    const GemmOptions& options) {
   const SmallKernel kernel(context, p, options);
   arguments.self = &kernel.get();
-  call(p, kernel.get(), arguments);
+  call_kernel(p, kernel.get(), arguments);
 }
 
 bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuArguments& arguments,
@@ -122,7 +114,7 @@ bool run_small(Context::Impl& context, const GemmProblem& described, const Opera
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
   const auto run = [&](std::int64_t first, std::int64_t count) {
-    call(p, kernel.get(), small_arguments(p, o, first, count, kernel.get()));
+    call_kernel(p, kernel.get(), small_arguments(p, o, first, count, kernel.get()));
   };
   const int threads = p.batch_count == 1 ? 1 : host_threads(p, options);
   if (threads == 1)

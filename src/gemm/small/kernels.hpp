@@ -77,8 +77,7 @@ class SmallKernels {
                                 std::uint64_t(key.ldc) << 46;
     return mixed * 0x9e3779b97f4a7c15u >> (64 - recent_bits);
   }
-  // Of the thread; null before its first. A pointer in the block that every thread has from the start, so
-  // that reading it is one load.
+  // Of the thread; null before its first.
   static thread_local constinit Recent* recent_;
   // What the thread had at hand is gone, and there will be no other.
   static thread_local constinit bool thread_ends_;

@@ -7,6 +7,7 @@
 #include "gemm/groups.hpp"
 #include "gemm/small/bands.hpp"
 #include "gemm/small/calls.hpp"
+#include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
 
@@ -35,6 +36,10 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
                                  options.residency, 0),
                      a.ld, b.ld, c.ld};
   const GemmSmallCpuKernel* kernel = is_long ? nullptr : context.small->recent(key);
+  // What may need more stack than there is goes the way that looks.
+  if (kernel != nullptr && (op_a != Op::none || kernel->config().store != Store::plain) &&
+      std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) > usual_stack_bytes)
+    kernel = nullptr;
   if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   GemmSmallCpuArguments arguments;
   arguments.a = a.data;

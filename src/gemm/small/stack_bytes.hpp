@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/problem.hpp"
+#include "device/stack.hpp"
 #include "gemm/operand.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 
@@ -19,6 +20,14 @@ inline std::size_t small_stack_bytes(const GemmProblem& p, const GemmSmallCpuCon
   const std::int64_t packed = portable || p.op_a != Op::none ? (m + line - 1) / line * line * k : 0;
   const std::int64_t staged = config.store == Store::plain ? 0 : m * p.n;
   return std::size_t((packed + staged) * size_bytes(p.dtype));
+}
+
+// On another stack where the kernel needs much and the calling thread has little left.
+inline void call_kernel(const GemmProblem& p, const GemmSmallCpuKernel& kernel,
+                        const GemmSmallCpuArguments& arguments) {
+  const std::size_t bytes = small_stack_bytes(p, kernel.config());
+  if (bytes <= usual_stack_bytes) return kernel.function()(&arguments);
+  with_stack(bytes, [&] { kernel.function()(&arguments); });
 }
 
 }  // namespace tilewright
