@@ -2,14 +2,18 @@
 // it. Only the flags are here.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "core/fields.hpp"
+#include "core/lu_problem.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "tilewright/gemm.hpp"
+#include "tilewright/lu.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -29,6 +33,12 @@ void check_json(const std::string& config) {
   if (!config.empty() && !nlohmann::json::parse(config, nullptr, false).is_object())
     throw Error(ErrorCode::invalid_argument, "--config",
                 fmt::format("--config = '{}' is no JSON object", config));
+}
+
+GemmOptions hybrid_options(const ExplainFlags& flags) {
+  GemmOptions options;
+  set_hybrid(flags.hybrid, options);
+  return options;
 }
 
 GemmOptions options_from(const ExplainFlags& flags) {
@@ -56,17 +66,42 @@ nlohmann::json plan_json(const GemmPlan::Impl& plan) {
   return object;
 }
 
+void explain_one(Context& context, const GemmProblem& problem, const GemmOptions& options, JsonLines& json) {
+  const auto plan = make_plan(context.impl(), problem, options, !context.impl().no_jit);
+  fmt::print(json.people(), "{}\n", explain_plan(*plan));
+  if (json) json.write(plan_json(*plan));
+}
+
+void explain_one(Context& context, const LuProblem& problem, const ExplainFlags& flags, JsonLines& json) {
+  LuOptions options;
+  options.target = enum_from_string<Target>(flags.target, "target");
+  options.candidate = flags.candidate;
+  options.threads = flags.threads;
+  const GemmOptions shared = hybrid_options(flags);
+  options.gpus = shared.gpus, options.gpu_memory_bytes = shared.gpu_memory_bytes;
+  options.on_device_failure = shared.on_device_failure;
+  const std::string text = explain_lu(context, problem, options);
+  fmt::print(json.people(), "{}", text);
+  if (json) json.write({{"problem", to_string(problem)}, {"text", text}});
+}
+
 void run(const ExplainFlags& flags) {
-  const GemmOptions options = options_from(flags);
-  std::vector<GemmProblem> problems;
-  for (const auto& text : flags.problems) problems.push_back(parse_problem(text));
+  const bool products = !std::all_of(flags.problems.begin(), flags.problems.end(), is_lu_text);
+  const GemmOptions options = products ? options_from(flags) : GemmOptions();
+  std::vector<std::variant<GemmProblem, LuProblem>> problems;
+  for (const auto& text : flags.problems)
+    if (is_lu_text(text))
+      problems.emplace_back(parse_lu_problem(text));
+    else
+      problems.emplace_back(parse_problem(text));
   Context context;
   JsonLines json(flags.json);
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (i > 0) fmt::print(json.people(), "\n");
-    const auto plan = make_plan(context.impl(), problems[i], options, !context.impl().no_jit);
-    fmt::print(json.people(), "{}\n", explain_plan(*plan));
-    if (json) json.write(plan_json(*plan));
+    if (const auto* factorization = std::get_if<LuProblem>(&problems[i]))
+      explain_one(context, *factorization, flags, json);
+    else
+      explain_one(context, std::get<GemmProblem>(problems[i]), options, json);
   }
 }
 
@@ -75,7 +110,8 @@ void run(const ExplainFlags& flags) {
 void add_explain(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("explain", "what would run a problem and why, without running it");
   auto flags = std::make_shared<ExplainFlags>();
-  verb->add_option("PROBLEM", flags->problems, "e.g. gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6")
+  verb->add_option("PROBLEM", flags->problems,
+                   "e.g. gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6 or lu:f64:m=2000,n=2000")
       ->required();
   verb->add_option("--target", flags->target, "auto, cpu, gpu or hybrid (default auto)");
   verb->add_option("--objective", flags->objective,

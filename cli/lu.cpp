@@ -97,7 +97,7 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
     fmt::print(out, "verified {} ({:.2f} s): residual ratio {:.3g}{}, of {} allowed\n", r.verification->scope,
                r.verify_s, r.verification->ratio,
                r.nrhs > 0 ? fmt::format(", of the solution {:.3g}", r.verification->solve_ratio) : "",
-               bench::LuVerifyResult::bound);
+               LuVerifyResult::bound);
 }
 
 nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
@@ -126,7 +126,7 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
   if (r.refinement) json["backward_error"] = r.refinement->backward_error;
   if (r.verification) {
     json["error"] = std::max(r.verification->ratio, r.verification->solve_ratio);
-    json["error_bound"] = bench::LuVerifyResult::bound;
+    json["error_bound"] = LuVerifyResult::bound;
     json["verified"] = r.verification->scope;
   }
   add_provenance(json);

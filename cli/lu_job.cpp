@@ -148,7 +148,7 @@ class LuJob {
   }
 
   void verify() {
-    bench::LuVerifyInput in;
+    LuVerifyInput in;
     in.dtype = dtype();
     in.m = a_shape_.rows, in.n = a_shape_.cols;
     in.a = arranged(*a_file_, a_shape_, a_copy_);
@@ -160,13 +160,13 @@ class LuJob {
       in.x = x_->data();
     }
     in.threads = report_.threads;
-    report_.verification = bench::verify_lu(in);
-    const bench::LuVerifyResult& v = *report_.verification;
+    report_.verification = verify_lu(in);
+    const LuVerifyResult& v = *report_.verification;
     if (!v.passed())
       throw JobFailed(
           fmt::format("verify failed, output = '{}' was not written: residual ratio {:.3g} of the "
                       "factors and {:.3g} of the solution, of {} allowed",
-                      request_.files.output, v.ratio, v.solve_ratio, bench::LuVerifyResult::bound));
+                      request_.files.output, v.ratio, v.solve_ratio, LuVerifyResult::bound));
   }
 
   void commit() {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/lu/residual.hpp"
+#include "measure/lu_residual.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright::cli {
@@ -28,7 +28,7 @@ struct LuJobReport {
   std::string explanation;
   std::int64_t nrhs = 0;
   std::optional<LuRefinement> refinement;
-  std::optional<bench::LuVerifyResult> verification;
+  std::optional<LuVerifyResult> verification;
   int threads = 1;
   double read_s = 0, kernel_s = 0, solve_s = 0, write_s = 0, verify_s = 0, total_s = 0;
 };

@@ -19,6 +19,7 @@
 #include "tune/session.hpp"
 #include "tune_check.hpp"
 #include "tune_flags.hpp"
+#include "tune_lu.hpp"
 #include "tune_report.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
@@ -184,12 +185,14 @@ class Run : public TuneWatcher {
 };
 
 void run_tune(const TuneFlags& flags) {
+  if (is_lu_tuning(flags)) return tune_factorizations(flags);
   if (flags.check && flags.family != "layout") return check_records(flags, Context());
   Run(flags).run();
 }
 
 void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
-  verb->add_option("PROBLEM", flags.problems, "such as gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6");
+  verb->add_option("PROBLEM", flags.problems,
+                   "such as gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6, or lu:f64:m=2000,n=2000");
   verb->add_option("--sizes", flags.sizes, "problems as a product of lists: n, first:last[:step] or MxNxK");
   verb->add_option("--dtype", flags.dtype, "of --sizes: f32, f64, c64, c128")->capture_default_str();
   verb->add_option("--op", flags.op, "of --sizes: nn, nt, tc, ...")->capture_default_str();

@@ -87,7 +87,7 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
   fmt::print(out,
              "{}: best {:.4g} ns per problem, default {:.4g} ns, regret of the default {:.1f} %{}; {} of {} "
              "configs measured, {:.1f} s: {}\n",
-             to_string(o.problem), o.seconds.centre * 1e9, o.default_seconds.centre * 1e9, 100 * o.regret,
+             o.subject, o.seconds.centre * 1e9, o.default_seconds.centre * 1e9, 100 * o.regret,
              o.tie ? ", a tie: what was known stays" : "", o.measured, o.candidates, o.tuning_s, winner);
   fmt::print(out, "{}", removed);
   if (o.joules)

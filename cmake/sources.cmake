@@ -34,7 +34,7 @@ set(DEVELOPERS_FILES kernel/jit/sass.cpp kernel/gemm_large/ladder.cpp)
 without(TILEWRIGHT_SOURCES ${DEVELOPERS_FILES})
 
 # The learning half: measuring, tuning, analysing.
-sources_of(MEASURE_SOURCES measure tune tune/calibrate tune/family tune/strategy analyze)
+sources_of(MEASURE_SOURCES measure tune tune/calibrate tune/family tune/lu tune/strategy analyze)
 sources_of(GPU_MEASURE_SOURCES measure/gpu tune/gpu kernel/probe)
 set(GPU_TUNE_FILES tune/family/gemm_small.cpp tune/family/gemm_large.cpp tune/calibrate/gpu_experiments.cpp)
 # Benches of every family, with the peers (bench/peers) beside ours.

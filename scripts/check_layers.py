@@ -25,7 +25,7 @@ ALLOWED = {
     "src/kernel": WORDS + ("tilewright/layout.hpp", "core/", "device/"),  # kernel implements the conversions
     "src/wisdom": WORDS + ("core/", "kernel/*/config.hpp"),
     "src/measure": ("tilewright/", "core/", "device/"),
-    "src/tune": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/"),
+    "src/tune": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "lu/"),
     "src/analyze": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/"),
     "src/bench": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/", "gemm/", "lu/"),
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),

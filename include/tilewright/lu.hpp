@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tilewright/context.hpp"
+#include "tilewright/problem.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -27,9 +28,11 @@ struct LuOptions {
   // Who multiplies in the trailing updates: cpu, gpu and hybrid are cpuLU, gpuLU and cpugpuLU of the paper.
   // automatic asks the models of the machine at every step.
   Target target = Target::automatic;
-  int threads = 0;          // 0: OpenMP's default; inside a parallel region always 1
-  std::string candidate{};  // "": the first that accepts; else streamed, lapack, blocked or reference
-  std::int64_t nb = 0;      // columns of a panel, of candidates streamed and blocked; 0: by a rule
+  int threads = 0;  // 0: OpenMP's default; inside a parallel region always 1
+  // "": what tuning has found for such a problem (`tilewright tune lu:...`), else the first that accepts; or
+  // streamed, lapack, blocked or reference
+  std::string candidate{};
+  std::int64_t nb = 0;  // columns of a panel, of candidates streamed and blocked; 0: as tuned, or by a rule
   LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free
@@ -49,16 +52,6 @@ struct LuReport {
   int gpus = 0;         // of candidate streamed: that took part
   bool pinned = false;  // likewise: whether copies reached A without staging
   bool redone = false;  // by the CPU after a GPU had failed
-};
-
-// What is factored, without its data.
-struct LuProblem {
-  DType dtype = DType::f64;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t lda = 0;
-
-  friend bool operator==(const LuProblem&, const LuProblem&) = default;
 };
 
 // LAPACK xGETRF. A is m x n with lda >= max(1, m) and is overwritten by L (below the diagonal; its own is 1)
@@ -148,7 +141,7 @@ LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std
                           std::int64_t ldb, const LuOptions& options = {});
 
 // Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
-// update; also for problems that nothing serves.
+// update; where tuning has found something for it, the record. Also for problems that nothing serves.
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
 }  // namespace tilewright

@@ -1,6 +1,6 @@
 // GemmProblem says WHAT is multiplied, never how: shapes, operations, storage, and the classes of alpha and
-// beta. It holds no pointers, so a plan made for a problem serves every set of operands with that
-// description.
+// beta; LuProblem what is factored. They hold no pointers, so a plan made for a problem serves every set of
+// operands with that description.
 #pragma once
 
 #include "tilewright/types.hpp"
@@ -55,5 +55,25 @@ GemmProblem parse_problem(const std::string& text);
 // Fills lda, ldb, ldc (when 0) with the packed leading dimensions and the strides of a strided batch (when 0)
 // with ld * columns. Broadcast operands must therefore be marked after the call.
 GemmProblem packed(GemmProblem problem);
+
+// What a factorization P A = L U works on (lu.hpp), without its data.
+struct LuProblem {
+  DType dtype = DType::f64;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t lda = 0;
+  Location location = Location::host;
+
+  friend bool operator==(const LuProblem&, const LuProblem&) = default;
+};
+
+// Floating-point operations, multiplications and additions: m n^2 - n^3 / 3 for m >= n, with m and n swapped
+// for wide matrices; four times as many for complex elements.
+double flops(const LuProblem& problem);
+
+// The canonical text, e.g. "lu:f64:m=1000,n=1000", with ":lda=1008" where columns are padded and
+// ":location=device", and its reverse. parse throws Error naming the part it could not read.
+std::string to_string(const LuProblem& problem);
+LuProblem parse_lu_problem(const std::string& text);
 
 }  // namespace tilewright

@@ -27,6 +27,15 @@ std::vector<LuDecision> decide_lu(const LuRequest& r) {
   return decisions;
 }
 
+std::optional<TunedLu> serving_record(Context& context, const LuProblem& problem, const LuOptions& options) {
+  auto tuned = tuned_lu(context, problem, options);
+  if (!tuned) return tuned;
+  const LuOptions as_tuned = with_config(options, tuned->config);
+  const auto decisions = decide_lu({context, problem, as_tuned, SplitWay::model, true});
+  const bool serves = !decisions.empty() && decisions.back().reason.empty();
+  return serves ? tuned : std::nullopt;
+}
+
 const LuCandidate& choose_lu(const LuRequest& r) {
   const auto decisions = decide_lu(r);
   if (decisions.back().reason.empty()) return *decisions.back().candidate;

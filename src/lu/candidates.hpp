@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lu/tuned.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/lu.hpp"
 
@@ -19,6 +20,7 @@ struct LuRequest {
   // model: as options.select says. Else the CPU's share of each update is searched for by timing, when its
   // shape first comes: the optimum that selections are held against.
   SplitWay split = SplitWay::model;
+  bool tuned = false;  // the options' candidate and panels are a record's, and not the caller's
 };
 
 struct LuCandidate {
@@ -43,6 +45,9 @@ struct LuDecision {
 
 // In the order of the list, up to the first that accepts; of options.candidate alone where one is named.
 std::vector<LuDecision> decide_lu(const LuRequest& request);
+
+// The record of wisdom whose candidate serves the problem; the request is then made with its config.
+std::optional<TunedLu> serving_record(Context& context, const LuProblem& problem, const LuOptions& options);
 
 // Throws Error(unsupported) with every reason where none serves.
 const LuCandidate& choose_lu(const LuRequest& request);

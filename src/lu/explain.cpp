@@ -1,5 +1,6 @@
 // explain_lu: what each candidate says of a problem.
 #include "lu/candidates.hpp"
+#include "lu/device/plan.hpp"
 #include "lu/problem.hpp"
 #include "lu/validate.hpp"
 
@@ -7,9 +8,13 @@ namespace tilewright {
 
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
+  if (problem.location == Location::device) return explain_device_lu(context, problem, options);
   validate_host(options);
-  const LuRequest request{context, problem, options};
+  const auto tuned = serving_record(context, problem, options);
+  const LuOptions chosen = tuned ? with_config(options, tuned->config) : options;
+  const LuRequest request{context, problem, chosen, SplitWay::model, tuned.has_value()};
   std::string text = to_string(problem) + "\n";
+  if (tuned) text += "  " + tuned->text() + "\n";
   if (problem.m == 0 || problem.n == 0) return text + "  nothing to factor\n";
   for (const LuDecision& d : decide_lu(request))
     text += d.reason.empty()

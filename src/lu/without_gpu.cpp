@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstdlib>
 
+#include "lu/device/plan.hpp"
 #include "lu/validate.hpp"
 
 #if !TILEWRIGHT_HAS_GPU
@@ -16,6 +17,8 @@ namespace {
 struct LuPlan::Impl {};
 struct LuSolvePlan::Impl {};
 
+std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
+std::string explain_device_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan
 std::string LuPlan::explain() const { refuse(); }

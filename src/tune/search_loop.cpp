@@ -35,7 +35,7 @@ nlohmann::json origin_keys(const Origin& origin) {
 
 class SearchLoop : public Evaluator {
  public:
-  SearchLoop(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
+  SearchLoop(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
              const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s)
       : Evaluator(pool.size()),
         pool_(pool),
@@ -43,12 +43,12 @@ class SearchLoop : public Evaluator {
         pace_(pace),
         incumbent_(incumbent),
         begin_s_(begin_s),
-        name_(to_string(problem)),
+        name_(subject),
         standard_(pool.fields(0)),
         seen_(pool.size()),
         logged_(pool.size() + pool.peer_count(), false),
         random_(options.seed) {
-    outcome_.problem = problem;
+    outcome_.subject = subject;
     outcome_.objective = options.objective;
     outcome_.candidates = std::int64_t(pool.size());
     if (options_.log != nullptr) options_.log->add_base(name_, standard_, origin_keys(pool_.origin()));
@@ -392,25 +392,25 @@ Metrics ConfigPool::time_with_energy(std::size_t i, double turn_s, EnergyMeter& 
   }
 }
 
-void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid) {
+void check_search(const SearchOptions& options, Location location, const std::string& uuid) {
   strategy_named(options.strategy);
   if (!options.objective.needs_energy()) return;
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorCode::unsupported, "--objective",
                 fmt::format("--objective = {}{}", options.objective.text(), reason));
   };
-  const bool on_gpu = problem.location == Location::device;
+  const bool on_gpu = location == Location::device;
   if (options.meter == nullptr)
     refuse(fmt::format(" needs an energy meter{}, and there is none", on_gpu ? " of the GPU" : ""));
   const EnergyCoverage covers = options.meter->covers();
-  if (covers.location != problem.location || covers.uuid != uuid)
-    refuse(fmt::format(": {} runs on the {}{}, and the meter covers {}", to_string(problem),
-                       on_gpu ? "GPU " : to_string(problem.location), uuid, covers.text()));
+  if (covers.location != location || covers.uuid != uuid)
+    refuse(fmt::format(": the problem runs on the {}{}, and the meter covers {}",
+                       on_gpu ? "GPU " : to_string(location), uuid, covers.text()));
 }
 
-SearchOutcome search(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
+SearchOutcome search(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s) {
-  return SearchLoop(problem, pool, options, pace, incumbent, begin_s).run();
+  return SearchLoop(subject, pool, options, pace, incumbent, begin_s).run();
 }
 
 }  // namespace tilewright

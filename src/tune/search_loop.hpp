@@ -53,7 +53,7 @@ struct PeerOutcome {
 };
 
 struct SearchOutcome {
-  GemmProblem problem;  // with the batch_count that was timed
+  std::string subject;  // the problem's text, with the batch count that was timed
   TuneObjective objective;
   Estimate seconds;          // per problem
   Estimate default_seconds;  // per problem
@@ -81,10 +81,11 @@ struct SearchOutcome {
 
 // What every search refuses: a strategy that does not exist, and an objective that needs energy without a
 // meter of where the problem runs. `uuid` is of its GPU.
-void check_search(const SearchOptions& options, const GemmProblem& problem, const std::string& uuid = "");
+void check_search(const SearchOptions& options, Location location, const std::string& uuid = "");
 
-// `begin_s` is when the budget began; `incumbent` the place of what was known as best before.
-SearchOutcome search(const GemmProblem& problem, ConfigPool& pool, const SearchOptions& options,
+// `subject` is the problem's text, `begin_s` when the budget began, `incumbent` the place of what was known
+// as best before.
+SearchOutcome search(const std::string& subject, ConfigPool& pool, const SearchOptions& options,
                      const SearchPace& pace, std::optional<std::size_t> incumbent, double begin_s);
 
 // The line of wisdom that the winner stands for, and those of the configs that failed the gate, which are

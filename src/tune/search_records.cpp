@@ -8,7 +8,7 @@ namespace {
 nlohmann::json record_of(const SearchOutcome& outcome, const Origin& origin, const nlohmann::json& config) {
   nlohmann::json record;
   record["family"] = origin.family;
-  record["problem"] = to_string(outcome.problem);
+  record["problem"] = outcome.subject;
   record["config"] = config;
   record["device"] = origin.device;
   if (!origin.device_uuid.empty()) record["device_uuid"] = origin.device_uuid;

@@ -13,11 +13,12 @@ TuneResult tune(const TuneFamily& family, const GemmProblem& problem, const Tune
   OpenProblem open = family.open(problem, options.rules, machine, options.ring_bytes);
   TuneResult result;
   result.origin = open.pool->origin();
-  check_search(options, problem, result.origin.device_uuid);
+  check_search(options, problem.location, result.origin.device_uuid);
   SearchOptions search_options = options;
   search_options.budget_s *= family.pace().search_share;
   static_cast<SearchOutcome&>(result) =
-      search(open.timed, *open.pool, search_options, family.pace(), open.incumbent, begin_s);
+      search(to_string(open.timed), *open.pool, search_options, family.pace(), open.incumbent, begin_s);
+  result.problem = open.timed;
   result.removed = std::move(open.removed);
   for (std::string& absent : open.absent_peers) result.peers_left_out.push_back(std::move(absent));
   if (!result.complete) return result;

@@ -20,6 +20,7 @@ struct TuneOptions : SearchOptions {
 };
 
 struct TuneResult : SearchOutcome {
+  GemmProblem problem;  // with the batch_count that was timed
   Origin origin;
   nlohmann::json config, default_config;               // by field names
   std::vector<nlohmann::json> ties;                    // finalists that the winner could not be told from

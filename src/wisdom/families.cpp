@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/build_info.hpp"
+#include "core/lu_problem.hpp"
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
@@ -18,7 +19,7 @@ struct Family {
   std::string operation;
   std::string source_hash;
   nlohmann::json (*complete)(const nlohmann::json& config);
-  std::string (*isa)(const nlohmann::json& config);  // null: all configs are for GPUs
+  std::string (*architecture)(const nlohmann::json& config);  // null: all configs are for GPUs
 };
 
 template <class Config>
@@ -28,6 +29,9 @@ nlohmann::json complete_fields(const nlohmann::json& config) {
 std::string isa_of(const nlohmann::json& config) {
   return to_string(from_json<GemmSmallCpuConfig>(config).isa);
 }
+
+// Who factors is decided for a machine as it is, whatever its parts.
+std::string of_no_architecture(const nlohmann::json&) { return ""; }
 
 // A vendor's kernels are known by the library's version alone.
 nlohmann::json check_version(const nlohmann::json& config) {
@@ -43,7 +47,8 @@ const std::map<std::string, Family>& families() {
       {"gemm_small_cpu", {"gemm", gemm_small_cpu_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
       {"gemm_small", {"gemm", gemm_small_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
       {"gemm", {"gemm", gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
-      {"cublas", {"gemm", "vendor", check_version, nullptr}}};
+      {"cublas", {"gemm", "vendor", check_version, nullptr}},
+      {"lu", {"lu", lu_source_hash, complete_fields<LuConfig>, of_no_architecture}}};
   return all;
 }
 
@@ -69,6 +74,8 @@ std::string operation_of(const std::string& family) {
   const Family* known = family_named(family);
   return known == nullptr ? "" : known->operation;
 }
+
+bool is_keyed(const std::string& family) { return operation_of(family) == "gemm"; }
 
 std::string current_source_hash(const std::string& family) {
   const Family* known = family_named(family);
@@ -101,13 +108,14 @@ nlohmann::json complete_config(const std::string& family, const nlohmann::json& 
 }
 
 std::string architecture_of(const std::string& family, const nlohmann::json& config) {
-  if (const Family* known = family_named(family)) return known->isa == nullptr ? gpu : known->isa(config);
+  if (const Family* known = family_named(family))
+    return known->architecture == nullptr ? gpu : known->architecture(config);
   return config.value("architecture", "");
 }
 
 std::string architecture_of_all(const std::string& family) {
   const Family* known = family_named(family);
-  return known != nullptr && known->isa == nullptr ? gpu : "";
+  return known != nullptr && known->architecture == nullptr ? gpu : "";
 }
 
 std::int64_t vector_bytes(const std::string& architecture) {

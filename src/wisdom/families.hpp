@@ -13,6 +13,9 @@ bool is_known_family(const std::string& family);
 // What its kernels compute, as records' problems begin; "" for a family this build lacks.
 std::string operation_of(const std::string& family);
 
+// Whether lookups search its records by the keys of products (key.hpp), and do not read them all.
+bool is_keyed(const std::string& family);
+
 // The hash of the sources that make the family's kernels; "" for a family this build lacks.
 std::string current_source_hash(const std::string& family);
 

@@ -250,6 +250,14 @@ void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {
   });
 }
 
+void WisdomLines::each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) {
+  impl_->load();
+  impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
+    if (const auto named = plain_text(line, "\"family\""); named && *named != family) return;
+    if (const auto record = impl_->parse(number, line); record && record->family == family) visit(*record);
+  });
+}
+
 void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
   impl_->load();
   impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {

@@ -23,6 +23,7 @@ class WisdomLines : public WisdomSource {
   std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
   WisdomConfig fetch(std::int64_t record) override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
+  void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;
   void each_model(const std::function<void(const FittedModel&)>& visit) override;
 
  private:

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "wisdom/families.hpp"
 #include "wisdom/key.hpp"
 
 namespace tilewright {
-// A record that cannot be read (another version wrote it) is kept under keys that no lookup asks for.
+// What lookups do not search by keys is known by its problem's text; a record that cannot be read (another
+// version wrote it) is kept under keys that no lookup asks for.
 RowKeys row_keys(const WisdomRecord& record) {
   RowKeys keys;
   if (const auto query = query_of(record)) {
@@ -15,6 +17,8 @@ RowKeys row_keys(const WisdomRecord& record) {
     keys.kind = kind_key(*query);
     keys.variant = variant_key(keys.problem);
     keys.cell = cell_number(keys.problem);
+  } else if (is_known_family(record.family) && !is_keyed(record.family)) {
+    keys.exact = fmt::format("{} {}", record.family, record.problem);
   } else {
     keys.exact = fmt::format("unreadable {} {}", record.family, record.problem);
     keys.variant = record.config.dump();

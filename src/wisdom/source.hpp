@@ -40,6 +40,8 @@ class WisdomSource {
   virtual void done() noexcept {}
   // Every record, the failed and the stale too, in the order in which they were written.
   virtual void each(const std::function<void(const WisdomRecord&)>& visit) = 0;
+  // Those of one family, which are few among many.
+  virtual void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) = 0;
   // Likewise every model.
   virtual void each_model(const std::function<void(const FittedModel&)>& visit) = 0;
 };

@@ -439,6 +439,15 @@ void WisdomStore::each(const std::function<void(const WisdomRecord&)>& visit) {
   impl_->each_row("SELECT * FROM records ORDER BY id", visit);
 }
 
+void WisdomStore::each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) {
+  if (!impl_->ready()) return;
+  Statement rows(impl_->session().handle(), impl_->path,
+                 "SELECT * FROM records WHERE family = ?1 ORDER BY id");
+  const StoredReader<WisdomRecord> reader(rows, impl_->path);
+  rows.with(family);
+  while (rows.step()) visit(reader.read());
+}
+
 void WisdomStore::each_model(const std::function<void(const FittedModel&)>& visit) {
   if (!impl_->ready()) return;
   impl_->each_row("SELECT * FROM models ORDER BY id", visit);

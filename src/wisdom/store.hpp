@@ -42,6 +42,7 @@ class WisdomStore : public WisdomSource {
   WisdomConfig fetch(std::int64_t record) override;
   void done() noexcept override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
+  void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;
   void each_model(const std::function<void(const FittedModel&)>& visit) override;
 
   std::int64_t count();  // of records

@@ -40,6 +40,7 @@ struct Wisdom::Impl {
   std::vector<bool> given_up;
   std::vector<std::optional<std::vector<FittedModel>>> known_models;  // of each file, once it was asked
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
+  std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
 
   // Calls `use` with the source of the file; a file that was not named is given up when that throws.
   template <class Use>
@@ -164,6 +165,21 @@ std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
     at->second = std::make_shared<const FoundModel>(
         FoundModel{std::move(found), best->same_device ? WisdomMatch::exact : WisdomMatch::near_device});
   return at->second;
+}
+
+std::shared_ptr<const std::vector<WisdomRecord>> Wisdom::records_of(const std::string& family) const {
+  std::lock_guard lock(impl_->mutex);
+  auto& known = impl_->families[family];
+  if (known != nullptr) return known;
+  auto all = std::make_shared<std::vector<WisdomRecord>>();
+  impl_->each_source([&](WisdomSource& source) {
+    const auto first = std::ssize(*all);
+    source.each_of(family, [&](const WisdomRecord& record) {
+      if (record.passed() && !record.dropped) all->push_back(record);
+    });
+    std::reverse(all->begin() + first, all->end());
+  });
+  return known = std::move(all);
 }
 
 std::vector<WisdomRecord> Wisdom::records() const {

@@ -78,6 +78,10 @@ class Wisdom {
   // one query found is kept, so that asking again costs next to nothing and opens no file.
   std::shared_ptr<const FoundModel> model(const ModelQuery& query) const;
 
+  // Of a family that lookups do not search by keys: the passed and current records, in the order in which
+  // files are believed, the newest of a file first. Kept once they were asked for.
+  std::shared_ptr<const std::vector<WisdomRecord>> records_of(const std::string& family) const;
+
   // Everything the files hold, the failed and the stale too.
   std::vector<WisdomRecord> records() const;
   std::vector<FittedModel> models() const;

@@ -30,8 +30,9 @@ class Lu(unittest.TestCase):
     def tearDown(self):
         self.temporary.cleanup()
 
-    def run_tool(self, *arguments):
-        environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "TILEWRIGHT_NOTICES": "off"}
+    def run_tool(self, *arguments, wisdom=""):
+        environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder),
+                       "TILEWRIGHT_NOTICES": "off", "TILEWRIGHT_WISDOM": str(wisdom)}
         return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               env=environment, timeout=300)
 
@@ -100,6 +101,38 @@ class Lu(unittest.TestCase):
         self.assertEqual((row["family"], row["m"], row["n"], row["nb"], row["candidate"]), ("lu", 40, 30, 8, "blocked"))
         self.assertEqual((row["select"], row["info"], row["problem"]), ("square", 0, "lu:f64:m=40,n=30"))
         self.assertLess(row["error"], row["error_bound"])
+
+    def test_tunes_and_explains(self):
+        job = ("tune", "lu:f64:m=260,n=260", "--set", "candidate=blocked", "--set", "nb=32,64", "--budget", "1s",
+               "--wisdom", self.folder / "w.sqlite", "--sweep", self.folder / "s.jsonl")
+        done = self.run_tool(*job, "--json", self.folder / "w.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("of 3 ways", done.stdout)
+        self.assertIn("kept in", done.stdout)
+        record = json.loads((self.folder / "w.jsonl").read_text())
+        self.assertEqual((record["family"], record["problem"], record["verdict"]), ("lu", "lu:f64:m=260,n=260", "passed"))
+        self.assertLess(record["error"], record["error_bound"])
+        again = self.run_tool(*job, "--resume", "--json", self.folder / "again.jsonl")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("found before", again.stdout)
+        self.assertEqual(json.loads((self.folder / "again.jsonl").read_text()), record)
+        explained = self.run_tool("explain", "lu:f64:m=280,n=280", wisdom=self.folder / "w.sqlite")
+        self.assertIn("wisdom (near_shape", explained.stdout)
+        self.assertIn(record["config"]["candidate"] + ": taken", explained.stdout)
+        listed = self.run_tool("wisdom", "list", "--file", self.folder / "w.sqlite")
+        self.assertIn("lu:f64:m=260,n=260", listed.stdout)
+        moved = self.run_tool("wisdom", "import", self.folder / "w.jsonl", "--into", self.folder / "moved.sqlite")
+        self.assertIn("1 of 1 records taken", moved.stdout)
+
+    def test_tuning_in_vain(self):
+        for arguments, says in ((("lu:f64:m=20,n=20", "gemm:f64:nn:m=4,n=4,k=4"), "name either"),
+                                (("lu:f64:m=20,n=20", "--objective", "edp"), "--objective"),
+                                (("lu:f64:m=20,n=20", "--set", "rows=4"), "rows"),
+                                (("lu:f64:m=0,n=20",), "m=0"), (("lu:f64:m=20",), "'m=20'")):
+            done = self.run_tool("tune", *arguments, "--wisdom", "none")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
     def test_singular(self):
         a = self.array((20, 20))

@@ -1,11 +1,16 @@
 // Plans of matrices in device memory through the public calls: factors, systems, graphs, refusals.
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "core/dispatch.hpp"
 #include "device/gpu/graph.hpp"
 #include "lu/reference.hpp"
 #include "lu_cases.hpp"
 #include "support/gpu_fixture.hpp"
+#include "support/temp_folder.hpp"
+#include "tune/lu/session.hpp"
+#include "wisdom/families.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -102,6 +107,42 @@ TEST_F(GpuLuPlan, AGraphReplaysIt) {
   auto x = b;
   on.b_.read(x.data.data(), on.b_.bytes());
   EXPECT_LT(solve_ratio(a, Op::none, x, b), 30);
+}
+
+TEST_F(GpuLuPlan, WisdomSaysWhoFactors) {
+  const TempFolder folder;
+  const std::string file = folder / "wisdom.jsonl";
+  std::ofstream(file) << nlohmann::json{{"family", "lu"},
+                                        {"problem", "lu:f64:m=200,n=200:location=device"},
+                                        {"config", {{"candidate", "panels"}, {"nb", 64}}},
+                                        {"device", gpu_->limits().name},
+                                        {"source_hash", current_source_hash("lu")},
+                                        {"verdict", "passed"},
+                                        {"seconds", 1e-3}}
+                      << '\n';
+  Context context({.wisdom = file, .notices = false});
+  const LuPlan near = plan_lu(context, {DType::f64, 210, 210, 210}, lu_options_);
+  EXPECT_NE(near.explain().find("near_shape"), std::string::npos) << near.explain();
+  EXPECT_NE(near.explain().find("panels: taken; blocks of nb=64"), std::string::npos) << near.explain();
+  EXPECT_EQ(near.explain(), explain_lu(context, near.problem(), lu_options_));
+  const LuPlan other = plan_lu(context, {DType::f32, 210, 210, 210}, lu_options_);
+  EXPECT_EQ(other.explain().find("wisdom"), std::string::npos) << "it is of another type";
+}
+
+TEST_F(GpuLuPlan, TuningKeepsWhatIsTakenAfterwards) {
+  Context context({.use_wisdom = false, .notices = false});
+  LuTuning tuning;
+  tuning.budget_s = 0.2, tuning.gpu = device_;
+  tuning.rules.choices = {{"nb", {64, 96}}};
+  std::vector<LuTuned> found;
+  LuTuneWatcher watcher;
+  watcher.found = [&](const LuTuned& one) { found.push_back(one); };
+  const LuProblem problem{DType::f64, 200, 200, 208, Location::device};
+  EXPECT_EQ(tune_lu(context, {problem}, tuning, watcher).done, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].record.at("device"), gpu_->limits().name);
+  EXPECT_EQ(found[0].record.at("problem"), "lu:f64:m=200,n=200:lda=208:location=device");
+  EXPECT_GE(found[0].candidates, 3) << "the default, and panels of two widths";
 }
 
 TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {

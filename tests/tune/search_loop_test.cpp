@@ -83,7 +83,7 @@ GemmProblem problem() {
 }
 
 SearchOutcome found(FakePool& pool, const SearchOptions& options, std::optional<std::size_t> incumbent = {}) {
-  return search(problem(), pool, options, quick, incumbent, wall_seconds());
+  return search(to_string(problem()), pool, options, quick, incumbent, wall_seconds());
 }
 
 std::vector<double> many(std::size_t count, std::size_t best, double least) {
@@ -263,15 +263,15 @@ TEST(SearchLoop, AResumedRunAsksTheGateNothingTwice) {
 TEST(SearchLoop, RefusesAnObjectiveWithoutItsMeter) {
   SearchOptions options;
   options.objective = TuneObjective::parse("edp");
-  EXPECT_THROW(check_search(options, problem()), Error);
+  EXPECT_THROW(check_search(options, problem().location), Error);
   FakeMeter gpu({Location::device, "GPU-1", 0});
   options.meter = &gpu;
-  EXPECT_THROW(check_search(options, problem()), Error);
+  EXPECT_THROW(check_search(options, problem().location), Error);
   FakeMeter cpu;
   options.meter = &cpu;
-  check_search(options, problem());
+  check_search(options, problem().location);
   options.strategy = "annealing";
-  EXPECT_THROW(check_search(options, problem()), Error);
+  EXPECT_THROW(check_search(options, problem().location), Error);
 }
 
 }  // namespace

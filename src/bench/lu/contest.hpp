@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bench/contender.hpp"
-#include "bench/lu/residual.hpp"
 #include "bench/lu/ways.hpp"
 #include "bench/rounds.hpp"
 #include "measure/buffers.hpp"
+#include "measure/lu_residual.hpp"
 
 namespace tilewright::bench {
 

@@ -192,7 +192,8 @@ class Kept {
 LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots, const Error& why) {
   r.context.impl().notice(fmt::format("the CPU factors {}: {}", to_string(r.problem), why.what()));
   LuOptions options = r.options;
-  options.target = Target::cpu, options.candidate = "", options.gpus = {};
+  options.target = Target::cpu, options.candidate = "", options.nb = r.tuned ? 0 : options.nb;
+  options.gpus = {};
   const LuRequest request{r.context, r.problem, options};
   const LuCandidate& candidate = choose_lu(request);
   LuReport report = candidate.factor(request, a, pivots);
@@ -210,8 +211,8 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
   } catch (const Error& error) {
     // Whoever left the choice to the models does not want to hear of others that fill a GPU.
     const bool is_full = error.code() == ErrorCode::out_of_memory;
-    if (is_full && !call.wrote() && r.options.target == Target::automatic && r.options.candidate.empty())
-      return factor_on_cpu(r, a, pivots, error);
+    const bool is_free = r.options.target == Target::automatic && (r.options.candidate.empty() || r.tuned);
+    if (is_full && !call.wrote() && is_free) return factor_on_cpu(r, a, pivots, error);
     if (!redoes || (!is_full && error.code() != ErrorCode::device_lost)) throw;
     kept->restore(a);
     return factor_on_cpu(r, a, pivots, error);

@@ -1,4 +1,6 @@
 // Plans for matrices in the memory of a GPU, and who serves them.
+#include "lu/device/plan.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "lu/device/resident.hpp"
 #include "lu/device/system.hpp"
 #include "lu/problem.hpp"
+#include "lu/tuned.hpp"
 #include "lu/validate.hpp"
 
 namespace tilewright {
@@ -91,8 +94,7 @@ class SolverRunner : public LuRunner {
   std::vector<char> host_;
 };
 
-struct PlanCandidate {
-  const char* name;
+struct PlanCandidate : LuPlanCandidateName {
   std::unique_ptr<LuRunner> (*make)(const LuRunnerRequest&);  // throws Error(unsupported) with the reason
 };
 
@@ -101,9 +103,8 @@ std::unique_ptr<LuRunner> make_runner(const LuRunnerRequest& request) {
   return std::make_unique<R>(request);
 }
 
-constexpr PlanCandidate plan_candidates[] = {{"panels", make_runner<PanelRunner>},
-                                             {"cusolver", make_runner<SolverRunner>}};
-constexpr const char* plan_names[] = {"panels", "cusolver"};
+constexpr PlanCandidate plan_candidates[] = {{{"panels", true}, make_runner<PanelRunner>},
+                                             {{"cusolver", false}, make_runner<SolverRunner>}};
 
 void require_address(const char* name, const void* address) {
   if (address == nullptr) throw Error(ErrorCode::invalid_argument, name, fmt::format("{} is null", name));
@@ -132,31 +133,70 @@ struct LuPlan::Impl {
   std::string text;
 };
 
-LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
-  validate(problem);
-  validate(options);
-  validate_candidate(options.candidate, plan_names);
-  auto impl = std::make_shared<LuPlan::Impl>();
-  impl->problem = problem;
-  impl->text = to_string(problem) + " in device memory\n";
-  const LuRunnerRequest request{context, problem, options,
-                                LuMachines::of(context.impl()).tools(options.device)};
-  if (std::min(problem.m, problem.n) == 0) return LuPlan(impl);
-  std::string reasons;
+namespace {
+
+// The first candidate that the options allow and that serves; a line of the text for each.
+std::unique_ptr<LuRunner> first_that_serves(const LuRunnerRequest& request, std::string& text) {
   for (const PlanCandidate& one : plan_candidates) {
-    if (!options.candidate.empty() && options.candidate != one.name) continue;
+    if (!request.options.candidate.empty() && request.options.candidate != one.name) continue;
     try {
-      impl->runner = one.make(request);
-      impl->text += fmt::format("  {}: taken; {}\n", one.name, impl->runner->describe());
-      return LuPlan(impl);
+      auto runner = one.make(request);
+      text += fmt::format("  {}: taken; {}\n", one.name, runner->describe());
+      return runner;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      impl->text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
-      reasons += fmt::format("; {}: {}", one.name, error.what());
+      text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
     }
   }
-  throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
-              fmt::format("no candidate factors {} in device memory{}", to_string(problem), reasons));
+  return nullptr;
+}
+
+// As wisdom has it where its candidate serves. No runner where nothing is to be done, or nobody does it.
+std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem problem,
+                                               const LuOptions& options) {
+  validate(problem);
+  validate(options);
+  std::vector<const char*> names;
+  for (const PlanCandidate& one : plan_candidates) names.push_back(one.name);
+  validate_candidate(options.candidate, names);
+  problem.location = Location::device;
+  auto impl = std::make_shared<LuPlan::Impl>();
+  impl->problem = problem;
+  impl->text = to_string(problem) + "\n";
+  const auto tools = LuMachines::of(context.impl()).tools(options.device);
+  if (std::min(problem.m, problem.n) == 0) return impl;
+  if (const auto tuned = tuned_lu(context, problem, options)) {
+    const LuOptions as_tuned = with_config(options, tuned->config);
+    std::string text;
+    impl->runner = first_that_serves({context, problem, as_tuned, tools}, text);
+    if (impl->runner != nullptr) {
+      impl->text += "  " + tuned->text() + "\n" + text;
+      return impl;
+    }
+  }
+  impl->runner = first_that_serves({context, problem, options, tools}, impl->text);
+  return impl;
+}
+
+}  // namespace
+
+std::vector<LuPlanCandidateName> lu_plan_candidates() {
+  return {std::begin(plan_candidates), std::end(plan_candidates)};
+}
+
+std::string explain_device_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return decide_device_lu(context, problem, options)->text;
+}
+
+LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  auto impl = decide_device_lu(context, problem, options);
+  if (impl->runner == nullptr && std::min(problem.m, problem.n) > 0) {
+    std::string reasons = impl->text.substr(0, impl->text.size() - 1);
+    for (std::size_t at = 0; (at = reasons.find("\n  ")) != std::string::npos;) reasons.replace(at, 3, "; ");
+    throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
+                "no candidate factors " + reasons);
+  }
+  return LuPlan(std::move(impl));
 }
 
 const LuProblem& LuPlan::problem() const noexcept { return impl_->problem; }

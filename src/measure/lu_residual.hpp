@@ -1,5 +1,5 @@
 // LAPACK's residual ratios of a factorization and of a solution, in a wider type, over all columns or a
-// stated sample of them: the --verify of the verb lu, and what bench lu holds everybody to.
+// stated sample of them: the --verify of the verb lu, and what benches and tuning hold everybody to.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "tilewright/types.hpp"
 
-namespace tilewright::bench {
+namespace tilewright {
 
 // Column-major; the last of `a` and `lu` have the same shape.
 struct LuVerifyInput {
@@ -34,4 +34,4 @@ struct LuVerifyResult {
 
 LuVerifyResult verify_lu(const LuVerifyInput& input);
 
-}  // namespace tilewright::bench
+}  // namespace tilewright

@@ -1,5 +1,5 @@
 // Residuals by columns: P A e_j against L (U e_j), and b_j against A x_j.
-#include "bench/lu/residual.hpp"
+#include "measure/lu_residual.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/dispatch.hpp"
-#include "gemm/parallel.hpp"
+#include "device/team.hpp"
 #include "measure/check_sampled.hpp"
 
-namespace tilewright::bench {
+namespace tilewright {
 
 namespace {
 
@@ -62,7 +62,7 @@ class Residuals {
   template <class F>
   double worst_of(std::int64_t count, F&& f) const {
     std::vector<double> all(static_cast<std::size_t>(count));
-    parallel_each(in_.threads, count, [&](std::int64_t i) { all[std::size_t(i)] = f(i); });
+    run_each(in_.threads, count, [&](std::int64_t i) { all[std::size_t(i)] = f(i); });
     double worst = 0;
     for (const double x : all)
       if (!(x <= worst)) worst = x;  // a NaN stays: nothing is below it
@@ -126,4 +126,4 @@ LuVerifyResult verify_lu(const LuVerifyInput& in) {
   return result;
 }
 
-}  // namespace tilewright::bench
+}  // namespace tilewright

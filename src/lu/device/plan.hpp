@@ -1,0 +1,21 @@
+// What plans of matrices in device memory tell of themselves besides tilewright/lu.hpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tilewright/lu.hpp"
+
+namespace tilewright {
+
+struct LuPlanCandidateName {
+  const char* name;
+  bool takes_panels;  // whether LuOptions::nb means something to it
+};
+// In the order in which they are asked.
+std::vector<LuPlanCandidateName> lu_plan_candidates();
+
+// explain_lu of a problem in device memory.
+std::string explain_device_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+
+}  // namespace tilewright

@@ -1,0 +1,89 @@
+// Which record fits a factorization.
+#include "lu/tuned.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "lu/problem.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "device/gpu/gpu.hpp"
+#endif
+
+namespace tilewright {
+namespace {
+
+// Of operations in host memory, below which looking a record up may cost more than it saves.
+constexpr double least_flops = 1e7;
+
+double distance(const LuProblem& x, const LuProblem& y) {
+  const auto apart = [](std::int64_t a, std::int64_t b) {
+    return std::fabs(std::log(double(a) / double(b)));
+  };
+  return apart(x.m, y.m) + apart(x.n, y.n);
+}
+
+// What the record says where it is one of this problem's kind; nothing for records of another version.
+std::optional<TunedLu> read(const WisdomRecord& record, const LuProblem& problem) {
+  try {
+    const LuProblem known = parse_lu_problem(record.problem);
+    if (known.dtype != problem.dtype || known.location != problem.location) return std::nullopt;
+    const double away = distance(known, problem);
+    if (!(away < shape_radius)) return std::nullopt;
+    return TunedLu{from_json<LuConfig>(record.config),
+                   away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape, record.problem, record.source,
+                   record.recorded()};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string TunedLu::text() const {
+  return fmt::format("wisdom ({}, {}, of {}): {}{}", to_string(match), source, problem, config.candidate,
+                     config.nb > 0 ? fmt::format(" with nb={}", config.nb) : "");
+}
+
+std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_unused]] int gpu) {
+#if TILEWRIGHT_HAS_GPU
+  if (problem.location == Location::device) return Gpu::limits_of(gpu).name;
+#endif
+  std::string name = cpu_info().device;
+  if (problem.location == Location::host)
+    for (const auto& one : context.impl().hybrid->gpus()) name += " + " + one.name;
+  return name;
+}
+
+std::optional<TunedLu> tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
+  const Wisdom* wisdom = context.impl().wisdom();
+  const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
+  if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return std::nullopt;
+  if (problem.location == Location::host && flops(problem) < least_flops) return std::nullopt;
+  const auto records = wisdom->records_of("lu");
+  if (records->empty()) return std::nullopt;
+  const std::string device = lu_device_name(context, problem, o.device);
+  std::optional<TunedLu> best;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const WisdomRecord& record : *records) {
+    if (record.device != device || record.objective != "time") continue;
+    const auto found = read(record, problem);
+    if (!found) continue;
+    const double away = distance(parse_lu_problem(record.problem), problem);
+    if (away < nearest) nearest = away, best = found;
+  }
+  return best;
+}
+
+LuOptions with_config(LuOptions options, const LuConfig& config) {
+  options.candidate = config.candidate;
+  options.nb = config.nb;
+  return options;
+}
+
+}  // namespace tilewright

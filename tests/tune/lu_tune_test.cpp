@@ -1,0 +1,146 @@
+// Tuning of factorizations: what is found is kept, taken by calls on the same and on near problems, left
+// alone where the caller says who factors, and found again from a log. How good the winner is, no test can
+// say.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/lu_problem.hpp"
+#include "lu/tuned.hpp"
+#include "support/temp_folder.hpp"
+#include "tilewright/lu.hpp"
+#include "tune/lu/session.hpp"
+#include "wisdom/families.hpp"
+#include "wisdom/store.hpp"
+
+namespace tilewright {
+namespace {
+
+LuProblem square(std::int64_t n) { return parse_lu_problem(fmt::format("lu:f64:m={},n={}", n, n)); }
+
+class LuTune : public ::testing::Test {
+ protected:
+  std::string wisdom_file() const { return folder_ / "wisdom.sqlite"; }
+  Context context() const { return Context({.wisdom = wisdom_file(), .notices = false}); }
+
+  // A record that says so, whatever would be measured.
+  void keep(const LuProblem& problem, const LuConfig& config) const {
+    WisdomStore store(wisdom_file(), sqlite::Mode::write);
+    WisdomRecord record;
+    record.family = "lu", record.problem = to_string(problem), record.config = to_json(config);
+    Context any({.use_wisdom = false});
+    record.device = lu_device_name(any, problem, 0);
+    record.source_hash = current_source_hash("lu");
+    record.seconds = 1e-3, record.seconds_low = 0.9e-3, record.seconds_high = 1.1e-3, record.samples = 12;
+    record.time = "2026-01-01T00:00:00Z";
+    store.put(record);
+  }
+
+  // What factors an n x n matrix, and by panels of how many columns.
+  LuConfig runs(std::int64_t n, const LuOptions& options = {}) const {
+    Context context = this->context();
+    std::vector<double> a(std::size_t(n * n));
+    for (std::int64_t i = 0; i < n; ++i) a[std::size_t(i * n + i)] = double(i + 1);
+    std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
+    const LuReport report = lu_factor(context, n, n, a.data(), n, pivots.data(), options);
+    EXPECT_EQ(report.info, 0);
+    return {report.candidate, report.nb};
+  }
+
+  TempFolder folder_;
+};
+
+TEST(LuText, IsReadAsItIsWritten) {
+  const LuProblem padded{DType::c64, 30, 20, 32, Location::device};
+  EXPECT_EQ(to_string(padded), "lu:c64:m=30,n=20:lda=32:location=device");
+  EXPECT_EQ(parse_lu_problem(to_string(padded)), padded);
+  EXPECT_EQ(parse_lu_problem("lu:f64:m=1e3,n=1e3"), (LuProblem{DType::f64, 1000, 1000, 1000}));
+  for (const char* wrong :
+       {"lu", "lu:f64", "lu:f65:m=3,n=3", "lu:f64:m=3", "lu:f64:n=3,m=3", "lu:f64:m=3,n=3.5",
+        "lu:f64:m=3,n=3:ldb=4", "lu:f64:m=3,n=3:location=moon", "lu:f64:m=3,n=x"})
+    try {
+      parse_lu_problem(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.argument(), "problem") << wrong;
+    }
+}
+
+TEST_F(LuTune, ARecordIsTakenForItsProblemAndThoseNearIt) {
+  const LuProblem tuned = square(300);
+  keep(tuned, {"blocked", 48});
+  EXPECT_EQ(runs(300), (LuConfig{"blocked", 48}));
+  EXPECT_EQ(runs(350), (LuConfig{"blocked", 48}));
+  EXPECT_NE(runs(700), (LuConfig{"blocked", 48})) << "too far away";
+  LuOptions own;
+  own.candidate = "reference";
+  EXPECT_EQ(runs(300, own).candidate, "reference");
+  own = {}, own.candidate = "blocked", own.nb = 64;
+  EXPECT_EQ(runs(300, own), (LuConfig{"blocked", 64}));
+  Context context = this->context();
+  const std::string text = explain_lu(context, square(330));
+  EXPECT_NE(text.find("near_shape"), std::string::npos) << text;
+  EXPECT_NE(text.find("of lu:f64:m=300,n=300): blocked with nb=48"), std::string::npos) << text;
+  EXPECT_NE(text.find("blocked: taken; panels of nb=48"), std::string::npos) << text;
+}
+
+TEST_F(LuTune, ARecordThatCannotServeIsPassedOver) {
+  const LuConfig usual = runs(300);
+  for (const LuConfig config : {LuConfig{"streamed", 128}, LuConfig{"no_such", 0}}) {
+    keep(square(300), config);
+    EXPECT_EQ(runs(300), usual) << config.candidate;
+  }
+  // Of two that are equally near the user's comes first; there is one here, and a newer one takes its place.
+  keep(square(300), {"blocked", 96});
+  EXPECT_EQ(runs(300), (LuConfig{"blocked", 96}));
+}
+
+TEST_F(LuTune, FindsKeepsAndGoesOnFromItsLog) {
+  LuTuning tuning;
+  tuning.budget_s = 0.4;
+  tuning.log.path = folder_ / "sweep.jsonl";
+  tuning.rules.choices = {{"candidate", {"blocked"}}, {"nb", {32, 64}}};
+  std::vector<LuTuned> found;
+  LuTuneWatcher watcher;
+  watcher.found = [&](const LuTuned& one) { found.push_back(one); };
+  {
+    Context context = this->context();
+    WisdomStore store(wisdom_file(), sqlite::Mode::write);
+    tuning.store = &store;
+    const SessionReport report = tune_lu(context, {square(220)}, tuning, watcher);
+    EXPECT_EQ(report.ended, "");
+    EXPECT_EQ(report.done, 1);
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].candidates, 3) << "the default besides";
+  EXPECT_GT(found[0].seconds.centre, 0);
+  EXPECT_LT(found[0].accuracy.error, 30);
+  EXPECT_EQ(found[0].record.at("family"), "lu");
+  const auto won = from_json<LuConfig>(found[0].config);
+  EXPECT_EQ(runs(220).candidate, won.candidate);
+  // Again from the log: nothing is searched, and the record is the same.
+  Context context = this->context();
+  tuning.log.resume = true, tuning.store = nullptr;
+  tuning.budget_s = 1e-9;
+  EXPECT_EQ(tune_lu(context, {square(220)}, tuning, watcher).searched, 0);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].record, found[0].record);
+  // Another run's log is refused, and so is an axis that does not exist.
+  tuning.rules.choices[1].values = {128};
+  EXPECT_THROW(tune_lu(context, {square(220)}, tuning, watcher), Error);
+  tuning.log = {}, tuning.rules.choices[1].axis = "rows";
+  EXPECT_THROW(tune_lu(context, {square(220)}, tuning, watcher), Error);
+}
+
+TEST_F(LuTune, EndsWhenItIsTold) {
+  Context context = this->context();
+  LuTuneWatcher watcher;
+  watcher.stop = [](const LuProblem&, std::size_t, double) { return true; };
+  watcher.found = [](const LuTuned&) { ADD_FAILURE() << "nothing was to be found"; };
+  const SessionReport report = tune_lu(context, {square(64)}, {}, watcher);
+  EXPECT_TRUE(report.stopped);
+  EXPECT_EQ(report.done, 0);
+}
+
+}  // namespace
+}  // namespace tilewright
