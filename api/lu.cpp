@@ -6,9 +6,9 @@
 
 #include "c_handles.hpp"
 #include "core/dispatch.hpp"
+#include "lu_options.hpp"
 
 namespace tilewright {
-namespace {
 
 LuOptions to_lu_options(const tilewright_lu_options* options) {
   LuOptions result;
@@ -22,8 +22,11 @@ LuOptions to_lu_options(const tilewright_lu_options* options) {
   result.gpu_memory_bytes = options->gpu_memory_bytes;
   result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
                                                       TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
+  result.device = options->device;
   return result;
 }
+
+namespace {
 
 void require(const char* name, const void* address) {
   if (address == nullptr) refuse(name, fmt::format("{} is null", name));

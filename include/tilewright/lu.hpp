@@ -140,6 +140,27 @@ class LuSolvePlan {
 LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
                           std::int64_t ldb, const LuOptions& options = {});
 
+// LAPACK xGETRI on a GPU, but beside the factors: the inverse is n x n with ldinv >= max(1, n). Used as
+// LuSolvePlan.
+class LuInversePlan {
+ public:
+  std::int64_t workspace_bytes() const noexcept;
+  // Writes the inverse, which must not overlap the factors. A zero on U's diagonal, which info of the
+  // factorization tells, gives infinities and NaN.
+  template <class T>
+  void invert(const T* lu, const std::int64_t* pivots, T* inverse, void* workspace,
+              void* stream = nullptr) const;
+
+  struct Impl;
+  explicit LuInversePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::int64_t ldinv,
+                              const LuOptions& options = {});
+
 // Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
 // update; where tuning has found something for it, the record. Also for problems that nothing serves.
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});

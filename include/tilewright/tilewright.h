@@ -241,13 +241,15 @@ typedef enum {
 typedef struct {
   int target;               /* tilewright_target: who multiplies in trailing updates */
   int threads;              /* 0: OpenMP's default; inside a parallel region always 1 */
-  const char* candidate;    /* null: the first that accepts; else lapack, blocked or reference */
-  int64_t nb;               /* columns of a panel; 0: by a rule */
+  const char* candidate;    /* null: as tuned, else the first that accepts; or streamed, lapack, blocked,
+                               reference; of plans panels, cusolver */
+  int64_t nb;               /* columns of a panel; 0: as tuned, or by a rule */
   int select;               /* tilewright_lu_select */
   const int* gpus;          /* those that may be used; null: all */
   int gpu_count;            /* entries of gpus */
   int64_t gpu_memory_bytes; /* of each GPU, at most; 0: what is free */
   int on_device_failure;    /* tilewright_on_device_failure */
+  int device;               /* of plans: the GPU that the operands lie on */
 } tilewright_lu_options;
 
 /* P A = L U with partial pivoting of an m x n matrix in host memory, as LAPACK's xGETRF: L (its diagonal is
@@ -276,6 +278,44 @@ tilewright_status tilewright_lu_refine(tilewright_context* context, tilewright_d
                                        int64_t ldlu, const int64_t* pivots, const void* b, int64_t ldb,
                                        void* x, int64_t ldx, double* backward_errors,
                                        const tilewright_lu_options* options);
+
+/* Plans for matrices in the memory of one GPU: what runs them is decided and compiled when they are made, and
+ * used again, by several threads at once if need be. A plan may outlive its context, but its messages are
+ * asked of tilewright_lu_plan_last_error. */
+typedef struct tilewright_lu_plan tilewright_lu_plan;
+
+/* Of a factorization, of op(A) X = B with nrhs right-hand sides, and of an inverse. */
+tilewright_status tilewright_lu_plan_create(tilewright_context* context, tilewright_dtype dtype, int64_t m,
+                                            int64_t n, int64_t lda, const tilewright_lu_options* options,
+                                            tilewright_lu_plan** plan);
+tilewright_status tilewright_lu_solve_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                                  tilewright_op op, int64_t n, int64_t nrhs, int64_t lda,
+                                                  int64_t ldb, const tilewright_lu_options* options,
+                                                  tilewright_lu_plan** plan);
+tilewright_status tilewright_lu_inverse_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                                    int64_t n, int64_t lda, int64_t ldinv,
+                                                    const tilewright_lu_options* options,
+                                                    tilewright_lu_plan** plan);
+void tilewright_lu_plan_destroy(tilewright_lu_plan* plan);
+
+/* Of device memory that a run needs for itself, at a multiple of 256 bytes. */
+int64_t tilewright_lu_plan_workspace_bytes(const tilewright_lu_plan* plan);
+/* Of a factorization: the candidates with the reason of each that does not serve; "" of other plans. Valid as
+ * long as the plan. */
+const char* tilewright_lu_plan_explain(const tilewright_lu_plan* plan);
+
+/* Each runs plans of its own kind. All addresses are of device memory; the work is queued on `stream` (a
+ * CUstream; null: the default one) and nothing is waited for. pivots are min(m, n) 64-bit numbers counted
+ * from 1, *info 0, the number of the first zero pivot, or -1 where blocks of a kernel waited in vain. */
+tilewright_status tilewright_lu_plan_factor(const tilewright_lu_plan* plan, void* a, int64_t* pivots,
+                                            int64_t* info, void* workspace, void* stream);
+tilewright_status tilewright_lu_plan_solve(const tilewright_lu_plan* plan, const void* lu,
+                                           const int64_t* pivots, void* b, void* workspace, void* stream);
+tilewright_status tilewright_lu_plan_invert(const tilewright_lu_plan* plan, const void* lu,
+                                            const int64_t* pivots, void* inverse, void* workspace,
+                                            void* stream);
+/* As tilewright_last_error, for runs by this thread. */
+const char* tilewright_lu_plan_last_error(const tilewright_lu_plan* plan);
 
 /* Makes the plans of these problems, given in their canonical text, several at a time, and compiles what they
  * need. Calls and plans with the same description and options then find everything made, calls on a GPU for

@@ -8,7 +8,7 @@ namespace tilewright {
 
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
-  if (problem.location == Location::device) return explain_device_lu(context, problem, options);
+  if (problem.location == Location::device) return device_lu_text(context, problem, options);
   validate_host(options);
   const auto tuned = serving_record(context, problem, options);
   const LuOptions chosen = tuned ? with_config(options, tuned->config) : options;

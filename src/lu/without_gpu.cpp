@@ -16,9 +16,10 @@ namespace {
 
 struct LuPlan::Impl {};
 struct LuSolvePlan::Impl {};
+struct LuInversePlan::Impl {};
 
 std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
-std::string explain_device_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
+std::string device_lu_text(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan
 std::string LuPlan::explain() const { refuse(); }
@@ -36,9 +37,17 @@ void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const {
   refuse();
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                     \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const; \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
+LuInversePlan plan_lu_inverse(Context&, const LuProblem&, std::int64_t, const LuOptions&) { refuse(); }
+std::int64_t LuInversePlan::workspace_bytes() const noexcept { return 0; }
+template <class T>
+void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const {
+  refuse();
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                          \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;      \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const; \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -9,6 +9,7 @@
 #include "lu_cases.hpp"
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
+#include "tilewright/tilewright.h"
 #include "tune/lu/session.hpp"
 #include "wisdom/families.hpp"
 
@@ -107,6 +108,66 @@ TEST_F(GpuLuPlan, AGraphReplaysIt) {
   auto x = b;
   on.b_.read(x.data.data(), on.b_.bytes());
   EXPECT_LT(solve_ratio(a, Op::none, x, b), 30);
+}
+
+// The inverse of every type, beside gaps that stay as they were; C functions do the same.
+TEST_F(GpuLuPlan, InversesAndTheirCFunctions) {
+  tilewright_context* c = nullptr;
+  ASSERT_EQ(tilewright_create(nullptr, nullptr, &c), TILEWRIGHT_OK);
+  for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+    dispatch(dtype, [&]<class T>() {
+      const std::int64_t n = 150, ldinv = n + 3;
+      const auto a = make_matrix<T>(LuKind::random, n, n, 2, 5 + unsigned(dtype));
+      tilewright_lu_options options = {};
+      options.device = device_;
+      const auto type = static_cast<tilewright_dtype>(dtype);
+      tilewright_lu_plan *lu = nullptr, *inverse = nullptr;
+      ASSERT_EQ(tilewright_lu_plan_create(c, type, n, n, a.ld, &options, &lu), TILEWRIGHT_OK)
+          << tilewright_last_error(c);
+      ASSERT_EQ(tilewright_lu_inverse_plan_create(c, type, n, a.ld, ldinv, &options, &inverse), TILEWRIGHT_OK)
+          << tilewright_last_error(c);
+      EXPECT_NE(std::string(tilewright_lu_plan_explain(lu)).find("panels: taken"), std::string::npos);
+      const auto bytes =
+          std::max(tilewright_lu_plan_workspace_bytes(lu), tilewright_lu_plan_workspace_bytes(inverse));
+      GpuBuffer factors(*gpu_, a.data.size() * sizeof(T)), pivots(*gpu_, std::size_t(n) * 8), info(*gpu_, 8),
+          workspace(*gpu_, std::size_t(bytes)), result(*gpu_, std::size_t(ldinv * n) * sizeof(T));
+      factors.write(a.data.data(), factors.bytes());
+      LuMatrixOf<T> found = make_matrix<T>(LuKind::random, n, n, 3, 1);
+      found.data.assign(found.data.size(), T(7));
+      result.write(found.data.data(), result.bytes());
+      const GpuStream stream(*gpu_);
+      ASSERT_EQ(tilewright_lu_plan_factor(lu, factors.as<void>(), pivots.as<std::int64_t>(),
+                                          info.as<std::int64_t>(), workspace.as<void>(), stream.get()),
+                TILEWRIGHT_OK);
+      ASSERT_EQ(tilewright_lu_plan_invert(inverse, factors.as<void>(), pivots.as<std::int64_t>(),
+                                          result.as<void>(), workspace.as<void>(), stream.get()),
+                TILEWRIGHT_OK)
+          << tilewright_lu_plan_last_error(inverse);
+      stream.synchronize();
+      result.read(found.data.data(), result.bytes());
+      auto identity = found;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) identity(i, j) = T(i == j ? 1 : 0);
+      EXPECT_LT(solve_ratio(a, Op::none, found, identity), 30) << to_string(dtype);
+      for (std::int64_t j = 0; j + 1 < n; ++j)
+        for (std::int64_t i = n; i < ldinv; ++i) EXPECT_EQ(found.data[std::size_t(j * ldinv + i)], T(7));
+      EXPECT_EQ(tilewright_lu_plan_solve(lu, nullptr, nullptr, nullptr, nullptr, nullptr),
+                TILEWRIGHT_INVALID_ARGUMENT);
+      EXPECT_STREQ(tilewright_lu_plan_last_error(lu), "plan is not one of a system");
+      EXPECT_EQ(tilewright_lu_plan_invert(inverse, nullptr, nullptr, nullptr, nullptr, nullptr),
+                TILEWRIGHT_INVALID_ARGUMENT);
+      EXPECT_STREQ(tilewright_lu_plan_last_error(inverse), "lu is null");
+      tilewright_lu_plan_destroy(lu);
+      tilewright_lu_plan_destroy(inverse);
+    });
+  tilewright_lu_plan* none = nullptr;
+  EXPECT_EQ(tilewright_lu_inverse_plan_create(c, TILEWRIGHT_F64, 5, 5, 4, nullptr, &none),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(tilewright_last_error(c)).find("ldinv = 4"), std::string::npos);
+  tilewright_lu_options far = {};
+  far.device = 99;
+  EXPECT_NE(tilewright_lu_plan_create(c, TILEWRIGHT_F64, 5, 5, 5, &far, &none), TILEWRIGHT_OK);
+  tilewright_destroy(c);
 }
 
 TEST_F(GpuLuPlan, WisdomSaysWhoFactors) {

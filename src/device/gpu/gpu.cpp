@@ -157,19 +157,29 @@ void Gpu::synchronize() const {
 // Word after word of the element, since the driver fills with one word at a time: a column of words at a
 // time.
 void Gpu::fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
-               CUstream_st* stream) const {
+               CUstream_st* stream, std::size_t spacing_bytes) const {
   const Current current(*this);
   constexpr std::size_t word = sizeof(unsigned);
-  const bool is_word = element_bytes == word;
+  const std::size_t pitch = spacing_bytes == 0 ? element_bytes : spacing_bytes;
+  const bool is_word = pitch == word;
   const auto all = static_cast<std::size_t>(count);
   for (std::size_t at = 0; count > 0 && at < element_bytes; at += word) {
     unsigned value = 0;
     std::memcpy(&value, static_cast<const char*>(element) + at, word);
     const auto to = reinterpret_cast<CUdeviceptr>(device_address) + at;
     driver_->check(is_word ? driver_->fill_words(to, all * word, value, all, 1, stream)
-                           : driver_->fill_words(to, element_bytes, value, 1, all, stream),
+                           : driver_->fill_words(to, pitch, value, 1, all, stream),
                    "cuMemsetD2D32Async", fmt::format("{} elements", count));
   }
+}
+
+void Gpu::clear(void* device_address, std::size_t column_bytes, std::size_t pitch_bytes, std::int64_t columns,
+                CUstream_st* stream) const {
+  const Current current(*this);
+  driver_->check(
+      driver_->fill_words(reinterpret_cast<CUdeviceptr>(device_address), pitch_bytes, 0,
+                          column_bytes / sizeof(unsigned), static_cast<std::size_t>(columns), stream),
+      "cuMemsetD2D32Async", fmt::format("{} columns of {} bytes", columns, column_bytes));
 }
 
 GpuStream::GpuStream(const Gpu& gpu, StreamPriority priority) : gpu_(&gpu) {

@@ -110,9 +110,12 @@ class Gpu {
   void write(void* device_address, const void* from, std::size_t bytes) const;
 
   // Queues `count` copies of the element at `element` on the host, of a multiple of 4 bytes, to device
-  // memory.
+  // memory: one behind the other, or `spacing_bytes` apart.
   void fill(void* device_address, const void* element, std::size_t element_bytes, std::int64_t count,
-            CUstream_st* stream) const;
+            CUstream_st* stream, std::size_t spacing_bytes = 0) const;
+  // Queues zeros into `columns` pieces of a multiple of 4 bytes, `pitch_bytes` from one to the next.
+  void clear(void* device_address, std::size_t column_bytes, std::size_t pitch_bytes, std::int64_t columns,
+             CUstream_st* stream) const;
 
   // Waits for everything on the device; for tests and programs that measure, never for calls.
   void synchronize() const;

@@ -1,4 +1,4 @@
-// Plans for matrices in the memory of a GPU, and who serves them.
+// Plans for factorizations in the memory of a GPU, and who serves them.
 #include "lu/device/plan.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include "device/gpu/solver.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "lu/device/machines.hpp"
+#include "lu/device/plan_arguments.hpp"
 #include "lu/device/resident.hpp"
-#include "lu/device/system.hpp"
 #include "lu/problem.hpp"
 #include "lu/tuned.hpp"
 #include "lu/validate.hpp"
@@ -106,25 +106,6 @@ std::unique_ptr<LuRunner> make_runner(const LuRunnerRequest& request) {
 constexpr PlanCandidate plan_candidates[] = {{{"panels", true}, make_runner<PanelRunner>},
                                              {{"cusolver", false}, make_runner<SolverRunner>}};
 
-void require_address(const char* name, const void* address) {
-  if (address == nullptr) throw Error(ErrorCode::invalid_argument, name, fmt::format("{} is null", name));
-}
-
-template <class T>
-void require_dtype(const char* name, DType dtype) {
-  if (dtype != dtype_of<T>)
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} has elements of {}, and the plan is of {}", name, to_string(dtype_of<T>),
-                            to_string(dtype)));
-}
-
-void require_workspace(const void* workspace, std::int64_t bytes) {
-  if (bytes > 0) require_address("workspace", workspace);
-  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
-    throw Error(ErrorCode::invalid_argument, "workspace",
-                fmt::format("workspace = {} is not at a multiple of 256 bytes", workspace));
-}
-
 }  // namespace
 
 struct LuPlan::Impl {
@@ -184,7 +165,7 @@ std::vector<LuPlanCandidateName> lu_plan_candidates() {
   return {std::begin(plan_candidates), std::end(plan_candidates)};
 }
 
-std::string explain_device_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options) {
   return decide_device_lu(context, problem, options)->text;
 }
 
@@ -218,47 +199,8 @@ void LuPlan::factor(T* a, std::int64_t* pivots, std::int64_t* info, void* worksp
       static_cast<CUstream_st*>(stream));
 }
 
-struct LuSolvePlan::Impl {
-  std::unique_ptr<DeviceLuSystem> system;
-};
-
-LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
-                          std::int64_t ldb, const LuOptions& options) {
-  validate(factors);
-  validate(options);
-  validate_op(op);
-  validate_size("nrhs", nrhs);
-  if (factors.m != factors.n)
-    throw Error(ErrorCode::invalid_argument, "factors",
-                fmt::format("factors of {} x {} are not square", factors.m, factors.n));
-  if (ldb < std::max<std::int64_t>(1, factors.n))
-    throw Error(ErrorCode::invalid_argument, "ldb",
-                fmt::format("ldb = {} is less than the {} rows (and than 1)", ldb, factors.n));
-  auto impl = std::make_shared<LuSolvePlan::Impl>();
-  const LuSystemShape shape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb};
-  impl->system =
-      std::make_unique<DeviceLuSystem>(LuMachines::of(context.impl()).tools(options.device), shape);
-  return LuSolvePlan(impl);
-}
-
-std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
-
-template <class T>
-void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream) const {
-  const LuSystemShape& shape = impl_->system->shape();
-  require_dtype<T>("lu", shape.dtype);
-  if (shape.n == 0 || shape.nrhs == 0) return;
-  require_address("lu", lu);
-  require_address("pivots", pivots);
-  require_address("b", b);
-  require_workspace(workspace, workspace_bytes());
-  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
-                       static_cast<CUstream_st*>(stream));
-}
-
-#define TILEWRIGHT_INSTANTIATE(T)                                                     \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const; \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;
+#define TILEWRIGHT_INSTANTIATE(T) \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

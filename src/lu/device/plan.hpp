@@ -16,6 +16,6 @@ struct LuPlanCandidateName {
 std::vector<LuPlanCandidateName> lu_plan_candidates();
 
 // explain_lu of a problem in device memory.
-std::string explain_device_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options);
 
 }  // namespace tilewright

@@ -7,6 +7,7 @@
 #include <tilewright/device_layout.hpp>
 #include <tilewright/gemm.hpp>
 #include <tilewright/layout.hpp>
+#include <tilewright/lu.hpp>
 #include <vector>
 
 namespace tw = tilewright;
@@ -100,13 +101,49 @@ bool multiplies(tw::Context& context) {
          tw::bytes(problem) > 0 && !tw::explain(context, plan.problem()).empty();
 }
 
+// Factors, solves, inverts and refines; on a machine without a GPU the plans of matrices there say so.
+template <class T>
+bool factors(tw::Context& context) {
+  const std::int64_t n = 2;
+  const std::vector<T> a{T(1), T(4), T(2), T(3)}, b{T(5), T(10)};
+  std::vector<T> lu = a, x = b;
+  std::vector<std::int64_t> pivots(n);
+  bool right = tw::lu_factor(context, n, n, lu.data(), n, pivots.data()).info == 0;
+  tw::lu_solve(context, tw::Op::none, n, 1, lu.data(), n, pivots.data(), x.data(), n);
+  right = right && tw::lu_refine(context, tw::Op::none, n, 1, a.data(), n, lu.data(), n, pivots.data(),
+                                 b.data(), n, x.data(), n)
+                           .backward_error < 1e-5;
+  right = right && tw::lu_inverse(context, n, lu.data(), n, pivots.data()).info == 0;
+  const tw::LuProblem problem = tw::parse_lu_problem("lu:f64:m=2,n=2");
+  right = right && tw::to_string(problem) == "lu:f64:m=2,n=2" && tw::flops(problem) > 0 &&
+          !tw::explain_lu(context, problem).empty();
+  try {
+    tw::LuProblem there = problem;
+    there.dtype = tw::dtype_of<T>, there.location = tw::Location::device;
+    const tw::LuPlan plan = tw::plan_lu(context, there);
+    const tw::LuSolvePlan system = tw::plan_lu_solve(context, plan.problem(), tw::Op::none, 1, n);
+    const tw::LuInversePlan inverse = tw::plan_lu_inverse(context, plan.problem(), n);
+    right = right && !plan.explain().empty() && plan.workspace_bytes() + system.workspace_bytes() > 0 &&
+            inverse.workspace_bytes() > 0;
+    plan.factor<T>(nullptr, nullptr, nullptr, nullptr);
+    system.solve<T>(nullptr, nullptr, nullptr, nullptr);
+    inverse.invert<T>(nullptr, nullptr, nullptr, nullptr);
+    return false;
+  } catch (const tw::Error& error) {
+    right = right && error.code() != tw::ErrorCode::internal;
+  }
+  return right;
+}
+
 int main() {
   const tw::BatchBuffer buffer = tw::allocate_batch(64, 100, tw::Placement::first_touch);
   if (buffer.bytes() < 6400) return 1;
   tw::Context first;
   tw::Context context = std::move(first);
   if (!multiplies<float>(context) || !multiplies<double>(context) ||
-      !multiplies<std::complex<float>>(context) || !multiplies<std::complex<double>>(context)) {
+      !multiplies<std::complex<float>>(context) || !multiplies<std::complex<double>>(context) ||
+      !factors<float>(context) || !factors<double>(context) || !factors<std::complex<float>>(context) ||
+      !factors<std::complex<double>>(context)) {
     std::puts("wrong result");
     return 1;
   }
