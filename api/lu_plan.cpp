@@ -8,7 +8,9 @@
 #include "tilewright/lu.hpp"
 
 struct tilewright_lu_plan {
-  std::variant<tilewright::LuPlan, tilewright::LuSolvePlan, tilewright::LuInversePlan> plan;
+  std::variant<tilewright::LuPlan, tilewright::LuSolvePlan, tilewright::LuInversePlan,
+               tilewright::LuRefinePlan>
+      plan;
   tilewright::DType dtype;
   std::string text;
   mutable tilewright::LastErrors errors;
@@ -73,6 +75,17 @@ tilewright_status tilewright_lu_inverse_plan_create(tilewright_context* context,
   });
 }
 
+tilewright_status tilewright_lu_refine_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                                   tilewright_op op, int64_t n, int64_t nrhs, int64_t lda,
+                                                   int64_t ldlu, int64_t ldb, int64_t ldx, int steps,
+                                                   const tilewright_lu_options* options,
+                                                   tilewright_lu_plan** plan) {
+  return create(context, dtype, plan, [&](Context& ctx, DType type) {
+    return plan_lu_refine(ctx, {type, n, n, ldlu, Location::device}, to_op(op), nrhs, {lda, ldb, ldx}, steps,
+                          to_lu_options(options));
+  });
+}
+
 void tilewright_lu_plan_destroy(tilewright_lu_plan* plan) { delete plan; }
 
 int64_t tilewright_lu_plan_workspace_bytes(const tilewright_lu_plan* plan) {
@@ -102,6 +115,15 @@ tilewright_status tilewright_lu_plan_invert(const tilewright_lu_plan* plan, cons
                                             void* stream) {
   return run<LuInversePlan>(plan, "an inverse", [&]<class T>(const LuInversePlan& one, T) {
     one.invert(static_cast<const T*>(lu), pivots, static_cast<T*>(inverse), workspace, stream);
+  });
+}
+
+tilewright_status tilewright_lu_plan_refine(const tilewright_lu_plan* plan, const void* a, const void* lu,
+                                            const int64_t* pivots, const void* b, void* x,
+                                            double* backward_errors, void* workspace, void* stream) {
+  return run<LuRefinePlan>(plan, "a refinement", [&]<class T>(const LuRefinePlan& one, T) {
+    one.refine(static_cast<const T*>(a), static_cast<const T*>(lu), pivots, static_cast<const T*>(b),
+               static_cast<T*>(x), backward_errors, workspace, stream);
   });
 }
 

@@ -47,7 +47,7 @@ struct LuReport {
   std::int64_t info = 0;
   std::string candidate{};  // that ran, in the end; "" where there was nothing to do
   std::int64_t nb = 0;      // columns of a panel; 0: the candidate has its own
-  // Of candidate blocked: where the time went.
+  // Of candidate blocked: where the time went. A panel that was factored beside an update counts to it.
   double panel_s = 0, swap_s = 0, solve_s = 0, update_s = 0;
   int gpus = 0;         // of candidate streamed: that took part
   bool pinned = false;  // likewise: whether copies reached A without staging
@@ -160,6 +160,31 @@ class LuInversePlan {
 
 LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::int64_t ldinv,
                               const LuOptions& options = {});
+
+// LAPACK xGERFS without its forward bound, on a GPU: improves X by at most `steps` steps of iterative
+// refinement. A column's steps end when its backward error is below the machine's, or is no longer halved;
+// all of them are queued, and those that a column does not need change nothing. Used as LuSolvePlan.
+class LuRefinePlan {
+ public:
+  std::int64_t workspace_bytes() const noexcept;
+  // A is the matrix before it was factored into lu and pivots, B the right-hand sides, X what solving gave.
+  // backward_errors (nrhs values, as LuRefinement has them) receives those of the X that is left.
+  template <class T>
+  void refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x, double* backward_errors,
+              void* workspace, void* stream = nullptr) const;
+
+  struct Impl;
+  explicit LuRefinePlan(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+struct LuRefineLayout {
+  std::int64_t lda = 0, ldb = 0, ldx = 0;  // of A, B and X, at least max(1, n)
+};
+LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
+                            const LuRefineLayout& layout, int steps = 2, const LuOptions& options = {});
 
 // Which candidate factors the problem, the reason of each that does not, panels, and who makes the largest
 // update; where tuning has found something for it, the record. Also for problems that nothing serves.

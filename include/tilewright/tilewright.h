@@ -296,6 +296,12 @@ tilewright_status tilewright_lu_inverse_plan_create(tilewright_context* context,
                                                     int64_t n, int64_t lda, int64_t ldinv,
                                                     const tilewright_lu_options* options,
                                                     tilewright_lu_plan** plan);
+/* Of at most `steps` steps of iterative refinement with the matrix A that was factored into lu. */
+tilewright_status tilewright_lu_refine_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                                   tilewright_op op, int64_t n, int64_t nrhs, int64_t lda,
+                                                   int64_t ldlu, int64_t ldb, int64_t ldx, int steps,
+                                                   const tilewright_lu_options* options,
+                                                   tilewright_lu_plan** plan);
 void tilewright_lu_plan_destroy(tilewright_lu_plan* plan);
 
 /* Of device memory that a run needs for itself, at a multiple of 256 bytes. */
@@ -314,6 +320,10 @@ tilewright_status tilewright_lu_plan_solve(const tilewright_lu_plan* plan, const
 tilewright_status tilewright_lu_plan_invert(const tilewright_lu_plan* plan, const void* lu,
                                             const int64_t* pivots, void* inverse, void* workspace,
                                             void* stream);
+/* backward_errors: nrhs values, of the X that is left. */
+tilewright_status tilewright_lu_plan_refine(const tilewright_lu_plan* plan, const void* a, const void* lu,
+                                            const int64_t* pivots, const void* b, void* x,
+                                            double* backward_errors, void* workspace, void* stream);
 /* As tilewright_last_error, for runs by this thread. */
 const char* tilewright_lu_plan_last_error(const tilewright_lu_plan* plan);
 

@@ -1,12 +1,15 @@
 // blocked: the right-looking algorithm by panels of Bernabe 2014, section 5 (as LAPACK's xGETRF): each step
 // factors a panel, swaps rows beside it, solves for the block row of U and updates what is left. Panels,
-// swaps and solves are the CPU's; the update is gemm's, by the CPU, GPUs or both.
+// swaps and solves are the CPU's; the update is gemm's, by the CPU, GPUs or both. Where GPUs make it alone,
+// the next panel is factored beside it (look-ahead): its columns are updated first.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "core/dispatch.hpp"
+#include "gemm/hybrid/share_threads.hpp"
 #include "lu/blas.hpp"
 #include "lu/candidates.hpp"
 #include "lu/updates.hpp"
@@ -33,7 +36,7 @@ class Blocked {
 
   LuReport factor() {
     const std::int64_t count = std::min(m(), n());
-    for (std::int64_t j = 0; j < count; j += report_.nb) step(j, std::min(report_.nb, count - j));
+    for (std::int64_t j = 0; j < count; j += report_.nb) step(j, columns_at(j));
     return report_;
   }
 
@@ -44,7 +47,7 @@ class Blocked {
   //   [ L20  A21  A22 ]
   void step(std::int64_t j, std::int64_t jb) {
     const std::int64_t below = m() - j - jb, right = n() - j - jb;
-    timed(report_.panel_s, [&] { factor_panel(j, jb); });
+    if (factored_ <= j) timed(report_.panel_s, [&] { factor_panel(j, jb); });
     timed(report_.swap_s, [&] { swap_beside(j, jb); });
     if (right == 0) return;
     // U12 = inv(L11) A12
@@ -53,21 +56,53 @@ class Blocked {
                   ld());
     });
     if (below == 0) return;
-    timed(report_.update_s, [&] { update(j, jb, below, right); });
+    timed(report_.update_s, [&] { update_and_look_ahead(j, jb, below, right); });
   }
 
-  // A22 = A22 - L21 U12. What is left in the end is no work for anybody else.
-  void update(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t right) {
+  std::int64_t columns_at(std::int64_t j) const { return std::min(report_.nb, std::min(m(), n()) - j); }
+
+  void update_and_look_ahead(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t right) {
+    const std::int64_t next = columns_at(j + jb), rest = right - next;
+    if (next <= 0 || rest <= 0 || !is_update_of_gpus_alone(request_, below, rest, jb))
+      return update(j, jb, below, j + jb, right);
+    update(j, jb, below, j + jb, next);
+    beside([&] { update(j, jb, below, j + jb + next, rest); }, [&] { factor_panel(j + jb, next); });
+    factored_ = j + jb + next;
+  }
+
+  // `queued` on a thread of its own, where it mostly waits for GPUs, and `here` on this one.
+  template <class Queued, class Here>
+  void beside(Queued&& queued, Here&& here) {
+    std::exception_ptr failure;
+    threads_.begin(1, [&](std::size_t) {
+      try {
+        queued();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+    try {
+      here();
+    } catch (...) {
+      threads_.wait();
+      throw;
+    }
+    threads_.wait();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  // A22 = A22 - L21 U12 in the columns from `first` on. What is left in the end is no work for anybody else.
+  void update(std::int64_t j, std::int64_t jb, std::int64_t below, std::int64_t first, std::int64_t columns) {
     constexpr std::int64_t small = 64;
     const Target target = request_.options.target;
     const bool cpu = target == Target::cpu || target == Target::automatic;
     const auto subtract = [&](auto&& product) {
-      product(Op::none, Op::none, below, right, jb, at(j + jb, j), ld(), at(j, j + jb), ld(),
-              at(j + jb, j + jb), ld());
+      product(Op::none, Op::none, below, columns, jb, at(j + jb, j), ld(), at(j, first), ld(),
+              at(j + jb, first), ld());
     };
-    if (cpu && std::max({below, right, jb}) <= small)
+    if (cpu && std::max({below, columns, jb}) <= small)
       return subtract([&](auto... arguments) { blas_.template subtract_product<T>(arguments...); });
-    const GemmOptions options = update_options(request_, below, right, jb);
+    const GemmOptions options = update_options(request_, below, columns, jb);
     subtract([&](auto... arguments) { subtract_product_with<T>(request_.context, options, arguments...); });
   }
 
@@ -93,6 +128,8 @@ class Blocked {
   HostBlas blas_;
   T* a_;
   std::int64_t* pivots_;
+  std::int64_t factored_ = 0;  // columns of panels that were factored beside an update
+  ShareThreads threads_;
   LuReport report_;
 };
 

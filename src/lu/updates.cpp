@@ -1,6 +1,8 @@
 // The three selections of the paper, and the rule for panels.
 #include "lu/updates.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -140,6 +142,16 @@ GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, s
   options.cpu_share = selected_share(r, m, n, k);
   if (options.cpu_share) options.split = SplitWay::fixed;
   return options;
+}
+
+bool is_update_of_gpus_alone(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty() || omp_in_parallel()) return false;
+  if (r.options.target == Target::gpu) return true;
+  const GemmOptions options = update_options(r, m, n, k);
+  const GemmProblem problem = update_problem(r.problem, m, n, k);
+  if (options.split != SplitWay::model) return options.cpu_share && *options.cpu_share == 0;
+  if (!plan_uses_gpus(r.context, problem, options)) return false;
+  return choose_split(hybrid_models({r.context.impl(), problem, options}), false).split.host_count == 0;
 }
 
 std::optional<double> selected_share(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {

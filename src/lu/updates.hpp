@@ -31,6 +31,9 @@ HybridModels largest_update_models(const LuRequest& request);
 // The options of the update of this shape.
 GemmOptions update_options(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);
 
+// Whether GPUs make the update of this shape without the CPU, which is then free for something else.
+bool is_update_of_gpus_alone(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);
+
 // The CPU's share of an update by LuSelect::square or flops, 0 to 1; of panel nothing, because the plan's own
 // choice is that.
 std::optional<double> selected_share(const LuRequest& request, std::int64_t m, std::int64_t n,

@@ -17,6 +17,7 @@ namespace {
 struct LuPlan::Impl {};
 struct LuSolvePlan::Impl {};
 struct LuInversePlan::Impl {};
+struct LuRefinePlan::Impl {};
 
 std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
 std::string device_lu_text(Context&, const LuProblem&, const LuOptions&) { refuse(); }
@@ -44,10 +45,23 @@ void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) cons
   refuse();
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                          \
-  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;      \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const; \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;
+LuRefinePlan plan_lu_refine(Context&, const LuProblem&, Op, std::int64_t, const LuRefineLayout&, int,
+                            const LuOptions&) {
+  refuse();
+}
+std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return 0; }
+template <class T>
+void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*,
+                          void*) const {
+  refuse();
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                       \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*, \
+                                     void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

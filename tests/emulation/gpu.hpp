@@ -4,10 +4,13 @@
 // no caches.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilewright::emulation {
@@ -47,6 +50,10 @@ std::array<unsigned, 32> warp_exchange(unsigned value);
 // To the same place of the shared memory of another block of the cluster, at once, and told to its barrier.
 void send_to(unsigned rank, void* place, const void* from, std::size_t bytes, void* barrier);
 int compare_and_swap(int* address, int expected, int value);
+template <class T>
+T raise_to(T* address, T value) {
+  return std::exchange(*address, std::max(*address, value));
+}
 
 // One kind of asynchronous copies of a thread: those into shared memory, or stores out of it.
 enum class Queue { loads, stores };
@@ -88,3 +95,5 @@ extern unsigned char shared[];  // of the block that runs
 #define __syncthreads ::tilewright::emulation::sync_threads
 #define __syncwarp ::tilewright::emulation::sync_warp
 #define atomicCAS ::tilewright::emulation::compare_and_swap
+#define atomicMax ::tilewright::emulation::raise_to
+#define __double_as_longlong(x) std::bit_cast<long long>(x)

@@ -192,6 +192,55 @@ bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
   return true;
 }
 
+template <class T, class R>
+bool magnitudes(const LuMagnitudesArgs<T, R>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.from, x.from_ld, x.rows, x.columns) ||
+      !is_inside(memory, device, x.to, x.to_ld, x.rows, x.columns))
+    return false;
+  for (long long c = 0; c < x.columns; ++c)
+    for (long long i = 0; i < x.rows; ++i) x.to[i + c * x.to_ld] = R(size_of(x.from[i + c * x.from_ld]));
+  return true;
+}
+
+template <class T, class R>
+bool backward_error(const LuBackwardErrorArgs<T, R>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.r, x.n, x.n, x.columns) ||
+      !is_inside(memory, device, x.bound, x.n, x.n, x.columns) ||
+      !memory.holds(number(x.progress), sizeof(LuRefined) * std::size_t(x.columns), device))
+    return false;
+  for (long long c = 0; c < x.columns; ++c)
+    for (int i = 0; i < x.n && x.progress[c].is_active != 0; ++i) {
+      const R r = R(size_of(x.r[i + c * x.n])), bound = x.bound[i + c * x.n];
+      const double ratio = double(bound > x.safe2 ? r / bound : (r + x.safe1) / (bound + x.safe1));
+      if (!(ratio <= x.progress[c].now)) x.progress[c].now = ratio;
+    }
+  return true;
+}
+
+bool go_on(const LuGoOnArgs& x, const Memory& memory, int device) {
+  if (!memory.holds(number(x.progress), sizeof(LuRefined) * std::size_t(x.columns), device) ||
+      !memory.holds(number(x.errors), sizeof(double) * std::size_t(x.columns), device))
+    return false;
+  for (long long c = 0; c < x.columns; ++c) {
+    LuRefined& one = x.progress[c];
+    if (one.is_active == 0) continue;
+    x.errors[c] = one.now;
+    one.is_active = one.now > x.eps && 2 * one.now <= one.last ? 1 : 0;
+    one.last = one.now, one.now = 0;
+  }
+  return true;
+}
+
+template <class T>
+bool improve(const LuImproveArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.r, x.n, x.n, x.columns) ||
+      !is_inside(memory, device, x.x, x.x_ld, x.n, x.columns))
+    return false;
+  for (long long c = 0; c < x.columns; ++c)
+    for (int i = 0; i < x.n && x.progress[c].is_active != 0; ++i) x.x[i + c * x.x_ld] += x.r[i + c * x.n];
+  return true;
+}
+
 template <class Args>
 Work bound(bool (*kernel)(const Args&, const Memory&, int), const void* arguments) {
   return [kernel, x = *static_cast<const Args*>(arguments)](const Memory& memory, int device) {
@@ -209,6 +258,11 @@ Work typed_lu(const std::string& expression, const void* arguments) {
   if (is("::lu_close<")) return bound<LuCloseArgs<T>>(close<T>, arguments);
   if (is("::lu_order<")) return bound<LuOrderArgs>(order<T>, arguments);
   if (is("::lu_take<")) return bound<LuTakeArgs<T>>(take<T>, arguments);
+  using R = decltype(std::abs(T()));
+  if (is("::lu_magnitudes<")) return bound<LuMagnitudesArgs<T, R>>(magnitudes<T, R>, arguments);
+  if (is("::lu_backward_error<")) return bound<LuBackwardErrorArgs<T, R>>(backward_error<T, R>, arguments);
+  if (is("::lu_go_on<")) return bound<LuGoOnArgs>(go_on, arguments);
+  if (is("::lu_improve<")) return bound<LuImproveArgs<T>>(improve<T>, arguments);
   if (is("::lu_invert_diagonal<")) return bound<LuInvertArgs<T>>(invert<T>, arguments);
   return bound<LuCopyArgs<T>>(copy<T>, arguments);
 }

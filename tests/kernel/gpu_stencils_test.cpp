@@ -11,6 +11,9 @@
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"
+#include "kernel/lu_panel/lu_panel.hpp"
+#include "kernel/lu_rows/refine.hpp"
+#include "kernel/lu_rows/system.hpp"
 #include "kernel/scale/loader.hpp"
 #include "support/gpu_limits.hpp"
 #include "support/gpu_problem.hpp"
@@ -236,6 +239,30 @@ TEST(GemmSmallInstance, CompileErrorsNameTheConfig) {
   } catch (const Error& error) {
     if (error.code() == ErrorCode::unsupported) GTEST_SKIP() << error.what();
     EXPECT_NE(std::string(error.what()).find("matrices_per_block="), std::string::npos) << error.what();
+  }
+}
+
+// A panel and what goes with it, of a new architecture and of one without clusters.
+TEST(LuStencils, Compile) {
+  std::unique_ptr<StencilCompiler> compiler;
+  try {
+    compiler = std::make_unique<StencilCompiler>(kernel_sources(), "");
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const auto& [dtype, capability] : {std::pair(DType::f64, 90), std::pair(DType::c64, 75)}) {
+    const GpuLimits gpu = fictional_gpu(capability);
+    std::vector<StencilRequest> all{lu_panel_request(dtype, lu_panel_default(3000, dtype, gpu), capability)};
+    const auto add = [&](std::vector<StencilRequest> more, std::size_t most) {
+      more.resize(std::min(more.size(), most));
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    add(GpuLuRows::requests(dtype, 16, capability), 5);  // and the lowest of the closers
+    add(GpuLuSystem::requests(dtype, capability), 3);
+    add(GpuLuRefine::requests(dtype, capability), 4);
+    EXPECT_EQ(all.size(), 13u);
+    for (const StencilRequest& request : all)
+      EXPECT_FALSE(compiler->compile(request).code.empty()) << request.expressions.front();
   }
 }
 

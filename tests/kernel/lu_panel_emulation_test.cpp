@@ -10,6 +10,7 @@
 
 #include "emulation/gpu.hpp"
 #include "kernel/lu_panel/stencil.cuh"
+#include "kernel/lu_rows/refine.cuh"
 #include "kernel/lu_rows/stencil.cuh"
 #include "kernel/lu_rows/system.cuh"
 #include "lu/reference.hpp"
@@ -394,6 +395,55 @@ TEST(LuPanelEmulation, ListsFollowOneAnother) {
   const LuMoveArgs<double> move{moved.values.data(), moved.ld, moved.n, merged.data()};
   EXPECT_EQ(run(launch, [&] { lu_move<double>(move); }), "");
   EXPECT_EQ(moved.values, expected.values);
+}
+
+TEST(LuPanelEmulation, RefinementLooksAtActiveColumnsAlone) {
+  using Z = Complex<double>;
+  constexpr int n = 300, columns = 4;
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<Z> r(n * columns), x(n * columns, Z{1, 1});
+  for (Z& one : r) one = {uniform(random), uniform(random)};
+  std::vector<double> sizes(n * columns), bound(n * columns, 2.0), errors(columns, -1);
+  Launch launch;
+  launch.blocks = 3, launch.threads = lu_rows_threads, launch.shared_bytes = 8;
+  const LuMagnitudesArgs<Z, double> magnitudes{r.data(), n, sizes.data(), n, n, columns};
+  ASSERT_EQ(run(launch, [&] { lu_magnitudes<Z, double>(magnitudes); }), "");
+  for (std::size_t i = 0; i < r.size(); ++i) EXPECT_EQ(sizes[i], std::abs(r[i].re) + std::abs(r[i].im)) << i;
+  r[2 * n + 17].im = std::numeric_limits<double>::quiet_NaN();
+  bound[n + 299] = 0;  // a residual where nothing but rounding can be
+  r[n + 299] = {};
+  std::vector<LuRefined> progress(columns, LuRefined{0, 3, 1});
+  progress[3] = {0, 0.5, 0};
+  const LuBackwardErrorArgs<Z, double> errors_of{r.data(),        bound.data(), n,     columns,
+                                                 progress.data(), 1e-300,       1e-290};
+  ASSERT_EQ(run(launch, [&] { lu_backward_error<Z, double>(errors_of); }), "");
+  for (int c = 0; c < 1; ++c)
+    EXPECT_EQ(progress[std::size_t(c)].now,
+              *std::max_element(sizes.begin() + c * n, sizes.begin() + (c + 1) * n) / 2);
+  EXPECT_EQ(progress[1].now, 1) << "(0 + safe1) / (0 + safe1)";
+  EXPECT_TRUE(std::isnan(progress[2].now));
+  EXPECT_EQ(progress[3].now, 0);
+  Launch deciding = launch;
+  deciding.blocks = 1;
+  const LuGoOnArgs go_on{progress.data(), errors.data(), columns, 1e-16};
+  ASSERT_EQ(run(deciding, [&] { lu_go_on<Z>(go_on); }), "");
+  EXPECT_EQ(progress[0].is_active, 1);
+  EXPECT_EQ(progress[2].is_active, 0) << "a NaN is not improved";
+  EXPECT_TRUE(std::isnan(errors[2]));
+  EXPECT_EQ(errors[3], -1) << "it was none of the active";
+  EXPECT_EQ(progress[0].last, errors[0]);
+  EXPECT_EQ(progress[0].now, 0);
+  const LuImproveArgs<Z> improve{r.data(), x.data(), n, n, columns, progress.data()};
+  ASSERT_EQ(run(launch, [&] { lu_improve<Z>(improve); }), "");
+  EXPECT_EQ(x[5].re, 1 + r[5].re);
+  EXPECT_EQ(x[5].im, 1 + r[5].im);
+  EXPECT_EQ(x[2 * n + 5].re, 1);
+  EXPECT_EQ(x[3 * n + 5].re, 1);
+  // An error that was not halved ends a column.
+  progress[0].now = 0.9 * progress[0].last;
+  ASSERT_EQ(run(deciding, [&] { lu_go_on<Z>(go_on); }), "");
+  EXPECT_EQ(progress[0].is_active, 0);
 }
 
 TEST(LuPanelEmulation, EarlierPanelsGetTheMovesOfLaterOnes) {

@@ -170,6 +170,59 @@ TEST_F(GpuLuPlan, InversesAndTheirCFunctions) {
   tilewright_destroy(c);
 }
 
+// Solutions that were spoilt on purpose are right again, by every operation; columns that need nothing stay.
+TEST_F(GpuLuPlan, RefinementReachesTheMachinesError) {
+  int draw = 0;
+  for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+    for (const Op op : {Op::none, Op::trans, Op::conj_trans})
+      dispatch(dtype, [&]<class T>() {
+        const std::int64_t n = 80 + ++draw, nrhs = 3;
+        const auto a = make_matrix<T>(LuKind::random, n, n, 1, unsigned(draw));
+        const auto b = make_matrix<T>(LuKind::random, n, nrhs, 2, unsigned(draw + 70));
+        const LuPlan lu = plan_lu(context_, {dtype, n, n, a.ld}, lu_options_);
+        const LuSolvePlan systems = plan_lu_solve(context_, lu.problem(), op, nrhs, b.ld, lu_options_);
+        const LuRefinePlan refine =
+            plan_lu_refine(context_, lu.problem(), op, nrhs, {a.ld, b.ld, b.ld}, 3, lu_options_);
+        OnDevice<T> on(*gpu_, a, b, lu, systems);
+        GpuBuffer original(*gpu_, on.a_.bytes()), right(*gpu_, on.b_.bytes()), errors(*gpu_, nrhs * 8),
+            workspace(*gpu_, std::size_t(refine.workspace_bytes()));
+        original.write(a.data.data(), original.bytes());
+        right.write(b.data.data(), right.bytes());
+        const GpuStream stream(*gpu_);
+        on.run(lu, systems, stream.get());
+        stream.synchronize();
+        auto x = b;
+        on.b_.read(x.data.data(), on.b_.bytes());
+        for (std::int64_t i = 0; i < n; ++i) x(i, 1) *= T(1 + 1e-3 * double(i % 5));
+        on.b_.write(x.data.data(), on.b_.bytes());
+        refine.refine<T>(original.as<T>(), on.a_.template as<T>(), on.pivots_.template as<std::int64_t>(),
+                         right.as<T>(), on.b_.template as<T>(), errors.as<double>(), workspace.as<void>(),
+                         stream.get());
+        stream.synchronize();
+        std::vector<double> found(nrhs);
+        errors.read(found.data(), nrhs * 8);
+        for (const double error : found) EXPECT_LE(error, 4 * epsilon_of<T>()) << to_string(dtype) << int(op);
+        on.b_.read(x.data.data(), on.b_.bytes());
+        EXPECT_LT(solve_ratio(a, op, x, b), 3);
+      });
+}
+
+TEST_F(GpuLuPlan, RefinementsBadArguments) {
+  const LuProblem factors{DType::f64, 10, 10, 10};
+  const auto argument_of = [&](const LuRefineLayout& layout, int steps) {
+    try {
+      plan_lu_refine(context_, factors, Op::none, 1, layout, steps, lu_options_);
+    } catch (const Error& error) {
+      return error.argument();
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(argument_of({9, 10, 10}, 2), "lda");
+  EXPECT_EQ(argument_of({10, 9, 10}, 2), "ldb");
+  EXPECT_EQ(argument_of({10, 10, 9}, 2), "ldx");
+  EXPECT_EQ(argument_of({10, 10, 10}, -1), "steps");
+}
+
 TEST_F(GpuLuPlan, WisdomSaysWhoFactors) {
   const TempFolder folder;
   const std::string file = folder / "wisdom.jsonl";

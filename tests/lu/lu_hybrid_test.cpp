@@ -32,6 +32,54 @@ TEST(LuHybrid, EveryVersionAndSelectionIsRight) {
       }
 }
 
+// Look-ahead: where GPUs update alone, products are asked for on another thread, beside the next panel.
+TEST(LuHybrid, PanelsAreFactoredBesideUpdates) {
+  const std::int64_t n = 200, m = 230;
+  for (const std::int64_t rows : {n, m}) {
+    const auto a = make_matrix<double>(LuKind::random, rows, n, 1);
+    std::vector<std::int64_t> expected(n), pivots(n);
+    for (const Target target : {Target::cpu, Target::gpu}) {
+      SimulatedContext c(1);
+      auto lu = a;
+      const auto report = lu_factor(c.context, rows, n, lu.data.data(), lu.ld, pivots.data(),
+                                    lu_options("blocked", target, 40));
+      EXPECT_EQ(report.info, 0);
+      EXPECT_LT(factor_ratio(a, lu, pivots), 3) << int(target);
+      if (target == Target::cpu) expected = pivots;
+      EXPECT_EQ(pivots, expected);
+      auto others = c.simulated->callers;
+      others.erase(std::this_thread::get_id());
+      EXPECT_EQ(others.empty(), target == Target::cpu);
+    }
+  }
+}
+
+// A GPU that is lost while the next panel is factored: an error, or the CPU takes the product over.
+TEST(LuHybrid, GpusThatFailBesideAPanel) {
+  const std::int64_t n = 200;
+  const auto a = make_matrix<double>(LuKind::random, n, n, 1);
+  int failed = 0;
+  for (const int operations : {1, 5, 15, 25, 40})
+    for (const OnDeviceFailure then : {OnDeviceFailure::error, OnDeviceFailure::redo}) {
+      SimulatedFaults faults;
+      faults.lost_after = operations;
+      SimulatedContext c(1, {faults});
+      LuOptions o = lu_options("blocked", Target::gpu, 40);
+      o.on_device_failure = then;
+      auto lu = a;
+      std::vector<std::int64_t> pivots(n);
+      try {
+        lu_factor(c.context, n, n, lu.data.data(), lu.ld, pivots.data(), o);
+        EXPECT_LT(factor_ratio(a, lu, pivots), 3) << operations;
+      } catch (const Error& error) {
+        ++failed;
+        EXPECT_EQ(error.code(), ErrorCode::device_lost) << error.what();
+        EXPECT_EQ(then, OnDeviceFailure::error);
+      }
+    }
+  EXPECT_GE(failed, 3);
+}
+
 TEST(LuHybrid, SolvesWithGpus) {
   const std::int64_t n = 600;  // beyond the triangles that the CPU takes whole
   SimulatedContext c(1);

@@ -253,7 +253,7 @@ TEST_F(WisdomTest, EqualConfigsAreReturnedOnceAndAtMostEight) {
 
 TEST_F(WisdomTest, OtherFamiliesAndRunHeadersAreSkipped) {
   const auto file =
-      write("a.jsonl", {R"({"command": "tilewright tune"})", R"({"family": "lu", "problem": "x"})",
+      write("a.jsonl", {R"({"command": "tilewright tune"})", R"({"family": "potrf", "problem": "x"})",
                         R"({"summary": true, "family": "gemm_small_cpu"})", line(text(problem(8, 8, 8)), 1)});
   const Wisdom wisdom({file}, "Abacus 1");
   ASSERT_EQ(wisdom.records().size(), 1u);

@@ -79,6 +79,52 @@ struct LuInvertArgs {
   T* inverses;
 };
 
+// Of iterative refinement; R is the real type of T's parts. |from|, of complex numbers |re| + |im|.
+template <class T, class R>
+struct LuMagnitudesArgs {
+  const T* from;
+  long long from_ld;
+  R* to;
+  long long to_ld, rows, columns;
+};
+
+// A column's progress: the error seen now (0 before it is looked for) and last, whether x is still improved.
+struct LuRefined {
+  double now, last;
+  int is_active;
+};
+
+// now = max |r_i| / bound_i of each active column, both n x columns without gaps, raised by what rounding
+// makes of them where the bound may be nothing else (LAPACK xGERFS).
+template <class T, class R>
+struct LuBackwardErrorArgs {
+  const T* r;
+  const R* bound;
+  int n;
+  long long columns;
+  LuRefined* progress;
+  R safe1, safe2;
+};
+
+// Whether each column goes on: the error is above eps and was halved. errors receives those of active ones.
+struct LuGoOnArgs {
+  LuRefined* progress;
+  double* errors;
+  long long columns;
+  double eps;
+};
+
+// x += r in the active columns.
+template <class T>
+struct LuImproveArgs {
+  const T* r;  // n x columns without gaps
+  T* x;
+  long long x_ld;
+  int n;
+  long long columns;
+  const LuRefined* progress;
+};
+
 constexpr int lu_copied_columns = 4;  // at once
 
 // rows x columns elements.

@@ -20,21 +20,31 @@ int most_shared_bytes(const GpuLimits& limits) { return std::min(96 << 10, limit
 
 GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width)
     : gpu_(&gpu), dtype_(dtype), width_(width) {
-  const auto load = [&](const std::string& expression, int shared_bytes = 0) {
-    const JitBinary binary = compiler.compile(
-        {"kernel/lu_rows/stencil.cuh", {"tilewright::" + expression}, "", gpu.limits().compute_capability});
+  const auto all = requests(dtype, width, gpu.limits().compute_capability);
+  const auto load = [&](std::size_t i, int shared_bytes = 0) {
+    const JitBinary binary = compiler.compile(all[i]);
     modules_.emplace_back(gpu, binary.code);
     return modules_.back().function(binary.function(), shared_bytes);
   };
+  swap_ = load(0);
+  solve_ = load(1, lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype))));
+  copy_ = load(2);
+  move_ = load(3);
+  for (std::size_t i = 0; i < std::size(closer_heights); ++i)
+    closers_.emplace_back(closer_heights[i], load(4 + i, most_shared_bytes(gpu.limits())));
+}
+
+std::vector<StencilRequest> GpuLuRows::requests(DType dtype, int width, int capability) {
   const char* const type = device_type(dtype);
-  swap_ = load(fmt::format("lu_swap<{}, {}>", type, 2 * width));
-  const int shared_bytes = lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype)));
-  solve_ = load(fmt::format("lu_solve<{}, {}>", type, 2 * width), shared_bytes);
-  copy_ = load(fmt::format("lu_copy<{}>", type));
-  move_ = load(fmt::format("lu_move<{}>", type));
+  std::vector<std::string> expressions{fmt::format("lu_swap<{}, {}>", type, 2 * width),
+                                       fmt::format("lu_solve<{}, {}>", type, 2 * width),
+                                       fmt::format("lu_copy<{}>", type), fmt::format("lu_move<{}>", type)};
   for (const int height : closer_heights)
-    closers_.emplace_back(
-        height, load(fmt::format("lu_close<{}, {}>", type, height / lanes), most_shared_bytes(gpu.limits())));
+    expressions.push_back(fmt::format("lu_close<{}, {}>", type, height / lanes));
+  std::vector<StencilRequest> all;
+  for (const std::string& expression : expressions)
+    all.push_back({"kernel/lu_rows/stencil.cuh", {"tilewright::" + expression}, "", capability});
+  return all;
 }
 
 unsigned GpuLuRows::blocks_for(std::int64_t units, std::int64_t per_block) const {

@@ -26,6 +26,8 @@ class GpuLuRows {
  public:
   // `width`: of the panels; their triangles are at most as large.
   GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width);
+  // What it compiles: swap, solve, copy, move, and what closes blocks of each height.
+  static std::vector<StencilRequest> requests(DType dtype, int width, int capability);
 
   void swap(const LuBlock& a, std::int64_t columns, const LuMoves& moves, CUstream_st* stream) const;
   // B = inv(L) P B, L of n x n; without moves P is the identity.

@@ -15,17 +15,26 @@ int order_bytes(std::int64_t ints) { return static_cast<int>((ints + lu_rows_thr
 
 GpuLuSystem::GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype)
     : gpu_(&gpu), dtype_(dtype), most_order_bytes_(gpu.limits().shared_bytes_per_block) {
-  const auto load = [&](const std::string& expression, int shared_bytes) {
-    const JitBinary binary = compiler.compile(
-        {"kernel/lu_rows/system.cuh", {"tilewright::" + expression}, "", gpu.limits().compute_capability});
+  const std::pair<GpuFunction*, int> functions[]{
+      {&order_, most_order_bytes_},
+      {&take_, 0},
+      {&invert_, lu_triangle_bytes(most_inverted, static_cast<int>(size_bytes(dtype)))}};
+  const auto all = requests(dtype, gpu.limits().compute_capability);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [function, shared_bytes] = functions[i];
+    const JitBinary binary = compiler.compile(all[i]);
     modules_.emplace_back(gpu, binary.code);
-    return modules_.back().function(binary.function(), shared_bytes);
-  };
+    *function = modules_.back().function(binary.function(), shared_bytes);
+  }
+}
+
+std::vector<StencilRequest> GpuLuSystem::requests(DType dtype, int capability) {
   const char* const type = device_type(dtype);
-  order_ = load(fmt::format("lu_order<{}>", type), most_order_bytes_);
-  take_ = load(fmt::format("lu_take<{}>", type), 0);
-  invert_ = load(fmt::format("lu_invert_diagonal<{}, {}>", type, most_inverted / 32),
-                 lu_triangle_bytes(most_inverted, static_cast<int>(size_bytes(dtype))));
+  std::vector<StencilRequest> all;
+  for (const std::string& expression : {fmt::format("lu_order<{}>", type), fmt::format("lu_take<{}>", type),
+                                        fmt::format("lu_invert_diagonal<{}, {}>", type, most_inverted / 32)})
+    all.push_back({"kernel/lu_rows/system.cuh", {"tilewright::" + expression}, "", capability});
+  return all;
 }
 
 void GpuLuSystem::order(const long long* pivots, std::int64_t n, int* order, CUstream_st* stream) const {

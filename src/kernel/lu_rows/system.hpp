@@ -9,6 +9,8 @@ namespace tilewright {
 class GpuLuSystem {
  public:
   GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype);
+  // What it compiles: order, take, invert.
+  static std::vector<StencilRequest> requests(DType dtype, int capability);
 
   // order[i]: the row that the swaps bring to row i, of n <= 2^31 - 1.
   void order(const long long* pivots, std::int64_t n, int* order, CUstream_st* stream) const;

@@ -1,10 +1,11 @@
-// Plans for systems and inverses by factors in the memory of a GPU.
+// Plans for systems, inverses and refinement by factors in the memory of a GPU.
 #include <algorithm>
 #include <complex>
 
 #include "core/dispatch.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/plan_arguments.hpp"
+#include "lu/device/refinement.hpp"
 #include "lu/device/system.hpp"
 #include "lu/validate.hpp"
 
@@ -95,9 +96,52 @@ void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, 
   impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace}, queue);
 }
 
-#define TILEWRIGHT_INSTANTIATE(T)                                                          \
-  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const; \
-  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;
+struct LuRefinePlan::Impl {
+  std::unique_ptr<DeviceLuRefinement> refinement;
+};
+
+LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
+                            const LuRefineLayout& layout, int steps, const LuOptions& options) {
+  validate_factors(factors, options);
+  validate_op(op);
+  validate_size("nrhs", nrhs);
+  validate_ld("lda", layout.lda, factors.n);
+  validate_ld("ldb", layout.ldb, factors.n);
+  validate_ld("ldx", layout.ldx, factors.n);
+  validate_size("steps", steps);
+  auto impl = std::make_shared<LuRefinePlan::Impl>();
+  const LuRefineShape shape{factors.dtype, op,         factors.n,  nrhs, layout.lda,
+                            factors.lda,   layout.ldb, layout.ldx, steps};
+  impl->refinement =
+      std::make_unique<DeviceLuRefinement>(LuMachines::of(context.impl()).tools(options.device), shape);
+  return LuRefinePlan(impl);
+}
+
+std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->refinement->workspace_bytes(); }
+
+template <class T>
+void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x,
+                          double* backward_errors, void* workspace, void* stream) const {
+  const LuRefineShape& shape = impl_->refinement->shape();
+  require_dtype<T>("a", shape.dtype);
+  if (shape.n == 0 || shape.nrhs == 0) return;
+  require_address("a", a);
+  require_address("lu", lu);
+  require_address("pivots", pivots);
+  require_address("b", b);
+  require_address("x", x);
+  require_address("backward_errors", backward_errors);
+  require_workspace(workspace, workspace_bytes());
+  impl_->refinement->refine(
+      {a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace},
+      static_cast<CUstream_st*>(stream));
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
+  template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \
+  template void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*, \
+                                     void*) const;
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)

@@ -44,20 +44,30 @@ void LuTools::make_room_for_panels() {
 
 const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
   const StencilRequest request = lu_panel_request(dtype, config, gpu_.limits().compute_capability);
+  const std::lock_guard lock(kept_mutex_);
   std::unique_ptr<GpuLuPanel>& kept = panels_of_config_[request.expressions.front()];
   if (kept == nullptr) kept = std::make_unique<GpuLuPanel>(gpu_, compiler_.compile(request), dtype, config);
   return *kept;
 }
 
 const GpuLuRows& LuTools::rows(DType dtype, int width) {
+  const std::lock_guard lock(kept_mutex_);
   std::unique_ptr<GpuLuRows>& kept = rows_[{dtype, width}];
   if (kept == nullptr) kept = std::make_unique<GpuLuRows>(gpu_, compiler_, dtype, width);
   return *kept;
 }
 
 const GpuLuSystem& LuTools::system(DType dtype) {
+  const std::lock_guard lock(kept_mutex_);
   std::unique_ptr<GpuLuSystem>& kept = systems_[dtype];
   if (kept == nullptr) kept = std::make_unique<GpuLuSystem>(gpu_, compiler_, dtype);
+  return *kept;
+}
+
+const GpuLuRefine& LuTools::refine(DType dtype) {
+  const std::lock_guard lock(kept_mutex_);
+  std::unique_ptr<GpuLuRefine>& kept = refinements_[dtype];
+  if (kept == nullptr) kept = std::make_unique<GpuLuRefine>(gpu_, compiler_, dtype);
   return *kept;
 }
 

@@ -10,6 +10,7 @@
 #include "device/gpu/partition.hpp"
 #include "kernel/lu_panel/lu_panel.hpp"
 #include "kernel/lu_rows/loader.hpp"
+#include "kernel/lu_rows/refine.hpp"
 #include "kernel/lu_rows/system.hpp"
 
 namespace tilewright {
@@ -42,10 +43,11 @@ class LuTools {
   // Updates from now on leave some multiprocessors to the panels.
   void make_room_for_panels();
 
-  // Compiled when first asked for.
+  // Compiled when first asked for; by several threads at once if need be.
   const GpuLuPanel& panel(DType dtype, const LuPanelConfig& config);
   const GpuLuRows& rows(DType dtype, int width);
   const GpuLuSystem& system(DType dtype);
+  const GpuLuRefine& refine(DType dtype);
 
  private:
   void use_workspace(LuLane lane);
@@ -61,9 +63,11 @@ class LuTools {
   std::unique_ptr<GpuBlas> blas_[2];  // by lane
   void* workspaces_[2] = {};
   std::int64_t workspace_bytes_ = 0;
+  std::mutex kept_mutex_;
   std::map<std::string, std::unique_ptr<GpuLuPanel>> panels_of_config_;
   std::map<std::pair<DType, int>, std::unique_ptr<GpuLuRows>> rows_;
   std::map<DType, std::unique_ptr<GpuLuSystem>> systems_;
+  std::map<DType, std::unique_ptr<GpuLuRefine>> refinements_;
 };
 
 }  // namespace tilewright

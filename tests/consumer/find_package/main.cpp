@@ -125,9 +125,12 @@ bool factors(tw::Context& context) {
     const tw::LuInversePlan inverse = tw::plan_lu_inverse(context, plan.problem(), n);
     right = right && !plan.explain().empty() && plan.workspace_bytes() + system.workspace_bytes() > 0 &&
             inverse.workspace_bytes() > 0;
+    const tw::LuRefinePlan refine = tw::plan_lu_refine(context, plan.problem(), tw::Op::none, 1, {n, n, n});
+    right = right && refine.workspace_bytes() > 0;
     plan.factor<T>(nullptr, nullptr, nullptr, nullptr);
     system.solve<T>(nullptr, nullptr, nullptr, nullptr);
     inverse.invert<T>(nullptr, nullptr, nullptr, nullptr);
+    refine.refine<T>(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     return false;
   } catch (const tw::Error& error) {
     right = right && error.code() != tw::ErrorCode::internal;

@@ -1,6 +1,10 @@
 // A Context whose GPUs are simulated: what plans and calls of host operands do on CPU and GPUs, without one.
 #pragma once
 
+#include <mutex>
+#include <set>
+#include <thread>
+
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "simulated_job.hpp"
@@ -31,11 +35,16 @@ class SimulatedGpus : public HybridGpus {
   }
   DeviceProduct prepare(Context::Impl&, const StreamProduct& what, int, bool) override {
     ++prepared;
+    {
+      const std::lock_guard lock(mutex_);
+      callers.insert(std::this_thread::get_id());
+    }
     return [problem = what.problem](const Operands& o) { multiply_on_host(problem, o); };
   }
   SimulatedNode& node() { return node_; }
 
   int looked = 0, opened = 0, prepared = 0;
+  std::set<std::thread::id> callers;  // threads on which products were asked for
 
  private:
   // The node does not say which of its GPUs multiplies; what is asked for must have been planned for one.
@@ -47,6 +56,7 @@ class SimulatedGpus : public HybridGpus {
       }
   }
 
+  std::mutex mutex_;
   std::vector<DeviceMultiply> multiply_;
   SimulatedNode node_;
   std::vector<SimulatedFaults> faults_;
