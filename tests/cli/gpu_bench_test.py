@@ -404,6 +404,19 @@ class HybridOnGpu(OnGpu):
             self.assertGreater(row["transfer_s"], 0)
         self.assertEqual(sorted(summary["memory"] for summary in summaries), ["pageable", "pinned"])
 
+    def test_a_wrong_product_fails_the_job_after_the_last_case(self):
+        """Small products by kernels of ours, which compute nothing here; larger ones are the library's and right."""
+        result = self.run_tool("bench", "hybrid", "--beta", "1", "--gpus", "1", "--sizes", "8,160", "--memory", "pageable", "--ways",
+                               "automatic,gpu", "--peers", "openblas", "--repetitions", "1", "--json", self.out, code=1,
+                               TILEWRIGHT_FAKE_WRONG="gemm_small")
+        self.assertIn("f64 nn 8 ", result.stderr)
+        self.assertIn("C differs by", result.stderr)
+        rows, summaries = self.rows()
+        wrong, right = ({row["metrics"]["variant"] for row in rows if row["n"] == n} for n in (8, 160))
+        self.assertNotIn("gpu", wrong)
+        self.assertIn("gpu", right)
+        self.assertEqual(len(summaries), 1)
+
 
 if __name__ == "__main__":
     TOOL = sys.argv.pop(1)
