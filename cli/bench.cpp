@@ -60,6 +60,7 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
   tell(json, {family->head(), {}});
   Progress progress("bench", std::int64_t(plan.cases.size()));
   std::int64_t done = 0;
+  std::string failure;
   for (const bench::Case& one : plan.cases) {
     progress.show(done++, problem_text(one));
     if (is_among(known, one)) continue;
@@ -71,11 +72,13 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
     const bench::Told told = family->measure(one);
     progress.clear();
     tell(json, told);
+    if (failure.empty()) failure = told.failure;
     if (!flags.record.empty() && told.seconds) record_run(flags.record, one.problem, *told.seconds);
   }
   const bench::Told told = family->finish();
   tell(json, told);
-  if (!told.failure.empty()) throw JobFailed(told.failure);
+  if (failure.empty()) failure = told.failure;
+  if (!failure.empty()) throw JobFailed(failure);
 }
 
 // Flags that a family does not read: giving one is refused, since it would promise what is not measured.

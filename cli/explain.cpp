@@ -8,6 +8,7 @@
 
 #include "core/fields.hpp"
 #include "core/lu_problem.hpp"
+#include "gemm/kept_bound.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
@@ -63,6 +64,12 @@ nlohmann::json plan_json(const GemmPlan::Impl& plan) {
   object["config"] = plan.runner->config();
   object["metrics"] = plan.runner->metrics();
   object["wisdom_match"] = to_string(plan.match);
+  for (const char* key : {"bound_s", "bound_gflops", "bound_kind", "ceiling"}) object[key] = nullptr;
+  if (const auto kept = kept_bound(plan.problem, plan.runner->device(), plan.runner->thread_count());
+      kept && plan.runner->bound().empty()) {
+    object["bound_s"] = kept->bound.seconds, object["bound_gflops"] = kept->bound.gflops;
+    object["bound_kind"] = kept->bound.kind, object["ceiling"] = kept->bound.ceiling;
+  }
   return object;
 }
 

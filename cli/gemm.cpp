@@ -9,18 +9,15 @@
 
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
-#include "core/bound.hpp"
-#include "core/env.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
-#include "device/cpu.hpp"
+#include "gemm/kept_bound.hpp"
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
 
 namespace tilewright::cli {
 
@@ -77,10 +74,6 @@ GemmRequest request_from(const GemmFlags& flags) {
   set_hybrid(flags.hybrid, request.options);
   request.verify = flags.verify;
   return request;
-}
-
-std::optional<Ceilings> kept_ceilings(int threads) {
-  return load_ceilings(ceilings_path(Environment::read()), cpu_info().device, threads);
 }
 
 nlohmann::json scalar_json(std::complex<double> value) {
@@ -247,12 +240,11 @@ void run(const GemmFlags& flags) {
   if (!flags.record.empty()) check_record(flags.record);
   JsonLines json(flags.json);
   const GemmReport report = run_gemm(request);
-  const auto ceilings = kept_ceilings(report.threads);
   std::optional<Bound> bound;
   if (report.hybrid_bound)
     bound = streamed_bound(report);
-  else if (ceilings && report.kernel_s > 0)
-    bound = bound_of(report.problem, *ceilings);
+  else if (const auto kept = kept_bound(report.problem, "", report.threads); kept && report.kernel_s > 0)
+    bound = kept->bound;
   if (bound && bound->seconds <= 0) bound.reset();
   if (flags.explain) {
     for (const auto& note : report.notes) fmt::print(json.people(), "{}\n", note);

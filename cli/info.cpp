@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <filesystem>
-#include <fstream>
+#include <set>
 
 #include "core/env.hpp"
 #include "core/share.hpp"
@@ -15,11 +14,16 @@
 #include "gemm/context_impl.hpp"
 #include "json_lines.hpp"
 #include "kernel/jit/x86.hpp"
+#include "lists.hpp"
 #include "measure/ceilings.hpp"
 #include "peers/peer.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "bench/gpu/ceilings.hpp"
+#endif
 
 namespace tilewright::cli {
 
@@ -28,6 +32,7 @@ namespace {
 struct InfoFlags {
   bool measure = false;
   int threads = 0;
+  std::string megabytes = "1024";
   std::string json;
 };
 
@@ -37,6 +42,30 @@ std::vector<int> thread_counts(const InfoFlags& flags) {
   return most == 1 ? std::vector{1} : std::vector{1, most};
 }
 
+// Of each kind of GPU that our kernels run on. One that fails is told of and passed over: the CPU's ceilings
+// are kept by then.
+void measure_gpus(const InfoFlags& flags) {
+#if TILEWRIGHT_HAS_GPU
+  const auto bytes = std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20;
+  const std::string path = gpu_ceilings_path(Environment::read());
+  Context context({.notices = false});
+  std::set<std::string> done;
+  std::string none;
+  for (int device = 0; device < Gpu::count(none); ++device) {
+    const GpuLimits limits = Gpu::limits_of(device);
+    if (!why_too_old(limits).empty() || !done.insert(limits.name).second) continue;
+    fmt::print(stderr, "measuring ceilings of GPU {} ({})\n", device, limits.name);
+    try {
+      save_gpu_ceilings(path, bench::measure_gpu_ceilings(*context.impl().gpus->open(device), bytes));
+    } catch (const Error& error) {
+      fmt::print(stderr, "GPU {} ({}) has no ceilings: {}\n", device, limits.name, error.what());
+    }
+  }
+#else
+  (void)flags;
+#endif
+}
+
 void measure(const InfoFlags& flags, const std::string& path) {
   Arena arena;
   for (const int threads : thread_counts(flags)) {
@@ -44,6 +73,7 @@ void measure(const InfoFlags& flags, const std::string& path) {
                threads == 1 ? "" : "s");
     save_ceilings(path, measure_ceilings(threads, arena));
   }
+  measure_gpus(flags);
 }
 
 // The CBLAS that large products go to, and the peers that bench can hold against ours.
@@ -153,7 +183,12 @@ nlohmann::json gather(const std::string& path) {
   json["energy_note"] = meters.meters.empty() ? nlohmann::json(meters.why_none()) : nlohmann::json();
   json["wisdom"] = context.impl().wisdom_files;
   json["ceilings_path"] = path;
-  json["ceilings"] = nlohmann::json::array();
+  json["ceilings"] = json["gpu_ceilings"] = nlohmann::json::array();
+  std::set<std::string> kinds;
+  for (const auto& gpu : json["gpus"])
+    if (const auto name = gpu["name"].get<std::string>(); kinds.insert(name).second)
+      if (const auto kept = load_gpu_ceilings(gpu_ceilings_path(Environment::read()), name))
+        json["gpu_ceilings"].push_back(to_json(*kept));
   for (const int threads : thread_counts({}))
     if (const auto kept = load_ceilings(path, cpu.device, threads))
       json["ceilings"].push_back(to_json(*kept));
@@ -197,6 +232,16 @@ void print_ceilings(std::FILE* out, const nlohmann::json& info) {
                c.compute_gflops(DType::f32), c.memory_read, c.memory_update, c.memory_write, c.l2_update,
                c.l2_write, c.time);
   }
+  for (const auto& one : info["gpu_ceilings"]) {
+    const auto c = from_json<GpuCeilings>(one);
+    fmt::print(out,
+               "ceilings      {}: multiply-add {:.0f} f64, {:.0f} f32 GFLOP/s; memory update {:.0f}, write "
+               "{:.0f} GB/s "
+               "({})\n",
+               c.device, c.multiply_f64, c.multiply_f32, c.memory_update, c.memory_write, c.time);
+  }
+  if (!info["gpus"].empty() && info["gpu_ceilings"].empty())
+    fmt::print(out, "GPU ceilings  none measured yet: tilewright info --measure\n");
   fmt::print(out, "kept in       {}\n", info["ceilings_path"].get<std::string>());
 }
 
@@ -257,6 +302,8 @@ void add_info(CLI::App& app) {
   verb->add_flag("--measure", flags->measure, "measures the ceilings anew and keeps them");
   verb->add_option("--threads", flags->threads, "measures with this many threads only (default: 1 and all)")
       ->check(CLI::Range(1, 4096));
+  verb->add_option("--megabytes", flags->megabytes, "of each operand that a GPU's ceilings stream")
+      ->capture_default_str();
   verb->add_option("--json", flags->json, "writes one JSON object; - is stdout");
   verb->footer("Example: tilewright info --measure");
   verb->callback([flags] { run(*flags); });

@@ -36,6 +36,13 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
   return path.string();
 }
 
+bool counts_turns(const std::string& clock) {
+  if (clock != "wall" && clock != "turns")
+    throw Error(ErrorCode::invalid_argument, "--clock",
+                fmt::format("--clock = '{}' is neither wall nor turns", clock));
+  return clock == "turns";
+}
+
 // The space of --family layout is a handful of blocks, all of which meet in the contest.
 void check_family(const TuneFlags& flags) {
   if (flags.family == "auto") return;
@@ -98,6 +105,7 @@ class Run : public TuneWatcher {
     SessionOptions options;
     if (tunes_layout_) options.families = {&layout_family()};
     if (!flags_.budget.empty()) options.budget_s = parse_duration("--budget", flags_.budget);
+    if (counts_turns(flags_.clock)) options.clock = BudgetClock::of_turns();
     if (!flags_.window.empty()) options.window_s = parse_duration("--window", flags_.window);
     options.objective = TuneObjective::parse(flags_.objective);
     options.strategy = flags_.strategy;
@@ -217,6 +225,11 @@ void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--budget", flags.budget,
                    "time for all problems together, filling memory included, such as 10min (default: 2 s of "
                    "searching each, 30 s on the GPU; 1 and 5 min where energy counts)");
+  verb->add_option(
+          "--clock", flags.clock,
+          "what --budget counts: wall, all that passes; turns, the turns that are measured and nothing else, "
+          "so that a busy machine searches as much as an idle one")
+      ->capture_default_str();
   verb->add_option("--objective", flags.objective, "time, energy, edp, alpha=0.7 or energy_within=5%")
       ->capture_default_str();
   verb->add_option("--family", flags.family,

@@ -219,7 +219,8 @@ void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const cha
                            {"--vary", !flags.vary.empty()},
                            {"--configs", !flags.configs.empty()},
                            {"--seeds", !flags.seeds.empty()},
-                           {"--window", !flags.window.empty()}});
+                           {"--window", !flags.window.empty()},
+                           {"--clock", flags.clock != usual.clock}});
   for (const auto& [name, given] : more)
     if (given)
       throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with {}", name, what));

@@ -14,6 +14,7 @@ namespace tilewright::cli {
 struct TuneFlags {
   std::vector<std::string> problems;
   std::string sizes, from, json, budget;
+  std::string clock = "wall";  // what the budget counts
   std::string wisdom;  // the database that keeps the winners; "none": none
   std::string sweep;
   std::string family = "auto";  // the configs of the kernels that serve each problem; or layout: the rule

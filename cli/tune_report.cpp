@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
-#include "core/bound.hpp"
 #include "core/build_info.hpp"
-#include "device/cpu.hpp"
+#include "gemm/kept_bound.hpp"
 #include "kernel/layout/layout.hpp"
 #include "measure/contest.hpp"
 #include "tune/kernel_call.hpp"
-#include "wisdom/ceilings.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -34,15 +32,13 @@ void add_case(nlohmann::json& line, const GemmProblem& p) {
   line["wisdom_match"] = "exact";  // what it is from now on
 }
 
-// Of one thread on the host; GPUs have no kept ceilings, and their keys are null.
+// By the kept ceilings of one thread, or of the GPU that the line names.
 void add_bound(nlohmann::json& line, const GemmProblem& p, double batch_s) {
   for (const char* key : {"bound_gflops", "bound_share", "bound_kind", "ceiling"}) line[key] = nullptr;
   line["gflops"] = batch_s > 0 ? nlohmann::json(flops(p) / batch_s * 1e-9) : nlohmann::json();
-  if (p.location != Location::host || !(batch_s > 0)) return;
-  const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, 1);
-  if (!ceilings) return;
-  const Bound bound = bound_of(p, *ceilings);
-  if (!(bound.seconds > 0)) return;
+  const auto kept = kept_bound(p, line.value("device", ""), 1);
+  if (!kept || !(batch_s > 0)) return;
+  const Bound& bound = kept->bound;
   line["bound_gflops"] = bound.gflops, line["bound_share"] = bound.seconds / batch_s;
   line["bound_kind"] = bound.kind, line["ceiling"] = bound.ceiling;
 }

@@ -13,7 +13,7 @@ struct Told {
   std::vector<std::string> lines;    // for people
   std::vector<nlohmann::json> rows;  // for scripts
   std::optional<double> seconds{};   // of ours, where the case is one multiplication
-  std::string failure{};             // why the whole job failed; "" = it did not
+  std::string failure{};             // why the whole job fails, once all cases are done; "" = it does not
 };
 
 class Family {

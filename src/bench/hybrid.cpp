@@ -226,9 +226,9 @@ class HybridFamily : public Family {
       const double off =
           dispatch(c.problem.dtype, [&]<class T>() { return difference<T>(c.problem, at, first.data()); });
       if (off <= 1) return false;
-      told.failure = fmt::format("{} {} {}: C differs by {:.3g} of what rounding explains", case_text(c),
-                                 one.impl, one.variant, off);
-      told.lines.push_back(told.failure);
+      told.lines.push_back(fmt::format("{} {} {}: C differs by {:.3g} of what rounding explains",
+                                       case_text(c), one.impl, one.variant, off));
+      if (told.failure.empty()) told.failure = told.lines.back();
       return true;
     });
   }

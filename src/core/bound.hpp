@@ -17,18 +17,24 @@ struct Bound {
   double ceiling = 0;  // GB/s or GFLOP/s
 };
 
-inline Bound bound_of(const GemmProblem& problem, const Ceilings& ceilings) {
+// `moved` bytes, of what the ceilings are of: a CPU or a GPU.
+template <class AnyCeilings>
+Bound bound_of(const GemmProblem& problem, const AnyCeilings& ceilings, double moved) {
   const double compute = ceilings.compute_gflops(problem.dtype);
   const double memory = ceilings.memory_gbytes(problem.beta != Scalar::zero);
   const double compute_s = compute > 0 ? flops(problem) / (compute * 1e9) : 0;
   const bool in_memory = problem.residency != Residency::l1 && problem.residency != Residency::l2;
-  const double memory_s = in_memory && memory > 0 ? bytes(problem) / (memory * 1e9) : 0;
+  const double memory_s = in_memory && memory > 0 ? moved / (memory * 1e9) : 0;
   Bound bound;
   bound.seconds = std::max(compute_s, memory_s);
   bound.kind = memory_s > compute_s ? "memory" : "compute";
   bound.ceiling = memory_s > compute_s ? memory : compute;
   if (bound.seconds > 0) bound.gflops = flops(problem) / bound.seconds * 1e-9;
   return bound;
+}
+
+inline Bound bound_of(const GemmProblem& problem, const Ceilings& ceilings) {
+  return bound_of(problem, ceilings, bytes(problem));
 }
 
 }  // namespace tilewright

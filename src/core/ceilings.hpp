@@ -1,5 +1,5 @@
-// The measured ceilings of one machine and thread count: the speeds that bounds are computed from. measure/
-// fills them, wisdom/ keeps them; this is only the word for them.
+// The measured ceilings of a CPU with so many threads, and of a GPU: the speeds that bounds are computed
+// from. measure/ and bench/ fill them, wisdom/ keeps them; this is only the word for them.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +36,22 @@ struct Ceilings {
   double memory_gbytes(bool read_c) const { return read_c ? memory_update : memory_write; }
 };
 
+// GFLOP/s of the fastest multiply-add loop of each type, tensor cores among them, and GB/s of the fastest
+// streaming loop over equal parts of A, B and C in device memory.
+struct GpuCeilings {
+  std::string device;  // its name: GPUs of one kind share them
+  double multiply_f64 = 0;
+  double multiply_f32 = 0;
+  double memory_update = 0;
+  double memory_write = 0;
+  std::string time;  // ISO 8601, UTC
+
+  double compute_gflops(DType dtype) const {
+    return dtype == DType::f32 || dtype == DType::c64 ? multiply_f32 : multiply_f64;
+  }
+  double memory_gbytes(bool read_c) const { return read_c ? memory_update : memory_write; }
+};
+
 template <>
 struct FieldList<Ceilings> {
   using C = Ceilings;
@@ -45,6 +61,15 @@ struct FieldList<Ceilings> {
       field("fma_f32_512", &C::fma_f32_512), field("memory_read", &C::memory_read),
       field("memory_update", &C::memory_update), field("memory_write", &C::memory_write),
       field("l2_update", &C::l2_update), field("l2_write", &C::l2_write), field("time", &C::time));
+};
+
+template <>
+struct FieldList<GpuCeilings> {
+  using C = GpuCeilings;
+  static constexpr auto value =
+      std::make_tuple(field("device", &C::device), field("multiply_f64", &C::multiply_f64),
+                      field("multiply_f32", &C::multiply_f32), field("memory_update", &C::memory_update),
+                      field("memory_write", &C::memory_write), field("time", &C::time));
 };
 
 }  // namespace tilewright

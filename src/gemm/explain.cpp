@@ -2,11 +2,10 @@
 // what the machine allows at best.
 #include <algorithm>
 
-#include "device/cpu.hpp"
+#include "gemm/kept_bound.hpp"
 #include "gemm/layout_costs.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "wisdom/ceilings.hpp"
 
 namespace tilewright {
 namespace {
@@ -23,35 +22,18 @@ std::string candidates_text(const GemmPlan::Impl& plan) {
   return text;
 }
 
-// T >= max(bytes / B, flops / P); only the second inside the caches.
-struct LeastTime {
-  double seconds = 0;
-  bool by_memory = false;
-  std::string time;  // of the ceilings; "" where they were not measured
-};
-LeastTime least_time(const GemmProblem& p, int threads) {
-  const auto ceilings = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, threads);
-  if (p.location == Location::device || !ceilings || ceilings->compute_gflops(p.dtype) <= 0 ||
-      ceilings->memory_gbytes(p.beta != Scalar::zero) <= 0)
-    return {};
-  const double compute_s = flops(p) / (ceilings->compute_gflops(p.dtype) * 1e9);
-  const double memory_s = bytes(p) / (ceilings->memory_gbytes(p.beta != Scalar::zero) * 1e9);
-  const bool memory = p.residency == Residency::cold && memory_s > compute_s;
-  return {memory ? memory_s : compute_s, memory, ceilings->time};
-}
-
 std::string bound_text(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
   std::string text = fmt::format("{:.6g} bytes, {:.6g} flops", bytes(p), flops(p));
   if (const std::string own = plan.runner->bound(); !own.empty()) return text + "; " + own;
   const int threads = plan.runner->thread_count();
-  if (p.location == Location::device)
-    return text + "; no ceilings are kept for GPUs (bench measures them beside each case)";
-  const LeastTime least = least_time(p, threads);
-  if (least.time.empty()) return text + "; no ceilings measured yet (tilewright info --measure)";
-  return text + fmt::format("; at least {} by {} on {} thread{} (ceilings of {})",
-                            seconds_text(least.seconds), least.by_memory ? "memory" : "compute", threads,
-                            threads == 1 ? "" : "s", least.time);
+  const auto least = kept_bound(p, plan.runner->device(), threads);
+  if (!least) return text + "; no ceilings measured yet (tilewright info --measure)";
+  const std::string whose = p.location == Location::device
+                                ? plan.runner->device()
+                                : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+  return text + fmt::format("; at least {} by {} on {} (ceilings of {})", seconds_text(least->bound.seconds),
+                            least->bound.kind, whose, least->time);
 }
 
 // When copying the batch to interleaved blocks would pay; the label is the sentence's first word.
@@ -100,7 +82,10 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
     text += wisdom_lines(plan);
   }
   // One thread is not faster than all that serve.
-  const double least_s = std::max(least_time(p, 1).seconds, least_time(p, runner.thread_count()).seconds);
+  double least_s = 0;
+  for (const int threads : {1, runner.thread_count()})
+    if (const auto least = kept_bound(p, runner.device(), threads))
+      least_s = std::max(least_s, least->bound.seconds);
   if (const auto prediction = runner.prediction(least_s); !prediction.empty())
     text += line("predicted", prediction);
   text += line("bound", bound_text(plan));

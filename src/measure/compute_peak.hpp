@@ -11,9 +11,10 @@ namespace tilewright {
 // Vector widths the machine executes, in bits, widest last; complex types use those of their real type.
 std::int64_t widest_vector_bits();
 
-// Runs at least `steps` dependent steps of 16 independent chains on the calling thread and returns the
-// floating-point operations done, to be divided by the time the caller measured. Throws
-// Error(invalid_argument) when vector_bits is not one of 128, 256, 512 or is wider than the machine.
+// Runs at least `steps` dependent steps of independent chains, as many as the registers hold beside their
+// factor, on the calling thread and returns the floating-point operations done, to be divided by the time the
+// caller measured. Throws Error(invalid_argument) when vector_bits is not one of 128, 256, 512 or is wider
+// than the machine.
 double run_multiply_adds(DType dtype, std::int64_t vector_bits, std::int64_t steps);
 
 }  // namespace tilewright

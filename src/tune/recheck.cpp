@@ -17,6 +17,7 @@ namespace tilewright {
 namespace {
 
 constexpr double tolerance = 0.05;  // timing differs by about this much from one run to the next
+constexpr double widest = 0.5;      // spread of a ratio that says anything
 constexpr int looks = 3;            // at a record before it is called a regression
 
 // The default's time over the record's when it was recorded; 0 when that is not known.
@@ -65,7 +66,9 @@ Checked measure(const WisdomRecord& record, const std::function<double(std::size
   // What the record gained over the default must still be there, or at least nothing be lost by it.
   const double width =
       std::max({tolerance, recorded_spread(record), (verdict.ratios[1].high - verdict.ratios[1].low) / 2});
-  if (checked.gain < 1 - width)
+  if (width > widest)
+    checked.verdict = fmt::format("unknown: the ratio to the default is known to {:.0f} % only", 100 * width);
+  else if (checked.gain < 1 - width)
     checked.verdict = "regression: slower than the default";
   else if (checked.gain < (1 - width) * checked.gain_before)
     checked.verdict = machine_is_slower(record, checked)

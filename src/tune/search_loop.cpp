@@ -65,7 +65,7 @@ class SearchLoop : public Evaluator {
     } catch (const Stopped&) {
       outcome_.complete = false;
     }
-    outcome_.tuning_s = options_.clock() - begin_s_;
+    outcome_.tuning_s = options_.clock.now() - begin_s_;
     return std::move(outcome_);
   }
 
@@ -82,7 +82,7 @@ class SearchLoop : public Evaluator {
     return std::max(options_.window_s, pool_.shortest_energy_s(*options_.meter));
   }
   double screening_share() const { return needs_energy() ? weighed_screening_share : pace_.strategy_share; }
-  double spent() const { return (options_.clock() - begin_s_) / options_.budget_s; }
+  double spent() const { return (options_.clock.now() - begin_s_) / options_.budget_s; }
   double left_s(double share) const { return options_.budget_s * (share - spent()); }
 
   bool is_peer(std::size_t i) const { return i >= pool_.size(); }
@@ -129,11 +129,12 @@ class SearchLoop : public Evaluator {
     if (!right(i))
       throw Error(ErrorCode::internal, "config",
                   fmt::format("{} was timed before and is wrong now: {}", config.dump(), pool_.failure(i)));
-    const double before_s = options_.clock();
+    const double before_s = options_.clock.now();
     const bool weighed = needs_energy() && (stage == "weigh" || stage == "final");
     const Metrics metrics = weighed ? pool_.time_with_energy(i, turn_s, *options_.meter)
                                     : Metrics{pool_.time(i, turn_s).seconds, std::nullopt};
-    beyond_turn_s_ += (std::max(0.0, options_.clock() - before_s - turn_s) - beyond_turn_s_) / 8;
+    options_.clock.count(std::max(turn_s, pace_.shortest_turn_s));
+    beyond_turn_s_ += (std::max(0.0, options_.clock.now() - before_s - turn_s) - beyond_turn_s_) / 8;
     if (options_.log != nullptr) options_.log->add_turn(name_, stage, config, metrics, peer_of(i));
     return metrics;
   }

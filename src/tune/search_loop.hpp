@@ -11,8 +11,8 @@
 
 #include "core/objective.hpp"
 #include "core/problem.hpp"
-#include "measure/clock.hpp"
 #include "measure/estimate.hpp"
+#include "tune/budget_clock.hpp"
 #include "tune/config_pool.hpp"
 #include "tune/sweep_log.hpp"
 
@@ -28,7 +28,7 @@ struct SearchOptions {
   SweepLog* log = nullptr;
   std::function<bool()> stop;  // asked between turns; true ends the search without a result
   std::uint64_t seed = 1;
-  std::function<double()> clock = wall_seconds;  // in seconds, which the budget is counted by
+  BudgetClock clock;
 };
 
 // What a config must gain on the default.

@@ -6,7 +6,6 @@
 #include <limits>
 #include <set>
 
-#include "measure/clock.hpp"
 #include "tune/strategy/strategy.hpp"
 
 #if TILEWRIGHT_HAS_GPU
@@ -89,7 +88,7 @@ struct TuneSession::Impl {
     return end(report.left_out > 0 ? fmt::format("{} problems were left out", report.left_out) : "");
   }
 
-  double spent_s() const { return wall_seconds() - begin_s; }
+  double spent_s() const { return options.clock.now() - begin_s; }
   double left_s() const { return budget_s - spent_s(); }
 
   SessionReport end(const std::string& why) {
@@ -103,7 +102,7 @@ struct TuneSession::Impl {
   // Fills memory with the operands of problem i, which serve other problems of the type as well: as many as
   // the budget pays for. False where it does not even pay for the fewest.
   bool pay_for_operands(std::size_t i, double& ring_bytes) {
-    const double fill_begin_s = wall_seconds();
+    const double fill_begin_s = options.clock.now();
     const OperandRing ring = families[i]->operands(problems[i], machine, most_to_fill_s(i));
     if (ring.bytes == 0) {
       ++report.left_out;
@@ -112,7 +111,7 @@ struct TuneSession::Impl {
     }
     ring_bytes = ring.bytes;
     families[i]->fill(problems[i], machine, ring.bytes);
-    if (!options.budget_s) budget_s += wall_seconds() - fill_begin_s;
+    if (!options.budget_s) budget_s += options.clock.now() - fill_begin_s;
     if (ring.bytes < cold_bytes && ring.bytes != told_ring_bytes) {
       told_ring_bytes = ring.bytes;
       watcher.small_ring(problems[i], ring.bytes);
@@ -134,6 +133,7 @@ struct TuneSession::Impl {
     const TuneFamily& family = *families[i];
     TuneOptions tuning;
     tuning.budget_s = seconds;
+    tuning.clock = options.clock;
     tuning.strategy = options.strategy;
     tuning.objective = options.objective;
     tuning.seed = options.seed;
@@ -194,7 +194,7 @@ struct TuneSession::Impl {
   std::vector<GemmProblem> problems;
   std::vector<const TuneFamily*> families;  // of the problems
   SweepLog log;
-  double begin_s = wall_seconds(), usual_s = 0, budget_s = 0, told_ring_bytes = 0;
+  double begin_s = options.clock.now(), usual_s = 0, budget_s = 0, told_ring_bytes = 0;
   SessionReport report;
   std::vector<double> regrets;
 };

@@ -27,6 +27,7 @@ struct SessionOptions {
   FamilyList families = tune_families();
   std::optional<double> budget_s;  // in all, filling memory included; else the usual one of each problem, and
                                    // filling comes on top
+  BudgetClock clock;               // that it is counted by
   bool at_least_one = false;       // is searched, however little of the budget is left for it
   double fill_share = 0.4;         // of what is left of a budget, for filling memory with operands
   TuneObjective objective;

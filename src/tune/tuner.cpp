@@ -7,7 +7,7 @@ namespace tilewright {
 
 TuneResult tune(const TuneFamily& family, const GemmProblem& problem, const TuneOptions& options,
                 TuneMachine& machine) {
-  const double begin_s = options.clock();
+  const double begin_s = options.clock.now();
   if (const auto decline = family.declines(problem))
     throw Error(decline->code, decline->argument, fmt::format("{}: {}", to_string(problem), decline->reason));
   OpenProblem open = family.open(problem, options.rules, machine, options.ring_bytes);
@@ -25,9 +25,9 @@ TuneResult tune(const TuneFamily& family, const GemmProblem& problem, const Tune
   result.config = open.pool->fields(result.winner);
   result.default_config = open.pool->fields(0);
   for (const std::size_t i : result.tied) result.ties.push_back(open.pool->fields(i));
-  result.findings = open.pool->findings(result.winner, options.budget_s - (options.clock() - begin_s));
+  result.findings = open.pool->findings(result.winner, options.budget_s - (options.clock.now() - begin_s));
   result.notes = machine.other_users(problem.location);
-  result.tuning_s = options.clock() - begin_s;
+  result.tuning_s = options.clock.now() - begin_s;
   return result;
 }
 

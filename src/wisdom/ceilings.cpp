@@ -11,16 +11,31 @@ namespace {
 namespace fs = std::filesystem;
 
 // What a line says; nothing where another version wrote it.
-std::optional<Ceilings> ceilings_of(const nlohmann::json& line) {
+template <class AnyCeilings>
+std::optional<AnyCeilings> ceilings_of(const nlohmann::json& line) {
   try {
-    return from_json<Ceilings>(line);
+    return from_json<AnyCeilings>(line);
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-bool same_key(const Ceilings& x, const std::string& device, std::int64_t threads) {
-  return x.device == device && x.threads == threads;
+// The newest that `is_asked` says yes to.
+template <class AnyCeilings, class F>
+std::optional<AnyCeilings> newest_of(const std::string& path, F&& is_asked) {
+  std::optional<AnyCeilings> newest;
+  for (const auto& line : read_kept_lines(path))
+    if (auto one = ceilings_of<AnyCeilings>(line); one && is_asked(*one)) newest = std::move(one);
+  return newest;
+}
+
+template <class AnyCeilings, class F>
+void replace(const std::string& path, const AnyCeilings& ceilings, F&& is_same) {
+  const auto outdated = [&](const nlohmann::json& line) {
+    const auto one = ceilings_of<AnyCeilings>(line);
+    return !one || is_same(*one);
+  };
+  replace_kept_lines(path, outdated, {to_json(ceilings)});
 }
 
 }  // namespace
@@ -32,18 +47,26 @@ std::string ceilings_path(const Environment& environment) {
 
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
                                       std::int64_t threads) {
-  std::optional<Ceilings> newest;
-  for (const auto& line : read_kept_lines(path))
-    if (auto one = ceilings_of(line); one && same_key(*one, device, threads)) newest = std::move(one);
-  return newest;
+  return newest_of<Ceilings>(
+      path, [&](const Ceilings& one) { return one.device == device && one.threads == threads; });
 }
 
 void save_ceilings(const std::string& path, const Ceilings& ceilings) {
-  const auto outdated = [&](const nlohmann::json& line) {
-    const auto one = ceilings_of(line);
-    return !one || same_key(*one, ceilings.device, ceilings.threads);
-  };
-  replace_kept_lines(path, outdated, {to_json(ceilings)});
+  replace(path, ceilings, [&](const Ceilings& one) {
+    return one.device == ceilings.device && one.threads == ceilings.threads;
+  });
+}
+
+std::string gpu_ceilings_path(const Environment& environment) {
+  return fs::path(ceilings_path(environment)).replace_filename("gpu_ceilings.jsonl").string();
+}
+
+std::optional<GpuCeilings> load_gpu_ceilings(const std::string& path, const std::string& device) {
+  return newest_of<GpuCeilings>(path, [&](const GpuCeilings& one) { return one.device == device; });
+}
+
+void save_gpu_ceilings(const std::string& path, const GpuCeilings& ceilings) {
+  replace(path, ceilings, [&](const GpuCeilings& one) { return one.device == ceilings.device; });
 }
 
 }  // namespace tilewright

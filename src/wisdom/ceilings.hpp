@@ -1,5 +1,6 @@
 // Where the measured ceilings of this machine are kept between runs: one JSON line per device and thread
-// count in a file of the cache folder. What is measured, and how, belongs to measure/ceilings.
+// count in a file of the cache folder, and one per kind of GPU in another. What is measured, and how, belongs
+// to measure/ceilings and bench/gpu/ceilings.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +23,10 @@ std::optional<Ceilings> load_ceilings(const std::string& path, const std::string
 // Replaces the line of the same device and thread count, by writing a new file and renaming it over the old
 // one, so that readers see either. Makes the folder when needed. Throws Error(io) naming the path.
 void save_ceilings(const std::string& path, const Ceilings& ceilings);
+
+// The same of GPUs, in gpu_ceilings.jsonl beside that file.
+std::string gpu_ceilings_path(const Environment& environment);
+std::optional<GpuCeilings> load_gpu_ceilings(const std::string& path, const std::string& device);
+void save_gpu_ceilings(const std::string& path, const GpuCeilings& ceilings);
 
 }  // namespace tilewright

@@ -404,6 +404,48 @@ class HybridOnGpu(OnGpu):
             self.assertGreater(row["transfer_s"], 0)
         self.assertEqual(sorted(summary["memory"] for summary in summaries), ["pageable", "pinned"])
 
+    def test_a_wrong_product_fails_the_job_after_the_last_case(self):
+        """Small products by kernels of ours, which compute nothing here; larger ones are the library's and right."""
+        result = self.run_tool("bench", "hybrid", "--beta", "1", "--gpus", "1", "--sizes", "8,160", "--memory", "pageable", "--ways",
+                               "automatic,gpu", "--peers", "openblas", "--repetitions", "1", "--json", self.out, code=1,
+                               TILEWRIGHT_FAKE_WRONG="gemm_small")
+        self.assertIn("f64 nn 8 ", result.stderr)
+        self.assertIn("C differs by", result.stderr)
+        rows, summaries = self.rows()
+        wrong, right = ({row["metrics"]["variant"] for row in rows if row["n"] == n} for n in (8, 160))
+        self.assertNotIn("gpu", wrong)
+        self.assertIn("gpu", right)
+        self.assertEqual(len(summaries), 1)
+
+
+class InfoOnGpu(OnGpu):
+    """Ceilings of a card that multiplies nothing: that they are measured, kept, shown and bound what is planned there."""
+
+    PROBLEMS = ("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:beta=one:location=device", "gemm:f32:nn:m=96,n=96,k=96:location=device")
+
+    def test_ceilings_and_the_bounds_they_give(self):
+        for problem in self.PROBLEMS:
+            self.assertIn("no ceilings measured yet", self.run_tool("explain", problem).stdout)
+        self.assertIn("GPU ceilings  none measured yet", self.run_tool("info").stdout)
+        self.run_tool("info", "--measure", "--threads", "1", "--megabytes", "1", "--json", self.out)
+        (info,) = (json.loads(line) for line in self.out.read_text().splitlines())
+        (card,) = (one for one in info["gpu_ceilings"] if one["device"] == "NVIDIA H200")
+        for key in ("multiply_f64", "multiply_f32", "memory_update", "memory_write"):
+            self.assertGreater(card[key], 0)
+        self.assertRegex(self.run_tool("info").stdout, r"ceilings +NVIDIA H200: multiply-add \d+ f64")
+        for problem in self.PROBLEMS:
+            text = self.run_tool("explain", problem).stdout
+            self.assertRegex(text, r"bound .*; at least .* by (memory|compute) on NVIDIA H200 \(ceilings of 20")
+            self.run_tool("explain", problem, "--json", self.out)
+            plan = json.loads(self.out.read_text().splitlines()[-1])
+            rate = card["memory_update" if "beta=one" in problem else "memory_write"]
+            if plan["bound_kind"] == "memory":
+                self.assertAlmostEqual(plan["ceiling"] / rate, 1, 6)
+            self.assertGreater(plan["bound_s"], 0)
+
+    def test_refusals(self):
+        self.assertIn("--megabytes", self.run_tool("info", "--measure", "--megabytes", "0", code=2).stderr)
+
 
 if __name__ == "__main__":
     TOOL = sys.argv.pop(1)

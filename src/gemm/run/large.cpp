@@ -116,14 +116,18 @@ class LargeRunner : public DeviceRunner {
               {"fixed", cost.fixed},
               {"total", cost.cycles()}}}};
   }
-  std::string prediction(double) const override {
+  std::string prediction(double least_s) const override {
     const GemmLargeKernel& kernel = kernels_.kernel();
     const GpuLimits& limits = machine().gpu().limits();
     const double cycles = gemm_large_cost(problem(), kernel.shape(), kernel.config(), limits).cycles() *
                           static_cast<double>(problem().batch_count);
+    const double seconds = cycles / (1e3 * limits.clock_khz);
+    if (seconds < least_s)
+      return fmt::format("{:.3g} us, what this GPU's ceilings allow at best; the cost model has {:.3g} us",
+                         least_s * 1e6, seconds * 1e6);
     return fmt::format(
         "{:.3g} us at {} MHz, its highest clock: {:.3g} cycles of each multiprocessor (cost model)",
-        cycles / limits.clock_khz * 1e3, limits.clock_khz / 1000, cycles);
+        seconds * 1e6, limits.clock_khz / 1000, cycles);
   }
 
  private:

@@ -55,8 +55,8 @@ class Runner {
   virtual std::string kernel() const { return ""; }  // registers, shared memory and the like in words
   // The same as numbers by name, as far as there are any.
   virtual nlohmann::json metrics() const { return nlohmann::json::object(); }
-  // Of a cost model in words, "" where there is none; never below `least_s`, which the machine needs on one
-  // thread.
+  // Of a cost model in words, "" where there is none; never below `least_s`, which the CPU on one thread, or
+  // the GPU, needs.
   virtual std::string prediction([[maybe_unused]] double least_s) const { return ""; }
   // What it cannot be faster than, in words, where that is not a matter of the CPU's ceilings alone.
   virtual std::string bound() const { return ""; }

@@ -1,0 +1,15 @@
+// The ceilings of a GPU, measured by the loops that bound every case of bench there.
+#pragma once
+
+#include <cstddef>
+
+#include "core/ceilings.hpp"
+#include "gemm/device_machine.hpp"
+
+namespace tilewright::bench {
+
+// Streams `operand_bytes` of each of A, B and C, or less where the device's memory is small. Compiles the
+// loops where they are not kept from before. Throws what GpuMachine throws.
+GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_bytes);
+
+}  // namespace tilewright::bench
