@@ -24,6 +24,23 @@ template <class View>
 std::int64_t count_of(const View& view) {
   return view.count;
 }
+// Of all levels; what 64 bits do not hold is more than any operand can have.
+template <class T, Location L>
+std::int64_t count_of(const StridedBatch<T, L>& x) {
+  std::int64_t count = 0;
+  if (__builtin_mul_overflow(x.count, x.outer_count, &count) ||
+      __builtin_mul_overflow(count, x.outermost_count, &count))
+    throw Error(ErrorCode::invalid_argument, "count",
+                fmt::format("count = {} times outer_count = {} times outermost_count = {} is beyond 64 bits",
+                            x.count, x.outer_count, x.outermost_count));
+  return count;
+}
+
+void check_level_counts(const char* name, std::int64_t a, std::int64_t b, std::int64_t c) {
+  if (a != c || b != c)
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("the {}s of a, b and c differ: {}, {}, {}", name, a, b, c));
+}
 
 // The fields of the problem that only one kind of view has.
 template <class T, Location L>
@@ -38,6 +55,12 @@ void describe_layout(GemmProblem& p, const StridedBatch<const T, L>& a, const St
   p.stride_a = a.stride;
   p.stride_b = b.stride;
   p.stride_c = c.stride;
+  check_level_counts("outer_count", a.outer_count, b.outer_count, c.outer_count);
+  check_level_counts("outermost_count", a.outermost_count, b.outermost_count, c.outermost_count);
+  p.outer_count = c.outer_count;
+  p.outer_a = a.outer_stride, p.outer_b = b.outer_stride, p.outer_c = c.outer_stride;
+  p.outermost_count = c.outermost_count;
+  p.outermost_a = a.outermost_stride, p.outermost_b = b.outermost_stride, p.outermost_c = c.outermost_stride;
 }
 template <class T, Location L>
 void describe_layout(GemmProblem& p, const PointerBatch<const T, L>&, const PointerBatch<const T, L>&,
@@ -96,7 +119,7 @@ class FixedCall {
     describe_layout(p, a, b, c);
   }
 
-  void run(Context& context, const GemmOptions& options, const BatchInfo& info) const {
+  void run(Context& context, const GemmOptions& options, const BatchInfo& info) {
     if (location == Location::host && options.stream != nullptr)
       throw Error(ErrorCode::invalid_argument, "stream",
                   fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
@@ -104,6 +127,7 @@ class FixedCall {
     if (fault &&
         fault->blas_number == 0)  // a bad count or block is no argument of the BLAS routine: no code tells it
       throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
+    if (has_levels(problem_) && !fault) problem_ = with_joined_levels(problem_);
     if constexpr (location == Location::device) return run_on_device(context, options, info, fault);
     InfoReport report(info, problem_.batch_count, 1);
     if (fault) return report.group(0, problem_.batch_count, 0, *fault);

@@ -26,6 +26,17 @@ struct GemmProblem {
   std::int64_t stride_b = 0;  // likewise for B
   std::int64_t stride_c = 0;  // likewise for C; never 0 for more than one problem
   std::int64_t batch_count = 1;
+  // Levels around that of a strided batch, for strides within strides: problem p = (h * outer_count + i) *
+  // inner + j, where inner = batch_count / (outermost_count * outer_count), has its A at h * outermost_a + i
+  // * outer_a + j * stride_a. Strides of A and B may be 0 at any level.
+  std::int64_t outer_count = 1;
+  std::int64_t outer_a = 0;
+  std::int64_t outer_b = 0;
+  std::int64_t outer_c = 0;
+  std::int64_t outermost_count = 1;
+  std::int64_t outermost_a = 0;
+  std::int64_t outermost_b = 0;
+  std::int64_t outermost_c = 0;
   Scalar alpha = Scalar::one;
   Scalar beta = Scalar::zero;
   Residency residency = Residency::automatic;
@@ -52,8 +63,9 @@ double bytes(const GemmProblem& problem);
 std::string to_string(const GemmProblem& problem);
 GemmProblem parse_problem(const std::string& text);
 
-// Fills lda, ldb, ldc (when 0) with the packed leading dimensions and the strides of a strided batch (when 0)
-// with ld * columns. Broadcast operands must therefore be marked after the call.
+// Fills lda, ldb, ldc (when 0) with the packed leading dimensions, the strides of a strided batch (when 0)
+// with ld * columns, and those of a level around others (when 0) with what these take. Broadcast operands
+// must therefore be marked after the call.
 GemmProblem packed(GemmProblem problem);
 
 // What a factorization P A = L U works on (lu.hpp), without its data.

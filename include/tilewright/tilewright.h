@@ -169,6 +169,19 @@ tilewright_status tilewright_gemm_strided_batched(
     int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
     int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info);
 
+/* Strides within strides, as in contractions of tensors: level_count levels, 1 to 3, the innermost first;
+ * arrays have an entry for each. With three levels matrix (h, i, j) of counts[2] * counts[1] * counts[0] of A
+ * begins at a + h * strides_a[2] + i * strides_a[1] + j * strides_a[0] elements, and j runs fastest where
+ * problems are numbered. Strides of A and B may be 0. */
+tilewright_status tilewright_gemm_nested_batched(tilewright_context* context, tilewright_dtype dtype,
+                                                 tilewright_op op_a, tilewright_op op_b, int64_t m, int64_t n,
+                                                 int64_t k, const void* alpha, const void* a, int64_t lda,
+                                                 const int64_t* strides_a, const void* b, int64_t ldb,
+                                                 const int64_t* strides_b, const void* beta, void* c,
+                                                 int64_t ldc, const int64_t* strides_c, int level_count,
+                                                 const int64_t* counts, const tilewright_options* options,
+                                                 tilewright_info_mode info_mode, int* info);
+
 tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, tilewright_dtype dtype,
                                                   tilewright_op op_a, tilewright_op op_b, int64_t m,
                                                   int64_t n, int64_t k, const void* alpha,
@@ -353,6 +366,35 @@ tilewright_status tilewright_plan_run(const tilewright_plan* plan, const void* a
  * must have made them. */
 tilewright_status tilewright_plan_run_on(const tilewright_plan* plan, const void* alpha, const void* a,
                                          const void* b, const void* beta, void* c, void* stream);
+
+/* A pass of a chain: what tilewright_plan_run would run for all elements. A scratch number, 1 to 64, takes
+ * the place of the address of that operand: room of the chain's own, in which a later pass finds what an
+ * earlier one wrote for the same element, and which never goes to memory; 0 for none. */
+typedef struct {
+  const tilewright_plan* plan; /* of a strided batch, of one or more levels */
+  const void* alpha;
+  const void* a;
+  const void* b;
+  const void* beta;
+  void* c;
+  int scratch_a, scratch_b, scratch_c;
+} tilewright_chain_pass;
+
+/* All zeros is the default, and so is a null pointer to options. */
+typedef struct {
+  int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
+  int64_t piece; /* elements in a piece; 0: as many as half of a core's second-level cache holds */
+  void* stream;  /* of passes in device memory: where they are queued, one after the other */
+} tilewright_chain_options;
+
+/* Runs the passes in order over `count` elements, all passes over a piece of them that caches hold before the
+ * next piece; results are those of the passes one after the other, bit for bit. The outermost level of each
+ * plan's batch has a multiple of `count` parts. Problems of an element may read and overwrite what earlier
+ * passes wrote or read of that element, and nothing of another. All plans have one type and location, on
+ * the host or, without scratch, in device memory. The message of a failure is the context's. */
+tilewright_status tilewright_run_chain(tilewright_context* context, int64_t count,
+                                       const tilewright_chain_pass* passes, int64_t pass_count,
+                                       const tilewright_chain_options* options);
 
 /* Candidates with the reason each declined, config, wisdom match, bound. Valid as long as the plan. */
 const char* tilewright_plan_explain(const tilewright_plan* plan);

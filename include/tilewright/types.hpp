@@ -131,7 +131,9 @@ struct MatrixView {
 };
 
 // count matrices at equal distance: matrix p begins at data + p * stride. stride 0 broadcasts one matrix (A
-// or B only).
+// or B only). Two levels of the same may lie around that, as in contractions of tensors: matrix (h, i, j) of
+// outermost_count * outer_count * count begins at data + h * outermost_stride + i * outer_stride + j *
+// stride, and j runs fastest where problems are numbered.
 template <class T, Location L = Location::host>
 struct StridedBatch {
   T* data = nullptr;
@@ -140,9 +142,14 @@ struct StridedBatch {
   std::int64_t ld = 0;
   std::int64_t stride = 0;
   std::int64_t count = 0;
+  std::int64_t outer_count = 1;
+  std::int64_t outer_stride = 0;
+  std::int64_t outermost_count = 1;
+  std::int64_t outermost_stride = 0;
 
   operator StridedBatch<const T, L>() const requires(!std::is_const_v<T>) {
-    return {data, rows, cols, ld, stride, count};
+    return {
+        data, rows, cols, ld, stride, count, outer_count, outer_stride, outermost_count, outermost_stride};
   }
 };
 

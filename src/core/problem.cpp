@@ -9,16 +9,25 @@ namespace tilewright {
 namespace {
 
 struct Shape {
-  std::int64_t rows, cols, ld, stride;
+  std::int64_t rows, cols, ld, stride, outer, outermost;
 };
-Shape shape_a(const GemmProblem& p) { return {p.a_rows(), p.a_cols(), p.lda, p.stride_a}; }
-Shape shape_b(const GemmProblem& p) { return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b}; }
-Shape shape_c(const GemmProblem& p) { return {p.m, p.n, p.ldc, p.stride_c}; }
+Shape shape_a(const GemmProblem& p) {
+  return {p.a_rows(), p.a_cols(), p.lda, p.stride_a, p.outer_a, p.outermost_a};
+}
+Shape shape_b(const GemmProblem& p) {
+  return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b, p.outer_b, p.outermost_b};
+}
+Shape shape_c(const GemmProblem& p) { return {p.m, p.n, p.ldc, p.stride_c, p.outer_c, p.outermost_c}; }
 
-bool broadcast(const GemmProblem& p, const Shape& s) { return p.layout == Layout::strided && s.stride == 0; }
+double inner_count(const GemmProblem& p) {
+  return double(p.batch_count) / (double(p.outer_count) * double(p.outermost_count));
+}
 
+// Those that lie in memory: levels with stride 0 hold one for all their problems.
 double matrix_count(const GemmProblem& p, const Shape& s) {
-  return broadcast(p, s) ? std::min<double>(1, double(p.batch_count)) : double(p.batch_count);
+  if (p.layout != Layout::strided || p.batch_count == 0) return double(p.batch_count);
+  return (s.stride == 0 ? 1 : inner_count(p)) * (s.outer == 0 ? 1 : double(p.outer_count)) *
+         (s.outermost == 0 ? 1 : double(p.outermost_count));
 }
 
 double elements(const GemmProblem& p, const Shape& s) {
@@ -33,7 +42,7 @@ bool contiguous(const GemmProblem& p, const Shape& s) {
     case Layout::block_interleaved:
       return true;
     case Layout::strided:
-      return p.batch_count <= 1 || s.stride == s.rows * s.cols;
+      return !has_levels(p) && (p.batch_count <= 1 || s.stride == s.rows * s.cols);
     default:
       return false;
   }
@@ -45,7 +54,9 @@ double footprint_elements(const GemmProblem& p, const Shape& s) {
   if (is_interleaved(p.layout) && p.block > 0)
     return double((p.batch_count - 1) / p.block + 1) * double(p.block) * matrix;
   if (p.layout == Layout::strided)
-    return double(p.batch_count - 1) * std::max(0.0, double(s.stride)) + matrix;
+    return (inner_count(p) - 1) * std::max(0.0, double(s.stride)) +
+           double(p.outer_count - 1) * double(s.outer) + double(p.outermost_count - 1) * double(s.outermost) +
+           matrix;
   return double(p.batch_count) * matrix;
 }
 
@@ -78,6 +89,56 @@ bool contiguous_a(const GemmProblem& problem) { return contiguous(problem, shape
 bool contiguous_b(const GemmProblem& problem) { return contiguous(problem, shape_b(problem)); }
 bool contiguous_c(const GemmProblem& problem) { return contiguous(problem, shape_c(problem)); }
 
+std::array<BatchLevel, most_batch_levels> batch_levels(const GemmProblem& p) {
+  const std::int64_t around = has_levels(p) ? p.outer_count * p.outermost_count : 1;
+  return {{{around == 1   ? p.batch_count
+            : around == 0 ? 0
+                          : p.batch_count / around,
+            p.stride_a, p.stride_b, p.stride_c},
+           {p.outer_count, p.outer_a, p.outer_b, p.outer_c},
+           {p.outermost_count, p.outermost_a, p.outermost_b, p.outermost_c}}};
+}
+
+void set_batch_levels(GemmProblem& p, const std::array<BatchLevel, most_batch_levels>& levels) {
+  p.batch_count = levels[0].count * levels[1].count * levels[2].count;
+  p.stride_a = levels[0].a, p.stride_b = levels[0].b, p.stride_c = levels[0].c;
+  p.outer_count = levels[1].count;
+  p.outer_a = levels[1].a, p.outer_b = levels[1].b, p.outer_c = levels[1].c;
+  p.outermost_count = levels[2].count;
+  p.outermost_a = levels[2].a, p.outermost_b = levels[2].b, p.outermost_c = levels[2].c;
+}
+
+GemmProblem with_joined_levels(const GemmProblem& problem) {
+  if (!has_levels(problem)) return problem;
+  if (problem.batch_count == 0) return without_levels(problem);
+  std::array<BatchLevel, most_batch_levels> joined;
+  std::size_t last = 0;
+  const auto levels = batch_levels(problem);
+  joined[0] = levels[0];
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    BatchLevel& within = joined[last];
+    const BatchLevel& level = levels[i];
+    if (level.count == 1) continue;
+    const bool goes_on = level.a == within.count * within.a && level.b == within.count * within.b &&
+                         level.c == within.count * within.c;
+    if (within.count == 1)
+      within = level;
+    else if (goes_on)
+      within.count *= level.count;
+    else
+      joined[++last] = level;
+  }
+  GemmProblem p = problem;
+  set_batch_levels(p, joined);
+  return p;
+}
+
+GemmProblem without_levels(GemmProblem p) {
+  p.outer_count = p.outermost_count = 1;
+  p.outer_a = p.outer_b = p.outer_c = p.outermost_a = p.outermost_b = p.outermost_c = 0;
+  return p;
+}
+
 namespace {
 
 // Sizes from outside may be absurd; a plan refuses them later, so here the product must only not wrap.
@@ -86,7 +147,29 @@ std::int64_t saturating_product(std::int64_t x, std::int64_t y) {
   return __builtin_mul_overflow(x, y, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
+void pack_levels(GemmProblem& p) {
+  const auto fill = [](std::int64_t& stride, std::int64_t usual) {
+    if (stride == 0) stride = usual;
+  };
+  const BatchLevel outer = usual_level(p, 1);
+  fill(p.outer_a, outer.a), fill(p.outer_b, outer.b), fill(p.outer_c, outer.c);
+  const BatchLevel outermost = usual_level(p, 2);
+  fill(p.outermost_a, outermost.a), fill(p.outermost_b, outermost.b), fill(p.outermost_c, outermost.c);
+}
+
 }  // namespace
+
+BatchLevel usual_level(const GemmProblem& p, std::size_t level) {
+  const std::int64_t count = level == 1 ? p.outer_count : p.outermost_count;
+  if (count == 1) return {};
+  if (level == 2 && p.outer_count != 1)
+    return {count, saturating_product(p.outer_count, p.outer_a), saturating_product(p.outer_count, p.outer_b),
+            saturating_product(p.outer_count, p.outer_c)};
+  const std::int64_t around = saturating_product(p.outer_count, p.outermost_count);
+  const std::int64_t inner = around < 1 ? 0 : p.batch_count / around;
+  return {count, saturating_product(inner, p.stride_a), saturating_product(inner, p.stride_b),
+          saturating_product(inner, p.stride_c)};
+}
 
 std::string op_pair(const GemmProblem& problem) { return to_string(problem.op_a) + to_string(problem.op_b); }
 
@@ -99,6 +182,7 @@ GemmProblem packed(GemmProblem problem) {
   if (problem.stride_a == 0) problem.stride_a = saturating_product(problem.lda, problem.a_cols());
   if (problem.stride_b == 0) problem.stride_b = saturating_product(problem.ldb, problem.b_cols());
   if (problem.stride_c == 0) problem.stride_c = saturating_product(problem.ldc, problem.n);
+  if (has_levels(problem)) pack_levels(problem);
   return problem;
 }
 

@@ -23,14 +23,43 @@ struct FieldList<GemmProblem> {
       field("n", &P::n), field("k", &P::k), field("lda", &P::lda), field("ldb", &P::ldb),
       field("ldc", &P::ldc), field("layout", &P::layout), field("block", &P::block),
       field("stride_a", &P::stride_a), field("stride_b", &P::stride_b), field("stride_c", &P::stride_c),
-      field("batch_count", &P::batch_count), field("alpha", &P::alpha), field("beta", &P::beta),
-      field("residency", &P::residency), field("location", &P::location));
+      field("batch_count", &P::batch_count), field("outer_count", &P::outer_count),
+      field("outer_a", &P::outer_a), field("outer_b", &P::outer_b), field("outer_c", &P::outer_c),
+      field("outermost_count", &P::outermost_count), field("outermost_a", &P::outermost_a),
+      field("outermost_b", &P::outermost_b), field("outermost_c", &P::outermost_c), field("alpha", &P::alpha),
+      field("beta", &P::beta), field("residency", &P::residency), field("location", &P::location));
 };
 
 // Whether elements of many problems lie side by side.
 constexpr bool is_interleaved(Layout layout) {
   return layout == Layout::interleaved || layout == Layout::block_interleaved;
 }
+
+// One level of a strided batch: `count` parts, so many elements apart in each operand.
+struct BatchLevel {
+  std::int64_t count = 1;
+  std::int64_t a = 0, b = 0, c = 0;
+
+  friend bool operator==(const BatchLevel&, const BatchLevel&) = default;
+};
+inline constexpr std::size_t most_batch_levels = 3;
+
+// From the innermost on; what a problem does not have is a level of one part. The counts must be valid.
+std::array<BatchLevel, most_batch_levels> batch_levels(const GemmProblem& problem);
+void set_batch_levels(GemmProblem& problem, const std::array<BatchLevel, most_batch_levels>& levels);
+
+// The count of an outer level (1 or 2) and the strides with which its parts lie one behind the other.
+BatchLevel usual_level(const GemmProblem& problem, std::size_t level);
+
+// Whether there is more than one level; a valid problem of another layout has one.
+inline bool has_levels(const GemmProblem& p) { return p.outer_count != 1 || p.outermost_count != 1; }
+
+// The same problems in the same order, in as few levels as can say it: a level that goes on where the one
+// within it ends is one with it. The problem must be valid.
+GemmProblem with_joined_levels(const GemmProblem& problem);
+
+// With the innermost level for its only one, as if all problems lay in it: what kernels are made for.
+GemmProblem without_levels(GemmProblem problem);
 
 // Sizes and leading dimensions of a variable batch, an entry per problem.
 struct VariableSizes {

@@ -18,22 +18,55 @@ struct IntegerKey {
   const char* name;
   std::int64_t GemmProblem::*member;
 };
-constexpr std::array integer_keys{
-    IntegerKey{"batch", &GemmProblem::batch_count}, IntegerKey{"block", &GemmProblem::block},
-    IntegerKey{"lda", &GemmProblem::lda},           IntegerKey{"ldb", &GemmProblem::ldb},
-    IntegerKey{"ldc", &GemmProblem::ldc},           IntegerKey{"stride_a", &GemmProblem::stride_a},
-    IntegerKey{"stride_b", &GemmProblem::stride_b}, IntegerKey{"stride_c", &GemmProblem::stride_c}};
-constexpr std::array<std::string_view, 12> all_keys{"batch", "block",    "lda",       "ldb",
-                                                    "ldc",   "stride_a", "stride_b",  "stride_c",
-                                                    "alpha", "beta",     "residency", "location"};
+constexpr std::array integer_keys{IntegerKey{"batch", &GemmProblem::batch_count},
+                                  IntegerKey{"block", &GemmProblem::block},
+                                  IntegerKey{"lda", &GemmProblem::lda},
+                                  IntegerKey{"ldb", &GemmProblem::ldb},
+                                  IntegerKey{"ldc", &GemmProblem::ldc},
+                                  IntegerKey{"stride_a", &GemmProblem::stride_a},
+                                  IntegerKey{"stride_b", &GemmProblem::stride_b},
+                                  IntegerKey{"stride_c", &GemmProblem::stride_c},
+                                  IntegerKey{"outer", &GemmProblem::outer_count},
+                                  IntegerKey{"outer_a", &GemmProblem::outer_a},
+                                  IntegerKey{"outer_b", &GemmProblem::outer_b},
+                                  IntegerKey{"outer_c", &GemmProblem::outer_c},
+                                  IntegerKey{"outermost", &GemmProblem::outermost_count},
+                                  IntegerKey{"outermost_a", &GemmProblem::outermost_a},
+                                  IntegerKey{"outermost_b", &GemmProblem::outermost_b},
+                                  IntegerKey{"outermost_c", &GemmProblem::outermost_c}};
+constexpr std::array<std::string_view, 4> other_keys{"alpha", "beta", "residency", "location"};
+constexpr std::array all_keys = [] {
+  std::array<std::string_view, integer_keys.size() + other_keys.size()> all;
+  std::size_t count = 0;
+  for (const IntegerKey& key : integer_keys) all[count++] = key.name;
+  for (const std::string_view name : other_keys) all[count++] = name;
+  return all;
+}();
 constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
                                IntegerKey{"k", &GemmProblem::k}};
 
-// Blocks are of interleaved batches, strides of strided ones; the other keys are everyone's.
+bool is_of_strided(std::string_view key) { return key.starts_with("stride_") || key.starts_with("outer"); }
+
+// Blocks are of interleaved batches, strides and levels of strided ones; the other keys are everyone's.
 bool has_meaning(const IntegerKey& key, Layout layout) {
   const std::string_view name = key.name;
   if (name == "block") return layout == Layout::interleaved || layout == Layout::block_interleaved;
-  return layout == Layout::strided || !name.starts_with("stride_");
+  return layout == Layout::strided || !is_of_strided(name);
+}
+
+// What a stride of an outer level is where it is not given, which depends on the levels within; nothing for
+// other keys.
+std::optional<std::int64_t> usual_level_stride(const IntegerKey& key, const GemmProblem& problem) {
+  using P = GemmProblem;
+  const auto of = [&](std::size_t level, auto a, auto b, auto c) -> std::optional<std::int64_t> {
+    const BatchLevel usual = usual_level(problem, level);
+    if (key.member == a) return usual.a;
+    if (key.member == b) return usual.b;
+    if (key.member == c) return usual.c;
+    return {};
+  };
+  if (const auto outer = of(1, &P::outer_a, &P::outer_b, &P::outer_c)) return outer;
+  return of(2, &P::outermost_a, &P::outermost_b, &P::outermost_c);
 }
 
 // The problem with the same shapes whose leading dimensions, strides and block have their default values.
@@ -41,7 +74,7 @@ GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   if (!keep_leading_dimensions) problem.lda = problem.ldb = problem.ldc = 0;
   problem.stride_a = problem.stride_b = problem.stride_c = 0;
   problem.block = 0;
-  return packed(problem);
+  return packed(without_levels(problem));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -148,7 +181,7 @@ class Parser {
   }
 
   void read_key(std::string_view part, std::string_view key, std::string_view value) {
-    if (problem_.layout == Layout::single && (key == "batch" || key == "block" || key.starts_with("stride_")))
+    if (problem_.layout == Layout::single && (key == "batch" || key == "block" || is_of_strided(key)))
       fail(part, "describes a batch, which the family gemm does not have");
     for (std::size_t i = 0; i < integer_keys.size(); ++i)
       if (key == integer_keys[i].name) {
@@ -178,7 +211,8 @@ class Parser {
     return read_enum<Scalar>(value, "scalar class");
   }
 
-  // Leading dimensions first, then the strides and the block whose defaults depend on them.
+  // Leading dimensions first, then the strides and the block whose defaults depend on them, then levels from
+  // within.
   GemmProblem resolve() {
     GemmProblem given = problem_;
     for (std::size_t i = 0; i < integer_keys.size(); ++i) {
@@ -188,8 +222,12 @@ class Parser {
       given.*(integer_keys[i].member) = *integers_[i];
     }
     GemmProblem result = with_defaults(given, true);
-    for (std::size_t i = 0; i < integer_keys.size(); ++i)
-      if (integers_[i]) result.*(integer_keys[i].member) = *integers_[i];
+    for (const bool is_level_stride : {false, true})
+      for (std::size_t i = 0; i < integer_keys.size(); ++i) {
+        const auto usual = usual_level_stride(integer_keys[i], result);
+        if (usual.has_value() != is_level_stride) continue;
+        if (integers_[i] || usual) result.*(integer_keys[i].member) = integers_[i] ? *integers_[i] : *usual;
+      }
     return result;
   }
 
@@ -214,7 +252,11 @@ std::string to_string(const GemmProblem& problem) {
     if (member == &GemmProblem::batch_count || !has_meaning(key, problem.layout)) continue;
     const bool leading =
         member == &GemmProblem::lda || member == &GemmProblem::ldb || member == &GemmProblem::ldc;
-    const std::int64_t usual = (leading ? packed_ld : packed_strides).*member;
+    const bool counts_parts = member == &GemmProblem::outer_count || member == &GemmProblem::outermost_count;
+    const std::int64_t usual =
+        counts_parts
+            ? 1
+            : usual_level_stride(key, problem).value_or((leading ? packed_ld : packed_strides).*member);
     if (problem.*member != usual) text += fmt::format(":{}={}", name, problem.*member);
   }
   if (problem.alpha != Scalar::one) text += ":alpha=" + to_string(problem.alpha);

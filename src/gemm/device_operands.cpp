@@ -12,7 +12,7 @@ std::int64_t span_bytes(const GemmProblem& p, const OperandLayout& x) {
   if (x.rows == 0 || x.cols == 0 || p.batch_count == 0) return 0;
   if (has_pointers(p)) return p.batch_count * std::int64_t(sizeof(void*));
   if (is_interleaved(p)) return ((p.batch_count - 1) / p.block + 1) * x.step * size_bytes(p.dtype);
-  return ((p.batch_count - 1) * x.step + x.ld * (x.cols - 1) + x.rows) * size_bytes(p.dtype);
+  return (x.offset(p.batch_count - 1) + x.ld * (x.cols - 1) + x.rows) * size_bytes(p.dtype);
 }
 
 }  // namespace

@@ -14,16 +14,17 @@ constexpr std::int64_t looked_at = 256;  // matrices or blocks; the rest is in p
 // Distinct sectors that the columns of the operand touch. A block of an interleaved batch is a matrix whose
 // rows are as many times as long as it has problems.
 double sector_total(const GemmProblem& p, const OperandLayout& x) {
-  const std::int64_t size = static_cast<std::int64_t>(size_bytes(p.dtype)) * problems_per_step(p);
-  const std::int64_t step = p.layout == Layout::pointer
-                                ? gpu_pointer_distance(x.ld * x.cols, size_bytes(p.dtype)) * size
-                                : x.step * static_cast<std::int64_t>(size_bytes(p.dtype));
+  const std::int64_t element = size_bytes(p.dtype), size = element * problems_per_step(p);
+  const bool pointers = p.layout == Layout::pointer;
+  const std::int64_t step =
+      pointers ? gpu_pointer_distance(x.ld * x.cols, size_bytes(p.dtype)) * size : x.step * element;
   const std::int64_t matrices = (p.batch_count + problems_per_step(p) - 1) / problems_per_step(p);
-  const std::int64_t stored = step == 0 ? 1 : matrices, counted = std::min(stored, looked_at);
+  const bool one = step == 0 && x.levels.outer_step == 0 && x.levels.outermost_step == 0;
+  const std::int64_t stored = one ? 1 : matrices, counted = std::min(stored, looked_at);
   std::int64_t sectors = 0, last = -1;
   for (std::int64_t q = 0; q < counted; ++q)
     for (std::int64_t j = 0; j < x.cols; ++j) {
-      const std::int64_t begin = q * step + j * x.ld * size;
+      const std::int64_t begin = (pointers ? q * step : x.offset(q) * element) + j * x.ld * size;
       const std::int64_t first = std::max(begin / gpu_sector_bytes, last + 1);
       const std::int64_t end = (begin + x.rows * size - 1) / gpu_sector_bytes;
       sectors += std::max<std::int64_t>(0, end - first + 1);

@@ -89,7 +89,8 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
   if (const auto prediction = runner.prediction(least_s); !prediction.empty())
     text += line("predicted", prediction);
   text += line("bound", bound_text(plan));
-  if (runner.takes_blocks() && p.batch_count > 1) text += line("layout", conversion_text(plan));
+  if (runner.takes_blocks() && p.batch_count > 1 && !has_levels(p))
+    text += line("layout", conversion_text(plan));
   for (const std::string& notice : plan.notices) text += line("notice", notice);
   return text;
 }

@@ -8,6 +8,7 @@
 #include "gemm/config_choice.hpp"
 #include "gemm/device_operands.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/device_levels.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_options.hpp"
 #include "gemm/small/prepared.hpp"
@@ -118,6 +119,15 @@ void take_winner(const PlanRequest& r, Ranking&& ranking, GemmPlan::Impl& plan) 
                             to_string(plan.problem)));
 }
 
+Ranking ranked(const PlanRequest& r) {
+  if (r.problem.location == Location::host || !has_levels(r.problem)) return rank(r, r.context.candidates);
+  const DeviceLevels levels(r.problem, r.options);
+  Ranking ranking =
+      rank({r.context, levels.problem(), levels.options(), r.may_compile}, r.context.candidates);
+  if (ranking.winner != nullptr) ranking.made.runner = levels.runner(std::move(ranking.made.runner));
+  return ranking;
+}
+
 std::string all_reasons(const GemmPlan::Impl& plan) {
   std::string text;
   for (const Decision& decision : plan.decisions)
@@ -144,11 +154,11 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
                             to_string(problem.layout), to_string(problem.layout)));
   validate(problem);
   auto plan = std::make_shared<GemmPlan::Impl>();
-  plan->problem = problem;
+  plan->problem = with_joined_levels(problem);
   plan->asked_residency = problem.residency;
   resolve_residency(options, *plan);
   const PlanRequest request{context, plan->problem, options, may_compile};
-  take_winner(request, rank(request, context.candidates), *plan);
+  take_winner(request, ranked(request), *plan);
   return plan;
 }
 

@@ -6,7 +6,7 @@
 namespace tilewright {
 
 GemmProblem problem_to_tune(const GemmProblem& problem) {
-  GemmProblem tuned = problem;
+  GemmProblem tuned = without_levels(problem);
   tuned.batch_count = tuned.layout == Layout::block_interleaved ? tuned.block : 1;
   if (tuned.layout == Layout::interleaved) tuned.block = 1;
   tuned.lda = tuned.ldb = tuned.ldc = tuned.stride_a = tuned.stride_b = tuned.stride_c = 0;

@@ -12,30 +12,36 @@ namespace {
 struct NamedOperand {
   const char* name;
   const char* ld_name;
-  const char* stride_name;
+  std::array<const char*, most_batch_levels> stride_names;  // from the innermost level on
   int number;
   int ld_number;
   OperandLayout layout;
-  std::int64_t stride;
+  std::array<std::int64_t, most_batch_levels> strides;
 };
 
 std::array<NamedOperand, 3> named_operands(const GemmProblem& p) {
   // The steps are not used here and could overflow for unchecked sizes, so only rows, cols and ld are filled.
   return {{{"A",
             "lda",
-            "stride_a",
+            {"stride_a", "outer_a", "outermost_a"},
             blas_number::a,
             blas_number::lda,
             {p.a_rows(), p.a_cols(), p.lda, 0},
-            p.stride_a},
+            {p.stride_a, p.outer_a, p.outermost_a}},
            {"B",
             "ldb",
-            "stride_b",
+            {"stride_b", "outer_b", "outermost_b"},
             blas_number::b,
             blas_number::ldb,
             {p.b_rows(), p.b_cols(), p.ldb, 0},
-            p.stride_b},
-           {"C", "ldc", "stride_c", blas_number::c, blas_number::ldc, {p.m, p.n, p.ldc, 0}, p.stride_c}}};
+            {p.stride_b, p.outer_b, p.outermost_b}},
+           {"C",
+            "ldc",
+            {"stride_c", "outer_c", "outermost_c"},
+            blas_number::c,
+            blas_number::ldc,
+            {p.m, p.n, p.ldc, 0},
+            {p.stride_c, p.outer_c, p.outermost_c}}}};
 }
 
 std::optional<Fault> negative(const char* argument, int number, std::int64_t value) {
@@ -64,8 +70,11 @@ std::optional<Wide> span_bytes(const GemmProblem& p, const NamedOperand& x) {
     if (blocks > 0 && span > largest_span / blocks) return {};
     span *= blocks;
   } else if (p.layout == Layout::strided && p.batch_count > 0) {
-    span += Wide(p.batch_count - 1) * x.stride;
-    if (span > largest_span) return {};
+    const auto levels = batch_levels(p);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      span += Wide(levels[i].count - 1) * x.strides[i];
+      if (span > largest_span) return {};
+    }
   }
   span *= Wide(size_bytes(p.dtype));
   if (span > largest_span) return {};
@@ -86,21 +95,69 @@ std::optional<Fault> batch_fault(const GemmProblem& p) {
   return {};
 }
 
+// Levels are as many parts as problems can be dealt out to.
+std::optional<Fault> level_fault(const GemmProblem& p) {
+  if (!has_levels(p)) return {};
+  if (p.layout != Layout::strided)
+    return Fault{p.outer_count != 1 ? "outer_count" : "outermost_count", 0,
+                 fmt::format("outer_count = {}, outermost_count = {}, but the layout {} has one level",
+                             p.outer_count, p.outermost_count, to_string(p.layout))};
+  if (auto fault = negative("outer_count", 0, p.outer_count)) return fault;
+  if (auto fault = negative("outermost_count", 0, p.outermost_count)) return fault;
+  const Wide around = Wide(p.outer_count) * p.outermost_count;
+  if (around == 0 ? p.batch_count != 0 : p.batch_count % around != 0)
+    return Fault{"batch_count", 0,
+                 fmt::format("batch_count = {} is no multiple of outer_count = {} times outermost_count = {}",
+                             p.batch_count, p.outer_count, p.outermost_count)};
+  return {};
+}
+
+// One direction in which elements of C follow one another: rows, columns or a level.
+struct Direction {
+  const char* name;  // of a level's stride; null for rows and columns
+  Wide stride;
+  std::int64_t count;
+};
+
+Fault overlap_at(const GemmProblem& p, const Direction& level, Wide within, bool innermost) {
+  const Wide one = Wide(p.ldc) * (p.n - 1) + p.m, least = innermost ? one : std::max(one, within);
+  return {level.name, blas_number::c,
+          fmt::format("{} = {} is smaller than the {} elements that {}, so neighbouring problems would "
+                      "overlap",
+                      level.name, std::int64_t(level.stride), std::int64_t(std::min(least, largest_span)),
+                      innermost ? "one C spans" : "lie within it")};
+}
+
+// Whether problems share elements of C: sought where each direction, the shortest stride first, steps over
+// all that lies within it. So lie levels one around the other, and bands of rows of one larger matrix, as in
+// the heads of an attention layer, which alternate within a column.
+std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) {
+  if (p.batch_count <= 1 || p.m == 0 || p.n == 0) return {};
+  std::array<Direction, 2 + most_batch_levels> all{Direction{nullptr, 1, p.m},
+                                                   Direction{nullptr, p.ldc, p.n}};
+  const auto levels = batch_levels(p);
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    all[2 + i] = {c.stride_names[i], c.strides[i], levels[i].count};
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Direction& x, const Direction& y) { return x.stride < y.stride; });
+  Wide extent = 1;  // of what lies within
+  const Direction* level = nullptr;
+  for (const Direction& next : all) {
+    if (next.count <= 1) continue;
+    if (next.name != nullptr) level = &next;
+    if (next.stride < extent) return overlap_at(p, *level, extent, level->name == c.stride_names[0]);
+    extent = std::min(extent + (next.count - 1) * next.stride, 2 * largest_span);
+  }
+  return {};
+}
+
 std::optional<Fault> stride_fault(const GemmProblem& p) {
   if (p.layout != Layout::strided) return {};
-  for (const NamedOperand& x : named_operands(p))
-    if (auto fault = negative(x.stride_name, x.number, x.stride)) return fault;
-  const Wide extent = p.n > 0 && p.m > 0 ? Wide(p.ldc) * (p.n - 1) + p.m : 0;
-  // Bands of rows of one larger matrix, as in the heads of an attention layer: problems alternate within a
-  // column.
-  const bool row_bands = p.stride_c >= p.m && Wide(p.batch_count - 1) * p.stride_c + p.m <= p.ldc;
-  if (p.batch_count > 1 && p.stride_c < extent && !row_bands)
-    return Fault{
-        "stride_c", blas_number::c,
-        fmt::format("stride_c = {} is smaller than the {} elements that one C spans, so neighbouring "
-                    "problems would overlap",
-                    p.stride_c, std::int64_t(std::min(extent, largest_span)))};
-  return {};
+  const auto operands = named_operands(p);
+  for (const NamedOperand& x : operands)
+    for (std::size_t i = 0; i < x.strides.size(); ++i)
+      if (auto fault = negative(x.stride_names[i], x.number, x.strides[i])) return fault;
+  return overlap_fault(p, operands[2]);
 }
 
 }  // namespace
@@ -122,6 +179,7 @@ std::optional<Fault> find_shape_fault(const GemmProblem& p) {
 std::optional<Fault> find_fault(const GemmProblem& p) {
   if (auto fault = find_shape_fault(p)) return fault;
   if (auto fault = batch_fault(p)) return fault;
+  if (auto fault = level_fault(p)) return fault;
   if (auto fault = stride_fault(p)) return fault;
   if (p.batch_count == 0) return {};
   for (const NamedOperand& x : named_operands(p))

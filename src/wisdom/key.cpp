@@ -118,7 +118,7 @@ std::string kind_key(const WisdomQuery& query) {
 }
 
 std::string variant_key(const GemmProblem& problem) {
-  GemmProblem one = spelled_once(problem);
+  GemmProblem one = without_levels(spelled_once(problem));
   one.batch_count = problem.location == Location::device ? count_class(problem.batch_count) : 1;
   if (one.layout == Layout::interleaved) one.block = 1;
   GemmProblem usual = one;

@@ -72,16 +72,19 @@ std::string to_string(const Case& c) {
 
 template <class T>
 Operand<T>::Operand(const GemmProblem& problem, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                    std::int64_t stride, Edge edge)
+                    const std::array<std::int64_t, 3>& strides, Edge edge)
     : layout_(problem.layout),
       rows_(rows),
       cols_(cols),
       ld_(ld),
-      stride_(stride),
       block_(problem.layout == Layout::interleaved ? std::max<std::int64_t>(problem.batch_count, 1)
                                                    : problem.block),
-      stored_count_(layout_ == Layout::strided && stride == 0 ? std::min<std::int64_t>(problem.batch_count, 1)
-                                                              : problem.batch_count) {
+      strides_(strides),
+      counts_{problem.batch_count / (problem.outer_count * problem.outermost_count), problem.outer_count,
+              problem.outermost_count},
+      stored_count_(layout_ == Layout::strided && strides == std::array<std::int64_t, 3>{}
+                        ? std::min<std::int64_t>(problem.batch_count, 1)
+                        : problem.batch_count) {
   const auto bytes = static_cast<std::size_t>(extent()) * sizeof(T);
   const auto count = static_cast<std::size_t>(stored_count_);
   pages_ = GuardedPages(bytes, edge, layout_ == Layout::pointer ? std::max<std::size_t>(count, 1) : 1);
@@ -97,22 +100,33 @@ std::int64_t Operand<T>::extent() const {
   if (rows_ == 0 || cols_ == 0 || stored_count_ == 0) return 0;
   const std::int64_t matrix = (cols_ - 1) * ld_ + rows_;
   if (interleaved()) return (slot_count() / block_ - 1) * block_ * ld_ * cols_ + matrix * block_;
-  return layout_ == Layout::strided ? (stored_count_ - 1) * stride_ + matrix : matrix;
+  return layout_ == Layout::strided ? distance(stored_count_ - 1) + matrix : matrix;
+}
+
+template <class T>
+std::int64_t Operand<T>::distance(std::int64_t p) const {
+  std::int64_t sum = 0;
+  for (std::size_t level = 0; level < counts_.size(); p /= counts_[level++])
+    sum += p % counts_[level] * strides_[level];
+  return sum;
 }
 
 template <class T>
 T* Operand<T>::column(std::int64_t p, std::int64_t j) const {
   if (layout_ == Layout::pointer) return pointers()[p] + j * ld_;
   if (interleaved()) return base() + p / block_ * block_ * ld_ * cols_ + j * ld_ * block_ + p % block_;
-  return base() + p * stride_ + j * ld_;
+  return base() + distance(p) + j * ld_;
 }
 
 template <class T>
 Batch<T>::Batch(const Case& c)
     : case_(c),
-      a_(c.problem, c.problem.a_rows(), c.problem.a_cols(), c.problem.lda, c.problem.stride_a, c.edge),
-      b_(c.problem, c.problem.b_rows(), c.problem.b_cols(), c.problem.ldb, c.problem.stride_b, c.edge),
-      c_(c.problem, c.problem.m, c.problem.n, c.problem.ldc, c.problem.stride_c, c.edge) {
+      a_(c.problem, c.problem.a_rows(), c.problem.a_cols(), c.problem.lda,
+         {c.problem.stride_a, c.problem.outer_a, c.problem.outermost_a}, c.edge),
+      b_(c.problem, c.problem.b_rows(), c.problem.b_cols(), c.problem.ldb,
+         {c.problem.stride_b, c.problem.outer_b, c.problem.outermost_b}, c.edge),
+      c_(c.problem, c.problem.m, c.problem.n, c.problem.ldc,
+         {c.problem.stride_c, c.problem.outer_c, c.problem.outermost_c}, c.edge) {
   fill_inputs();
   fill_c();
   expect();

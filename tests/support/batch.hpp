@@ -35,8 +35,9 @@ std::string to_string(const Case& c);
 template <class T>
 class Operand {
  public:
+  // `strides` of each level of a strided batch, the innermost first.
   Operand(const GemmProblem& problem, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-          std::int64_t stride, Edge edge);
+          const std::array<std::int64_t, 3>& strides, Edge edge);
 
   // Element (i, j) of problem p is column(p, j)[i * row_step()].
   T* column(std::int64_t p, std::int64_t j) const;
@@ -60,9 +61,12 @@ class Operand {
 
  private:
   std::int64_t extent() const;
+  // Of a strided batch, from the first matrix to the p-th.
+  std::int64_t distance(std::int64_t p) const;
 
   Layout layout_;
-  std::int64_t rows_, cols_, ld_, stride_, block_;
+  std::int64_t rows_, cols_, ld_, block_;
+  std::array<std::int64_t, 3> strides_, counts_;
   std::int64_t stored_count_;
   GuardedPages pages_;
   GuardedPages pointer_pages_;

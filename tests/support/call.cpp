@@ -38,9 +38,14 @@ void run_batched(Context& context, const Batch<T>& x, const GemmOptions& options
     gemm_batched<T>(context, q.op_a, q.op_b, alpha_of(x), a, b, beta_of(x), c, options);
   };
   if (q.layout == Layout::strided) {
-    call(StridedBatch<const T>{x.a().base(), q.a_rows(), q.a_cols(), q.lda, q.stride_a, count},
-         StridedBatch<const T>{x.b().base(), q.b_rows(), q.b_cols(), q.ldb, q.stride_b, count},
-         StridedBatch<T>{x.c().base(), q.m, q.n, q.ldc, q.stride_c, count});
+    const std::int64_t outer = q.outer_count, outermost = q.outermost_count;
+    const std::int64_t inner = count / (outer * outermost);
+    call(StridedBatch<const T>{x.a().base(), q.a_rows(), q.a_cols(), q.lda, q.stride_a, inner, outer,
+                               q.outer_a, outermost, q.outermost_a},
+         StridedBatch<const T>{x.b().base(), q.b_rows(), q.b_cols(), q.ldb, q.stride_b, inner, outer,
+                               q.outer_b, outermost, q.outermost_b},
+         StridedBatch<T>{x.c().base(), q.m, q.n, q.ldc, q.stride_c, inner, outer, q.outer_c, outermost,
+                         q.outermost_c});
   } else if (q.layout == Layout::pointer) {
     call(PointerBatch<const T>{x.a().pointers(), q.a_rows(), q.a_cols(), q.lda, count},
          PointerBatch<const T>{x.b().pointers(), q.b_rows(), q.b_cols(), q.ldb, count},

@@ -33,6 +33,28 @@ void make_row_bands(GemmProblem& q, std::int64_t padding) {
   band(q.m, q.stride_c, q.ldc);
 }
 
+// A level's parts lie one behind the other, `padding` elements apart, those of the first level in the order
+// within those of the next.
+void make_levels(GemmProblem& q, const Choices& x) {
+  constexpr std::array<std::array<std::size_t, 3>, 6> orders{
+      {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}};
+  const std::array<std::int64_t, 3> counts{q.batch_count, x.outer_count, x.outermost_count};
+  const auto place = [&](std::int64_t& stride, std::int64_t& outer, std::int64_t& outermost,
+                         unsigned shared) {
+    std::int64_t step = std::max<std::int64_t>(1, stride);
+    std::int64_t* const strides[] = {&stride, &outer, &outermost};
+    for (const std::size_t level : orders[std::size_t(x.level_order)]) {
+      *strides[level] = (shared >> level & 1) != 0 ? 0 : step;
+      if (*strides[level] != 0) step = step * counts[level] + x.stride_padding;
+    }
+  };
+  place(q.stride_a, q.outer_a, q.outermost_a, x.shared_a | (x.broadcast_a ? 1 : 0));
+  place(q.stride_b, q.outer_b, q.outermost_b, x.shared_b | (x.broadcast_b ? 1 : 0));
+  place(q.stride_c, q.outer_c, q.outermost_c, 0);
+  q.outer_count = x.outer_count, q.outermost_count = x.outermost_count;
+  q.batch_count *= x.outer_count * x.outermost_count;
+}
+
 }  // namespace
 
 Case make_case(const Choices& x) {
@@ -59,7 +81,10 @@ Case make_case(const Choices& x) {
     q.stride_a = x.broadcast_a ? 0 : q.lda * q.a_cols() + padding(x.stride_padding, 1);
     q.stride_b = x.broadcast_b ? 0 : q.ldb * q.b_cols() + padding(x.stride_padding, 2);
     q.stride_c = q.ldc * q.n + x.stride_padding;
-    if (x.row_bands) make_row_bands(q, x.stride_padding);
+    if (x.row_bands)
+      make_row_bands(q, x.stride_padding);
+    else if (x.outer_count != 1 || x.outermost_count != 1)
+      make_levels(q, x);
   }
   q.alpha = scalar_class(x.alpha);
   q.beta = scalar_class(x.beta);

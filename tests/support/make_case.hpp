@@ -24,9 +24,16 @@ struct Choices {
   std::int64_t stride_padding = 0;  // elements between problems, likewise
   bool broadcast_a = false;         // strided only
   bool broadcast_b = false;
-  bool row_bands = false;  // strided only: the problems are bands of rows of larger matrices
-  std::int64_t block = 0;  // block_interleaved only
-  std::int64_t batch_count = 1;
+  bool row_bands = false;        // strided only: the problems are bands of rows of larger matrices
+  std::int64_t block = 0;        // block_interleaved only
+  std::int64_t batch_count = 1;  // of the innermost level
+  // Strided only, but for row bands: levels around it, in one of 6 orders in memory, and which levels A and B
+  // are broadcast in, a bit each from the innermost on.
+  std::int64_t outer_count = 1;
+  std::int64_t outermost_count = 1;
+  int level_order = 0;
+  unsigned shared_a = 0;
+  unsigned shared_b = 0;
   ScalarChoice alpha = ScalarChoice::one;
   ScalarChoice beta = ScalarChoice::one;
   Data data = Data::exact;

@@ -49,6 +49,13 @@ Call random_call(std::mt19937_64& random, std::int64_t longest) {
   x.batch_count = draw.one_in(2) ? draw.of(cases::batch_counts) : draw.below(200);
   const std::int64_t work = std::max<std::int64_t>(1, x.size.m * x.size.n * x.size.k);
   x.batch_count = std::min(x.batch_count, std::max<std::int64_t>(1, 400000 / work));
+  if (x.layout == Layout::strided && x.batch_count > 0 && draw.one_in(2)) {
+    x.outer_count = 1 + draw.below(5), x.outermost_count = draw.one_in(2) ? 1 : 1 + draw.below(4);
+    x.batch_count = std::max<std::int64_t>(1, x.batch_count / (x.outer_count * x.outermost_count));
+    x.level_order = static_cast<int>(draw.below(6));
+    x.shared_a = static_cast<unsigned>(draw.one_in(2) ? draw.below(8) : 0);
+    x.shared_b = static_cast<unsigned>(draw.one_in(2) ? draw.below(8) : 0);
+  }
   x.alpha = draw.of(scalar_choices);
   x.beta = draw.of(scalar_choices);
   x.data = draw.one_in(2) ? Data::exact : Data::random;

@@ -20,7 +20,10 @@ namespace {
 
 class BandsRunner : public HostRunner {
  public:
-  explicit BandsRunner(const PlanRequest& r) : HostRunner(r), bands_(bands_of(problem())) {
+  explicit BandsRunner(const PlanRequest& r)
+      : HostRunner(r),
+        bands_(bands_of(problem())),
+        layouts_{layout_a(problem()), layout_b(problem()), layout_c(problem())} {
     whole_ = part_of(r, bands_.size);
     if (bands_.rest > 0) rest_ = part_of(r, bands_.rest);
   }
@@ -39,13 +42,8 @@ class BandsRunner : public HostRunner {
   }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
-    if (count < bands_.count) {
-      for (std::int64_t p = first; p < first + count; ++p) call_bands(o, p, 0, bands_.count);
-    } else {
-      for (std::int64_t band = 0; band < bands_.count; ++band)
-        call(whole_, o, first, band * bands_.size, count, product_steps());
-    }
-    if (bands_.rest > 0) call_rest(o, first, count);
+    for_each_run(problem(), first, count,
+                 [&](std::int64_t at, std::int64_t part) { run_level(o, at, part); });
   }
 
   std::string threads_text() const override { return HostRunner::threads_text(); }
@@ -65,7 +63,7 @@ class BandsRunner : public HostRunner {
 
   // Strides that are neither packed nor zero serve both ways of cutting.
   Part part_of(const PlanRequest& r, std::int64_t size) const {
-    GemmProblem p = problem();
+    GemmProblem p = without_levels(problem());
     (bands_.of_rows ? p.m : p.n) = size;
     p.layout = Layout::strided;
     p.batch_count = 2;
@@ -81,6 +79,16 @@ class BandsRunner : public HostRunner {
     }
   }
 
+  void run_level(const Operands& o, std::int64_t first, std::int64_t count) const {
+    if (count < bands_.count) {
+      for (std::int64_t p = first; p < first + count; ++p) call_bands(o, p, 0, bands_.count);
+    } else {
+      for (std::int64_t band = 0; band < bands_.count; ++band)
+        call(whole_, o, first, band * bands_.size, count, product_steps());
+    }
+    if (bands_.rest > 0) call_rest(o, first, count);
+  }
+
   BandSteps offset(std::int64_t at) const { return bands_.offset(problem(), at); }
   BandSteps product_steps() const { return {problem().stride_a, problem().stride_b, problem().stride_c}; }
 
@@ -94,14 +102,14 @@ class BandsRunner : public HostRunner {
   void call(const Part& part, const Operands& o, std::int64_t product, std::int64_t at, std::int64_t count,
             const BandSteps& steps) const {
     const std::int64_t size = size_bytes(problem().dtype);
-    const BandSteps begin = offset(at), one = product_steps();
+    const BandSteps begin = offset(at);
     const auto address = [&](const void* base, std::int64_t elements) {
       return static_cast<const char*>(base) + elements * size;
     };
     GemmSmallCpuArguments arguments;
-    arguments.a = address(o.a, product * one.a + begin.a);
-    arguments.b = address(o.b, product * one.b + begin.b);
-    arguments.c = const_cast<char*>(address(o.c, product * one.c + begin.c));
+    arguments.a = address(o.a, layouts_[0].offset(product) + begin.a);
+    arguments.b = address(o.b, layouts_[1].offset(product) + begin.b);
+    arguments.c = const_cast<char*>(address(o.c, layouts_[2].offset(product) + begin.c));
     arguments.count = count;
     arguments.stride_a = steps.a * size;
     arguments.stride_b = steps.b * size;
@@ -113,6 +121,7 @@ class BandsRunner : public HostRunner {
   }
 
   Bands bands_;
+  std::array<OperandLayout, 3> layouts_;  // of A, B and C
   Part whole_, rest_;
 };
 

@@ -19,6 +19,10 @@ constexpr std::int64_t run_multiple = 16;
 std::int64_t run_border(const GemmProblem& p, int threads) {
   // A batch of one block is cut inside it, at whole vectors and cache lines.
   if (is_interleaved(p)) return p.block >= p.batch_count ? run_multiple : p.block;
+  if (has_levels(p)) {
+    const std::int64_t inner = batch_levels(p)[0].count;
+    if (p.batch_count / inner >= 4 * threads) return inner;
+  }
   return p.batch_count >= 4 * run_multiple * threads ? run_multiple : 1;
 }
 

@@ -40,6 +40,7 @@ class HostRunner : public Runner {
   void check(const Operands& operands) const override;
   void run(const Operands& operands) const override;
   bool cuts_batches() const override { return true; }
+  bool runs_parts() const override { return true; }
   void run_part(const Operands& operands, std::int64_t first, std::int64_t count, int threads) const override;
   std::string device() const override;
   std::string threads_text() const override;

@@ -58,6 +58,7 @@ class HybridRunner : public HostRunner {
   }
 
   bool cuts_batches() const override { return false; }
+  bool runs_parts() const override { return false; }
 
   void run(const Operands& o) const override {
     if (is_zero_alpha(o)) return scale_c(problem(), o, 0, problem().batch_count);

@@ -14,6 +14,7 @@ std::int64_t stride_class(std::int64_t stride, std::int64_t packed_stride) {
 }  // namespace
 
 GemmProblem code_relevant(GemmProblem problem) {
+  problem = without_levels(problem);
   problem.residency = Residency::automatic;
   if (is_interleaved(problem)) {
     problem.layout = Layout::block_interleaved;

@@ -18,8 +18,8 @@ bool worth_asking(const GemmProblem& problem, int threads) {
 
 const void* address_of_c(const GemmProblem& p, const Operands& o, std::int64_t index) {
   if (p.layout == Layout::pointer) return static_cast<const void* const*>(o.c)[index];
-  const std::int64_t step = index / problems_per_step(p);
-  return static_cast<const char*>(o.c) + step * layout_c(p).step * size_bytes(p.dtype);
+  const std::int64_t offset = layout_c(p).offset(index / problems_per_step(p));
+  return static_cast<const char*>(o.c) + offset * size_bytes(p.dtype);
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ class Runner {
   virtual void run_range(const Operands& operands, std::int64_t first, std::int64_t count) const {
     (void)operands, (void)first, (void)count;
   }
-  // The same by so many threads, the calling one among them.
+  // Whether run_part() serves.
+  virtual bool runs_parts() const { return false; }
+  // The same as run_range() by so many threads, the calling one among them.
   virtual void run_part(const Operands& operands, std::int64_t first, std::int64_t count, int threads) const {
     (void)threads;
     run_range(operands, first, count);

@@ -44,6 +44,7 @@ class SmallCpuRunner : public HostRunner {
  public:
   SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
       : HostRunner(r),
+        layouts_{layout_a(problem()), layout_b(problem()), layout_c(problem())},
         kernels_(r.context.kernels),
         kernel_(kernels_->get(problem(), config)),
         stack_bytes_(small_stack_bytes(problem(), config)) {
@@ -52,12 +53,13 @@ class SmallCpuRunner : public HostRunner {
     GemmSmallCpuArguments& arguments = direct_call_.arguments;
     arguments.count = p.batch_count;
     if (p.batch_count > 1) {  // no step is taken otherwise, and the strides may be anything
-      arguments.stride_a = layout_a(p).step * size;
-      arguments.stride_b = layout_b(p).step * size;
-      arguments.stride_c = layout_c(p).step * size;
+      arguments.stride_a = layouts_[0].step * size;
+      arguments.stride_b = layouts_[1].step * size;
+      arguments.stride_c = layouts_[2].step * size;
     }
     arguments.self = kernel_.get();
-    if (is_sequential() && stack_bytes_ <= usual_stack_bytes) direct_call_.function = kernel_->function();
+    if (is_sequential() && stack_bytes_ <= usual_stack_bytes && !has_levels(p))
+      direct_call_.function = kernel_->function();
   }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
@@ -79,6 +81,11 @@ class SmallCpuRunner : public HostRunner {
 
  private:
   void run_here(const Operands& o, std::int64_t first, std::int64_t count) const {
+    for_each_run(problem(), first, count,
+                 [&](std::int64_t at, std::int64_t part) { run_level(o, at, part); });
+  }
+
+  void run_level(const Operands& o, std::int64_t first, std::int64_t count) const {
     const GemmProblem& p = problem();
     // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
     if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
@@ -87,6 +94,7 @@ class SmallCpuRunner : public HostRunner {
       run_with_zeros(o, first, count);
   }
 
+  // Problems of one level.
   void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
             std::int64_t count) const {
     const GemmProblem& p = problem();
@@ -95,13 +103,13 @@ class SmallCpuRunner : public HostRunner {
     const std::int64_t size = size_bytes(p.dtype);
     const std::int64_t lane_bytes = first % problems_per_step(p) * size;
     const bool pointers = p.layout == Layout::pointer;
-    const auto offset = [&](std::int64_t stride) {
-      return pointers ? first * std::int64_t(sizeof(void*)) : step * stride + lane_bytes;
+    const auto offset = [&](const OperandLayout& layout) {
+      return pointers ? first * std::int64_t(sizeof(void*)) : layout.offset(step) * size + lane_bytes;
     };
 
-    arguments.a = advance(o.a, offset(arguments.stride_a));
-    arguments.b = advance(o.b, offset(arguments.stride_b));
-    arguments.c = const_cast<void*>(advance(o.c, offset(arguments.stride_c)));
+    arguments.a = advance(o.a, offset(layouts_[0]));
+    arguments.b = advance(o.b, offset(layouts_[1]));
+    arguments.c = const_cast<void*>(advance(o.c, offset(layouts_[2])));
     arguments.count = count;
     arguments.alpha_stride = o.alpha_stride * size;
     arguments.beta_stride = o.beta_stride * size;
@@ -143,6 +151,7 @@ class SmallCpuRunner : public HostRunner {
     }
   }
 
+  std::array<OperandLayout, 3> layouts_;  // of A, B and C
   std::shared_ptr<KernelCache> kernels_;
   std::shared_ptr<const GemmSmallCpuKernel> kernel_;
   std::size_t stack_bytes_;

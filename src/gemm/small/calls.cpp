@@ -60,12 +60,12 @@ GemmSmallCpuArguments small_arguments(const GemmProblem& p, const Operands& o, s
     arguments.stride_b = p.stride_b * size;
     arguments.stride_c = p.stride_c * size;
   }
-  const auto offset = [&](std::int64_t stride) {
-    return first * (p.layout == Layout::pointer ? std::int64_t(sizeof(void*)) : stride);
+  const auto offset = [&](const OperandLayout& layout) {
+    return p.layout == Layout::pointer ? first * std::int64_t(sizeof(void*)) : layout.offset(first) * size;
   };
-  arguments.a = bytes_on(o.a, offset(arguments.stride_a));
-  arguments.b = bytes_on(o.b, offset(arguments.stride_b));
-  arguments.c = const_cast<void*>(bytes_on(o.c, offset(arguments.stride_c)));
+  arguments.a = bytes_on(o.a, offset(layout_a(p)));
+  arguments.b = bytes_on(o.b, offset(layout_b(p)));
+  arguments.c = const_cast<void*>(bytes_on(o.c, offset(layout_c(p))));
   arguments.alpha = o.alpha;
   arguments.beta = o.beta;
   arguments.self = &kernel;
@@ -114,7 +114,9 @@ bool run_small(Context::Impl& context, const GemmProblem& described, const Opera
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
   const auto run = [&](std::int64_t first, std::int64_t count) {
-    call_kernel(p, kernel.get(), small_arguments(p, o, first, count, kernel.get()));
+    for_each_run(p, first, count, [&](std::int64_t at, std::int64_t part) {
+      call_kernel(p, kernel.get(), small_arguments(p, o, at, part, kernel.get()));
+    });
   };
   const int threads = p.batch_count == 1 ? 1 : host_threads(p, options);
   if (threads == 1)

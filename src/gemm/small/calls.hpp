@@ -28,7 +28,7 @@ class SmallKernel {
 // About what one problem of the batch takes on one thread, in round figures: good enough to cut work by.
 double small_problem_s(const GemmProblem& problem);
 
-// Problems first ... first + count - 1 of the operands as a kernel takes them.
+// Problems first ... first + count - 1 of the operands, within one level, as a kernel takes them.
 GemmSmallCpuArguments small_arguments(const GemmProblem& problem, const Operands& operands,
                                       std::int64_t first, std::int64_t count,
                                       const GemmSmallCpuKernel& kernel);

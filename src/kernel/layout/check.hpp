@@ -66,6 +66,11 @@ enum class Access : std::uint8_t { read, write };
 template <class T, Location L>
 void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
   check_shape(view, x);
+  for (const auto& [name, count] :
+       {std::pair("outer_count", x.outer_count), std::pair("outermost_count", x.outermost_count)})
+    if (count != 1)
+      refuse(fmt::format("{}.{}", view, name),
+             fmt::format("{}.{} = {}, but conversions take batches of one level", view, name, count));
   check_number(view, "stride", x.stride, 0);
   check_span(view, x.ld, x.cols, 1);
   if (Wide(x.count) * x.stride > Wide(1) << 58)

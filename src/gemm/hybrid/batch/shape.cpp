@@ -47,12 +47,12 @@ bool BatchShape::in_one_block(const IndexRange& piece) const {
 
 bool BatchShape::are_bands(BatchMatrix which) const {
   const OperandLayout& l = layout(which);
-  return problem_.layout == Layout::strided && l.step == l.rows && l.cols > 1 &&
+  return problem_.layout == Layout::strided && !has_levels(problem_) && l.step == l.rows && l.cols > 1 &&
          (problem_.batch_count - 1) * l.step + l.rows <= l.ld;
 }
 
 GemmProblem BatchShape::product(const IndexRange& piece) const {
-  GemmProblem p = problem_;
+  GemmProblem p = without_levels(problem_);
   p.location = Location::device;
   p.batch_count = piece.count;
   p.lda = layout(BatchMatrix::a).rows, p.ldb = layout(BatchMatrix::b).rows,
@@ -75,7 +75,9 @@ GemmProblem BatchShape::product(const IndexRange& piece) const {
 }
 
 bool BatchShape::is_shared(BatchMatrix which) const {
-  return problem_.layout == Layout::strided && layout(which).step == 0 && which != BatchMatrix::c;
+  const OperandLayout& l = layout(which);
+  return problem_.layout == Layout::strided && which != BatchMatrix::c && l.step == 0 &&
+         l.levels.outer_step == 0 && l.levels.outermost_step == 0;
 }
 
 std::int64_t BatchShape::device_bytes(BatchMatrix which, std::int64_t problems) const {
@@ -96,9 +98,9 @@ std::optional<BatchBlock> BatchShape::block(BatchMatrix which, const IndexRange&
     if (l.ld != l.rows && l.cols > 1) return std::nullopt;
     return BatchBlock{offset, in_block * es, piece.count, l.rows * l.cols};
   }
-  const std::int64_t offset = piece.first * l.step * es;
+  const std::int64_t offset = l.offset(piece.first) * es;
   if (are_bands(which)) return BatchBlock{offset, l.ld * es, l.rows * piece.count, l.cols};
-  if (l.step == l.ld * l.cols || piece.count == 1)
+  if ((l.step == l.ld * l.cols && !has_levels(problem_)) || piece.count == 1)
     return BatchBlock{offset, l.ld * es, l.rows, l.cols * piece.count};
   return std::nullopt;
 }
@@ -129,7 +131,7 @@ void BatchShape::copy(BatchMatrix which, const void* operand, const IndexRange& 
       const bool pointers = problem_.layout == Layout::pointer;
       const std::int64_t index = piece.first + i;
       block.from = pointers ? static_cast<const char* const*>(operand)[index]
-                            : static_cast<const char*>(operand) + index * l.step * es;
+                            : static_cast<const char*>(operand) + l.offset(index) * es;
       block.from_pitch = l.ld * es;
       block.column_bytes = l.rows * es, block.columns = l.cols;
     }
@@ -157,7 +159,8 @@ std::int64_t BatchShape::span_bytes(BatchMatrix which) const {
   if (problem_.layout == Layout::pointer) return 0;
   if (is_interleaved(problem_))
     return (problem_.batch_count + problem_.block - 1) / problem_.block * l.step * element_bytes();
-  return ((problem_.batch_count - 1) * l.step + (l.cols - 1) * l.ld + l.rows) * element_bytes();
+  if (problem_.batch_count == 0) return 0;
+  return (l.offset(problem_.batch_count - 1) + (l.cols - 1) * l.ld + l.rows) * element_bytes();
 }
 
 }  // namespace tilewright

@@ -1,0 +1,128 @@
+// How the arguments of the C functions that multiply become those of the C++ ones: options, scalars, shapes,
+// and the plan behind a handle.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "c_handles.hpp"
+#include "core/dispatch.hpp"
+#include "core/fields.hpp"
+#include "tilewright/gemm.hpp"
+
+struct tilewright_plan {
+  tilewright::GemmPlan plan;
+  bool alpha_varies, beta_varies;
+  std::string explanation;
+  mutable tilewright::LastErrors errors;
+};
+
+namespace tilewright {
+
+inline GemmOptions to_options(const tilewright_options* options) {
+  GemmOptions result;
+  if (options == nullptr) return result;
+  result.target = to_enum<Target>("target", options->target, TILEWRIGHT_TARGET_HYBRID);
+  result.objective = to_enum<Objective>("objective", options->objective, TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN);
+  // All zeros is the default, so that of the goals without a weight, and of energy_within, 0 stands for none.
+  if (options->objective_weight != 0 || result.objective == Objective::alpha)
+    result.objective_weight = options->objective_weight;
+  result.threads = options->threads;
+  result.checked = options->checked != 0;
+  result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
+  if (options->candidate != nullptr) result.candidate = options->candidate;
+  if (options->config != nullptr) result.config = options->config;
+  result.device = options->device;
+  result.stream = options->stream;
+  result.align_bytes = options->align_bytes;
+  result.tune_on_miss.budget_s = options->tune_on_miss_s;
+  result.alpha_varies = options->alpha_varies != 0;
+  result.beta_varies = options->beta_varies != 0;
+  result.gpus = to_gpus(options->gpus, options->gpu_count);
+  result.gpu_memory_bytes = options->gpu_memory_bytes;
+  result.split = to_enum<SplitWay>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
+  if (result.split == SplitWay::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
+  result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
+                                                      TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
+  return result;
+}
+
+// The same for a call, without a copy where there are none.
+class CallOptions {
+ public:
+  explicit CallOptions(const tilewright_options* options) {
+    if (options != nullptr) own_ = to_options(options);
+  }
+  operator const GemmOptions&() const { return own_ ? *own_ : usual_options(); }
+
+ private:
+  std::optional<GemmOptions> own_;
+};
+
+// f.operator()<T, location>() for the element type and for where the options say the operands lie.
+template <class F>
+void dispatch_at(int dtype, const tilewright_options* options, F&& f) {
+  const auto location = options == nullptr
+                            ? Location::host
+                            : to_enum<Location>("location", options->location, TILEWRIGHT_DEVICE);
+  dispatch(to_dtype(dtype), [&]<class T>() {
+    if (location == Location::device)
+      f.template operator()<T, Location::device>();
+    else
+      f.template operator()<T, Location::host>();
+  });
+}
+
+inline BatchInfo to_info(int mode, int* codes) {
+  const auto info_mode = to_enum<InfoMode>("info_mode", mode, TILEWRIGHT_INFO_NONE);
+  return codes == nullptr ? BatchInfo{} : BatchInfo{info_mode, codes};
+}
+
+template <class T>
+T value_of(const char* argument, const void* value) {
+  if (value == nullptr) refuse(argument, fmt::format("{} is null", argument));
+  return *static_cast<const T*>(value);
+}
+
+// The scalars of a call or a plan: one value each, or arrays where the options say so.
+struct Scalars {
+  const void *alpha, *beta;
+  bool alpha_varies, beta_varies;
+
+  template <class T, Location L>
+  BatchScalar<T, L> alpha_of() const {
+    return scalar<T, L>("alpha", alpha, alpha_varies);
+  }
+  template <class T, Location L>
+  BatchScalar<T, L> beta_of() const {
+    return scalar<T, L>("beta", beta, beta_varies);
+  }
+
+ private:
+  template <class T, Location L>
+  static BatchScalar<T, L> scalar(const char* name, const void* value, bool varies) {
+    if (!varies) return value_of<T>(name, value);
+    if (value == nullptr) refuse(name, fmt::format("the array {} is null", name));
+    return BatchScalar<T, L>(static_cast<const T*>(value));
+  }
+};
+inline Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options* options) {
+  const bool given = options != nullptr;
+  return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
+}
+
+// Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
+struct Shape {
+  Op op_a, op_b;
+  std::int64_t m, n, k;
+
+  std::int64_t a_rows() const { return op_a == Op::none ? m : k; }
+  std::int64_t a_cols() const { return op_a == Op::none ? k : m; }
+  std::int64_t b_rows() const { return op_b == Op::none ? k : n; }
+  std::int64_t b_cols() const { return op_b == Op::none ? n : k; }
+};
+inline Shape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {to_op(op_a), to_op(op_b), m, n, k};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,302 @@
+// Pieces come from a model that knows what an element takes and what half of a cache holds; all else is the
+// runners'.
+#include "gemm/chain/chain.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "core/dispatch.hpp"
+#include "device/cpu.hpp"
+#include "gemm/execute.hpp"
+#include "gemm/parallel.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/validate.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr int most_scratch = 64;
+constexpr std::int64_t room_multiple = 4096;
+constexpr const char* operand_names[] = {"a", "b", "c"};
+
+[[noreturn]] void refuse_pass(std::size_t index, ErrorCode code, const char* argument,
+                              const std::string& message) {
+  throw Error(code, argument, fmt::format("pass {}: {}", index, message), std::int64_t(index));
+}
+[[noreturn]] void refuse_pass(std::size_t index, const char* argument, const std::string& message) {
+  refuse_pass(index, ErrorCode::invalid_argument, argument, message);
+}
+
+// Problems of an element; they are whole parts of the outermost level, so that every element begins as far
+// behind the one before it.
+std::int64_t problems_of_element(std::size_t index, const GemmProblem& p, std::int64_t count) {
+  const auto levels = batch_levels(p);
+  std::int64_t within = 1, outermost = levels[0].count;
+  for (std::size_t i = 1; i < levels.size(); ++i)
+    if (levels[i].count > 1) within *= outermost, outermost = levels[i].count;
+  if (count == 0 ? p.batch_count != 0 : outermost % count != 0)
+    refuse_pass(index, "count",
+                fmt::format("count = {} elements, but {} has {} parts in its outermost level, no multiple of "
+                            "that",
+                            count, to_string(p), outermost));
+  return count == 0 ? 0 : within * (outermost / count);
+}
+
+void check_problem(std::size_t index, const GemmProblem& p, DType dtype, Location location) {
+  if (p.dtype != dtype)
+    refuse_pass(
+        index, "dtype",
+        fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
+  if (p.layout != Layout::strided)
+    refuse_pass(index, "layout",
+                fmt::format("layout = {}, but a chain takes strided batches", to_string(p.layout)));
+  if (p.location != location)
+    refuse_pass(index, "location",
+                fmt::format("its operands lie in {} memory, those of pass 0 in {} memory",
+                            to_string(p.location), to_string(location)));
+}
+
+bool reads_ab(const GemmProblem& p) { return p.k > 0 && p.alpha != Scalar::zero; }
+bool writes(const GemmProblem& p) { return p.m != 0 && p.n != 0 && p.batch_count != 0; }
+
+// From the first element of the first matrix to behind the last one of the last, in elements.
+std::int64_t span_of(const OperandLayout& x, std::int64_t problems) {
+  if (problems == 0 || x.rows == 0 || x.cols == 0) return 0;
+  return x.offset(problems - 1) + (x.cols - 1) * x.ld + x.rows;
+}
+
+// Memory of the calling thread, kept from chain to chain so that a short one does not wait for pages.
+class KeptMemory {
+ public:
+  std::byte* get(std::size_t bytes) {
+    if (bytes <= bytes_) return memory_.get();
+    memory_.reset();
+    bytes_ = 0;
+    auto* fresh =
+        static_cast<std::byte*>(::operator new(bytes, std::align_val_t(room_multiple), std::nothrow));
+    if (fresh == nullptr)
+      throw Error(ErrorCode::out_of_memory, "scratch",
+                  fmt::format("{} bytes of scratch cannot be allocated", bytes));
+    memory_.reset(fresh);
+    bytes_ = bytes;
+    return fresh;
+  }
+  // What is more than this is given back after the chain.
+  void trim() {
+    constexpr std::size_t kept_bytes = 16 << 20;
+    if (bytes_ > kept_bytes) memory_.reset(), bytes_ = 0;
+  }
+
+ private:
+  struct Delete {
+    void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t(room_multiple)); }
+  };
+  std::unique_ptr<std::byte, Delete> memory_;
+  std::size_t bytes_ = 0;
+};
+
+const void* advanced(const void* base, std::int64_t bytes) {
+  return base == nullptr ? nullptr : static_cast<const char*>(base) + bytes;
+}
+
+}  // namespace
+
+const void* Chain::Pass::data(std::size_t operand) const {
+  return operand == 0 ? operands.a : operand == 1 ? operands.b : operands.c;
+}
+
+Chain::Chain(DType dtype, std::int64_t count, const std::vector<ErasedPass>& passes,
+             const ChainOptions& options)
+    : count_(count), options_(options), written_(most_scratch + 1) {
+  const auto refuse = [](const char* argument, std::int64_t value, const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} = {} {}", argument, value, why));
+  };
+  if (count < 0) refuse("count", count, "is negative");
+  if (options.piece < 0) refuse("piece", options.piece, "is negative");
+  if (options.threads < 0) refuse("threads", options.threads, "is negative");
+  if (options.threads > most_threads)
+    refuse("threads", options.threads, fmt::format("is above {}", most_threads));
+  for (std::size_t i = 0; i < passes.size(); ++i) add(i, dtype, passes[i]);
+  choose_piece();
+}
+
+void Chain::add(std::size_t index, DType dtype, const ErasedPass& given) {
+  if (given.plan == nullptr) refuse_pass(index, "plan", "plan is null");
+  const GemmPlan::Impl& plan = given.plan->impl();
+  const GemmProblem& p = plan.problem;
+  check_problem(index, p, dtype, passes_.empty() ? p.location : passes_[0].plan->problem.location);
+  Pass pass{&plan, given.operands, given.scratch, {layout_a(p), layout_b(p), layout_c(p)}, 0};
+  pass.problems = problems_of_element(index, p, count_);
+  if (p.location == Location::device) pass.operands.stream = options_.stream;
+  if (p.location == Location::host && options_.stream != nullptr)
+    refuse_pass(index, "stream", "a stream is given, but the operands are in host memory");
+  if (p.location == Location::host && !plan.runner->runs_parts())
+    refuse_pass(index, ErrorCode::unsupported, "plan",
+                fmt::format("{} runs whole batches alone; make the plan with target = cpu", plan.candidate));
+  check_scratch(index, given);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bool is_used = writes(p) && (i == 2 || reads_ab(p));
+    if (is_used && given.scratch[i] == 0 && pass.data(i) == nullptr)
+      refuse_pass(index, operand_names[i], fmt::format("{} is null", operand_names[i]));
+    if (i < 2 && is_used && given.scratch[i] == given.scratch[2] && pass.data(i) == pass.data(2))
+      refuse_pass(index, "c", fmt::format("c is {}: {}", operand_names[i], in_place_reason));
+  }
+  try {
+    check_call(plan, pass.operands);
+  } catch (const Error& error) {
+    throw Error(error.code(), error.argument(), fmt::format("pass {}: {}", index, error.what()),
+                std::int64_t(index));
+  }
+  passes_.push_back(pass);
+}
+
+void Chain::check_scratch(std::size_t index, const ErasedPass& pass) {
+  const GemmProblem& p = pass.plan->impl().problem;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const int number = pass.scratch[i];
+    if (number == 0) continue;
+    if (number < 0 || number > most_scratch)
+      refuse_pass(
+          index, operand_names[i],
+          fmt::format("{} = scratch {}: numbers go from 1 to {}", operand_names[i], number, most_scratch));
+    if (p.location == Location::device)
+      refuse_pass(
+          index, ErrorCode::unsupported, operand_names[i],
+          fmt::format("{} = scratch {}: a chain in device memory has none", operand_names[i], number));
+    const bool reads = i < 2 ? reads_ab(p) : p.beta != Scalar::zero;
+    if (reads && !written_[std::size_t(number)])
+      refuse_pass(index, operand_names[i],
+                  fmt::format("{} = scratch {}, which no pass before it writes", operand_names[i], number));
+  }
+  if (pass.scratch[2] > 0) written_[std::size_t(pass.scratch[2])] = true;
+}
+
+// What one more element adds to a piece: nothing for operands that all elements share.
+std::int64_t Chain::bytes_of_element(const Pass& pass, std::size_t operand) const {
+  const OperandLayout& x = pass.layouts[operand];
+  const bool moves = count_ > 1 && x.offset(pass.problems) != 0;
+  if (!moves && count_ > 1) return 0;
+  const auto matrix = double(x.rows) * double(x.cols), all = matrix * double(pass.problems);
+  // Broadcast within the element it is less, and matrices that share columns' lines are no more.
+  const double span = double(span_of(x, pass.problems));
+  return std::int64_t(std::min(all, span)) * size_bytes(pass.plan->problem.dtype);
+}
+
+// An operand of several passes counts once.
+std::int64_t Chain::element_bytes() const {
+  struct Seen {
+    int scratch;
+    const void* data;
+    std::int64_t bytes;
+  };
+  std::vector<Seen> seen;
+  for (const Pass& pass : passes_)
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::int64_t bytes = bytes_of_element(pass, i);
+      const auto same = std::find_if(seen.begin(), seen.end(), [&](const Seen& x) {
+        return x.scratch == pass.scratch[i] && (x.scratch > 0 || x.data == pass.data(i));
+      });
+      if (same == seen.end())
+        seen.push_back({pass.scratch[i], pass.data(i), bytes});
+      else
+        same->bytes = std::max(same->bytes, bytes);
+    }
+  std::int64_t total = 0;
+  for (const Seen& x : seen) total += x.bytes;
+  return total;
+}
+
+std::int64_t Chain::room_bytes(int number, std::int64_t piece) const {
+  std::int64_t elements = 0;
+  for (const Pass& pass : passes_)
+    for (std::size_t i = 0; i < 3; ++i)
+      if (pass.scratch[i] == number)
+        elements = std::max(elements, span_of(pass.layouts[i], piece * pass.problems));
+  return elements * size_bytes(passes_[0].plan->problem.dtype);
+}
+
+void Chain::choose_piece() {
+  if (passes_.empty() || count_ == 0 || passes_[0].plan->problem.location == Location::device) return;
+  double seconds = 0;
+  for (const Pass& pass : passes_) seconds += estimate_s(pass.plan->problem);
+  GemmOptions asked;
+  asked.threads = options_.threads;
+  threads_ = seconds < parallel_worth_s(asked) ? 1 : allowed_threads(options_.threads);
+  constexpr std::int64_t unknown_l2_bytes = 512 << 10;
+  const std::int64_t l2 = cpu_info().l2_bytes > 0 ? cpu_info().l2_bytes : unknown_l2_bytes;
+  piece_ = options_.piece > 0 ? options_.piece : l2 / 2 / std::max<std::int64_t>(1, element_bytes());
+  const std::int64_t share = (count_ + threads_ - 1) / threads_;
+  piece_ = std::clamp<std::int64_t>(piece_, 1, std::max<std::int64_t>(1, share));
+  int last = 0;
+  for (const Pass& pass : passes_)
+    for (const int number : pass.scratch) last = std::max(last, number);
+  rooms_.push_back(0);
+  for (int number = 1; number <= last; ++number) {
+    const std::int64_t bytes = room_bytes(number, piece_);
+    // A line more than whole pages, so that equal places of two do not fall on the same lines of a cache.
+    const std::int64_t room =
+        bytes == 0 ? 0 : (bytes + room_multiple - 1) / room_multiple * room_multiple + 64;
+    rooms_.push_back(rooms_.back() + room);
+  }
+}
+
+void Chain::run_piece(std::byte* scratch, std::int64_t first, std::int64_t count) const {
+  const std::int64_t size = size_bytes(passes_[0].plan->problem.dtype);
+  for (const Pass& pass : passes_) {
+    if (!writes(pass.plan->problem)) continue;
+    const std::int64_t problem = first * pass.problems;
+    const auto address = [&](std::size_t i) -> const void* {
+      if (pass.scratch[i] > 0) return scratch + rooms_[std::size_t(pass.scratch[i] - 1)];
+      return advanced(pass.data(i), pass.layouts[i].offset(problem) * size);
+    };
+    Operands o = pass.operands;
+    o.a = address(0), o.b = address(1), o.c = const_cast<void*>(address(2));
+    o.alpha = advanced(o.alpha, problem * o.alpha_stride * size);
+    o.beta = advanced(o.beta, problem * o.beta_stride * size);
+    pass.plan->runner->run_part(o, 0, count * pass.problems, 1);
+  }
+}
+
+void Chain::run_on_host() const {
+  static thread_local KeptMemory memory;
+  // Whole pages for each thread.
+  const std::int64_t each = (rooms_.back() + room_multiple - 1) / room_multiple * room_multiple;
+  std::byte* const scratch = each == 0 ? nullptr : memory.get(std::size_t(each * threads_));
+  run_team(threads_, [&](std::int64_t thread, std::int64_t thread_count) {
+    const std::int64_t share = count_ / thread_count, rest = count_ % thread_count;
+    const std::int64_t begin = share * thread + std::min(thread, rest);
+    const std::int64_t end = begin + share + (thread < rest ? 1 : 0);
+    for (std::int64_t first = begin; first < end; first += piece_)
+      run_piece(scratch == nullptr ? nullptr : scratch + each * thread, first, std::min(piece_, end - first));
+  });
+  memory.trim();
+}
+
+void Chain::run() const {
+  if (passes_.empty() || count_ == 0) return;
+  if (passes_[0].plan->problem.location == Location::host) return run_on_host();
+  for (const Pass& pass : passes_) execute_checked(*pass.plan, pass.operands);
+}
+
+std::string Chain::explain() const {
+  const bool on_device = !passes_.empty() && passes_[0].plan->problem.location == Location::device;
+  std::string text = fmt::format("chain      {} passes over {} elements\n", passes_.size(), count_);
+  if (on_device)
+    text += "pieces     none: passes are queued one after the other\n";
+  else if (!passes_.empty() && count_ > 0)
+    text += fmt::format(
+        "pieces     {} elements of {} bytes each, {}\nscratch    {} bytes for each thread\n"
+        "threads    {}\n",
+        piece_, element_bytes(),
+        options_.piece > 0
+            ? "as asked for"
+            : fmt::format("in half of a second-level cache of {} KiB", cpu_info().l2_bytes / 1024),
+        rooms_.back(), threads_);
+  for (std::size_t i = 0; i < passes_.size(); ++i)
+    text += fmt::format("pass {:<6}{} by {}, {} problems of an element\n", i,
+                        to_string(passes_[i].plan->problem), passes_[i].plan->candidate, passes_[i].problems);
+  return text;
+}
+
+}  // namespace tilewright
