@@ -151,4 +151,7 @@ LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std
 // update; also for problems that nothing serves.
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
+// The name of the candidate that factors the problem; "" where there is nothing to factor or nothing serves.
+std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
 }  // namespace tilewright
