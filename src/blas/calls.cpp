@@ -13,7 +13,8 @@
 namespace tilewright::blas {
 namespace {
 
-__thread int depth __attribute__((tls_model("initial-exec"))) = 0;
+thread_local int depth =
+    0;  // of the dynamic kind: libraries that are opened at run time share little of the other
 
 // The library of the program that has a CBLAS, by its path; "" where none is loaded.
 std::string cblas_of_program() {
