@@ -45,6 +45,7 @@ void add_verbs(CLI::App& app) {
   cli::add_wisdom(app);
   cli::add_calibrate(app);
   cli::add_lu(app);
+  cli::add_record(app);
 }
 
 // An option that is given nothing is a mistake of the script that gave it, and never the same as no option.

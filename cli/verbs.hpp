@@ -17,6 +17,7 @@ void add_wisdom(CLI::App& app);
 void add_analyze(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_lu(CLI::App& app);
+void add_record(CLI::App& app);
 
 // Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,

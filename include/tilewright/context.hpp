@@ -33,6 +33,8 @@ struct ContextOptions {
   bool no_jit = false;     // true, or TILEWRIGHT_JIT = off: GPU kernels are compiled by prepare() alone; what
                            // else needs one takes it from memory or disk, or the next config or candidate,
                            // with a notice, or throws
+  std::string cblas{};  // the library of matrices above the small sizes, by its path; the usual ones where it
+                        // has no CBLAS. TILEWRIGHT_CBLAS goes before it
 };
 
 class Context {
@@ -50,6 +52,8 @@ class Context {
   // The user's wisdom that it believes before the shipped files, whether or not the file exists yet; "" where
   // it uses none.
   std::string wisdom() const;
+  // The GPUs that products of host operands may use; looked for, and the driver opened, when first asked.
+  int gpu_count() const;
   // Plans are made once and found again, the 4096 that calls used lately and as many that prepare() made;
   // after wisdom has changed, this has them made anew. Plans in the hands of callers stay as they are. Not
   // while a CUDA graph is launched that captured a call on this Context.

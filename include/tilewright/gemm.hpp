@@ -203,6 +203,8 @@ class GemmPlan {
   const GemmProblem& problem() const noexcept;
   // The candidates in order with the reason each declined, the config, the wisdom match, the bound.
   std::string explain() const;
+  // The name of the one that serves it, such as gemm_small_cpu, cblas or hybrid.
+  const std::string& candidate() const noexcept;
 
   // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
   // the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be

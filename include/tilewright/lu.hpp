@@ -190,4 +190,7 @@ LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, s
 // update; where tuning has found something for it, the record. Also for problems that nothing serves.
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
+// The name of the candidate that factors the problem; "" where there is nothing to factor or nothing serves.
+std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
 }  // namespace tilewright

@@ -29,6 +29,9 @@ Environment Environment::read() {
   environment.gpus = variable("TILEWRIGHT_GPUS");
   environment.gpu_memory = variable("TILEWRIGHT_GPU_MEMORY");
   environment.log = variable("TILEWRIGHT_LOG");
+  environment.blas = variable("TILEWRIGHT_BLAS");
+  environment.verbose = variable("TILEWRIGHT_VERBOSE");
+  environment.record = variable("TILEWRIGHT_RECORD");
   return environment;
 }
 
@@ -68,6 +71,12 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_GPU_MEMORY", "",
        "how much of each GPU's memory they may use, such as 8GiB; empty: what is free"},
       {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},
+      {"TILEWRIGHT_BLAS", "auto",
+       "which calls of BLAS names libtilewright_blas serves itself: auto, those that win; off, none; all"},
+      {"TILEWRIGHT_VERBOSE", "0",
+       "what libtilewright_blas says on stderr: 1 a summary at exit, 2 each new shape too, 3 each call"},
+      {"TILEWRIGHT_RECORD", "",
+       "file in which libtilewright_blas records the problems of BLAS calls; %p stands for the process"},
   };
   return variables;
 }

@@ -23,6 +23,9 @@ struct Environment {
   std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = all
   std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: of each of them, at most: 8GiB; "" = what is free
   std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug
+  std::string blas;         // TILEWRIGHT_BLAS: auto (default), off, all: which BLAS calls are served
+  std::string verbose;      // TILEWRIGHT_VERBOSE: 0 (default) to 3: what is said of BLAS calls
+  std::string record;       // TILEWRIGHT_RECORD: file that their problems are recorded in
 
   static Environment read();
 };

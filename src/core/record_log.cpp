@@ -1,4 +1,4 @@
-// Merging one run into a record: read under a lock, replaced by renaming a new file over the old.
+// Merging runs into a record: read under a lock, replaced by renaming a new file over the old.
 #include "core/record_log.hpp"
 
 #include <fcntl.h>
@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <functional>
+#include <unordered_map>
 
 #include "core/new_file.hpp"
 #include "core/problem.hpp"
@@ -50,44 +52,72 @@ class Lock {
   int file_ = -1;
 };
 
-// True when the line is of this problem and residency; the run is then added to it.
-bool merge(nlohmann::json& line, const std::string& problem, const std::string& residency, double seconds) {
-  if (line.at("problem").get<std::string>() != problem || line.value("residency", "") != residency)
-    return false;
-  line["count"] = line.at("count").get<std::int64_t>() + 1;
-  line["seconds"] = line.at("seconds").get<double>() + seconds;
-  return true;
-}
-
-std::string merged_text(const std::string& path, const GemmProblem& problem, double seconds) {
-  GemmProblem plain = problem;
-  plain.residency = Residency::automatic;  // it has its own key
-  const std::string text = to_string(plain), residency = to_string(problem.residency);
-  std::ifstream stream(path);
-  std::ostringstream merged;
-  std::string line;
-  bool found = false;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      auto json = nlohmann::json::parse(line);
-      if (!found && merge(json, text, residency, seconds)) {
-        found = true;
-        line = json.dump();
-      }
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(
-          ErrorCode::io, "record",
-          fmt::format("record = '{}' is no record: line {} cannot be read ({})", path, number, error.what()));
-    }
-    merged << line << '\n';
+// The problem without its residency, which has a key of its own, and that.
+struct Key {
+  std::string problem, residency;
+  explicit Key(const GemmProblem& problem_of_run) : residency(to_string(problem_of_run.residency)) {
+    GemmProblem plain = problem_of_run;
+    plain.residency = Residency::automatic;
+    problem = to_string(plain);
   }
-  if (!found)
-    merged << nlohmann::json{{"problem", text}, {"count", 1}, {"seconds", seconds}, {"residency", residency}}
-                  .dump()
-           << '\n';
-  return merged.str();
-}
+  Key(std::string text, std::string expected) : problem(std::move(text)), residency(std::move(expected)) {}
+  std::string text() const { return problem + ' ' + residency; }
+};
+
+// A file's lines as they are, so that what other versions add to them stays.
+class Lines {
+ public:
+  explicit Lines(const std::string& path) {
+    std::ifstream stream(path);
+    std::string line;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      try {
+        auto json = nlohmann::json::parse(line);
+        const Key key(json.at("problem").get<std::string>(), json.value("residency", ""));
+        json.at("count").get<std::int64_t>(), json.at("seconds").get<double>();
+        positions_.emplace(key.text(), lines_.size());
+        lines_.push_back(std::move(json));
+      } catch (const nlohmann::json::exception& error) {
+        throw Error(ErrorCode::io, "record",
+                    fmt::format("record = '{}' is no record: line {} cannot be read ({})", path, number,
+                                json_fault(error)));
+      }
+    }
+  }
+
+  void add(const RecordedRuns& runs) {
+    const Key key(runs.problem);
+    const auto [place, is_new] = positions_.emplace(key.text(), lines_.size());
+    if (is_new)
+      lines_.push_back(
+          {{"problem", key.problem}, {"count", 0}, {"seconds", 0.0}, {"residency", key.residency}});
+    nlohmann::json& line = lines_[place->second];
+    line["count"] = line["count"].get<std::int64_t>() + runs.count;
+    line["seconds"] = line["seconds"].get<double>() + runs.seconds;
+  }
+
+  // Those that took longest where there are more than a file keeps, in their order.
+  std::string text() {
+    if (lines_.size() > most_recorded) {
+      std::vector<double> seconds;
+      for (const auto& line : lines_) seconds.push_back(line["seconds"].get<double>());
+      std::nth_element(seconds.begin(), seconds.begin() + most_recorded - 1, seconds.end(), std::greater<>());
+      const double least = seconds[most_recorded - 1];
+      std::erase_if(lines_, [&](const auto& line) { return line["seconds"].template get<double>() < least; });
+      if (lines_.size() > most_recorded) lines_.resize(most_recorded);
+    }
+    std::string text;
+    for (const auto& line : lines_) text += line.dump() + '\n';
+    return text;
+  }
+
+  const std::vector<nlohmann::json>& all() const { return lines_; }
+
+ private:
+  std::vector<nlohmann::json> lines_;
+  std::unordered_map<std::string, std::size_t> positions_;
+};
 
 }  // namespace
 
@@ -105,9 +135,29 @@ void check_record(const std::string& path) {
 }
 
 void record_run(const std::string& path, const GemmProblem& problem, double seconds) {
+  const RecordedRuns run{problem, 1, seconds};
+  record_runs(path, {&run, 1});
+}
+
+void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
   const Lock lock(path);
-  if (const int error = replace_file(path, merged_text(path, problem, seconds)); error != 0)
-    fail(path, "cannot be written", error);
+  Lines lines(path);
+  for (const RecordedRuns& each : runs) lines.add(each);
+  if (const int error = replace_file(path, lines.text()); error != 0) fail(path, "cannot be written", error);
+}
+
+std::vector<RecordedRuns> read_record(const std::string& path) {
+  if (!std::ifstream(path)) fail(path, "cannot be read", errno);
+  const Lines lines(path);
+  std::vector<RecordedRuns> runs;
+  for (const nlohmann::json& line : lines.all()) {
+    RecordedRuns one{parse_problem(line["problem"].get<std::string>()), line["count"].get<std::int64_t>(),
+                     line["seconds"].get<double>()};
+    const std::string residency = line.value("residency", "");
+    if (!residency.empty()) one.problem.residency = enum_from_string<Residency>(residency, "residency");
+    runs.push_back(one);
+  }
+  return runs;
 }
 
 }  // namespace tilewright

@@ -100,6 +100,7 @@ void PlanCache::clear_host() {
 
 Context::Impl::Impl(const ContextOptions& options)
     : environment(Environment::read()),
+      asked_cblas(options.cblas),
       small(std::make_shared<SmallKernels>()),
       candidates(gemm_candidates()) {
   log_level(environment.log);
@@ -138,8 +139,12 @@ void Context::Impl::forget_plans() {
 
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   std::lock_guard lock(mutex_);
-  if (cblas_ == nullptr) cblas_ = std::make_shared<CblasLibrary>(environment.cblas);
-  return cblas_;
+  if (cblas_ != nullptr) return cblas_;
+  if (environment.cblas.empty() && !asked_cblas.empty()) {
+    auto asked = std::make_shared<CblasLibrary>(asked_cblas);
+    if (asked->available()) return cblas_ = std::move(asked);
+  }
+  return cblas_ = std::make_shared<CblasLibrary>(environment.cblas);
 }
 
 void Context::Impl::notice(const std::string& message, const std::string& about) {
@@ -164,6 +169,7 @@ Context& Context::operator=(Context&&) noexcept = default;
 
 std::string Context::cpu() const { return to_string(impl_->isa); }
 std::string Context::wisdom() const { return impl_->own_wisdom; }
+int Context::gpu_count() const { return int(impl_->hybrid->gpus().size()); }
 void Context::forget_plans() { impl_->forget_plans(); }
 void Context::set_tuner(TuneHook tuner) { impl_->misses.tuner = std::move(tuner); }
 

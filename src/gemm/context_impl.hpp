@@ -93,6 +93,7 @@ struct Context::Impl {
   std::vector<std::string> notices() const;
 
   Environment environment;
+  std::string asked_cblas;  // by the options
   Isa isa = Isa::portable;
   std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist

@@ -249,5 +249,6 @@ std::string explain(Context& context, const GemmProblem& problem, const GemmOpti
 
 const GemmProblem& GemmPlan::problem() const noexcept { return impl_->problem; }
 std::string GemmPlan::explain() const { return explain_plan(*impl_); }
+const std::string& GemmPlan::candidate() const noexcept { return impl_->candidate; }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// explain_lu: what each candidate says of a problem.
+// explain_lu and lu_candidate: what each candidate says of a problem, and which one serves it.
 #include "lu/candidates.hpp"
 #include "lu/device/plan.hpp"
 #include "lu/problem.hpp"
@@ -21,6 +21,15 @@ std::string explain_lu(Context& context, const LuProblem& problem, const LuOptio
                 ? fmt::format("  {}: taken; {}\n", d.candidate->name, d.candidate->describe(request))
                 : fmt::format("  {}: not taken; {}\n", d.candidate->name, d.reason);
   return text;
+}
+
+std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
+  validate(problem);
+  validate_host(options);
+  if (problem.m == 0 || problem.n == 0) return "";
+  if (const auto tuned = serving_record(context, problem, options)) return tuned->config.candidate;
+  const auto decisions = decide_lu({context, problem, options});
+  return decisions.back().reason.empty() ? decisions.back().candidate->name : "";
 }
 
 }  // namespace tilewright

@@ -268,6 +268,41 @@ TEST(RecordLog, MergesAndNamesABadLine) {
   }
 }
 
+TEST(RecordLog, AddsManyRunsAndReadsThemBack) {
+  const TempFolder folder;
+  const std::string path = folder / "log.jsonl";
+  auto small = parse_problem("gemm:f32:nt:m=8,n=9,k=10"), large = parse_problem("gemm:f64:nn:m=70,n=70,k=70");
+  small.residency = Residency::l2;
+  const std::vector<RecordedRuns> first{{small, 3, 0.5}, {large, 1, 2}, {small, 2, 0.25}};
+  record_runs(path, first);
+  record_runs(path, std::vector<RecordedRuns>{{large, 9, 1}});
+  const auto runs = read_record(path);
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].problem, small);
+  EXPECT_EQ(runs[0].count, 5);
+  EXPECT_EQ(runs[0].seconds, 0.75);
+  EXPECT_EQ(runs[1].problem, large);
+  EXPECT_EQ(runs[1].count, 10);
+  EXPECT_EQ(runs[1].seconds, 3);
+  EXPECT_THROW(read_record(folder / "none.jsonl"), Error);
+}
+
+TEST(RecordLog, KeepsWhatTookLongest) {
+  const TempFolder folder;
+  const std::string path = folder / "log.jsonl";
+  std::vector<RecordedRuns> runs;
+  for (std::size_t i = 0; i < most_recorded + 10; ++i) {
+    auto p = parse_problem("gemm:f32:nn:m=8,n=8,k=8");
+    p.m = p.lda = p.ldc = std::int64_t(8 + i);
+    runs.push_back({p, 1, i < 10 ? 1e-6 : 1.0 + double(i)});
+  }
+  record_runs(path, runs);
+  const auto kept = read_record(path);
+  ASSERT_EQ(kept.size(), most_recorded);
+  EXPECT_EQ(kept.front().problem, runs[10].problem);
+  EXPECT_EQ(kept.back().problem, runs.back().problem);
+}
+
 TEST(TuneReport, EveryConstraintHasALineAndManyAreToldBriefly) {
   const std::vector<Removed> removed = {
       {"first reason", "", 9, 5}, {"cut nothing", "", 9, 0}, {"second", "", 90, 70}, {"third", "", 9, 1}};

@@ -172,7 +172,7 @@ TEST(Problem, ContiguousAndFootprint) {
 }
 
 TEST(Environment, ListsEveryVariableOnce) {
-  ASSERT_EQ(environment_variables().size(), 12u);
+  ASSERT_EQ(environment_variables().size(), 15u);
   for (const auto& variable : environment_variables())
     EXPECT_EQ(std::string(variable.name).rfind("TILEWRIGHT_", 0), 0u);
 }

@@ -1,0 +1,75 @@
+// The verb record: what programs multiplied, as TILEWRIGHT_RECORD and `gemm --record` write it. It merges the
+// logs of several processes into one and says which problems took the time; `tune --from` reads the result.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "core/problem.hpp"
+#include "core/record_log.hpp"
+#include "verbs.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+struct RecordFlags {
+  std::vector<std::string> logs;
+  std::string output;
+  int top = 20;
+};
+
+double seconds_of(const std::vector<RecordedRuns>& runs) {
+  return std::accumulate(runs.begin(), runs.end(), 0.0,
+                         [](double sum, const RecordedRuns& one) { return sum + one.seconds; });
+}
+
+// All are read before anything is written, so that a bad one changes nothing.
+void merge(const RecordFlags& flags) {
+  std::vector<RecordedRuns> all;
+  for (const std::string& log : flags.logs) {
+    const auto runs = read_record(log);
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  check_record(flags.output);
+  record_runs(flags.output, all);
+  fmt::print("{} lines of {} logs, {:.6g} s, are added to {}\n", all.size(), flags.logs.size(),
+             seconds_of(all), flags.output);
+}
+
+void list(const RecordFlags& flags) {
+  std::vector<RecordedRuns> runs = read_record(flags.logs.front());
+  const double all = seconds_of(runs);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto& x, const auto& y) { return x.seconds > y.seconds; });
+  fmt::print("{:>12}{:>8}{:>12}{:>10}  {}\n", "seconds", "share", "count", "GFLOP/s", "problem");
+  for (std::size_t i = 0; i < std::min(runs.size(), std::size_t(flags.top)); ++i) {
+    const RecordedRuns& one = runs[i];
+    fmt::print("{:>12.6f}{:>6.1f} %{:>12}{:>10.2f}  {}\n", one.seconds,
+               all > 0 ? 100 * one.seconds / all : 0.0, one.count,
+               one.seconds > 0 ? flops(one.problem) * double(one.count) / one.seconds / 1e9 : 0.0,
+               to_string(one.problem));
+  }
+  fmt::print("{} problems, {:.6g} s\n", runs.size(), all);
+}
+
+}  // namespace
+
+void add_record(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("record", "logs of what programs multiplied, for tune --from");
+  verb->require_subcommand(1);
+  verb->footer("Example: tilewright record merge rank0.jsonl rank1.jsonl -o all.jsonl");
+  const auto flags = std::make_shared<RecordFlags>();
+  CLI::App* merging = verb->add_subcommand("merge", "adds up the logs of several processes");
+  merging->add_option("LOG", flags->logs, "logs, which stay as they are")->required();
+  merging->add_option("-o,--output", flags->output, "this log is made, or added to")->required();
+  merging->footer("Example: tilewright record merge rank0.jsonl rank1.jsonl -o all.jsonl");
+  merging->callback([flags] { merge(*flags); });
+  CLI::App* listing = verb->add_subcommand("list", "the problems that took longest");
+  listing->add_option("LOG", flags->logs, "a log")->required()->expected(1);
+  listing->add_option("--top", flags->top, "so many of them")->check(CLI::PositiveNumber);
+  listing->footer("Example: tilewright record list all.jsonl --top 5");
+  listing->callback([flags] { list(*flags); });
+}
+
+}  // namespace tilewright::cli

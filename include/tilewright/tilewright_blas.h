@@ -1,0 +1,76 @@
+/* What libtilewright_blas has beyond the BLAS and LAPACK names that every program knows, and declares by
+ * cblas.h, lapacke.h or its own headers: batched products, whose names no common header has. docs/blas.md
+ * lists all names.
+ *
+ * Integers are int; with the suffix _64 (cblas_dgemm_batch_64) they are int64_t, of names that are not
+ * declared here. Matrices lie by columns or rows as `layout` says (101 rows, 102 columns), operations are 111
+ * as it is, 112 transposed, 113 conjugated and transposed, as in cblas.h. Complex scalars and matrices are
+ * passed as void*. No two problems of a call may have a part of C in common. */
+#ifndef TILEWRIGHT_BLAS_H
+#define TILEWRIGHT_BLAS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Such as "0.1.0". No other BLAS has this name: it tells which library serves. */
+const char* tilewright_blas_version(void);
+
+/* Groups of equal shape, in the order of arguments of oneMKL, OpenBLAS and BLIS: one entry per group in each
+ * array but a, b and c, which have one per problem. A bad argument is told to cblas_xerbla, and nothing is
+ * computed. */
+void cblas_sgemm_batch(int layout, const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
+                       const float* alpha, const float** a, const int* lda, const float** b, const int* ldb,
+                       const float* beta, float** c, const int* ldc, int group_count, const int* group_size);
+void cblas_dgemm_batch(int layout, const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
+                       const double* alpha, const double** a, const int* lda, const double** b,
+                       const int* ldb, const double* beta, double** c, const int* ldc, int group_count,
+                       const int* group_size);
+void cblas_cgemm_batch(int layout, const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
+                       const void* alpha, const void** a, const int* lda, const void** b, const int* ldb,
+                       const void* beta, void** c, const int* ldc, int group_count, const int* group_size);
+void cblas_zgemm_batch(int layout, const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
+                       const void* alpha, const void** a, const int* lda, const void** b, const int* ldb,
+                       const void* beta, void** c, const int* ldc, int group_count, const int* group_size);
+
+/* Problem p has its A stride_a elements behind that of problem p - 1, and so on. */
+void cblas_sgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int k, float alpha,
+                               const float* a, int lda, int stride_a, const float* b, int ldb, int stride_b,
+                               float beta, float* c, int ldc, int stride_c, int batch_size);
+void cblas_dgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int k, double alpha,
+                               const double* a, int lda, int stride_a, const double* b, int ldb, int stride_b,
+                               double beta, double* c, int ldc, int stride_c, int batch_size);
+void cblas_cgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                               const void* a, int lda, int stride_a, const void* b, int ldb, int stride_b,
+                               const void* beta, void* c, int ldc, int stride_c, int batch_size);
+void cblas_zgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int k, const void* alpha,
+                               const void* a, int lda, int stride_a, const void* b, int ldb, int stride_b,
+                               const void* beta, void* c, int ldc, int stride_c, int batch_size);
+
+/* The Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS): groups, and one group of one shape. info[0] says
+ * on entry what info receives: 0 a code per problem, 1 per group, 2 one for the call, 3 nothing but 0 in
+ * info[0]. A code is 0, or the position of the bad argument of blas_?gemm_batch: group_count 1, group_sizes
+ * 2, layout 3, transa 4, transb 5, m 6, n 7, k 8, a 10, lda 11, b 12, ldb 13, c 15, ldc 16. Bad problems are
+ * left as they are, the others are computed. */
+void blas_sgemm_batch(int group_count, const int* group_sizes, int layout, const int* transa,
+                      const int* transb, const int* m, const int* n, const int* k, const float* alpha,
+                      float const* const* a, const int* lda, float const* const* b, const int* ldb,
+                      const float* beta, float** c, const int* ldc, int* info);
+void blas_dgemm_batch(int group_count, const int* group_sizes, int layout, const int* transa,
+                      const int* transb, const int* m, const int* n, const int* k, const double* alpha,
+                      double const* const* a, const int* lda, double const* const* b, const int* ldb,
+                      const double* beta, double** c, const int* ldc, int* info);
+void blas_sgemm_batchf(int group_size, int layout, int transa, int transb, int m, int n, int k, float alpha,
+                       float const* const* a, int lda, float const* const* b, int ldb, float beta, float** c,
+                       int ldc, int* info);
+void blas_dgemm_batchf(int group_size, int layout, int transa, int transb, int m, int n, int k, double alpha,
+                       double const* const* a, int lda, double const* const* b, int ldb, double beta,
+                       double** c, int ldc, int* info);
+/* blas_cgemm_batch, blas_zgemm_batch, blas_cgemm_batchf and blas_zgemm_batchf take C's complex types, which
+ * C++ lacks: programs declare them as NLAFET/BBLAS does. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+// The arguments of BLAS calls as the library's words: letters and numbers become operations, matrices by rows
+// become their transposes by columns, and what is wrong becomes the number that reference BLAS gives it.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+
+#include "tilewright/types.hpp"
+
+namespace tilewright::blas {
+
+// Op, or this where the argument is none.
+inline constexpr std::int8_t no_op = -1;
+
+inline std::int8_t op_of_letter(char letter) {
+  switch (letter | 0x20) {
+    case 'n':
+      return std::int8_t(Op::none);
+    case 't':
+      return std::int8_t(Op::trans);
+    case 'c':
+      return std::int8_t(Op::conj_trans);
+    default:
+      return no_op;
+  }
+}
+
+// Of CBLAS, BBLAS too.
+inline constexpr int row_major = 101, col_major = 102, upper = 121, lower = 122;
+inline std::int8_t op_of_number(int number) {
+  return number >= 111 && number <= 113 ? std::int8_t(number - 111) : no_op;
+}
+
+// One product as it was called, by columns. Nothing is checked yet.
+template <class T>
+struct GemmArguments {
+  std::int8_t op_a, op_b;
+  std::int64_t m, n, k;
+  T alpha;
+  const T* a;
+  std::int64_t lda;
+  const T* b;
+  std::int64_t ldb;
+  T beta;
+  T* c;
+  std::int64_t ldc;
+
+  std::int64_t a_rows() const { return op_a == std::int8_t(Op::none) ? m : k; }
+  std::int64_t b_rows() const { return op_b == std::int8_t(Op::none) ? k : n; }
+};
+
+// C^T = op(B)^T op(A)^T: the same memory by columns.
+template <class T>
+GemmArguments<T> transposed(const GemmArguments<T>& x) {
+  return {x.op_b, x.op_a, x.n, x.m, x.k, x.alpha, x.b, x.ldb, x.a, x.lda, x.beta, x.c, x.ldc};
+}
+
+// 0, or the number of the first bad argument of xGEMM. Of a call by rows, `x` is what transposed() made of
+// it.
+template <class T>
+int gemm_fault(const GemmArguments<T>& x, bool by_rows = false) {
+  const auto first_of = [&](bool bad_a, bool bad_b, int number_a, int number_b) {
+    // What the caller gave as A is B here, and is looked at first.
+    if (by_rows) return bad_b ? number_a : bad_a ? number_b : 0;
+    return bad_a ? number_a : bad_b ? number_b : 0;
+  };
+  if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 1, 2)) return fault;
+  if (const int fault = first_of(x.m < 0, x.n < 0, 3, 4)) return fault;
+  if (x.k < 0) return 5;
+  const auto small = [](std::int64_t ld, std::int64_t rows) { return ld < std::max<std::int64_t>(1, rows); };
+  if (const int fault = first_of(small(x.lda, x.a_rows()), small(x.ldb, x.b_rows()), 8, 10)) return fault;
+  return small(x.ldc, x.m) ? 13 : 0;
+}
+
+template <class T>
+double flops_of(const GemmArguments<T>& x) {
+  return (is_complex(dtype_of<T>) ? 8.0 : 2.0) * double(x.m) * double(x.n) * double(x.k);
+}
+
+// Scalars by value where they are real, by address where they are complex, as CBLAS passes them; BBLAS passes
+// all of one problem by value.
+template <class T>
+struct CblasScalar {
+  using Type = T;
+  using Matrix = T;
+  static T value(T x) { return x; }
+};
+template <class R>
+struct CblasScalar<std::complex<R>> {
+  using Type = const void*;
+  using Matrix = void;
+  static std::complex<R> value(const void* x) { return *static_cast<const std::complex<R>*>(x); }
+};
+template <class T>
+using CblasValue = typename CblasScalar<T>::Type;
+// What CBLAS declares matrices of.
+template <class T>
+using CblasMatrix = typename CblasScalar<T>::Matrix;
+
+template <class T>
+struct RealOf {
+  using Type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using Type = R;
+};
+template <class T>
+using Real = typename RealOf<T>::Type;
+
+}  // namespace tilewright::blas

@@ -1,0 +1,83 @@
+// Batches of products as the library's groups, for all names that take several products at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "blas/calls.hpp"
+
+namespace tilewright::blas {
+
+// Positions of arguments in a routine; 0 where it has none. Those of xGEMM first, by its numbers.
+struct Positions {
+  int of_gemm[14];
+  int stride_a, stride_b, stride_c;
+
+  // Of the argument that an Error names; 0: none of the caller's. By rows the sides have changed places.
+  int named(const std::string& argument, bool by_rows) const;
+};
+
+// Groups that the calling thread keeps for its next call: 10,000 of them are a megabyte, and new memory costs
+// more than small products.
+template <class T>
+class GroupList {
+ public:
+  GroupList() : groups_(kept()) { groups_.clear(); }
+  ~GroupList() {
+    if (groups_.capacity() > most_kept) std::vector<GemmGroup<T>>().swap(groups_);
+  }
+  GroupList(const GroupList&) = delete;
+  GroupList& operator=(const GroupList&) = delete;
+
+  void add(const GemmArguments<T>& x, const T* const* a, const T* const* b, T* const* c, std::int64_t count) {
+    groups_.push_back(
+        {Op(x.op_a), Op(x.op_b), x.m, x.n, x.k, x.alpha, a, x.lda, b, x.ldb, x.beta, c, x.ldc, count});
+  }
+  std::span<const GemmGroup<T>> all() const { return groups_; }
+  bool are_small() const {
+    for (const auto& g : groups_)
+      if (g.m > 64 || g.n > 64 || g.k > 64) return false;
+    return true;
+  }
+  // A problem for each run of equal groups.
+  void describe(Observed& observed) const {
+    GemmProblem run;
+    run.batch_count = 0;
+    const auto end = [&] {
+      if (run.batch_count > 0) observed.computes(run);
+    };
+    for (const auto& g : groups_) {
+      GemmProblem p =
+          problem_of(GemmArguments<T>{std::int8_t(g.op_a), std::int8_t(g.op_b), g.m, g.n, g.k, g.alpha,
+                                      nullptr, g.lda, nullptr, g.ldb, g.beta, nullptr, g.ldc});
+      p.layout = Layout::pointer;
+      p.batch_count = run.batch_count;
+      if (p == run) {
+        run.batch_count += g.count;
+        continue;
+      }
+      end();
+      run = p;
+      run.batch_count = g.count;
+    }
+    end();
+  }
+
+ private:
+  static constexpr std::size_t most_kept = std::size_t(1) << 16;
+  static std::vector<GemmGroup<T>>& kept() {
+    thread_local std::vector<GemmGroup<T>> groups;
+    return groups;
+  }
+  std::vector<GemmGroup<T>>& groups_;
+};
+
+// Of a name that another BLAS has: as many threads as that would use. Else those of OpenMP.
+inline GemmOptions batch_options(const Found& found) {
+  if (found.routine != nullptr) return large_options();
+  GemmOptions options;
+  options.on_device_failure = OnDeviceFailure::redo;
+  return options;
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,116 @@
+// Making the Context, and asking its models.
+#include "blas/calls.hpp"
+
+#include <omp.h>
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+
+#include "blas/names.hpp"
+#include "blas/settings.hpp"
+
+namespace tilewright::blas {
+namespace {
+
+thread_local int depth =
+    0;  // of the dynamic kind: libraries that are opened at run time share little of the other
+
+// The library of the program that has a CBLAS, by its path; "" where none is loaded.
+std::string cblas_of_program() {
+#define TILEWRIGHT_NAME(symbol, ...) #symbol,
+  constexpr const char* names[] = {SPELL_cblas_int(TILEWRIGHT_NAME, dgemm, )
+                                       SPELL_cblas_long(TILEWRIGHT_NAME, dgemm, ) nullptr};
+#undef TILEWRIGHT_NAME
+  return find_loaded(names).path;
+}
+
+Context* make_context() {
+  try {
+    ContextOptions options;
+    options.notices = settings().observes();  // a program that knows nothing of us is told nothing unasked
+    options.cblas = cblas_of_program();
+    auto* made = new Context(options);
+    // Without generated code there is nothing to win on small products.
+    if (made->cpu() != "portable" || settings().mode == Mode::all)
+      small_context.store(made, std::memory_order_release);
+    return made;
+  } catch (const std::exception& error) {
+    complain(std::string("calls are left to the program's BLAS: ") + error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Context* context() {
+  static Context* const made = [] {
+    const Inside scope;
+    Context* context = make_context();
+    small_decided.store(true, std::memory_order_release);
+    return context;
+  }();
+  return made;
+}
+
+void give_up(const Counterpart& routine) {
+  complain(std::string(routine.symbol()) + " cannot be served, and no other BLAS was found that has it");
+  std::abort();
+}
+
+bool is_inside() { return depth > 0; }
+Inside::Inside() { ++depth; }
+Inside::~Inside() { --depth; }
+
+GemmOptions large_options() {
+  GemmOptions options;
+  options.threads = threads_of_program();
+  options.on_device_failure = OnDeviceFailure::redo;
+  return options;
+}
+
+GemmProblem described(DType dtype, std::int8_t op_a, std::int8_t op_b, std::int64_t m, std::int64_t n,
+                      std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
+  GemmProblem p;
+  p.dtype = dtype;
+  p.op_a = Op(op_a);
+  p.op_b = Op(op_b);
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.lda = lda;
+  p.ldb = ldb;
+  p.ldc = ldc;
+  return p;
+}
+
+bool may_use_gpus() {
+  if (is_inside() || omp_in_parallel()) return false;
+  static const bool has_gpus = [] {
+    const Inside scope;
+    const Context* const asked = context();
+    return asked != nullptr && asked->gpu_count() > 0;
+  }();
+  return has_gpus;
+}
+
+// What a thread asked of lately is found again without its plan.
+bool gpus_win(const GemmProblem& problem) {
+  struct Answer {
+    GemmProblem problem;
+    bool known = false, wins = false;
+  };
+  thread_local std::array<Answer, 16> answers;
+  const auto place = std::uint64_t(problem.m * 31 + problem.n * 7 + problem.k) * 0x9e3779b97f4a7c15u >> 60;
+  Answer& answer = answers[place];
+  if (answer.known && answer.problem == problem) return answer.wins;
+  const Inside scope;
+  answer = {problem, true, false};
+  try {
+    answer.wins = plan(*context(), problem, large_options()).candidate() == "hybrid";
+  } catch (const Error&) {
+  }
+  return answer.wins;
+}
+
+}  // namespace tilewright::blas

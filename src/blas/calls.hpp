@@ -1,0 +1,144 @@
+// Which calls are served here, and serving them by the library's public functions.
+#pragma once
+
+#include <optional>
+
+#include "blas/arguments.hpp"
+#include "blas/counterpart.hpp"
+#include "blas/observer.hpp"
+#include "blas/settings.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/lu.hpp"
+
+namespace tilewright::blas {
+
+// The Context that serves all calls, made by the first that needs it; null where none can be made, which is
+// said once. Large products on the CPU go to the BLAS that the program has.
+Context* context();
+
+// The same once it was made and serves small products by generated kernels; else null. Read by every call.
+inline std::atomic<Context*> small_context{nullptr};
+// Whether small_context is decided.
+inline std::atomic<bool> small_decided{false};
+
+// Options of calls that may use threads or GPUs: as many threads as the program's BLAS would use, and the CPU
+// takes over from a GPU that fails.
+GemmOptions large_options();
+
+// True in a call that this thread's call of the library makes: it must not come back.
+bool is_inside();
+class Inside {
+ public:
+  Inside();
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+// Calls the counterpart with the arguments of the call at hand.
+class Forward {
+ public:
+  template <class F>
+  Forward(const F& f) : object_(&f), call_([](const void* object) { (*static_cast<const F*>(object))(); }) {}
+  void operator()() const { call_(object_); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*);
+};
+
+// Whether a call is served here that is none of the quick ones: `wins` is asked in auto.
+template <class Wins>
+bool serves_here(const Found& found, Wins&& wins) {
+  if (found.routine == nullptr) return true;
+  const Mode mode = settings().mode;
+  if (mode == Mode::off || is_inside()) return false;
+  return mode == Mode::all || wins();
+}
+
+// Ends the program: a result that is missing must not be taken for one.
+[[noreturn]] void give_up(const Counterpart& routine);
+
+// Serves the call by serve(), which tells whether it did, or forwards it, and notes what happened where calls
+// are observed. `describe` tells the observer what is computed.
+template <class Serve, class Describe>
+void serve_or_forward(const Counterpart& other, const Found& found, bool here, Serve&& serve,
+                      Describe&& describe, Forward forward) {
+  std::optional<Observed> observed;
+  if (settings().observes()) describe(observed.emplace(other, found));
+  if (here && serve()) {
+    if (observed) observed->served(Server::here);
+  } else if (found.routine != nullptr) {
+    if (observed) observed->served(Server::counterpart);
+    forward();
+  } else {
+    give_up(other);
+  }
+}
+
+// --- small products on the CPU ---
+
+// Up to which m n k generated kernels win over the BLAS of programs, by type; sizes are at most 64.
+// Measured: results/zen5-2core/blas-20261127-single.jsonl, docs/blas.md.
+template <class T>
+inline constexpr std::int64_t largest_winning_product = 64 * 64 * 64;
+
+template <class T>
+bool is_small_win(const GemmArguments<T>& x) {
+  const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < 64; };
+  return fits(x.m) && fits(x.n) && fits(x.k) && x.m * x.n * x.k <= largest_winning_product<T> &&
+         (x.op_a | x.op_b) >= 0 && x.lda >= x.a_rows() && x.ldb >= x.b_rows() && x.ldc >= x.m &&
+         x.alpha != T(0);
+}
+
+// Runs it by the library; false where it could not, and then nothing was written.
+template <class T>
+bool serve(Context& context, const GemmArguments<T>& x, const GemmOptions& options) noexcept {
+  try {
+    const bool as_is_a = x.op_a == 0, as_is_b = x.op_b == 0;
+    gemm<T>(context, Op(x.op_a), Op(x.op_b), x.alpha, {x.a, as_is_a ? x.m : x.k, as_is_a ? x.k : x.m, x.lda},
+            {x.b, as_is_b ? x.k : x.n, as_is_b ? x.n : x.k, x.ldb}, x.beta, {x.c, x.m, x.n, x.ldc}, options);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// The Context of small products, decided where it was not yet.
+inline Context* for_small() {
+  if (small_decided.load(std::memory_order_acquire)) return small_context.load(std::memory_order_relaxed);
+  context();
+  return small_context.load(std::memory_order_acquire);
+}
+
+// --- large products ---
+
+// Of less work no GPU is asked: the way there and back takes longer.
+inline constexpr double least_gpu_flops = 1e7;
+
+// Whether the models of the machine give the product to GPUs. `valid` arguments only.
+template <class T>
+bool gpus_win(const GemmArguments<T>& x);
+
+GemmProblem described(DType dtype, std::int8_t op_a, std::int8_t op_b, std::int64_t m, std::int64_t n,
+                      std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc);
+template <class T>
+GemmProblem problem_of(const GemmArguments<T>& x) {
+  GemmProblem p = described(dtype_of<T>, x.op_a, x.op_b, x.m, x.n, x.k, x.lda, x.ldb, x.ldc);
+  const auto scalar = [](const T& value) {
+    return value == T(0) ? Scalar::zero : value == T(1) ? Scalar::one : Scalar::general;
+  };
+  p.alpha = scalar(x.alpha);
+  p.beta = scalar(x.beta);
+  return p;
+}
+// The same of a problem; false at once on a machine without GPUs and within a parallel region.
+bool gpus_win(const GemmProblem& problem);
+bool may_use_gpus();
+
+template <class T>
+bool gpus_win(const GemmArguments<T>& x) {
+  return flops_of(x) >= least_gpu_flops && may_use_gpus() && gpus_win(problem_of(x));
+}
+
+}  // namespace tilewright::blas

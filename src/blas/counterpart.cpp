@@ -1,0 +1,162 @@
+// Looking through the loaded libraries, and opening others.
+#include "blas/counterpart.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "blas/settings.hpp"
+#include "blas/tilewright_blas.hpp"
+
+namespace tilewright::blas {
+namespace {
+
+const void* base_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+// Whether the address lies in this library, or in another copy of it, which would send calls back.
+bool is_ours(void* address) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0) return false;
+  static const void* const own = base_of(reinterpret_cast<const void*>(&tilewright_blas_version));
+  if (info.dli_fbase == own) return true;
+  void* handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  const void* const marker = dlsym(handle, "tilewright_blas_version");
+  dlclose(handle);
+  return marker != nullptr && base_of(marker) == info.dli_fbase;
+}
+
+// In the order in which the loader has them. They are opened after the walk, during which it holds a lock.
+std::vector<std::string> loaded_paths() {
+  std::vector<std::string> paths;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0')
+          static_cast<std::vector<std::string>*>(data)->emplace_back(info->dlpi_name);
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+void* symbol_of(void* handle, const char* const* names) {
+  for (; *names != nullptr; ++names)
+    if (void* address = dlsym(handle, *names); address != nullptr && !is_ours(address)) return address;
+  return nullptr;
+}
+
+// Whether the library of a plain name counts with 64 bits. Its sum of absolute values then takes the length
+// below for negative and adds up nothing, where one of 32 bits sees the lower half, which is 1.
+bool is_wide(void* handle, const char* plain) {
+  constexpr std::int64_t length = 1 - (std::int64_t(1) << 32), step = 1;
+  const double one = 1;
+  const bool wheel = std::strncmp(plain, "scipy_", 6) == 0;
+  const std::array<const char*, 2> fortran{wheel ? "scipy_dasum_" : "dasum_", nullptr};
+  if (void* sum = symbol_of(handle, fortran.data()))
+    return reinterpret_cast<double (*)(const std::int64_t*, const double*, const std::int64_t*)>(sum)(
+               &length, &one, &step) == 0;
+  const std::array<const char*, 2> c{wheel ? "scipy_cblas_dasum" : "cblas_dasum", nullptr};
+  if (void* sum = symbol_of(handle, c.data()))
+    return reinterpret_cast<double (*)(std::int64_t, const double*, std::int64_t)>(sum)(length, &one, step) ==
+           0;
+  return false;
+}
+
+// The usual libraries by the width of their integers; the one that the user names comes first.
+std::vector<std::string> usual_libraries(bool wide) {
+  std::vector<std::string> names;
+  if (const std::string& named = settings().library; !named.empty()) names.push_back(named);
+  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so.2", "libmkl_rt.so", "liblapacke.so.3",
+                           "liblapack.so.3", "libcblas.so.3", "libblas.so.3"})
+    if (!wide) names.emplace_back(name);
+  for (const char* name : {"libopenblas64_.so.0", "libopenblas64.so.0", "libmkl_rt.so.2", "libmkl_rt.so",
+                           "liblapacke64.so.3", "liblapack64.so.3", "libblas64.so.3"})
+    if (wide) names.emplace_back(name);
+  return names;
+}
+
+struct Candidate {
+  Symbol symbol;
+  bool foreign = false;  // the program's integers are of the other width
+};
+
+std::string name_of(void* address) {
+  Dl_info info{};
+  const std::string path = dladdr(address, &info) == 0 ? "" : info.dli_fname;
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// Of the plain names, `symbol` is what the program called.
+Candidate find_candidate(const char* symbol, const char* const* spellings, const char* plain, bool wide) {
+  const std::array<const char*, 2> called{symbol, nullptr};
+  for (const char* const* names : {called.data(), spellings}) {
+    Symbol loaded = find_loaded(names);
+    if (loaded.address == nullptr) continue;
+    const bool foreign = !wide && is_wide(loaded.handle, symbol);
+    if (!foreign || names == called.data()) return {std::move(loaded), foreign};
+  }
+  for (const std::string& library : usual_libraries(wide)) {
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    const std::array<const char*, 2> as_plain{plain, nullptr};
+    void* address = symbol_of(handle, spellings);
+    if (address != nullptr && !wide && is_wide(handle, plain)) address = nullptr;
+    if (address == nullptr && wide && is_wide(handle, plain)) address = symbol_of(handle, as_plain.data());
+    if (address != nullptr) return {{address, handle, library}};
+    dlclose(handle);
+  }
+  return {};
+}
+
+}  // namespace
+
+Symbol find_loaded(const char* const* names) {
+  for (const std::string& path : loaded_paths()) {
+    void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    if (void* address = symbol_of(handle, names)) return {address, handle, path};
+    dlclose(handle);
+  }
+  return {};
+}
+
+const Found& Counterpart::find() {
+  const Settings& wanted = settings();
+  const Candidate other = find_candidate(symbol_, spellings_, plain_, wide_);
+  auto* found = new Found;
+  found->routine = other.symbol.address;
+  if (found->routine != nullptr) {
+    found->library = name_of(found->routine);
+    if (other.foreign || (wanted.mode == Mode::off && !wanted.observes()))
+      found->way = Way::pass;
+    else if (wanted.mode == Mode::automatic && !wanted.observes())
+      found->way = Way::quick;
+  }
+  const Found* expected = nullptr;
+  if (found_.compare_exchange_strong(expected, found, std::memory_order_acq_rel)) return *found;
+  delete found;
+  return *expected;
+}
+
+int threads_of_program() {
+  static const auto count = [] {
+    constexpr std::array names{"openblas_get_num_threads",
+                               "scipy_openblas_get_num_threads64_",
+                               "scipy_openblas_get_num_threads",
+                               "openblas_get_num_threads64_",
+                               "MKL_Get_Max_Threads",
+                               "bli_thread_get_num_threads",
+                               static_cast<const char*>(nullptr)};
+    return reinterpret_cast<int (*)()>(find_loaded(names.data()).address);
+  }();
+  return count == nullptr ? 0 : std::max(0, count());
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,44 @@
+// One product of the program: served here, or forwarded. Shared by all names that come to one product.
+#pragma once
+
+#include "blas/calls.hpp"
+
+namespace tilewright::blas {
+
+// What is not quick: checks, asks, serves or forwards. `report` tells of a bad argument, by its number in
+// xGEMM, where no other library does.
+template <class T>
+[[gnu::noinline]] void run_carefully(const Counterpart& other, const Found& found, const GemmArguments<T>& x,
+                                     bool by_rows, void (*report)(const Counterpart&, int), Forward forward) {
+  if (const int fault = gemm_fault(x, by_rows); fault != 0)
+    return found.routine != nullptr ? forward() : report(other, fault);
+  const bool small = is_small_win(x);
+  const bool here = serves_here(found, [&] { return small ? for_small() != nullptr : gpus_win(x); });
+  serve_or_forward(
+      other, found, here,
+      [&] {
+        const Inside scope;
+        Context* const own = context();
+        return own != nullptr && serve(*own, x, small ? usual_options() : large_options());
+      },
+      [&](Observed& observed) { observed.computes(problem_of(x)); }, forward);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void run_gemm(Counterpart& other, const GemmArguments<T>& x, bool by_rows,
+                                            void (*report)(const Counterpart&, int), Forward forward) {
+  const Found& found = other.found();
+  if (found.way == Way::quick) [[likely]] {
+    if (is_small_win(x)) {
+      Context* const small = for_small();
+      if (small != nullptr && serve(*small, x, usual_options())) return;
+      return forward();
+    }
+    if (flops_of(x) < least_gpu_flops || !may_use_gpus()) return forward();
+  } else if (found.way == Way::pass) {
+    return forward();
+  }
+  run_carefully(other, found, x, by_rows, report, forward);
+}
+
+}  // namespace tilewright::blas

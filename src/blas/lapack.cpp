@@ -1,0 +1,434 @@
+// xGETRF, xGETRS and xGESV of Fortran and LAPACKE over the library's LU. In auto they are served where GPUs
+// take part; the program's LAPACK keeps the rest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "blas/calls.hpp"
+#include "blas/report.hpp"
+#include "blas/tilewright_blas.hpp"
+
+namespace tilewright::blas {
+namespace {
+
+LuOptions lu_options() {
+  LuOptions options;
+  options.threads = threads_of_program();
+  options.on_device_failure = OnDeviceFailure::redo;
+  return options;
+}
+
+// Whether GPUs take part in factoring.
+bool gpus_factor(DType dtype, std::int64_t m, std::int64_t n, std::int64_t lda) {
+  if (double(m) * double(n) * double(std::min(m, n)) < least_gpu_flops || !may_use_gpus()) return false;
+  const Inside scope;
+  try {
+    const std::string candidate = lu_candidate(*context(), {dtype, m, n, lda}, lu_options());
+    return candidate == "streamed" || candidate == "blocked";
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Pivots of the caller's width as the library's.
+template <class Int>
+class Pivots {
+ public:
+  Pivots(Int* own, std::int64_t count) : own_(own), wide_(std::size_t(std::max<std::int64_t>(count, 0))) {}
+  void read() { std::copy_n(own_, wide_.size(), wide_.begin()); }
+  void write() const {
+    std::transform(wide_.begin(), wide_.end(), own_, [](std::int64_t pivot) { return Int(pivot); });
+  }
+  std::int64_t* data() { return wide_.data(); }
+
+ private:
+  Int* own_;
+  std::vector<std::int64_t> wide_;
+};
+
+// What the three routines compute, by columns and with valid arguments. They throw Error, with A and B as
+// they were unless a factorization was written.
+template <class T, class Int>
+Int factor(Context& context, Int m, Int n, T* a, Int lda, Int* pivots) {
+  Pivots<Int> wide(pivots, std::min(m, n));
+  const auto info = Int(lu_factor<T>(context, m, n, a, lda, wide.data(), lu_options()).info);
+  wide.write();
+  return info;
+}
+template <class T, class Int>
+void solve(Context& context, Op op, Int n, Int nrhs, const T* a, Int lda, const Int* pivots, T* b, Int ldb) {
+  Pivots<Int> wide(const_cast<Int*>(pivots), n);
+  wide.read();
+  lu_solve<T>(context, op, n, nrhs, a, lda, wide.data(), b, ldb, lu_options());
+}
+
+template <class Int>
+bool is_short(Int ld, Int rows) {
+  return ld < std::max(Int(1), rows);
+}
+
+// A call that was checked. compute(context) throws, and what it does is served or not as a whole.
+struct Routine {
+  const Counterpart& other;
+  const Found& found;
+  std::string text;  // for the observer
+  double flops;
+};
+template <class Wins, class Compute>
+void run_routine(const Routine& routine, Wins&& wins, Compute&& compute, Forward forward) {
+  const bool here = serves_here(routine.found, wins);
+  serve_or_forward(
+      routine.other, routine.found, here,
+      [&] {
+        const Inside scope;
+        Context* const own = context();
+        if (own == nullptr) return false;
+        try {
+          compute(*own);
+          return true;
+        } catch (...) {
+          return false;
+        }
+      },
+      [&](Observed& observed) { observed.computes(routine.text, routine.flops); }, forward);
+}
+
+template <class T>
+double flops_of_factor(double m, double n) {
+  const double k = std::min(m, n);
+  return (is_complex(dtype_of<T>) ? 4 : 1) * (2 * m * n * k - (m + n) * k * k + 2 * k * k * k / 3);
+}
+template <class T>
+double flops_of_solve(double n, double nrhs) {
+  return (is_complex(dtype_of<T>) ? 8 : 2) * n * n * nrhs;
+}
+template <class T>
+Routine factor_routine(const Counterpart& other, const Found& found, std::int64_t m, std::int64_t n) {
+  return {other, found, fmt::format("LU m={} n={}", m, n), flops_of_factor<T>(double(m), double(n))};
+}
+template <class T>
+Routine solve_routine(const Counterpart& other, const Found& found, std::int64_t n, std::int64_t nrhs) {
+  return {other, found, fmt::format("solve n={} nrhs={}", n, nrhs),
+          flops_of_solve<T>(double(n), double(nrhs))};
+}
+template <class T>
+Routine system_routine(const Counterpart& other, const Found& found, std::int64_t n, std::int64_t nrhs) {
+  return {other, found, fmt::format("system n={} nrhs={}", n, nrhs),
+          flops_of_factor<T>(double(n), double(n)) + flops_of_solve<T>(double(n), double(nrhs))};
+}
+
+// The numbers of bad arguments, as LAPACK has them.
+template <class Int>
+int factor_fault(Int m, Int n, Int lda) {
+  return m < 0 ? 1 : n < 0 ? 2 : is_short(lda, m) ? 4 : 0;
+}
+template <class Int>
+int solve_fault(std::int8_t op, Int n, Int nrhs, Int lda, Int ldb) {
+  return op == no_op ? 1 : n < 0 ? 2 : nrhs < 0 ? 3 : is_short(lda, n) ? 5 : is_short(ldb, n) ? 8 : 0;
+}
+template <class Int>
+int system_fault(Int n, Int nrhs, Int lda, Int ldb) {
+  return n < 0 ? 1 : nrhs < 0 ? 2 : is_short(lda, n) ? 4 : is_short(ldb, n) ? 7 : 0;
+}
+
+// Tells of a bad argument: by the counterpart, or by xerbla and info. True where there was one.
+template <class Int>
+bool refuses(const Counterpart& other, const Found& found, int fault, Int* info, const Forward& forward) {
+  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) {
+    forward();
+    return true;
+  }
+  if (fault == 0) return false;
+  *info = Int(-fault);
+  report_fortran(other, fault);
+  return true;
+}
+
+// --- Fortran ---
+
+template <class T, class Int>
+using FortranGetrf = void(const Int*, const Int*, T*, const Int*, Int*, Int*);
+template <class T, class Int>
+using FortranGetrs = void(const char*, const Int*, const Int*, const T*, const Int*, const Int*, T*,
+                          const Int*, Int*, std::size_t);
+template <class T, class Int>
+using FortranGesv = void(const Int*, const Int*, T*, const Int*, Int*, T*, const Int*, Int*);
+
+template <class T, class Int>
+void run_getrf(const Counterpart& other, const Found& found, Int m, Int n, T* a, Int lda, Int* pivots,
+               Int* info, Forward forward) {
+  if (refuses(other, found, factor_fault(m, n, lda), info, forward)) return;
+  run_routine(
+      factor_routine<T>(other, found, m, n), [&] { return gpus_factor(dtype_of<T>, m, n, lda); },
+      [&](Context& context) { *info = factor(context, m, n, a, lda, pivots); }, forward);
+}
+
+template <class T, class Int>
+void run_getrs(const Counterpart& other, const Found& found, char op, Int n, Int nrhs, const T* a, Int lda,
+               const Int* pivots, T* b, Int ldb, Int* info, Forward forward) {
+  const std::int8_t named = op_of_letter(op);
+  if (refuses(other, found, solve_fault(named, n, nrhs, lda, ldb), info, forward)) return;
+  run_routine(
+      solve_routine<T>(other, found, n, nrhs), [] { return false; },
+      [&](Context& context) {
+        solve(context, Op(named), n, nrhs, a, lda, pivots, b, ldb);
+        *info = 0;
+      },
+      forward);
+}
+
+// What happens when the factors are written and the solution fails is no way back.
+template <class T, class Int>
+Int factor_and_solve(const Counterpart& other, Context& context, Int n, Int nrhs, T* a, Int lda, Int* pivots,
+                     T* b, Int ldb) {
+  const Int info = factor(context, n, n, a, lda, pivots);
+  if (info != 0) return info;
+  try {
+    solve(context, Op::none, n, nrhs, a, lda, pivots, b, ldb);
+  } catch (...) {
+    give_up(other);
+  }
+  return 0;
+}
+
+template <class T, class Int>
+void run_gesv(const Counterpart& other, const Found& found, Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b,
+              Int ldb, Int* info, Forward forward) {
+  if (refuses(other, found, system_fault(n, nrhs, lda, ldb), info, forward)) return;
+  run_routine(
+      system_routine<T>(other, found, n, nrhs), [&] { return gpus_factor(dtype_of<T>, n, n, lda); },
+      [&](Context& context) { *info = factor_and_solve(other, context, n, nrhs, a, lda, pivots, b, ldb); },
+      forward);
+}
+
+// --- LAPACKE ---
+
+constexpr int no_memory = -1011;  // LAPACK_TRANSPOSE_MEMORY_ERROR
+
+// Whether LAPACKE looks for NaN first, which programs may forbid it.
+bool looks_for_nan() {
+  static const auto asked = [] {
+    constexpr const char* names[] = {"LAPACKE_get_nancheck", "scipy_LAPACKE_get_nancheck",
+                                     "LAPACKE_get_nancheck64_", "scipy_LAPACKE_get_nancheck64_", nullptr};
+    return reinterpret_cast<int (*)()>(find_loaded(names).address);
+  }();
+  return asked == nullptr || asked() != 0;
+}
+
+// A matrix of the caller's by columns: where it lies by rows, a copy, which is written back.
+template <class T>
+class ByColumns {
+ public:
+  ByColumns(bool by_rows, T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld)
+      : data_(data), rows_(rows), cols_(cols), ld_(ld), by_rows_(by_rows) {
+    if (!by_rows) return;
+    copy_.resize(std::size_t(rows * cols));
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) copy_[std::size_t(j * rows + i)] = data[i * ld + j];
+  }
+  T* data() { return by_rows_ ? copy_.data() : data_; }
+  std::int64_t ld() const { return by_rows_ ? std::max<std::int64_t>(1, rows_) : ld_; }
+  void write_back() const {
+    for (std::int64_t i = 0; by_rows_ && i < rows_; ++i)
+      for (std::int64_t j = 0; j < cols_; ++j) data_[i * ld_ + j] = copy_[std::size_t(j * rows_ + i)];
+  }
+  bool has_nan() {
+    const T* const x = data();
+    for (std::int64_t j = 0; j < cols_; ++j)
+      for (std::int64_t i = 0; i < rows_; ++i)
+        if (!(x[j * ld() + i] == x[j * ld() + i])) return true;
+    return false;
+  }
+
+ private:
+  T* data_;
+  std::int64_t rows_, cols_, ld_;
+  bool by_rows_;
+  std::vector<T> copy_;
+};
+
+// f() with what no memory comes to.
+template <class Int, class F>
+Int or_no_memory(F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+}
+
+// What LAPACKE checks of a matrix by rows itself; else the number of LAPACK's argument, one further.
+template <class Int>
+Int lapacke_fault(int fault, bool by_rows, std::initializer_list<std::tuple<Int, Int, int>> leading) {
+  for (const auto& [ld, cols, position] : leading)
+    if (by_rows && ld < cols) return Int(-position);
+  return fault == 0 ? 0 : Int(-fault - 1);
+}
+
+template <class Int>
+Int told(const Counterpart& other, Int info) {
+  if (info < 0) complain(fmt::format("wrong parameter {} in {}", -info, other.symbol()));
+  return info;
+}
+
+template <class T, class Int>
+Int lapacke_getrf(Counterpart& other, int layout, Int m, Int n, T* a, Int lda, Int* pivots) {
+  const Found& found = other.found();
+  Int info = 0;
+  const auto forward = [&] {
+    info =
+        reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*)>(found.routine)(layout, m, n, a, lda, pivots);
+  };
+  const bool by_rows = layout == row_major;
+  const Int columns_ld = by_rows ? std::max<Int>(1, m) : lda;
+  Int fault = by_rows || layout == col_major ? 0 : -1;
+  if (fault == 0)
+    fault = lapacke_fault<Int>(factor_fault(m, n, columns_ld), by_rows && m >= 0 && n >= 0, {{lda, n, 5}});
+  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return told(other, fault);
+  run_routine(
+      factor_routine<T>(other, found, m, n), [&] { return gpus_factor(dtype_of<T>, m, n, columns_ld); },
+      [&](Context& context) {
+        info = or_no_memory<Int>([&]() -> Int {
+          ByColumns<T> matrix(by_rows, a, m, n, lda);
+          if (looks_for_nan() && matrix.has_nan()) return -4;
+          const Int result = factor(context, m, n, matrix.data(), Int(matrix.ld()), pivots);
+          matrix.write_back();
+          return result;
+        });
+      },
+      forward);
+  return info;
+}
+
+template <class T, class Int>
+Int lapacke_getrs(Counterpart& other, int layout, char op, Int n, Int nrhs, const T* a, Int lda,
+                  const Int* pivots, T* b, Int ldb) {
+  const Found& found = other.found();
+  Int info = 0;
+  const auto forward = [&] {
+    info = reinterpret_cast<Int (*)(int, char, Int, Int, const T*, Int, const Int*, T*, Int)>(found.routine)(
+        layout, op, n, nrhs, a, lda, pivots, b, ldb);
+  };
+  const bool by_rows = layout == row_major;
+  const std::int8_t named = op_of_letter(op);
+  Int fault = by_rows || layout == col_major ? 0 : -1;
+  if (fault == 0)
+    fault = lapacke_fault<Int>(
+        solve_fault(named, n, nrhs, by_rows ? std::max<Int>(1, n) : lda, by_rows ? std::max<Int>(1, n) : ldb),
+        by_rows, {{lda, n, 6}, {ldb, nrhs, 9}});
+  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return told(other, fault);
+  run_routine(
+      solve_routine<T>(other, found, n, nrhs), [] { return false; },
+      [&](Context& context) {
+        info = or_no_memory<Int>([&]() -> Int {
+          ByColumns<T> factors(by_rows, const_cast<T*>(a), n, n, lda), right(by_rows, b, n, nrhs, ldb);
+          if (looks_for_nan() && factors.has_nan()) return -5;
+          if (looks_for_nan() && right.has_nan()) return -8;
+          solve(context, Op(named), n, nrhs, factors.data(), Int(factors.ld()), pivots, right.data(),
+                Int(right.ld()));
+          right.write_back();
+          return 0;
+        });
+      },
+      forward);
+  return info;
+}
+
+template <class T, class Int>
+Int lapacke_gesv(Counterpart& other, int layout, Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, Int ldb) {
+  const Found& found = other.found();
+  Int info = 0;
+  const auto forward = [&] {
+    info = reinterpret_cast<Int (*)(int, Int, Int, T*, Int, Int*, T*, Int)>(found.routine)(
+        layout, n, nrhs, a, lda, pivots, b, ldb);
+  };
+  const bool by_rows = layout == row_major;
+  Int fault = by_rows || layout == col_major ? 0 : -1;
+  if (fault == 0)
+    fault = lapacke_fault<Int>(
+        system_fault(n, nrhs, by_rows ? std::max<Int>(1, n) : lda, by_rows ? std::max<Int>(1, n) : ldb),
+        by_rows, {{lda, n, 5}, {ldb, nrhs, 8}});
+  if (found.way == Way::pass || (fault != 0 && found.routine != nullptr)) return forward(), info;
+  if (fault != 0) return told(other, fault);
+  run_routine(
+      system_routine<T>(other, found, n, nrhs),
+      [&] { return gpus_factor(dtype_of<T>, n, n, by_rows ? std::max<Int>(1, n) : lda); },
+      [&](Context& context) {
+        info = or_no_memory<Int>([&]() -> Int {
+          ByColumns<T> matrix(by_rows, a, n, n, lda), right(by_rows, b, n, nrhs, ldb);
+          if (looks_for_nan() && matrix.has_nan()) return -4;
+          if (looks_for_nan() && right.has_nan()) return -7;
+          const Int result = factor_and_solve(other, context, n, nrhs, matrix.data(), Int(matrix.ld()),
+                                              pivots, right.data(), Int(right.ld()));
+          matrix.write_back();
+          right.write_back();
+          return result;
+        });
+      },
+      forward);
+  return info;
+}
+
+}  // namespace
+
+#define TILEWRIGHT_FORTRAN_GETRF(name, T, Int, spellings, plain, wide)                                      \
+  extern "C" TILEWRIGHT_SHOWN void name(const Int* m, const Int* n, T* a, const Int* lda, Int* pivots,      \
+                                        Int* info) {                                                        \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                                   \
+    const Found& found = other.found();                                                                     \
+    run_getrf(other, found, *m, *n, a, *lda, pivots, info,                                                  \
+              [&] { reinterpret_cast<FortranGetrf<T, Int>*>(found.routine)(m, n, a, lda, pivots, info); }); \
+  }
+TILEWRIGHT_EXPORT(fortran, sdcz, getrf, TILEWRIGHT_FORTRAN_GETRF)
+
+#define TILEWRIGHT_FORTRAN_GETRS(name, T, Int, spellings, plain, wide)                                      \
+  extern "C" TILEWRIGHT_SHOWN void name(const char* op, const Int* n, const Int* nrhs, const T* a,          \
+                                        const Int* lda, const Int* pivots, T* b, const Int* ldb,            \
+                                        Int* info) {                                                        \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                                   \
+    const Found& found = other.found();                                                                     \
+    run_getrs(other, found, *op, *n, *nrhs, a, *lda, pivots, b, *ldb, info, [&] {                           \
+      reinterpret_cast<FortranGetrs<T, Int>*>(found.routine)(op, n, nrhs, a, lda, pivots, b, ldb, info, 1); \
+    });                                                                                                     \
+  }
+TILEWRIGHT_EXPORT(fortran, sdcz, getrs, TILEWRIGHT_FORTRAN_GETRS)
+
+#define TILEWRIGHT_FORTRAN_GESV(name, T, Int, spellings, plain, wide)                                     \
+  extern "C" TILEWRIGHT_SHOWN void name(const Int* n, const Int* nrhs, T* a, const Int* lda, Int* pivots, \
+                                        T* b, const Int* ldb, Int* info) {                                \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                                 \
+    const Found& found = other.found();                                                                   \
+    run_gesv(other, found, *n, *nrhs, a, *lda, pivots, b, *ldb, info, [&] {                               \
+      reinterpret_cast<FortranGesv<T, Int>*>(found.routine)(n, nrhs, a, lda, pivots, b, ldb, info);       \
+    });                                                                                                   \
+  }
+TILEWRIGHT_EXPORT(fortran, sdcz, gesv, TILEWRIGHT_FORTRAN_GESV)
+
+#define TILEWRIGHT_LAPACKE_GETRF(name, T, Int, spellings, plain, wide)                         \
+  extern "C" TILEWRIGHT_SHOWN Int name(int layout, Int m, Int n, T* a, Int lda, Int* pivots) { \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                      \
+    return lapacke_getrf(other, layout, m, n, a, lda, pivots);                                 \
+  }
+TILEWRIGHT_EXPORT(lapacke, sdcz, getrf, TILEWRIGHT_LAPACKE_GETRF)
+
+#define TILEWRIGHT_LAPACKE_GETRS(name, T, Int, spellings, plain, wide)                            \
+  extern "C" TILEWRIGHT_SHOWN Int name(int layout, char op, Int n, Int nrhs, const T* a, Int lda, \
+                                       const Int* pivots, T* b, Int ldb) {                        \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                         \
+    return lapacke_getrs(other, layout, op, n, nrhs, a, lda, pivots, b, ldb);                     \
+  }
+TILEWRIGHT_EXPORT(lapacke, sdcz, getrs, TILEWRIGHT_LAPACKE_GETRS)
+
+#define TILEWRIGHT_LAPACKE_GESV(name, T, Int, spellings, plain, wide)                                 \
+  extern "C" TILEWRIGHT_SHOWN Int name(int layout, Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, \
+                                       Int ldb) {                                                     \
+    TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                             \
+    return lapacke_gesv(other, layout, n, nrhs, a, lda, pivots, b, ldb);                              \
+  }
+TILEWRIGHT_EXPORT(lapacke, sdcz, gesv, TILEWRIGHT_LAPACKE_GESV)
+
+}  // namespace tilewright::blas

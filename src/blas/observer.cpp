@@ -1,0 +1,205 @@
+// The table of shapes, the summary at exit, and writing the record.
+#include "blas/observer.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+
+#include "blas/settings.hpp"
+#include "core/problem.hpp"
+#include "core/record_log.hpp"
+
+namespace tilewright::blas {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_shapes = 4096, most_summary_lines = 40;
+constexpr auto write_every = std::chrono::seconds(5);
+
+struct Shape {
+  const char* symbol;
+  bool is_problem;
+  GemmProblem problem;
+  std::string text;  // of what is no product
+  Server server;
+  std::string library;
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+  std::string words() const { return is_problem ? to_string(problem) : text; }
+  std::string who() const {
+    return server == Server::here ? "tilewright" : server == Server::counterpart ? library : "nobody";
+  }
+};
+struct ShapeHash {
+  std::size_t operator()(const Shape& s) const {
+    return hash_fields(s.problem) ^ std::hash<std::string>()(s.text) ^
+           std::hash<const void*>()(s.symbol) * 31 ^ std::size_t(s.server);
+  }
+};
+
+struct Totals {
+  std::int64_t calls = 0;
+  double seconds = 0, flops = 0;
+  std::int64_t written_calls = 0;  // to the record
+  double written_seconds = 0;
+
+  void add(double s, double f) { ++calls, seconds += s, flops += f; }
+};
+
+// Of this process; a child of fork begins anew.
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<Shape, Totals, ShapeHash> shapes;
+  Totals here, elsewhere;  // of all calls, also those whose shape found no place
+  std::int64_t without_place = 0;
+  Clock::time_point last_written = Clock::now();
+  bool cannot_write = false;
+
+  void clear() {
+    shapes.clear();
+    here = elsewhere = {};
+    without_place = 0;
+  }
+};
+
+std::string record_path() {
+  std::string path = settings().record;
+  if (const auto at = path.find("%p"); at != std::string::npos)
+    path.replace(at, 2, std::to_string(::getpid()));
+  return path;
+}
+
+// Under the table's lock.
+void write_record(Table& table) {
+  table.last_written = Clock::now();
+  if (settings().record.empty() || table.cannot_write) return;
+  std::vector<RecordedRuns> runs;
+  for (auto& [shape, totals] : table.shapes) {
+    if (!shape.is_problem || totals.calls == totals.written_calls) continue;
+    runs.push_back(
+        {shape.problem, totals.calls - totals.written_calls, totals.seconds - totals.written_seconds});
+    totals.written_calls = totals.calls;
+    totals.written_seconds = totals.seconds;
+  }
+  if (runs.empty()) return;
+  try {
+    record_runs(record_path(), runs);
+  } catch (const std::exception& error) {
+    table.cannot_write = true;
+    complain(std::string("nothing more is recorded: ") + error.what());
+  }
+}
+
+std::string share_text(double part, double whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0.0);
+}
+
+void print_summary(const Table& table) {
+  using Line = std::pair<const Shape*, const Totals*>;
+  std::vector<Line> lines;
+  for (const auto& [shape, totals] : table.shapes) lines.emplace_back(&shape, &totals);
+  std::sort(lines.begin(), lines.end(),
+            [](const Line& x, const Line& y) { return x.second->seconds > y.second->seconds; });
+  std::string text = fmt::format("tilewright: BLAS calls of process {}\n", ::getpid());
+  text +=
+      fmt::format("{:>12}{:>10}{:>10}  {}\n", "seconds", "calls", "GFLOP/s", "served by, routine, problem");
+  for (std::size_t i = 0; i < std::min(lines.size(), most_summary_lines); ++i) {
+    const auto& [shape, totals] = lines[i];
+    text += fmt::format("{:>12.6f}{:>10}{:>10.2f}  {}, {}, {}\n", totals->seconds, totals->calls,
+                        totals->seconds > 0 ? totals->flops / totals->seconds / 1e9 : 0.0, shape->who(),
+                        shape->symbol, shape->words());
+  }
+  if (lines.size() > most_summary_lines)
+    text += fmt::format("  and {} more shapes\n", lines.size() - most_summary_lines);
+  if (table.without_place > 0)
+    text +=
+        fmt::format("  {} calls had shapes beyond the {} that are kept\n", table.without_place, most_shapes);
+  const Totals &here = table.here, &elsewhere = table.elsewhere;
+  text += fmt::format("tilewright: {} of {} calls, {} of {:.4g} flops and {} of {:.4g} s were served here\n",
+                      here.calls, here.calls + elsewhere.calls,
+                      share_text(here.flops, here.flops + elsewhere.flops), here.flops + elsewhere.flops,
+                      share_text(here.seconds, here.seconds + elsewhere.seconds),
+                      here.seconds + elsewhere.seconds);
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+Table& table();
+
+void at_exit() {
+  Table& t = table();
+  const std::lock_guard lock(t.mutex);
+  write_record(t);
+  if (settings().verbose > 0) print_summary(t);
+  t.clear();
+}
+
+Table& table() {
+  static Table& kept = *[] {
+    auto* made = new Table;  // outlives calls from the program's last moments
+    pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
+                   [] {
+                     table().clear();
+                     table().mutex.unlock();
+                   });
+    std::atexit(at_exit);
+    return made;
+  }();
+  return kept;
+}
+
+void note(Shape shape, double seconds, double flops) {
+  Table& t = table();
+  const std::lock_guard lock(t.mutex);
+  (shape.server == Server::here ? t.here : t.elsewhere).add(seconds, flops);
+  auto it = t.shapes.find(shape);
+  const bool is_new = it == t.shapes.end();
+  if (settings().verbose >= 3 || (settings().verbose == 2 && is_new))
+    complain(fmt::format("{} {} took {:.3g} s by {}", shape.symbol, shape.words(), seconds, shape.who()));
+  if (is_new && t.shapes.size() < most_shapes) it = t.shapes.emplace(std::move(shape), Totals()).first;
+  if (it == t.shapes.end())
+    ++t.without_place;
+  else
+    it->second.add(seconds, flops);
+  if (Clock::now() - t.last_written >= write_every) write_record(t);
+}
+
+thread_local Observed* innermost = nullptr;
+
+}  // namespace
+
+Observed::Observed(const Counterpart& routine, const Found& found)
+    : routine_(routine), found_(found), outer_(innermost), begin_(Clock::now()) {
+  innermost = this;
+}
+
+Observed::~Observed() {
+  innermost = outer_;
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  double all_flops = flops_;
+  for (const GemmProblem& problem : problems_) all_flops += flops(problem);
+  if (outer_ != nullptr) {
+    outer_->inner_s_ += seconds;
+    outer_->inner_flops_ += std::max(all_flops, inner_flops_);
+  }
+  const double own_s = std::max(0.0, seconds - inner_s_);
+  const double own_share = all_flops > 0 ? std::max(0.0, 1 - inner_flops_ / all_flops) : 1;
+  try {
+    if (!text_.empty())
+      note({routine_.symbol(), false, {}, text_, server_, found_.library}, own_s, flops_ * own_share);
+    for (const GemmProblem& problem : problems_) {
+      const double share = all_flops > 0 ? flops(problem) / all_flops : 1.0 / double(problems_.size());
+      note({routine_.symbol(), true, problem, "", server_, found_.library}, own_s * share,
+           flops(problem) * own_share);
+    }
+  } catch (const std::exception&) {  // no memory: the call itself is done
+  }
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,49 @@
+// Reading the environment. What cannot be read is said once and taken for the default: a program that knows
+// nothing of us must not end for it.
+#include "blas/settings.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/env.hpp"
+
+namespace tilewright::blas {
+namespace {
+
+Mode mode_of(const std::string& text) {
+  if (text.empty() || text == "auto") return Mode::automatic;
+  if (text == "off") return Mode::off;
+  if (text == "all") return Mode::all;
+  complain(fmt::format("TILEWRIGHT_BLAS = '{}' is not one of off, auto, all, and is taken for auto", text));
+  return Mode::automatic;
+}
+
+int verbosity_of(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text.size() == 1 && text[0] >= '0' && text[0] <= '3') return text[0] - '0';
+  complain(fmt::format("TILEWRIGHT_VERBOSE = '{}' is not one of 0, 1, 2, 3, and is taken for 0", text));
+  return 0;
+}
+
+Settings read_settings() {
+  const Environment environment = Environment::read();
+  return {mode_of(environment.blas), verbosity_of(environment.verbose), environment.record,
+          environment.cblas};
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings& read =
+      *new Settings(read_settings());  // outlives calls from the program's last moments
+  return read;
+}
+
+void complain(const std::string& sentence) {
+  const std::string line = "tilewright: " + sentence + ".\n";
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,26 @@
+// What the environment asks of the BLAS symbols, read at the first call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tilewright::blas {
+
+// TILEWRIGHT_BLAS: which calls are served here.
+enum class Mode : std::uint8_t { automatic, off, all };
+
+struct Settings {
+  Mode mode = Mode::automatic;
+  int verbose = 0;        // TILEWRIGHT_VERBOSE: 1 a summary at exit, 2 each new shape too, 3 each call
+  std::string record{};   // TILEWRIGHT_RECORD, with the process's number for %p; "": nothing is recorded
+  std::string library{};  // TILEWRIGHT_CBLAS: opened before the usual ones where no BLAS is loaded
+
+  bool observes() const { return verbose > 0 || !record.empty(); }
+};
+
+const Settings& settings();
+
+// One sentence on stderr; nothing of a BLAS call can be told otherwise.
+void complain(const std::string& sentence);
+
+}  // namespace tilewright::blas
