@@ -8,7 +8,7 @@
 #include "kernel/layout/check.hpp"
 
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #endif
 
 namespace tilewright {

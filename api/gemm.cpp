@@ -4,8 +4,8 @@
 
 #include <complex>
 
-#include "gemm/device_batches.hpp"
-#include "gemm/device_operands.hpp"
+#include "gemm/device/batches.hpp"
+#include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/groups.hpp"
 #include "gemm/pointers.hpp"

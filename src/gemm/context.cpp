@@ -15,7 +15,7 @@
 #include "gemm/plan.hpp"
 #include "gemm/small/kernels.hpp"
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #endif
 #include "kernel/jit/x86.hpp"
 

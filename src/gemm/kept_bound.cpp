@@ -3,7 +3,7 @@
 
 #include "core/problem.hpp"
 #include "device/cpu.hpp"
-#include "gemm/device_traffic.hpp"
+#include "gemm/device/traffic.hpp"
 #include "wisdom/ceilings.hpp"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gemm/config_choice.hpp"
-#include "gemm/device_operands.hpp"
+#include "gemm/device/operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/device_levels.hpp"
 #include "gemm/run/host.hpp"

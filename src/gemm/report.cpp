@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #if TILEWRIGHT_HAS_GPU
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #endif
 
 namespace tilewright {

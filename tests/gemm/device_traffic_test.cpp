@@ -1,7 +1,7 @@
 // Bytes that batches in device memory must move, in whole sectors of 32 bytes.
-#include "gemm/device_traffic.hpp"
-
 #include <gtest/gtest.h>
+
+#include "gemm/device/traffic.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,7 @@
 #include "device/gpu/copies.hpp"
 #include "device/gpu/graph.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/device_conversion.hpp"
+#include "gemm/device/conversion.hpp"
 #include "gemm/layout_costs.hpp"
 #include "measure/conversion.hpp"
 #include "support/failures.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "core/ceilings.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 
 namespace tilewright::bench {
 

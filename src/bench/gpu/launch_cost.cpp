@@ -6,7 +6,7 @@
 
 #include "device/gpu/blas.hpp"
 #include "device/gpu/graph.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "gemm/context_impl.hpp"
-#include "gemm/device_conversion.hpp"
-#include "gemm/device_traffic.hpp"
+#include "gemm/device/conversion.hpp"
+#include "gemm/device/traffic.hpp"
 
 namespace tilewright::bench {
 

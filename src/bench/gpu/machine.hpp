@@ -6,7 +6,7 @@
 
 #include "bench/machine.hpp"
 #include "device/gpu/blas.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #include "kernel/probe/multiply.hpp"
 #include "kernel/probe/stream.hpp"
 #include "measure/gpu/arena.hpp"

@@ -10,7 +10,7 @@
 #include "bench/calls.hpp"
 #include "bench/gpu/machine.hpp"
 #include "core/problem.hpp"
-#include "gemm/device_traffic.hpp"
+#include "gemm/device/traffic.hpp"
 #include "measure/gpu/check.hpp"
 #include "measure/gpu/energy.hpp"
 #include "measure/gpu/pointers.hpp"

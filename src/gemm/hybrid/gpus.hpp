@@ -15,7 +15,7 @@
 
 namespace tilewright {
 
-class GpuMachines;  // gemm/device_machine.hpp
+class GpuMachines;  // gemm/device/machine.hpp
 
 struct HybridGpu {
   int ordinal = 0;  // as options name it

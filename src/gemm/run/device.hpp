@@ -8,8 +8,8 @@
 #include "device/gpu/gpu.hpp"
 #include "gemm/candidate.hpp"
 #include "gemm/config_choice.hpp"
-#include "gemm/device_machine.hpp"
-#include "gemm/device_operands.hpp"
+#include "gemm/device/machine.hpp"
+#include "gemm/device/operands.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {

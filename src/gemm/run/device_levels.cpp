@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "gemm/device_operands.hpp"
+#include "gemm/device/operands.hpp"
 
 namespace tilewright {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "gemm/context_impl.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #include "lu/device/tools.hpp"
 
 namespace tilewright {

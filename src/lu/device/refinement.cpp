@@ -8,8 +8,6 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t products_workspace_bytes = 8 << 20;
-constexpr int any_width = 32;      // of panels: copies have none
 constexpr double begin_error = 3;  // more than any, so that the first step is made
 
 DType real_of(DType dtype) { return dtype == DType::f32 || dtype == DType::c64 ? DType::f32 : DType::f64; }
@@ -35,7 +33,7 @@ DeviceLuRefinement::DeviceLuRefinement(std::shared_ptr<LuTools> tools, const LuR
   bound_at_ = take(shape.n * shape.nrhs * real);
   residual_at_ = take(shape.n * shape.nrhs * element);
   progress_at_ = take(shape.nrhs * std::int64_t(sizeof(LuRefined)));
-  blas_at_ = take(products_workspace_bytes);
+  blas_at_ = take(LuTools::products_bytes);
   system_at_ = take(system_.workspace_bytes());
 }
 
@@ -64,7 +62,7 @@ void DeviceLuRefinement::residuals(const LuRefineOperands& o, CUstream_st* strea
   const std::int64_t n = shape_.n, nrhs = shape_.nrhs;
   const LuBlock a{const_cast<void*>(o.a), shape_.lda}, b{const_cast<void*>(o.b), shape_.ldb};
   const LuBlock x{o.x, shape_.ldx};
-  tools_->rows(shape_.dtype, any_width).copy(b, at(residual_at_), n, nrhs, stream);
+  tools_->rows(shape_.dtype, LuTools::any_width).copy(b, at(residual_at_), n, nrhs, stream);
   multiply_add(shape_.dtype, -1, a, x, at(residual_at_));
   kernels_.magnitudes(x, at(x_at_), n, nrhs, stream);
   kernels_.magnitudes(b, at(bound_at_), n, nrhs, stream);
@@ -84,7 +82,7 @@ void DeviceLuRefinement::refine(const LuRefineOperands& o, CUstream_st* stream) 
     {
       const std::lock_guard lock(tools_->mutex());
       tools_->blas(LuLane::panel).set_stream(stream);
-      tools_->blas(LuLane::panel).set_workspace(workspace + blas_at_, products_workspace_bytes);
+      tools_->blas(LuLane::panel).set_workspace(workspace + blas_at_, LuTools::products_bytes);
       residuals(o, stream);
     }
     kernels_.backward_error(workspace + residual_at_, workspace + bound_at_, n, nrhs, progress, stream);

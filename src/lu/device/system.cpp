@@ -9,8 +9,6 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t products_workspace_bytes = 8 << 20;
-constexpr int any_width = 32;  // of panels: copies have none
 // cuBLAS takes longer for products with one column than for those with sixteen.
 constexpr std::int64_t least_columns = 16, narrow_from = 2000;
 
@@ -35,7 +33,7 @@ DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemSha
   inverses_at_ = take(2 * ((shape.n + nb_ - 1) / nb_) * nb_ * nb_ * element_bytes());
   copy_at_ = take(shape.n * columns_ * element_bytes());
   if (columns_ > shape.nrhs) wide_at_ = take(shape.n * columns_ * element_bytes());
-  blas_at_ = take(products_workspace_bytes);
+  blas_at_ = take(LuTools::products_bytes);
 }
 
 LuBlock DeviceLuSystem::lu_at(std::int64_t row, std::int64_t column) const {
@@ -90,7 +88,7 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
   const Gpu::Current current(tools_->gpu());
   operands_ = operands;
   tools_->blas(LuLane::panel).set_stream(stream);
-  tools_->blas(LuLane::panel).set_workspace(workspace(blas_at_), products_workspace_bytes);
+  tools_->blas(LuLane::panel).set_workspace(workspace(blas_at_), LuTools::products_bytes);
   int* const order = reinterpret_cast<int*>(workspace(order_at_));
   const bool is_wide = columns_ > shape_.nrhs;
   const LuBlock given{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
@@ -98,7 +96,7 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
   if (is_wide) clear(copy, stream);
   kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), stream);
   kernels_.order(operands.pivots, shape_.n, order, stream);
-  const GpuLuRows& rows = tools_->rows(shape_.dtype, any_width);
+  const GpuLuRows& rows = tools_->rows(shape_.dtype, LuTools::any_width);
   // With the factors of A, P A = L U: A x = b by L and U, A^T x = b by U^T, L^T and the swaps backwards.
   if (shape_.op == Op::none) {
     kernels_.take(given, copy, shape_.n, shape_.nrhs, order, false, stream);

@@ -22,6 +22,8 @@ class LuTools {
  public:
   // A cluster of 16 blocks of a panel fits, and the driver parts in eights.
   static constexpr int usual_room = 20;
+  static constexpr std::int64_t products_bytes = 8 << 20;  // of scratch for cuBLAS, in workspaces of systems
+  static constexpr int any_width = 32;                     // for rows(): copies have none
 
   // Both outlive it. `room`: multiprocessors that updates leave to panels while these take longer; 0: none.
   // Throws Error(unsupported) without cuBLAS.

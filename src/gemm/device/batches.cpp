@@ -1,11 +1,11 @@
 // Everything that can fail is done before anything is queued: faults, then plans, then the operands of all
 // groups, then codes and launches.
-#include "gemm/device_batches.hpp"
+#include "gemm/device/batches.hpp"
 
 #include <algorithm>
 #include <complex>
 
-#include "gemm/device_operands.hpp"
+#include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/groups.hpp"
 #include "gemm/parallel.hpp"

@@ -1,5 +1,5 @@
 // Loads and compiles what a Context needs of a GPU.
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 
 namespace tilewright {
 

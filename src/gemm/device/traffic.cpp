@@ -1,5 +1,5 @@
 // Sectors, counted column by column.
-#include "gemm/device_traffic.hpp"
+#include "gemm/device/traffic.hpp"
 
 #include <algorithm>
 

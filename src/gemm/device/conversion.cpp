@@ -1,5 +1,5 @@
 // Kernels by the size of their pieces, and the calls.
-#include "gemm/device_conversion.hpp"
+#include "gemm/device/conversion.hpp"
 
 #include "gemm/run/device.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/problem.hpp"
-#include "gemm/device_machine.hpp"
+#include "gemm/device/machine.hpp"
 #include "kernel/layout/loader.hpp"
 
 namespace tilewright {

@@ -1,5 +1,5 @@
 // Ranges are computed once per plan; a call compares addresses.
-#include "gemm/device_operands.hpp"
+#include "gemm/device/operands.hpp"
 
 #include "gemm/operand.hpp"
 
