@@ -28,6 +28,12 @@ void compare(const Cblas& cblas, int m, int n, int k, Op op_a, Op op_b) {
               gemm<double>(context, op_a, op_b, 1.0, view(p.a, m, k, op_a), view(p.b, k, n, op_b), 1.0,
                            {p.c, m, n, m}, one_thread);
             }));
+  GemmProblem problem;
+  problem.op_a = op_a, problem.op_b = op_b;
+  problem.m = m, problem.n = n, problem.k = k;
+  problem.beta = Scalar::one;
+  const GemmPlan kept = plan(context, packed(problem), one_thread);
+  turns.add("tilewright plan", repeat([&] { kept.run<double>(1.0, p.a, p.b, 1.0, p.c); }));
   if (cblas) turns.add("openblas", repeat([&] { cblas(p, op_a, op_b); }));
 #ifdef TILEWRIGHT_PEER_LIBXSMM
   if (op_a == Op::none && op_b == Op::none)

@@ -79,15 +79,71 @@ void run_looked_up(Context::Impl& context, const GemmProblem& p, GemmSmallCpuArg
   call_kernel(p, kernel.get(), arguments);
 }
 
-bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuArguments& arguments,
-              const GemmOptions& options) {
-  if (estimate_s(p) >= parallel_worth_s(options)) return false;
-  const Bands bands = bands_of(p);
+void run_decided(const LongCall& call, GemmSmallCpuArguments& arguments) {
+  const GemmSmallCpuArguments product = arguments;
+  arguments.count = call.count;
+  arguments.stride_a = call.step_a, arguments.stride_b = call.step_b, arguments.stride_c = call.step_c;
+  arguments.self = call.whole.get();
+  call.whole->function()(&arguments);
+  if (call.rest == nullptr) return;
+  arguments.a = bytes_on(product.a, call.rest_a);
+  arguments.b = bytes_on(product.b, call.rest_b);
+  arguments.c = const_cast<void*>(bytes_on(product.c, call.rest_c));
+  arguments.count = 1;
+  arguments.self = call.rest.get();
+  call.rest->function()(&arguments);
+}
+
+namespace {
+
+// The bands of a product as one strided batch, and what is left of them as a problem of its own.
+struct LongParts {
+  Bands bands;
+  GemmProblem whole, rest;
+
+  LongParts(const GemmProblem& p, const GemmOptions& options) : bands(bands_of(p)), whole(p), rest(p) {
+    const BandSteps steps = bands.offset(p, bands.size);
+    (bands.of_rows ? whole.m : whole.n) = bands.size;
+    (bands.of_rows ? rest.m : rest.n) = bands.rest;
+    whole.layout = Layout::strided;
+    whole.batch_count = bands.count;
+    whole.stride_a = steps.a, whole.stride_b = steps.b, whole.stride_c = steps.c;
+    whole.residency = judged_residency(whole, options);
+  }
+};
+
+// The kernel that calls on the problem found, to be kept; null where it has none of its own, or may need more
+// stack than a call looks for.
+SmallKernels::Kernel kept_kernel(Context::Impl& context, const GemmProblem& p) {
+  auto kernel = context.small->kept(small_key(p, stride_classes(p)));
+  if (kernel == nullptr || small_stack_bytes(p, kernel->config()) > usual_stack_bytes) return nullptr;
+  return kernel;
+}
+
+void remember_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, const LongParts& parts) {
+  LongCall call;
+  call.whole = kept_kernel(context, parts.whole);
+  if (parts.bands.rest > 0) call.rest = kept_kernel(context, parts.rest);
+  if (call.whole == nullptr || (parts.bands.rest > 0 && call.rest == nullptr)) return;
   const std::int64_t size = size_bytes(p.dtype);
-  const auto run = [&](GemmProblem part, std::int64_t band_size, std::int64_t at) {
-    (bands.of_rows ? part.m : part.n) = band_size;
+  const BandSteps end = parts.bands.offset(p, parts.bands.count * parts.bands.size);
+  call.count = parts.bands.count;
+  call.step_a = parts.whole.stride_a * size, call.step_b = parts.whole.stride_b * size;
+  call.step_c = parts.whole.stride_c * size;
+  call.rest_a = end.a * size, call.rest_b = end.b * size, call.rest_c = end.c * size;
+  context.small->remember(key, std::move(call));
+}
+
+}  // namespace
+
+bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p,
+              const GemmSmallCpuArguments& arguments, const GemmOptions& options) {
+  if (estimate_s(p) >= parallel_worth_s(options)) return false;
+  const LongParts parts(p, options);
+  const std::int64_t size = size_bytes(p.dtype);
+  const auto run = [&](const GemmProblem& part, std::int64_t at) {
     GemmSmallCpuArguments own = arguments;
-    const BandSteps begin = bands.offset(p, at);
+    const BandSteps begin = parts.bands.offset(p, at);
     own.a = bytes_on(arguments.a, begin.a * size);
     own.b = bytes_on(arguments.b, begin.b * size);
     own.c = const_cast<void*>(bytes_on(arguments.c, begin.c * size));
@@ -97,14 +153,9 @@ bool run_long(Context::Impl& context, const GemmProblem& p, const GemmSmallCpuAr
     own.stride_c = part.stride_c * size;
     run_looked_up(context, part, own, options);
   };
-  GemmProblem all = p;
-  const BandSteps steps = bands.offset(p, bands.size);
-  all.layout = Layout::strided;
-  all.batch_count = bands.count;
-  all.stride_a = steps.a, all.stride_b = steps.b, all.stride_c = steps.c;
-  all.residency = judged_residency(p, options);
-  run(all, bands.size, 0);
-  if (bands.rest > 0) run(p, bands.rest, bands.count * bands.size);
+  run(parts.whole, 0);
+  if (parts.bands.rest > 0) run(parts.rest, parts.bands.count * parts.bands.size);
+  remember_long(context, key, p, parts);
   return true;
 }
 

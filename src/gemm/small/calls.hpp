@@ -38,9 +38,11 @@ void run_looked_up(Context::Impl& context, const GemmProblem& problem, GemmSmall
                    const GemmOptions& options);
 
 // Runs a valid product with one long side band by band and returns true; false where more threads than one
-// pay.
-bool run_long(Context::Impl& context, const GemmProblem& problem, const GemmSmallCpuArguments& arguments,
-              const GemmOptions& options);
+// pay. The next call with the key finds what was decided.
+bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& problem,
+              const GemmSmallCpuArguments& arguments, const GemmOptions& options);
+// What was decided before: `arguments` are those of the whole product.
+void run_decided(const LongCall& call, GemmSmallCpuArguments& arguments);
 
 // Runs a valid call of such a problem and returns true; false where it is not one.
 bool run_small(Context::Impl& context, const GemmProblem& problem, const Operands& operands,

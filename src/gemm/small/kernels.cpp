@@ -8,22 +8,34 @@ namespace tilewright {
 SmallKernels::SmallKernels() : kept_owner_(std::make_shared<const Owner>()), owner_(kept_owner_.get()) {}
 
 thread_local constinit SmallKernels::Recent* SmallKernels::recent_ = nullptr;
+thread_local constinit SmallKernels::RecentLong* SmallKernels::recent_long_ = nullptr;
 thread_local constinit bool SmallKernels::thread_ends_ = false;
 
 // An owner that is held by one of these is not deleted, so that none of another Context has its address.
 struct SmallKernels::Kept {
   std::array<Recent, std::size_t(1) << recent_bits> all;
+  std::array<RecentLong, std::size_t(1) << recent_long_bits> long_ones;
 
-  Kept() { recent_ = all.data(); }
-  ~Kept() { recent_ = nullptr, thread_ends_ = true; }
+  Kept() { recent_ = all.data(), recent_long_ = long_ones.data(); }
+  ~Kept() { recent_ = nullptr, recent_long_ = nullptr, thread_ends_ = true; }
+  static Kept& of_thread() {
+    static thread_local Kept kept;
+    return kept;
+  }
 };
 
 const GemmSmallCpuKernel* SmallKernels::remember(const SmallKey& key, Kernel kernel) {
-  static thread_local Kept kept;
-  Recent& last = kept.all[place_of(key)];
+  Recent& last = Kept::of_thread().all[place_of(key)];
   std::lock_guard lock(mutex_);
   last = {key, kept_owner_, std::move(kernel)};
   return last.kernel.get();
+}
+
+void SmallKernels::remember(const LongKey& key, LongCall call) {
+  if (thread_ends_) return;
+  RecentLong& last = Kept::of_thread().long_ones[place_of(key)];
+  std::lock_guard lock(mutex_);
+  last = {key, kept_owner_, std::move(call)};
 }
 
 // What threads have at hand of this key gives way with all else.

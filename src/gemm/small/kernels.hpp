@@ -14,6 +14,22 @@
 
 namespace tilewright {
 
+// A product with one long side: what decides about its bands and their kernels.
+struct LongKey {
+  std::uint64_t shape = 0;  // of small_shape(), the long side left out
+  std::int64_t m = 0, n = 0, lda = 0, ldb = 0, ldc = 0;
+  int threads = 0;  // as asked for
+
+  friend bool operator==(const LongKey&, const LongKey&) = default;
+};
+
+// How it runs on the calling thread: bands of one kernel, and what is left by another. In bytes.
+struct LongCall {
+  std::shared_ptr<const GemmSmallCpuKernel> whole, rest;  // rest: null where nothing is left
+  std::int64_t count = 0, step_a = 0, step_b = 0, step_c = 0;
+  std::int64_t rest_a = 0, rest_b = 0, rest_c = 0;  // from the start of the product
+};
+
 class SmallKernels {
  public:
   using Kernel = std::shared_ptr<const GemmSmallCpuKernel>;
@@ -48,6 +64,18 @@ class SmallKernels {
     return remember(key, std::move(kernel));
   }
 
+  // The kernel that find() has given for the key; null where it was forgotten.
+  Kernel kept(const SmallKey& key) { return kernels_.find(key); }
+
+  // As recent(), of products with one long side.
+  [[gnu::always_inline]] const LongCall* recent(const LongKey& key) const {
+    if (recent_long_ == nullptr) return nullptr;
+    const RecentLong& last = recent_long_[place_of(key)];
+    const bool same = last.owner.get() == owner_.load(std::memory_order_acquire) && last.key == key;
+    return same ? &last.call : nullptr;
+  }
+  void remember(const LongKey& key, LongCall call);
+
   // The key's kernel from now on, whatever it gains, until clear().
   void keep(const SmallKey& key, Kernel kernel);
 
@@ -67,6 +95,11 @@ class SmallKernels {
     std::shared_ptr<const Owner> owner;  // of a Context, since its last clear()
     Kernel kernel;
   };
+  struct RecentLong {
+    LongKey key;
+    std::shared_ptr<const Owner> owner;
+    LongCall call;
+  };
   struct Hash {
     std::size_t operator()(const SmallKey& key) const { return key.hash(); }
   };
@@ -77,8 +110,14 @@ class SmallKernels {
                                 std::uint64_t(key.ldc) << 46;
     return mixed * 0x9e3779b97f4a7c15u >> (64 - recent_bits);
   }
+  static constexpr int recent_long_bits = 4;
+  [[gnu::always_inline]] static std::size_t place_of(const LongKey& key) {
+    const std::uint64_t mixed = key.shape ^ std::uint64_t(key.m) << 20 ^ std::uint64_t(key.n) << 40;
+    return mixed * 0x9e3779b97f4a7c15u >> (64 - recent_long_bits);
+  }
   // Of the thread; null before its first.
   static thread_local constinit Recent* recent_;
+  static thread_local constinit RecentLong* recent_long_;
   // What the thread had at hand is gone, and there will be no other.
   static thread_local constinit bool thread_ends_;
 

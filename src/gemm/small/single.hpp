@@ -19,6 +19,19 @@ bool has_size(const View& view, bool swapped, std::int64_t rows, std::int64_t co
   return swapped ? view.rows == cols && view.cols == rows : view.rows == rows && view.cols == cols;
 }
 
+template <class Output>
+GemmProblem single_problem(DType dtype, Op op_a, Op op_b, std::int64_t k, Scalar alpha, Scalar beta,
+                           std::int64_t lda, std::int64_t ldb, const Output& c, const GemmOptions& options) {
+  GemmProblem p;
+  p.dtype = dtype;
+  p.op_a = op_a, p.op_b = op_b;
+  p.m = c.rows, p.n = c.cols, p.k = k;
+  p.lda = lda, p.ldb = ldb, p.ldc = c.ld;
+  p.alpha = alpha, p.beta = beta;
+  p.residency = options.residency;
+  return p;
+}
+
 // Runs it and returns true, or returns false.
 template <class T>
 bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const MatrixView<const T>& a,
@@ -32,15 +45,6 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
     return false;
   if (a.data == nullptr || b.data == nullptr || c.data == nullptr || alpha == T(0)) return false;
   const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
-  const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
-                                 options.residency, 0),
-                     a.ld, b.ld, c.ld};
-  const GemmSmallCpuKernel* kernel = is_long ? nullptr : context.small->recent(key);
-  // What may need more stack than there is goes the way that looks.
-  if (kernel != nullptr && (op_a != Op::none || kernel->config().store != Store::plain) &&
-      std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) > usual_stack_bytes)
-    kernel = nullptr;
-  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   GemmSmallCpuArguments arguments;
   arguments.a = a.data;
   arguments.b = b.data;
@@ -48,25 +52,38 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
   arguments.count = 1;
   arguments.alpha = &alpha;
   arguments.beta = &beta;
+  if (is_long) {
+    const LongKey key{small_shape(dtype_of<T>, op_a, op_b, 0, 0, k, alpha_class, beta_class, Layout::single,
+                                  options.residency, 0),
+                      m,
+                      n,
+                      a.ld,
+                      b.ld,
+                      c.ld,
+                      options.threads};
+    if (const LongCall* decided = context.small->recent(key)) return run_decided(*decided, arguments), true;
+    if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
+    return run_long(
+        context, key,
+        single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options),
+        arguments, options);
+  }
+  const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
+                                 options.residency, 0),
+                     a.ld, b.ld, c.ld};
+  const GemmSmallCpuKernel* kernel = context.small->recent(key);
+  // What may need more stack than there is goes the way that looks.
+  if (kernel != nullptr && (op_a != Op::none || kernel->config().store != Store::plain) &&
+      std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) > usual_stack_bytes)
+    kernel = nullptr;
+  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   arguments.self = kernel;
   if (kernel != nullptr) {
     kernel->function()(&arguments);
     return true;
   }
-  GemmProblem p;
-  p.dtype = dtype_of<T>;
-  p.op_a = op_a;
-  p.op_b = op_b;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.lda = a.ld;
-  p.ldb = b.ld;
-  p.ldc = c.ld;
-  p.alpha = alpha_class;
-  p.beta = beta_class;
-  p.residency = options.residency;
-  if (is_long) return run_long(context, p, arguments, options);
+  const GemmProblem p =
+      single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options);
   run_looked_up(context, p, arguments, options);
   return true;
 }
