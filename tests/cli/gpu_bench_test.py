@@ -442,6 +442,11 @@ class InfoOnGpu(OnGpu):
             if plan["bound_kind"] == "memory":
                 self.assertAlmostEqual(plan["ceiling"] / rate, 1, 6)
             self.assertGreater(plan["bound_s"], 0)
+        # Without a verb: what to try first, but not what was done.
+        first = self.run_tool().stdout
+        for said in ("NVIDIA H200", "calibrate", "bench gemm_small"):
+            self.assertIn(said, first)
+        self.assertNotIn("info --measure", first)
 
     def test_refusals(self):
         self.assertIn("--megabytes", self.run_tool("info", "--measure", "--megabytes", "0", code=2).stderr)
