@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fields.hpp"
-#include "gemm/kept_bound.hpp"
 #include "gemm/plan.hpp"
+#include "gemm/run/kept_bound.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"

@@ -15,7 +15,7 @@ struct TuneFlags {
   std::vector<std::string> problems;
   std::string sizes, from, json, budget;
   std::string clock = "wall";  // what the budget counts
-  std::string wisdom;  // the database that keeps the winners; "none": none
+  std::string wisdom;          // the database that keeps the winners; "none": none
   std::string sweep;
   std::string family = "auto";  // the configs of the kernels that serve each problem; or layout: the rule
   std::string dtype = "f64";
