@@ -445,6 +445,10 @@ class OtherVerbs(Case):
         run("wisdom", "import", second, **own)
         self.assertEqual(exported(), {problem.format(8): 3, problem.format(9): 4, problem.format(10): 5})
 
+        nothing = self.folder / "nothing.sqlite"  # as a database is whose log was left behind
+        nothing.touch()
+        self.assertIn(f"'{nothing}' holds nothing", run("wisdom", "merge", nothing, **own).stdout)
+
         broken = self.lines("broken.jsonl", self.record(problem.format(11), 6), {"family": "gemm_small_cpu"})
         result = run("wisdom", "import", broken, **own)
         self.assertEqual(result.returncode, 1)
