@@ -74,8 +74,12 @@ int run(int argc, char** argv) {
       "tilewright");
   app.set_version_flag("--version", std::string("tilewright ") + TILEWRIGHT_VERSION);
   app.footer("Example: tilewright gemm A.npy B.npy -o C.npy --verify");
-  app.require_subcommand(1);
   add_verbs(app);
+  if (argc == 1) {
+    cli::print_welcome();
+    return 0;
+  }
+  app.require_subcommand(1);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

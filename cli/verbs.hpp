@@ -19,6 +19,9 @@ void add_calibrate(CLI::App& app);
 void add_lu(CLI::App& app);
 void add_record(CLI::App& app);
 
+// What is said where no verb was named.
+void print_welcome();
+
 // Thrown when a job ran and its outcome is bad (a failed --verify, a regression): exit code 1. Wrong use is
 // reported by Error(invalid_argument) or Error(unsupported), exit code 2; any other Error is a failed job,
 // exit code 1.

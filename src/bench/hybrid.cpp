@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 
 #include "bench/calls.hpp"
 #include "bench/family.hpp"
@@ -246,10 +245,21 @@ class HybridFamily : public Family {
     return measure_hybrid_bound(*machine_, c.problem, int(machine_->gpus().size()));
   }
 
-  // Of all cases with a kind of memory, for the summary.
+  // Of all cases that share the keys of a summary and a kind of memory.
   struct Group {
-    std::vector<double> deviations, prediction_errors, over_best, over_xt, automatic_losses;
+    json key;
+    std::vector<double> deviations, prediction_errors, over_best, over_xt, shares, automatic_losses;
+    std::vector<std::string> over_best_cases, shares_cases;
   };
+  Group& group_of(const Case& c, const std::string& memory) {
+    json key = summary_key(c);
+    key["memory"] = memory;
+    const auto known =
+        std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.key == key; });
+    if (known != groups_.end()) return *known;
+    groups_.emplace_back().key = std::move(key);
+    return groups_.back();
+  }
 
   const Plan& plan_;
   Context context_;
@@ -257,7 +267,7 @@ class HybridFamily : public Family {
   std::string why_no_gpu_;
   std::unique_ptr<HybridPeers> peers_;
   std::unique_ptr<CalibrationMachine> machine_;
-  std::map<std::string, Group> groups_;
+  std::vector<Group> groups_;
 };
 
 const Contender* named(const std::vector<Contender>& all, const std::string& variant) {
@@ -305,7 +315,7 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
                         Told& told) {
   const HybridBound bound = bound_of_case(c);
   const Contender* optimum = named(all, "exhaustive");
-  Group& group = groups_[memory];
+  Group& group = group_of(c, memory);
   for (const Contender& one : all) {
     json row = row_of(c, memory, one, bound);
     std::string deviation, predicted;
@@ -332,8 +342,14 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
   const Contender* automatic = named(all, "automatic");
   if (automatic == nullptr) return;
   told.seconds = automatic->seconds.centre;
-  if (const Contender* peer = best_of(all, ""))
+  if (const Contender* peer = best_of(all, "")) {
     group.over_best.push_back(peer->seconds.centre / automatic->seconds.centre);
+    group.over_best_cases.push_back(problem_text(c));
+  }
+  if (bound.seconds() > 0) {
+    group.shares.push_back(bound.seconds() / automatic->seconds.centre);
+    group.shares_cases.push_back(problem_text(c));
+  }
   if (const Contender* xt = best_of(all, "cublasxt"))
     group.over_xt.push_back(xt->seconds.centre / automatic->seconds.centre);
   double best = automatic->seconds.centre;
@@ -346,24 +362,24 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
 
 Told HybridFamily::finish() {
   Told told;
-  for (const auto& [memory, group] : groups_) {
+  for (const Group& group : groups_) {
     const auto ratio = [](const std::vector<double>& values) {
       return values.empty() ? json() : json(geometric_mean(values));
     };
     std::int64_t near = 0;
     for (const double loss : group.automatic_losses) near += loss <= 0.05;
-    json summary = {
-        {"summary", true},
-        {"family", "hybrid"},
-        {"memory", memory},
-        {"ratio_geomean", ratio(group.over_best)},
-        {"ratio_cublasxt_geomean", ratio(group.over_xt)},
-        {"model_deviation", mean_and_worst(group.deviations)},
-        {"prediction_error", mean_and_worst(group.prediction_errors)},
-        {"automatic_within_5_percent", group.automatic_losses.empty()
-                                           ? json()
-                                           : json(double(near) / double(group.automatic_losses.size()))}};
-    told.lines.push_back(fmt::format("\n{}: {}", memory, summary.dump()));
+    json summary = group.key;
+    summary.update(
+        {{"summary", true},
+         {"ratio_cublasxt_geomean", ratio(group.over_xt)},
+         {"model_deviation", mean_and_worst(group.deviations)},
+         {"prediction_error", mean_and_worst(group.prediction_errors)},
+         {"automatic_within_5_percent", group.automatic_losses.empty()
+                                            ? json()
+                                            : json(double(near) / double(group.automatic_losses.size()))}});
+    add_statistics(summary, "ratio", group.over_best, group.over_best_cases);
+    add_statistics(summary, "bound_share", group.shares, group.shares_cases);
+    told.lines.push_back(fmt::format("\n{}", summary.dump()));
     told.rows.push_back(std::move(summary));
   }
   return told;

@@ -172,11 +172,16 @@ std::vector<json> json_of(const CaseResult& result) {
   return objects;
 }
 
-Summary::Group& Summary::group_of(const Case& c) {
+json summary_key(const Case& c) {
   const json all = case_keys(c);
   json key;
   for (const char* name : {"family", "dtype", "layout", "op", "beta", "residency", "threads", "target"})
     key[name] = all[name];
+  return key;
+}
+
+Summary::Group& Summary::group_of(const Case& c) {
+  const json key = summary_key(c);
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.key == key; });
   if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}, {}, {}, {}, {}});
   return *group;

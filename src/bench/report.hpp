@@ -30,6 +30,9 @@ std::string table_line(const CaseResult& result);
 // One object per implementation, ours first.
 std::vector<nlohmann::json> json_of(const CaseResult& result);
 
+// What the cases of one summary share.
+nlohmann::json summary_key(const Case& c);
+
 // Collects cases; one object for each distinct (family, dtype, layout, op, beta, residency, threads, target),
 // in the order in which they first came.
 class Summary {

@@ -319,7 +319,7 @@ class WrongUse(Case):
         self.refused("wisdom", "list", "--file", broken, code=1, says=("wisdom.jsonl:1",))
 
     def test_verbs(self):
-        self.refused(says=("subcommand",))
+        self.refused("wisdom", says=("subcommand",))
         self.refused("multiply", says=("'multiply'",))
         self.refused("wisdom", "foo", says=("'foo'", "tilewright wisdom"))
         self.refused("wisdom", "export", "-o", "", says=("--output", "empty"))
@@ -338,6 +338,15 @@ class OtherVerbs(Case):
 
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^tilewright \d+\.\d+\.\d+\n$")
+
+    def test_without_a_verb(self):
+        """What to try first on this machine."""
+        empty = {"TILEWRIGHT_CACHE": self.temporary.name, "TILEWRIGHT_WISDOM": str(self.folder / "none.sqlite"),
+                 "TILEWRIGHT_SHARE": self.temporary.name}
+        first = run(**empty)
+        self.assertEqual((first.returncode, first.stderr), (0, ""))
+        for word in ("tilewright gemm", "info --measure", "tune --sizes", "bench", "--help"):
+            self.assertIn(word, first.stdout)
 
     def test_explain(self):
         result = run("explain", "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6", "gemm:f32:tn:m=500,n=500,k=500")
@@ -435,6 +444,10 @@ class OtherVerbs(Case):
         self.assertEqual(exported(), {problem.format(8): 1, problem.format(9): 4, problem.format(10): 5})
         run("wisdom", "import", second, **own)
         self.assertEqual(exported(), {problem.format(8): 3, problem.format(9): 4, problem.format(10): 5})
+
+        nothing = self.folder / "nothing.sqlite"  # as a database is whose log was left behind
+        nothing.touch()
+        self.assertIn(f"'{nothing}' holds nothing", run("wisdom", "merge", nothing, **own).stdout)
 
         broken = self.lines("broken.jsonl", self.record(problem.format(11), 6), {"family": "gemm_small_cpu"})
         result = run("wisdom", "import", broken, **own)

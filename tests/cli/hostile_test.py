@@ -98,7 +98,7 @@ class StandardFiles(Case):
     def test_full_stderr_changes_no_code(self):
         with open("/dev/full", "w") as full:
             self.assertEqual(self.run_tool("gemm", "absent", stderr=full).returncode, 2)
-            self.assertEqual(self.run_tool("tune", SMALL, "--budget", "3s", stderr=full).returncode, 0)
+            self.assertEqual(self.run_tool("tune", SMALL, "--budget", "0.2s", "--clock", "turns", stderr=full).returncode, 0)
 
 
 class Files(Case):
@@ -212,7 +212,8 @@ class Limits(Case):
 class Signals(Case):
     def interrupted(self, ignores):
         process = subprocess.Popen(
-            [TOOL, "tune", "gemm_batched:f64:nn:m=5,n=4,k=5:strided:batch=100:residency=l1", "--budget", "8s"],
+            [TOOL, "tune", "gemm_batched:f64:nn:m=5,n=4,k=5:strided:batch=100:residency=l1", "--clock", "turns",
+             "--budget", "1s" if ignores else "60s"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(),
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignores else signal.SIG_DFL))
         log = self.folder / "data" / "tilewright" / "sweep.jsonl"

@@ -328,12 +328,14 @@ unsigned long long Memory::add(std::size_t bytes, int device) {
   std::memset(base, 0xEE, bytes);  // nobody may count on zeros
   const auto address = reinterpret_cast<unsigned long long>(base);
   blocks_[address] = {bytes, device, base};
+  bytes_[device] += bytes;
   return address;
 }
 bool Memory::remove(unsigned long long address) {
   const auto it = blocks_.find(address);
   if (it == blocks_.end()) return false;
   ::operator delete(it->second.base, alignment);
+  bytes_[it->second.device] -= it->second.bytes;
   blocks_.erase(it);
   return true;
 }
@@ -350,10 +352,8 @@ bool Memory::holds(unsigned long long address, std::size_t bytes, int device) co
   return it->second.device == device && address + bytes <= it->first + it->second.bytes;
 }
 std::size_t Memory::bytes(int device) const {
-  std::size_t all = 0;
-  for (const auto& [address, block] : blocks_)
-    if (block.device == device) all += block.bytes;
-  return all;
+  const auto known = bytes_.find(device);
+  return known == bytes_.end() ? 0 : known->second;
 }
 
 Work make_kernel(const std::string& expression, const void* arguments) {

@@ -34,6 +34,7 @@ class Memory {
     void* base = nullptr;
   };
   std::map<unsigned long long, Block> blocks_;
+  std::map<int, std::size_t> bytes_;  // by device: batches of ten thousand blocks ask at each
 };
 
 // A launch with its arguments copied; false when it would touch memory that is not the device's.

@@ -74,6 +74,40 @@ class Figures(unittest.TestCase):
         self.assertIn("$base0 << EOD\n4 2\n5 2\nEOD", script)
         self.assertIn("logscale", script)
 
+    def test_rates_of_ours_and_of_each_peer(self):
+        words = "kind=rates family=gemm_small_cpu machine=card dtype=f64 residency=cold"
+        self.assertIsNone(self.draw(words))
+
+        def rate(n, impl, gflops, **more):
+            return measured(n, impl, 0.5, threads=1, bound_gflops=2 * n) | {"gflops": gflops} | more
+        self.record("gemm_small_cpu-20260101.jsonl", [
+            rate(4, "tilewright", 3), rate(8, "tilewright", 7), rate(8, "openblas", 5), rate(4, "loop_ijk", 1), rate(4, "loop_ikj", 2),
+            rate(4, "tilewright_default", 9), rate(4, "libxsmm", 9, threads=2), rate(4, "libxsmm", 9, residency="l2")])
+        script = self.draw(words).script
+        for name, points in (("tilewright", "4 3\n8 7\n"), ("openblas", "8 5\n"), ("loops", "4 2\n"), ("bound", "4 8\n8 16\n")):
+            self.assertIn(f"${name}0 << EOD\n{points}EOD", script)
+        self.assertNotIn("libxsmm", script)
+
+    def test_clients_one_by_one_and_with_many_shapes(self):
+        self.record("clients-20260101.jsonl", [
+            {"client": "single_calls", "n": 4, "ns": {"tilewright plan": 2, "openblas": 3}},
+            {"client": "many_shapes", "case": "first pass", "operands": "in cache", "products": 10, "ns": {"openblas": 1},
+             "over_best_peer": {"tilewright gemm": 1.25}},
+            {"client": "variable_batch", "case": "4x4", "ns": {}, "over_best_peer": {"tilewright gemm_grouped": 0.5}}])
+        script = self.draw("kind=single_calls family=clients machine=card").script
+        self.assertIn("<< EOD\n4 2\nEOD", script)
+        self.assertIn("title 'openblas'", script)
+        script = self.draw("kind=many_shapes family=clients machine=card").script
+        self.assertIn('"4x4: gemm_grouped" 0.5\n"10 products, first pass, in cache: gemm" 1.25\nEOD', script)
+
+    def test_some_types_alone(self):
+        self.record("gemm_small-20260101.jsonl", [measured(4, impl, 0.5) | {"dtype": dtype, "beta": beta} for beta in (0, 1)
+                                                  for dtype in ("f64", "c64") for impl in ("tilewright", "cublas_strided")])
+        drawing = self.draw("kind=share layout=strided machine=card types=f64 beta=1")
+        self.assertEqual(drawing.name, "gemm_small_share_strided_f64_1")
+        self.assertEqual(drawing.script.count("set title"), 1)
+        self.assertEqual(self.draw().script.count("set title"), 4)
+
     def test_counters_that_are_missing_are_empty_cells(self):
         root, make_tables.ROOT = make_tables.ROOT, self.root
         try:

@@ -56,6 +56,22 @@ TEST_F(CeilingsFile, KeepsOneLinePerDeviceAndThreads) {
   EXPECT_EQ(lines, 3);
 }
 
+TEST_F(CeilingsFile, OfGpusLieBesideAndAreKeptByName) {
+  Environment environment;
+  environment.cache = folder_ / "deep";
+  ASSERT_EQ(ceilings_path(environment), path_);
+  const std::string path = gpu_ceilings_path(environment);
+  EXPECT_EQ(path, folder_ / "deep/gpu_ceilings.jsonl");
+  EXPECT_FALSE(load_gpu_ceilings(path, "a card"));
+  save_ceilings(path_, sample("a card", 1, 10));
+  for (const double rate : {20.0, 30.0}) save_gpu_ceilings(path, {.device = "a card", .multiply_f32 = rate});
+  save_gpu_ceilings(path, {.device = "another", .memory_write = 5});
+  EXPECT_EQ(load_gpu_ceilings(path, "a card")->compute_gflops(DType::c64), 30);
+  EXPECT_EQ(load_gpu_ceilings(path, "another")->memory_gbytes(false), 5);
+  EXPECT_EQ(read_kept_lines(path).size(), 2u);
+  EXPECT_EQ(load_ceilings(path_, "a card", 1)->memory_update, 10);
+}
+
 TEST_F(CeilingsFile, DamagedLinesAreDropped) {
   save_ceilings(path_, sample("x", 1, 10));
   std::ofstream(path_, std::ios::app) << "{\"device\": \"x\", \"thre\n[]\n{\"unknown\": 1}\n";

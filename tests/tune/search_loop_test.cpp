@@ -83,7 +83,7 @@ GemmProblem problem() {
 }
 
 SearchOutcome found(FakePool& pool, const SearchOptions& options, std::optional<std::size_t> incumbent = {}) {
-  return search(to_string(problem()), pool, options, quick, incumbent, wall_seconds());
+  return search(to_string(problem()), pool, options, quick, incumbent, options.clock.now());
 }
 
 std::vector<double> many(std::size_t count, std::size_t best, double least) {
@@ -109,22 +109,39 @@ TEST(SearchLoop, FindsTheBestAndSaysHowSurely) {
 
 TEST(SearchLoop, ABudgetTooSmallForRoundsDecidesNothing) {
   FakePool pool(many(20, 3, 0.5));
-  pool.sleep_s = 2e-3;
   SearchOptions options;
-  options.budget_s = 0.02;
+  options.clock = BudgetClock::of_turns();
+  options.budget_s = 10 * quick.shortest_turn_s;
   const SearchOutcome outcome = found(pool, options, 7);
   EXPECT_FALSE(outcome.decided);
   EXPECT_EQ(outcome.winner, 7u) << "what was known stays";
   EXPECT_LT(outcome.rounds, 6);
-  options.budget_s = 1e-9;
+  options.budget_s = 1e-3 * quick.shortest_turn_s;
   EXPECT_GE(found(pool, options).measured, 1) << "something is always reported";
+}
+
+TEST(SearchLoop, ABudgetOfTurnsIsTheSameSearchHoweverLongTheyTake) {
+  const auto turns = [](double sleep_s) {
+    FakePool pool(many(20, 3, 0.5));
+    pool.sleep_s = sleep_s;
+    SearchOptions options;
+    options.clock = BudgetClock::of_turns();
+    options.budget_s = 150 * quick.shortest_turn_s;
+    const SearchOutcome outcome = found(pool, options);
+    EXPECT_EQ(outcome.winner, 3u);
+    EXPECT_NEAR(outcome.tuning_s, 150 * quick.shortest_turn_s, 20 * quick.shortest_turn_s);
+    return pool.turns;
+  };
+  EXPECT_EQ(turns(0), turns(1e-4));
 }
 
 TEST(SearchLoop, FinalistsStayAwaySoThatRoundsFit) {
   FakePool pool(many(20, 3, 0.5));
-  pool.sleep_s = 2e-3;
   SearchOptions options;
-  options.budget_s = 0.3;  // 45 turns are left for the contest: not six rounds of seven and the sentinel
+  options.clock = BudgetClock::of_turns();
+  options.budget_s =
+      150 *
+      quick.shortest_turn_s;  // 45 turns are left for the contest: not six rounds of seven and the sentinel
   const SearchOutcome outcome = found(pool, options);
   EXPECT_TRUE(outcome.decided) << outcome.rounds;
   EXPECT_EQ(outcome.winner, 3u);

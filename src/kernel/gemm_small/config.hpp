@@ -9,9 +9,9 @@
 
 namespace tilewright {
 
-// How operands reach the multiplication. direct: each thread reads them from global memory (through the
-// read-only path, Masliah 2016); async: asynchronous copies into shared memory by all threads, any layout;
-// bulk: one bulk copy per operand and tile, or per matrix of a pointer batch, where sizes vary into rings.
+// How operands reach the multiplication. direct: each thread reads them from global memory, with no
+// stage between; async: asynchronous copies into shared memory by all threads, any layout; bulk: one bulk
+// copy per operand and tile, or per matrix of a pointer batch, where sizes vary into rings.
 enum class GemmSmallLoad : unsigned char { direct, async, bulk };
 // How C leaves. direct: from registers; shared: through shared memory, written by all threads in order; bulk:
 // through shared memory and bulk copies.

@@ -1,0 +1,73 @@
+// What `tilewright` says without a verb: the machine in a line, and what to try first on it and why, by what
+// was found and what was measured before. It measures nothing.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "core/env.hpp"
+#include "device/cpu.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/plan.hpp"
+#include "verbs.hpp"
+#include "wisdom/ceilings.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "device/gpu/gpu.hpp"
+#endif
+
+namespace tilewright::cli {
+
+namespace {
+
+// The name of the first GPU that kernels run on, or why there is none.
+std::string first_gpu(std::string& reason) {
+#if TILEWRIGHT_HAS_GPU
+  const int count = Gpu::count(reason);
+  for (int device = 0; device < count; ++device) {
+    const GpuLimits limits = Gpu::limits_of(device);
+    if (reason = why_too_old(limits); reason.empty()) return limits.name;
+  }
+#else
+  reason = "this build has no GPU runtime";
+#endif
+  return "";
+}
+
+void suggest(const std::string& command, const std::string& why) {
+  fmt::print("  tilewright {:<52} {}\n", command, why);
+}
+
+// How well wisdom knows a usual problem on this CPU.
+WisdomMatch match_of_a_usual_problem(Context& context) {
+  const auto usual =
+      parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:beta=one:residency=cold");
+  return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->match;
+}
+
+}  // namespace
+
+void print_welcome() {
+  Context context({.notices = false});
+  const CpuInfo& cpu = cpu_info();
+  const Environment environment = Environment::read();
+  std::string no_gpu;
+  const std::string gpu = first_gpu(no_gpu);
+  fmt::print("tilewright {} on {}, {} kernels, {} threads; {}\n\nTry first:\n", TILEWRIGHT_VERSION, cpu.model,
+             to_string(context.impl().isa), omp_get_max_threads(), gpu.empty() ? "no GPU: " + no_gpu : gpu);
+  suggest("gemm A.npy B.npy -o C.npy --verify", "multiply two files of NumPy, or two batches of matrices");
+  if (!load_ceilings(ceilings_path(environment), cpu.device, 1))
+    suggest("info --measure", "once: what this machine can do at most; later reports say the share reached");
+  if (match_of_a_usual_problem(context) != WisdomMatch::exact)
+    suggest("tune --sizes 2:16 --residency cold,l2 --budget 10min",
+            "nothing was measured on this kind of CPU yet: plans follow others or a rule of thumb");
+  suggest("bench --sizes 4,8,16", "small batches beside the libraries that were found here");
+  if (gpu.empty()) {
+    suggest("explain gemm:f64:nn:m=4096,n=4096,k=4096", "who would multiply large matrices, and why");
+  } else {
+    suggest("calibrate", "once: models by which large products go to the CPU, the GPU or both");
+    suggest("bench gemm_small --sizes 4,8,16", "small batches in device memory beside cuBLAS");
+    suggest("bench gemm --sizes 1024,4096", "large products there");
+  }
+  fmt::print("\nAll verbs: tilewright --help. Pages by task: docs/README.md.\n");
+}
+
+}  // namespace tilewright::cli
