@@ -39,9 +39,9 @@ class Cblas {
     if (library != nullptr) gemm_ = reinterpret_cast<Gemm>(dlsym(library, "cblas_dgemm"));
   }
   explicit operator bool() const { return gemm_ != nullptr; }
-  void operator()(const Product& p, Op op_a = Op::none, Op op_b = Op::none) const {
+  void operator()(const Product& p, Op op_a = Op::none, Op op_b = Op::none, double beta = 1) const {
     gemm_(102, op_a == Op::none ? 111 : 112, op_b == Op::none ? 111 : 112, p.m, p.n, p.k, 1, p.a, p.lda, p.b,
-          p.ldb, 1, p.c, p.ldc);
+          p.ldb, beta, p.c, p.ldc);
   }
 
  private:

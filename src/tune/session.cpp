@@ -200,8 +200,11 @@ struct TuneSession::Impl {
 };
 
 TuneSession::TuneSession(SessionOptions options, std::vector<GemmProblem> problems, TuneMachine& machine,
-                         TuneWatcher& watcher)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(problems), machine, watcher)) {}
+                         TuneWatcher& watcher) {
+  // Levels around the innermost one are no matter of kernels.
+  for (GemmProblem& problem : problems) problem = without_levels(problem);
+  impl_ = std::make_unique<Impl>(std::move(options), std::move(problems), machine, watcher);
+}
 TuneSession::~TuneSession() = default;
 
 double TuneSession::budget_s() const { return impl_->budget_s; }

@@ -32,6 +32,9 @@ TEST(ProblemText, CanonicalExamples) {
         "gemm_batched:f32:nt:m=4,n=4,k=4:block_interleaved:batch=100:block=16:residency=l2",
         "gemm_batched:f32:nn:m=4,n=4,k=4:interleaved:batch=100",
         "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=9:stride_a=0:beta=general",
+        "gemm_batched:f64:nt:m=9,n=9,k=9:strided:batch=900:lda=81:stride_a=9:stride_b=0:outer=100:outer_a="
+        "729",
+        "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=24:outer=2:outer_b=0:outermost=3:outermost_c=100",
         "gemm:f64:nn:m=2,n=2,k=2:location=device"})
     EXPECT_EQ(to_string(parse_problem(text)), text);
 }
@@ -69,6 +72,13 @@ TEST(ProblemText, RoundTripOfRandomProblems) {
     p = packed(p);
     if (up_to(1)) p.lda += up_to(3), p.ldb += up_to(3), p.ldc += up_to(3);
     if (p.layout == Layout::strided) p.stride_a = up_to(2) * 100, p.stride_c += up_to(5);
+    if (p.layout == Layout::strided && up_to(1)) {
+      p.outer_count = 1 + up_to(3), p.outermost_count = 1 + up_to(2);
+      p.batch_count *= p.outer_count * p.outermost_count;
+      p = packed(p);
+      if (p.outer_count > 1) p.outer_a = up_to(2) * 77, p.outer_c += up_to(2);
+      if (p.outermost_count > 1) p.outermost_b = up_to(2) * 66;
+    }
     p.alpha = Scalar(up_to(2));
     p.beta = Scalar(up_to(2));
     p.residency = Residency(up_to(3));

@@ -38,7 +38,9 @@ class GpuOperand {
       : layout_(layout),
         block_(is_interleaved(p) ? p.block : 1),
         is_pointer_(p.layout == Layout::pointer),
-        problems_(!is_pointer_ && layout.step == 0 && p.batch_count > 1 ? 1 : p.batch_count),
+        problems_(!is_pointer_ && layout.offset(p.batch_count) == 0 && !has_levels(p) && p.batch_count > 1
+                      ? 1
+                      : p.batch_count),
         host_(element_count(), nan()),
         lead_bytes_(guard_bytes + std::size_t(offset) * sizeof(T)),
         device_(gpu, lead_bytes_ + host_.size() * sizeof(T) + guard_bytes) {
@@ -110,11 +112,11 @@ class GpuOperand {
     if (problems_ == 0) return 0;
     if (is_pointer_) return std::size_t(problems_ * pointer_step());
     if (block_ > 1) return std::size_t(((problems_ - 1) / block_ + 1) * layout_.step);
-    return std::size_t((problems_ - 1) * layout_.step + layout_.ld * layout_.cols);
+    return std::size_t(layout_.offset(problems_ - 1) + layout_.ld * layout_.cols);
   }
   std::size_t index(std::int64_t p, std::int64_t i, std::int64_t j) const {
     if (is_pointer_) return std::size_t((problems_ - 1 - p) * pointer_step() + j * layout_.ld + i);
-    return std::size_t(p / block_ * layout_.step + (j * layout_.ld + i) * block_ + p % block_);
+    return std::size_t(layout_.offset(p / block_) + (j * layout_.ld + i) * block_ + p % block_);
   }
   bool is_unused_slot(std::size_t e) const {
     return block_ > 1 && std::int64_t(e) / layout_.step * block_ + std::int64_t(e) % block_ >= problems_;
@@ -174,13 +176,16 @@ class GpuBatch {
       made.run<T>(alpha_, a(), b(), beta_, c(), stream);
   }
   StridedBatch<const T, Location::device> view_a() const {
-    return {a(), problem_.a_rows(), problem_.a_cols(), problem_.lda, problem_.stride_a, problem_.batch_count};
+    return view<const T>(a(), problem_.a_rows(), problem_.a_cols(), problem_.lda,
+                         {problem_.stride_a, problem_.outer_a, problem_.outermost_a});
   }
   StridedBatch<const T, Location::device> view_b() const {
-    return {b(), problem_.b_rows(), problem_.b_cols(), problem_.ldb, problem_.stride_b, problem_.batch_count};
+    return view<const T>(b(), problem_.b_rows(), problem_.b_cols(), problem_.ldb,
+                         {problem_.stride_b, problem_.outer_b, problem_.outermost_b});
   }
   StridedBatch<T, Location::device> view_c() const {
-    return {c(), problem_.m, problem_.n, problem_.ldc, problem_.stride_c, problem_.batch_count};
+    return view<T>(c(), problem_.m, problem_.n, problem_.ldc,
+                   {problem_.stride_c, problem_.outer_c, problem_.outermost_c});
   }
 
   // Puts the first contents of C back.
@@ -199,6 +204,23 @@ class GpuBatch {
 
  private:
   using Real = decltype(std::abs(T()));
+
+  template <class U>
+  StridedBatch<U, Location::device> view(U* data, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                                         const std::array<std::int64_t, 3>& strides) const {
+    const GemmProblem& p = problem_;
+    const std::int64_t around = p.outer_count * p.outermost_count;
+    return {data,
+            rows,
+            cols,
+            ld,
+            strides[0],
+            p.batch_count / around,
+            p.outer_count,
+            strides[1],
+            p.outermost_count,
+            strides[2]};
+  }
 
   T value(std::mt19937_64& random) const {
     const auto one = [&] {

@@ -26,6 +26,9 @@ class BandsRunner : public HostRunner {
         layouts_{layout_a(problem()), layout_b(problem()), layout_c(problem())} {
     whole_ = part_of(r, bands_.size);
     if (bands_.rest > 0) rest_ = part_of(r, bands_.rest);
+    const BandSteps band = offset(bands_.size), product = product_steps();
+    is_one_run_ = bands_.rest == 0 && product.a == bands_.count * band.a &&
+                  product.b == bands_.count * band.b && product.c == bands_.count * band.c;
   }
 
   void run(const Operands& o) const override {
@@ -80,6 +83,7 @@ class BandsRunner : public HostRunner {
   }
 
   void run_level(const Operands& o, std::int64_t first, std::int64_t count) const {
+    if (is_one_run_) return call(whole_, o, first, 0, count * bands_.count, offset(bands_.size));
     if (count < bands_.count) {
       for (std::int64_t p = first; p < first + count; ++p) call_bands(o, p, 0, bands_.count);
     } else {
@@ -123,6 +127,7 @@ class BandsRunner : public HostRunner {
   Bands bands_;
   std::array<OperandLayout, 3> layouts_;  // of A, B and C
   Part whole_, rest_;
+  bool is_one_run_ = false;  // the bands of a product begin where those of the one before it end
 };
 
 std::string bands_decline(const PlanRequest& r) {

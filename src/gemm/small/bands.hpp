@@ -30,14 +30,19 @@ struct Bands {
   }
 };
 
-// Even bands, in whole lines of the cache, so that the last is not a sliver.
+// Even bands, in whole lines of the cache, so that the last is not a sliver; a few more of them where columns
+// can then be dealt out without a rest.
 inline Bands bands_of(const GemmProblem& p) {
   Bands bands;
   bands.of_rows = p.m > gemm_small_cpu_limit;
   const std::int64_t total = bands.of_rows ? p.m : p.n;
   const std::int64_t line = bands.of_rows ? 64 / size_bytes(p.dtype) : 1;
   const std::int64_t lines = (total + line - 1) / line, most = gemm_small_cpu_limit / line;
-  const std::int64_t parts = (lines + most - 1) / most;
+  constexpr std::int64_t few = 2;
+  const std::int64_t least = (lines + most - 1) / most;
+  std::int64_t parts = least;
+  while (!bands.of_rows && lines % parts != 0 && parts < least + few) ++parts;
+  if (lines % parts != 0) parts = least;
   bands.size = (lines + parts - 1) / parts * line;
   bands.count = total / bands.size;
   bands.rest = total % bands.size;
