@@ -78,15 +78,16 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
 
 // --- small products on the CPU ---
 
-// Up to which m n k generated kernels win over the BLAS of programs, by type; sizes are at most 64.
-// Measured: results/zen5-2core/blas-20261127-single.jsonl, docs/blas.md.
-template <class T>
-inline constexpr std::int64_t largest_winning_product = 64 * 64 * 64;
+// The least m n k of real types at which generated kernels win over the program's BLAS, found with the
+// Context. Complex ones win at every size, and batches. Measured: results/zen5-2core/blas-20261127.jsonl,
+// docs/blas.md.
+inline std::atomic<std::int64_t> least_real_win{1};
 
 template <class T>
 bool is_small_win(const GemmArguments<T>& x) {
   const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < 64; };
-  return fits(x.m) && fits(x.n) && fits(x.k) && x.m * x.n * x.k <= largest_winning_product<T> &&
+  return fits(x.m) && fits(x.n) && fits(x.k) &&
+         (is_complex(dtype_of<T>) || x.m * x.n * x.k >= least_real_win.load(std::memory_order_relaxed)) &&
          (x.op_a | x.op_b) >= 0 && x.lda >= x.a_rows() && x.ldb >= x.b_rows() && x.ldc >= x.m &&
          x.alpha != T(0);
 }

@@ -109,7 +109,7 @@ class Programs(unittest.TestCase):
         done = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=1)
         summary = Summary(done.stderr)
         self.assertEqual(summary.calls_of("dgemm_"), 40)
-        self.assertEqual(summary.calls_of("dgemm_", "tilewright"), 20, done.stderr)  # those of 8; 100 is no small one
+        self.assertEqual(summary.calls_of("dgemm_", "tilewright"), 20, done.stderr)  # those of 24; 100 is no small one
         self.assertEqual(summary.calls_of("dgesv_", "tilewright"), 0)
 
     def test_off_takes_nothing(self):
@@ -132,9 +132,9 @@ class Programs(unittest.TestCase):
 
     def test_each_new_shape_and_each_call_can_be_told(self):
         told = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=2).stderr
-        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=8.* by tilewright", told, re.M)), 1)
+        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=24.* by tilewright", told, re.M)), 1)
         told = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=3).stderr
-        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=8.* by tilewright", told, re.M)), 20)
+        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=24.* by tilewright", told, re.M)), 20)
 
 
 class Records(unittest.TestCase):
@@ -144,7 +144,7 @@ class Records(unittest.TestCase):
             shared = f"{folder}/log.jsonl"
             run(os.environ["PROGRAM"], "threads", "fork", TILEWRIGHT_RECORD=shared)
             counts = {line["problem"]: line["count"] for line in map(json.loads, open(shared))}
-            self.assertEqual(counts["gemm:f64:nt:m=8,n=8,k=8"], 80, counts)
+            self.assertEqual(counts["gemm:f64:nt:m=24,n=24,k=24"], 80, counts)
             self.assertEqual(counts["gemm:f64:nt:m=100,n=100,k=100"], 80)
             run(os.environ["PROGRAM"], "threads", "fork", TILEWRIGHT_RECORD=f"{folder}/rank-%p.jsonl")
             ranks = sorted(str(path) for path in pathlib.Path(folder).glob("rank-*.jsonl"))
@@ -156,7 +156,7 @@ class Records(unittest.TestCase):
             self.assertIn(f"{len(counts)} problems", listed)
             tuned = run(tool, "tune", "--from", merged, "--configs", "1", "--budget", "1s", "--wisdom", f"{folder}/w.sqlite",
                         preload=False)
-            self.assertIn("gemm:f64:nt:m=8,n=8,k=8", tuned.stdout + tuned.stderr)
+            self.assertIn("gemm:f64:nt:m=24,n=24,k=24", tuned.stdout + tuned.stderr)
 
     def test_a_bad_log_is_named_and_nothing_is_merged(self):
         with tempfile.TemporaryDirectory() as folder:
