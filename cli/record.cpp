@@ -31,8 +31,9 @@ void merge(const RecordFlags& flags) {
   for (const std::string& log : flags.logs) {
     std::error_code none;
     if (std::filesystem::equivalent(log, flags.output, none))
-      throw Error(ErrorCode::invalid_argument, "--output",
-                  fmt::format("--output = '{}' is one of the logs, and would be counted twice", flags.output));
+      throw Error(
+          ErrorCode::invalid_argument, "--output",
+          fmt::format("--output = '{}' is one of the logs, and would be counted twice", flags.output));
     const auto runs = read_record(log);
     all.insert(all.end(), runs.begin(), runs.end());
   }

@@ -44,7 +44,7 @@ Context* make_context() {
   least_real_win.store(least_win(), std::memory_order_relaxed);
   try {
     ContextOptions options;
-    options.notices = settings().observes();  // a program that knows nothing of us is told nothing unasked
+    options.notices = settings().verbose >= 2;  // a program that knows nothing of us is told nothing unasked
     options.cblas = cblas_of_program();
     auto* made = new Context(options);
     // Without generated code there is nothing to win on small products.

@@ -133,8 +133,9 @@ GemmProblem problem_of(const GemmArguments<T>& x) {
   p.beta = scalar(x.beta);
   return p;
 }
-// The same of a problem; false at once on a machine without GPUs and within a parallel region.
+// The same of a problem, which does not ask whether this call may use them.
 bool gpus_win(const GemmProblem& problem);
+// Whether there are GPUs, and the call is neither inside another one nor in a parallel region.
 bool may_use_gpus();
 
 template <class T>

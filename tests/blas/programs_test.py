@@ -207,5 +207,34 @@ class NumPy(unittest.TestCase):
                 self.assertEqual(summary.here, 0)
 
 
+ON_GPU = """
+import ctypes, os
+import numpy as np
+library = ctypes.CDLL(os.environ['BLAS'])
+n = 600
+rng = np.random.default_rng(5)
+a, b, c, s = rng.standard_normal((n, n)), rng.standard_normal((n, n)), np.zeros((n, n)), np.zeros((n, n))
+at = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+one, zero = ctypes.c_double(1), ctypes.c_double(0)
+library.cblas_dgemm(101, 111, 111, n, n, n, one, at(a), n, at(b), n, zero, at(c), n)
+library.cblas_dsyrk(101, 122, 111, n, n, one, at(a), n, zero, at(s), n)
+near = lambda x, y: abs(x - y).max() < 1e-10
+product, square = a @ b, np.tril(a @ a.T)
+assert near(c, product) and near(s, square)
+# Sums that others formed in another order: that of the CPU's BLAS would be the same, bit by bit.
+half = n // 2
+print(np.array_equal(c, product), np.array_equal(s[half:, :half], square[half:, :half]))
+"""
+
+
+class OnGpu(unittest.TestCase):
+    def test_what_the_models_give_to_gpus_is_taken(self):
+        done = run(sys.executable, "-c", ON_GPU, preload=False, TILEWRIGHT_VERBOSE=1,
+                   TILEWRIGHT_NVRTC=os.environ["TILEWRIGHT_NVRTC"])
+        self.assertEqual(done.stdout, "False False\n", done.stderr)
+        summary = Summary(done.stderr)
+        self.assertEqual((summary.here, summary.calls), (2, 2), done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
