@@ -43,6 +43,17 @@ std::vector<Library> open_all(int count, char** arguments) {
   return all;
 }
 
+// The processor that Debian's OpenBLAS computes for: OPENBLAS_CORETYPE chooses another.
+std::string openblas_core() {
+  void* handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void* name = handle == nullptr ? nullptr : dlsym(handle, "openblas_get_corename");
+  return name == nullptr ? "" : reinterpret_cast<const char* (*)()>(name)();
+}
+
+nlohmann::json line_of(const char* part) {
+  return {{"client", "blas_names"}, {"part", part}, {"openblas_core", openblas_core()}};
+}
+
 void call(Dgemm dgemm, int m, int n, const double* a, const double* b, double* c, double beta = 1) {
   const double one = 1;
   dgemm("N", "N", &m, &n, &n, &one, a, &n, b, &n, &beta, c, &n, 1, 1);
@@ -57,7 +68,9 @@ void compare_single(const std::vector<Library>& libraries, int n) {
       for (int i = 0; i < calls; ++i) call(x.dgemm, n, n, a.data(), b.data(), c.data(), 0);
     });
   (void)turns.seconds(3, calls);
-  print_case({{"client", "blas_names"}, {"part", "single"}, {"n", n}}, turns.seconds(21, calls));
+  nlohmann::json line = line_of("single");
+  line["n"] = n;
+  print_case(line, turns.seconds(21, calls));
 }
 
 // Of zero rows: the other library has nothing to do but to look at its arguments.
@@ -70,7 +83,7 @@ void compare_not_taken(const std::vector<Library>& libraries) {
       for (int i = 0; i < calls; ++i) call(library.dgemm, 0, 100, &x, &x, &x);
     });
   (void)turns.seconds(3, calls);
-  print_case({{"client", "blas_names"}, {"part", "not_taken"}}, turns.seconds(21, calls));
+  print_case(line_of("not_taken"), turns.seconds(21, calls));
 }
 
 // 10,000 problems, of which as many batches are walked in turn as fill 256 MiB. Who has no batch is called in
@@ -94,8 +107,10 @@ void compare_strided(const std::vector<Library>& libraries, int n) {
           call(x.dgemm, n, n, &a[at + p * step], &b[at + p * step], &c[at + p * step], 0);
     });
   (void)turns.seconds(2, count);
-  print_case({{"client", "blas_names"}, {"part", "batch_strided"}, {"n", n}, {"batch", count}},
-             turns.seconds(11, count));
+  nlohmann::json line = line_of("batch_strided");
+  line["n"] = n;
+  line["batch"] = count;
+  print_case(line, turns.seconds(11, count));
 }
 
 }  // namespace

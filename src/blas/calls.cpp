@@ -28,20 +28,21 @@ std::string cblas_of_program() {
 
 // OpenBLAS has kernels for small real products where it computes with AVX-512, and loses nothing on the way
 // to them.
-std::int64_t least_win() {
+void find_least_wins() {
   constexpr const char* names[] = {"openblas_get_corename", "scipy_openblas_get_corename64_",
                                    "scipy_openblas_get_corename", "openblas_get_corename64_", nullptr};
   const auto corename = reinterpret_cast<const char* (*)()>(find_loaded(names).address);
-  if (corename == nullptr) return 1;
+  if (corename == nullptr) return;
   constexpr std::array with_kernels{"SkylakeX", "Cooperlake", "SapphireRapids"};
   const std::string core = corename();
-  const bool has_them =
-      std::any_of(with_kernels.begin(), with_kernels.end(), [&](const char* name) { return core == name; });
-  return has_them ? 17 * 17 * 17 : 1;
+  if (std::none_of(with_kernels.begin(), with_kernels.end(), [&](const char* name) { return core == name; }))
+    return;
+  least_win[std::size_t(DType::f32)] = 17 * 17 * 17;
+  least_win[std::size_t(DType::f64)] = 9 * 9 * 9;
 }
 
 Context* make_context() {
-  least_real_win.store(least_win(), std::memory_order_relaxed);
+  find_least_wins();
   try {
     ContextOptions options;
     options.notices = settings().verbose >= 2;  // a program that knows nothing of us is told nothing unasked

@@ -1,6 +1,8 @@
 // Which calls are served here, and serving them by the library's public functions.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <optional>
 
 #include "blas/arguments.hpp"
@@ -78,16 +80,15 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
 
 // --- small products on the CPU ---
 
-// The least m n k of real types at which generated kernels win over the program's BLAS, found with the
-// Context. Complex ones win at every size, and batches. Measured: results/zen5-2core/blas-20261127.jsonl,
-// docs/blas.md.
-inline std::atomic<std::int64_t> least_real_win{1};
+// The least m n k at which generated kernels win over the program's BLAS, by DType; found with the Context.
+// Batches win at every size. Measured: results/zen5-2core/blas_names-20261127.jsonl, docs/blas.md.
+inline std::array<std::atomic<std::int64_t>, 4> least_win{};
 
 template <class T>
 bool is_small_win(const GemmArguments<T>& x) {
   const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < 64; };
   return fits(x.m) && fits(x.n) && fits(x.k) &&
-         (is_complex(dtype_of<T>) || x.m * x.n * x.k >= least_real_win.load(std::memory_order_relaxed)) &&
+         x.m * x.n * x.k >= least_win[std::size_t(dtype_of<T>)].load(std::memory_order_relaxed) &&
          (x.op_a | x.op_b) >= 0 && x.lda >= x.a_rows() && x.ldb >= x.b_rows() && x.ldc >= x.m &&
          x.alpha != T(0);
 }
