@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 
@@ -28,6 +29,11 @@ double seconds_of(const std::vector<RecordedRuns>& runs) {
 void merge(const RecordFlags& flags) {
   std::vector<RecordedRuns> all;
   for (const std::string& log : flags.logs) {
+    std::error_code none;
+    if (std::filesystem::equivalent(log, flags.output, none))
+      throw Error(
+          ErrorCode::invalid_argument, "--output",
+          fmt::format("--output = '{}' is one of the logs, and would be counted twice", flags.output));
     const auto runs = read_record(log);
     all.insert(all.end(), runs.begin(), runs.end());
   }

@@ -8,8 +8,8 @@ file(RELATIVE_PATH BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_
 file(RELATIVE_PATH PKGCONFIG_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PKGCONFIG_TO_PREFIX "${PKGCONFIG_TO_PREFIX}")
 
-set_target_properties(tilewright tilewright_tune PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS tilewright tilewright_tune tilewright_small EXPORT tilewright-targets
+set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS tilewright tilewright_tune tilewright_blas tilewright_small EXPORT tilewright-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tilewright_cli)
   set_target_properties(tilewright_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${BIN_TO_LIB}")
@@ -49,7 +49,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilewright-config-version
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
         DESTINATION ${PACKAGE_DIR})
-foreach(package tilewright tilewright-tune)
+foreach(package tilewright tilewright-tune tilewright-blas)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <exception>
@@ -25,10 +26,26 @@ std::string cblas_of_program() {
   return find_loaded(names).path;
 }
 
+// OpenBLAS has kernels for small real products where it computes with AVX-512, and loses nothing on the way
+// to them.
+void find_least_wins() {
+  constexpr const char* names[] = {"openblas_get_corename", "scipy_openblas_get_corename64_",
+                                   "scipy_openblas_get_corename", "openblas_get_corename64_", nullptr};
+  const auto corename = reinterpret_cast<const char* (*)()>(find_loaded(names).address);
+  if (corename == nullptr) return;
+  constexpr std::array with_kernels{"SkylakeX", "Cooperlake", "SapphireRapids"};
+  const std::string core = corename();
+  if (std::none_of(with_kernels.begin(), with_kernels.end(), [&](const char* name) { return core == name; }))
+    return;
+  least_win[std::size_t(DType::f32)] = 17 * 17 * 17;
+  least_win[std::size_t(DType::f64)] = 9 * 9 * 9;
+}
+
 Context* make_context() {
+  find_least_wins();
   try {
     ContextOptions options;
-    options.notices = settings().observes();  // a program that knows nothing of us is told nothing unasked
+    options.notices = settings().verbose >= 2;  // a program that knows nothing of us is told nothing unasked
     options.cblas = cblas_of_program();
     auto* made = new Context(options);
     // Without generated code there is nothing to win on small products.

@@ -1,6 +1,8 @@
 // Which calls are served here, and serving them by the library's public functions.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <optional>
 
 #include "blas/arguments.hpp"
@@ -78,15 +80,15 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
 
 // --- small products on the CPU ---
 
-// Up to which m n k generated kernels win over the BLAS of programs, by type; sizes are at most 64.
-// Measured: results/zen5-2core/blas-20261127-single.jsonl, docs/blas.md.
-template <class T>
-inline constexpr std::int64_t largest_winning_product = 64 * 64 * 64;
+// The least m n k at which generated kernels win over the program's BLAS, by DType; found with the Context.
+// Batches win at every size. Measured: results/zen5-2core/blas_names-20261127.jsonl, docs/blas.md.
+inline std::array<std::atomic<std::int64_t>, 4> least_win{};
 
 template <class T>
 bool is_small_win(const GemmArguments<T>& x) {
   const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < 64; };
-  return fits(x.m) && fits(x.n) && fits(x.k) && x.m * x.n * x.k <= largest_winning_product<T> &&
+  return fits(x.m) && fits(x.n) && fits(x.k) &&
+         x.m * x.n * x.k >= least_win[std::size_t(dtype_of<T>)].load(std::memory_order_relaxed) &&
          (x.op_a | x.op_b) >= 0 && x.lda >= x.a_rows() && x.ldb >= x.b_rows() && x.ldc >= x.m &&
          x.alpha != T(0);
 }
@@ -132,8 +134,9 @@ GemmProblem problem_of(const GemmArguments<T>& x) {
   p.beta = scalar(x.beta);
   return p;
 }
-// The same of a problem; false at once on a machine without GPUs and within a parallel region.
+// The same of a problem, which does not ask whether this call may use them.
 bool gpus_win(const GemmProblem& problem);
+// Whether there are GPUs, and the call is neither inside another one nor in a parallel region.
 bool may_use_gpus();
 
 template <class T>

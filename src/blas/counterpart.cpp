@@ -73,11 +73,11 @@ bool is_wide(void* handle, const char* plain) {
 std::vector<std::string> usual_libraries(bool wide) {
   std::vector<std::string> names;
   if (const std::string& named = settings().library; !named.empty()) names.push_back(named);
-  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so.2", "libmkl_rt.so", "liblapacke.so.3",
-                           "liblapack.so.3", "libcblas.so.3", "libblas.so.3"})
+  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so",
+                           "liblapacke.so.3", "liblapack.so.3", "libcblas.so.3", "libblas.so.3"})
     if (!wide) names.emplace_back(name);
-  for (const char* name : {"libopenblas64_.so.0", "libopenblas64.so.0", "libmkl_rt.so.2", "libmkl_rt.so",
-                           "liblapacke64.so.3", "liblapack64.so.3", "libblas64.so.3"})
+  for (const char* name : {"libopenblas64_.so.0", "libopenblas64.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2",
+                           "libmkl_rt.so", "liblapacke64.so.3", "liblapack64.so.3", "libblas64.so.3"})
     if (wide) names.emplace_back(name);
   return names;
 }

@@ -24,9 +24,10 @@ template <class T>
       [&](Observed& observed) { observed.computes(problem_of(x)); }, forward);
 }
 
-template <class T>
+// `forward` as it is, so that it becomes part of the quick way.
+template <class T, class F>
 [[gnu::always_inline]] inline void run_gemm(Counterpart& other, const GemmArguments<T>& x, bool by_rows,
-                                            void (*report)(const Counterpart&, int), Forward forward) {
+                                            void (*report)(const Counterpart&, int), const F& forward) {
   const Found& found = other.found();
   if (found.way == Way::quick) [[likely]] {
     if (is_small_win(x)) {

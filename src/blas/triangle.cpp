@@ -47,11 +47,15 @@ class TriangleCall {
   // False where nothing was written.
   bool run(const TriangleArguments<T>& x) {
     const std::int64_t half = x.n / 2;
-    if (x.n <= whole_triangle || (leaf_ && !gpus_win(x.square(half)))) return run_whole(x);
+    if (x.n <= whole_triangle || (leaf_ && !is_for_gpus(x.square(half)))) return run_whole(x);
     return product(x.square(half)) && run(x.part(0, half)) && run(x.part(half, x.n - half));
   }
 
  private:
+  // Of a call that was found to be worth their look, and is inside by now.
+  static bool is_for_gpus(const GemmArguments<T>& x) {
+    return flops_of(x) >= least_gpu_flops && gpus_win(problem_of(x));
+  }
   bool product(const GemmArguments<T>& x) {
     if (!serve(context_, x, is_small_win(x) ? usual_options() : large_options())) return failed();
     wrote_ = true;

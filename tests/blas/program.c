@@ -16,7 +16,7 @@ extern void dsyrk_(const char*, const char*, const int*, const int*, const doubl
                    const double*, double*, const int*, size_t, size_t);
 extern void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
 
-enum { small = 8, large = 100, rounds = 20 };
+enum { small = 24, large = 100, rounds = 20 };
 
 /* A is 2 I + a 1 beside the diagonal, B all 1. */
 static int multiplies(int n) {

@@ -109,7 +109,7 @@ class Programs(unittest.TestCase):
         done = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=1)
         summary = Summary(done.stderr)
         self.assertEqual(summary.calls_of("dgemm_"), 40)
-        self.assertEqual(summary.calls_of("dgemm_", "tilewright"), 20, done.stderr)  # those of 8; 100 is no small one
+        self.assertEqual(summary.calls_of("dgemm_", "tilewright"), 20, done.stderr)  # those of 24; 100 is no small one
         self.assertEqual(summary.calls_of("dgesv_", "tilewright"), 0)
 
     def test_off_takes_nothing(self):
@@ -132,9 +132,9 @@ class Programs(unittest.TestCase):
 
     def test_each_new_shape_and_each_call_can_be_told(self):
         told = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=2).stderr
-        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=8.* by tilewright", told, re.M)), 1)
+        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=24.* by tilewright", told, re.M)), 1)
         told = run(os.environ["PROGRAM"], TILEWRIGHT_VERBOSE=3).stderr
-        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=8.* by tilewright", told, re.M)), 20)
+        self.assertEqual(len(re.findall(r"^tilewright: dgemm_ gemm:f64:nt:m=24.* by tilewright", told, re.M)), 20)
 
 
 class Records(unittest.TestCase):
@@ -144,7 +144,7 @@ class Records(unittest.TestCase):
             shared = f"{folder}/log.jsonl"
             run(os.environ["PROGRAM"], "threads", "fork", TILEWRIGHT_RECORD=shared)
             counts = {line["problem"]: line["count"] for line in map(json.loads, open(shared))}
-            self.assertEqual(counts["gemm:f64:nt:m=8,n=8,k=8"], 80, counts)
+            self.assertEqual(counts["gemm:f64:nt:m=24,n=24,k=24"], 80, counts)
             self.assertEqual(counts["gemm:f64:nt:m=100,n=100,k=100"], 80)
             run(os.environ["PROGRAM"], "threads", "fork", TILEWRIGHT_RECORD=f"{folder}/rank-%p.jsonl")
             ranks = sorted(str(path) for path in pathlib.Path(folder).glob("rank-*.jsonl"))
@@ -156,7 +156,7 @@ class Records(unittest.TestCase):
             self.assertIn(f"{len(counts)} problems", listed)
             tuned = run(tool, "tune", "--from", merged, "--configs", "1", "--budget", "1s", "--wisdom", f"{folder}/w.sqlite",
                         preload=False)
-            self.assertIn("gemm:f64:nt:m=8,n=8,k=8", tuned.stdout + tuned.stderr)
+            self.assertIn("gemm:f64:nt:m=24,n=24,k=24", tuned.stdout + tuned.stderr)
 
     def test_a_bad_log_is_named_and_nothing_is_merged(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -205,6 +205,35 @@ class NumPy(unittest.TestCase):
                 self.assertGreaterEqual(summary.share, 99)
             if mode == "off":
                 self.assertEqual(summary.here, 0)
+
+
+ON_GPU = """
+import ctypes, os
+import numpy as np
+library = ctypes.CDLL(os.environ['BLAS'])
+n = 600
+rng = np.random.default_rng(5)
+a, b, c, s = rng.standard_normal((n, n)), rng.standard_normal((n, n)), np.zeros((n, n)), np.zeros((n, n))
+at = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+one, zero = ctypes.c_double(1), ctypes.c_double(0)
+library.cblas_dgemm(101, 111, 111, n, n, n, one, at(a), n, at(b), n, zero, at(c), n)
+library.cblas_dsyrk(101, 122, 111, n, n, one, at(a), n, zero, at(s), n)
+near = lambda x, y: abs(x - y).max() < 1e-10
+product, square = a @ b, np.tril(a @ a.T)
+assert near(c, product) and near(s, square)
+# Sums that others formed in another order: that of the CPU's BLAS would be the same, bit by bit.
+half = n // 2
+print(np.array_equal(c, product), np.array_equal(s[half:, :half], square[half:, :half]))
+"""
+
+
+class OnGpu(unittest.TestCase):
+    def test_what_the_models_give_to_gpus_is_taken(self):
+        done = run(sys.executable, "-c", ON_GPU, preload=False, TILEWRIGHT_VERBOSE=1,
+                   TILEWRIGHT_NVRTC=os.environ["TILEWRIGHT_NVRTC"])
+        self.assertEqual(done.stdout, "False False\n", done.stderr)
+        summary = Summary(done.stderr)
+        self.assertEqual((summary.here, summary.calls), (2, 2), done.stderr)
 
 
 if __name__ == "__main__":

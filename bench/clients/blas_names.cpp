@@ -1,0 +1,129 @@
+// A client of the BLAS names: dgemm_ in the first cache, what a call costs that is not taken, and strided
+// batches from memory, by Debian's OpenBLAS and the libraries that the arguments name, one thread each,
+// opened side by side: tilewright=.../libtilewright_blas.so mkl=.../libmkl_rt.so.3
+// (MKL_THREADING_LAYER=SEQUENTIAL).
+#include "client.hpp"
+
+namespace tilewright::clients {
+namespace {
+
+using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*,
+                       const double*, const int*, const double*, const int*, const double*, double*,
+                       const int*, std::size_t, std::size_t);
+using Strided = void (*)(int, int, int, int, int, int, double, const double*, int, int, const double*, int,
+                         int, double, double*, int, int, int);
+
+struct Library {
+  std::string name;
+  Dgemm dgemm = nullptr;
+  Strided strided = nullptr;
+};
+
+// Those of wheels have names of their own.
+void* find(void* handle, const std::string& name) {
+  void* plain = dlsym(handle, name.c_str());
+  return plain != nullptr ? plain : dlsym(handle, ("scipy_" + name).c_str());
+}
+
+// Each is NAME=PATH; Debian's OpenBLAS comes first, to which ours forwards.
+std::vector<Library> open_all(int count, char** arguments) {
+  std::vector<std::string> wanted{"openblas=libopenblas.so.0"};
+  wanted.insert(wanted.end(), arguments + 1, arguments + count);
+  std::vector<Library> all;
+  for (const std::string& one : wanted) {
+    const auto at = one.find('=');
+    void* handle = dlopen(one.c_str() + at + 1, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      fmt::print(stderr, "{} is left out: {}\n", one, dlerror());
+      continue;
+    }
+    all.push_back({one.substr(0, at), reinterpret_cast<Dgemm>(find(handle, "dgemm_")),
+                   reinterpret_cast<Strided>(find(handle, "cblas_dgemm_batch_strided"))});
+  }
+  return all;
+}
+
+// The processor that Debian's OpenBLAS computes for: OPENBLAS_CORETYPE chooses another.
+std::string openblas_core() {
+  void* handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void* name = handle == nullptr ? nullptr : dlsym(handle, "openblas_get_corename");
+  return name == nullptr ? "" : reinterpret_cast<const char* (*)()>(name)();
+}
+
+nlohmann::json line_of(const char* part) {
+  return {{"client", "blas_names"}, {"part", part}, {"openblas_core", openblas_core()}};
+}
+
+void call(Dgemm dgemm, int m, int n, const double* a, const double* b, double* c, double beta = 1) {
+  const double one = 1;
+  dgemm("N", "N", &m, &n, &n, &one, a, &n, b, &n, &beta, c, &n, 1, 1);
+}
+
+void compare_single(const std::vector<Library>& libraries, int n) {
+  std::vector<double> a(std::size_t(n * n), 0.5), b(std::size_t(n * n), 0.25), c(std::size_t(n * n));
+  const int calls = std::max(100, 4000000 / (n * n * n + 200));
+  Turns turns;
+  for (const Library& x : libraries)
+    turns.add(x.name, [&, calls] {
+      for (int i = 0; i < calls; ++i) call(x.dgemm, n, n, a.data(), b.data(), c.data(), 0);
+    });
+  (void)turns.seconds(3, calls);
+  nlohmann::json line = line_of("single");
+  line["n"] = n;
+  print_case(line, turns.seconds(21, calls));
+}
+
+// Of zero rows: the other library has nothing to do but to look at its arguments.
+void compare_not_taken(const std::vector<Library>& libraries) {
+  constexpr int calls = 200000;
+  double x = 0;
+  Turns turns;
+  for (const Library& library : libraries)
+    turns.add(library.name, [&] {
+      for (int i = 0; i < calls; ++i) call(library.dgemm, 0, 100, &x, &x, &x);
+    });
+  (void)turns.seconds(3, calls);
+  print_case(line_of("not_taken"), turns.seconds(21, calls));
+}
+
+// 10,000 problems, of which as many batches are walked in turn as fill 256 MiB. Who has no batch is called in
+// a loop.
+void compare_strided(const std::vector<Library>& libraries, int n) {
+  constexpr int count = 10000;
+  const std::size_t step = std::size_t(n * n), batch = step * count;
+  const std::size_t batches =
+      std::max<std::size_t>(1, (std::size_t(256) << 20) / (3 * batch * sizeof(double)));
+  std::vector<double> a(batch * batches, 0.5), b(batch * batches, 0.25), c(batch * batches);
+  std::size_t next = 0;
+  Turns turns;
+  for (const Library& x : libraries)
+    turns.add(x.name, [&] {
+      const std::size_t at = batch * (next++ % batches);
+      if (x.strided != nullptr)
+        x.strided(102, 111, 111, n, n, n, 1, &a[at], n, int(step), &b[at], n, int(step), 0, &c[at], n,
+                  int(step), count);
+      else
+        for (std::size_t p = 0; p < count; ++p)
+          call(x.dgemm, n, n, &a[at + p * step], &b[at + p * step], &c[at + p * step], 0);
+    });
+  (void)turns.seconds(2, count);
+  nlohmann::json line = line_of("batch_strided");
+  line["n"] = n;
+  line["batch"] = count;
+  print_case(line, turns.seconds(11, count));
+}
+
+}  // namespace
+}  // namespace tilewright::clients
+
+int main(int count, char** arguments) {
+  using namespace tilewright::clients;
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);
+  setenv("MKL_THREADING_LAYER", "SEQUENTIAL", 0);
+  const auto libraries = open_all(count, arguments);
+  compare_not_taken(libraries);
+  for (const int n : {4, 5, 6, 7, 8, 10, 12, 13, 16, 20, 23, 24, 28, 32, 40, 48, 56, 64})
+    compare_single(libraries, n);
+  for (const int n : {2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 16, 20, 23, 24, 28, 31, 32})
+    compare_strided(libraries, n);
+}
