@@ -36,13 +36,6 @@ std::string sweep_path(const TuneFlags& flags, const Context& context) {
   return path.string();
 }
 
-bool counts_turns(const std::string& clock) {
-  if (clock != "wall" && clock != "turns")
-    throw Error(ErrorCode::invalid_argument, "--clock",
-                fmt::format("--clock = '{}' is neither wall nor turns", clock));
-  return clock == "turns";
-}
-
 // The space of --family layout is a handful of blocks, all of which meet in the contest.
 void check_family(const TuneFlags& flags) {
   if (flags.family == "auto") return;
@@ -105,7 +98,7 @@ class Run : public TuneWatcher {
     SessionOptions options;
     if (tunes_layout_) options.families = {&layout_family()};
     if (!flags_.budget.empty()) options.budget_s = parse_duration("--budget", flags_.budget);
-    if (counts_turns(flags_.clock)) options.clock = BudgetClock::of_turns();
+    options.clock = clock_of(flags_);
     if (!flags_.window.empty()) options.window_s = parse_duration("--window", flags_.window);
     options.objective = TuneObjective::parse(flags_.objective);
     options.strategy = flags_.strategy;

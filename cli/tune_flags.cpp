@@ -226,6 +226,13 @@ void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const cha
       throw Error(ErrorCode::unsupported, name, fmt::format("{} has no meaning with {}", name, what));
 }
 
+BudgetClock clock_of(const TuneFlags& flags) {
+  if (flags.clock == "turns") return BudgetClock::of_turns();
+  if (flags.clock == "wall") return {};
+  throw Error(ErrorCode::invalid_argument, "--clock",
+              fmt::format("--clock = '{}' is neither wall nor turns", flags.clock));
+}
+
 TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
   return TuneMachine(isa, static_cast<int>(parse_count("--device", flags.device, 0)),
                      std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "tune/budget_clock.hpp"
 #include "tune/family/config_choice.hpp"
 #include "tune/family/machine.hpp"
 
@@ -50,6 +51,9 @@ ChoiceRules rules_of(const TuneFlags& flags);
 // no meaning with `what`.
 void refuse_search_flags(const TuneFlags& flags, std::vector<std::pair<const char*, bool>> more,
                          const std::string& what);
+
+// --clock. Throws Error(invalid_argument) naming it.
+BudgetClock clock_of(const TuneFlags& flags);
 
 // --device and --megabytes. No GPU is opened.
 TuneMachine machine_of(const TuneFlags& flags, Isa isa);

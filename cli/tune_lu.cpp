@@ -96,6 +96,7 @@ nlohmann::json line_of(const LuTuned& r) {
 LuTuning tuning_of(const TuneFlags& flags, const Context& context, WisdomStore* store) {
   LuTuning tuning;
   if (!flags.budget.empty()) tuning.budget_s = parse_duration("--budget", flags.budget);
+  tuning.clock = clock_of(flags);
   tuning.strategy = flags.strategy;
   tuning.rules = rules_of(flags);
   tuning.gpu = int(parse_count("--device", flags.device, 0));

@@ -247,6 +247,7 @@ TEST_F(GpuLuPlan, TuningKeepsWhatIsTakenAfterwards) {
   Context context({.use_wisdom = false, .notices = false});
   LuTuning tuning;
   tuning.budget_s = 0.2, tuning.gpu = device_;
+  tuning.clock = BudgetClock::of_turns();
   tuning.rules.choices = {{"nb", {64, 96}}};
   std::vector<LuTuned> found;
   LuTuneWatcher watcher;

@@ -98,6 +98,7 @@ TEST_F(LuTune, ARecordThatCannotServeIsPassedOver) {
 TEST_F(LuTune, FindsKeepsAndGoesOnFromItsLog) {
   LuTuning tuning;
   tuning.budget_s = 0.4;
+  tuning.clock = BudgetClock::of_turns();
   tuning.log.path = folder_ / "sweep.jsonl";
   tuning.rules.choices = {{"candidate", {"blocked"}}, {"nb", {32, 64}}};
   std::vector<LuTuned> found;

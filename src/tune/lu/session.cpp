@@ -6,7 +6,6 @@
 
 #include "core/build_info.hpp"
 #include "lu/tuned.hpp"
-#include "measure/clock.hpp"
 #include "tune/strategy/strategy.hpp"
 #include "wisdom/record.hpp"
 
@@ -52,7 +51,7 @@ class Session {
   }
 
  private:
-  double spent_s() const { return wall_seconds() - begin_s_; }
+  double spent_s() const { return tuning_.clock.now() - begin_s_; }
   double left_s() const { return budget_s_ - spent_s(); }
 
   SessionReport end(const std::string& why) {
@@ -76,10 +75,11 @@ class Session {
   }
 
   bool tune(const LuProblem& problem, double seconds) {
-    const double begin_s = wall_seconds();
+    const double begin_s = tuning_.clock.now();
     const auto pool = lu_pool({context_, problem, tuning_.rules, tuning_.gpu, tuning_.threads, tuning_.seed});
     SearchOptions options;
     options.budget_s = seconds;
+    options.clock = tuning_.clock;
     options.strategy = tuning_.strategy, options.seed = tuning_.seed;
     options.log = tuning_.log.path.empty() ? nullptr : &log_;
     options.stop = [&] {
@@ -118,7 +118,7 @@ class Session {
   const LuTuning& tuning_;
   const LuTuneWatcher& watcher_;
   SweepLog log_;
-  double begin_s_ = wall_seconds(), budget_s_ = 0;
+  double begin_s_ = tuning_.clock.now(), budget_s_ = 0;
   SessionReport report_;
   std::vector<double> regrets_;
 };

@@ -15,6 +15,7 @@ namespace tilewright {
 
 struct LuTuning {
   std::optional<double> budget_s;  // of all problems; else the usual one of each
+  BudgetClock clock;               // that it is counted by
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;
   AxisRules rules;
