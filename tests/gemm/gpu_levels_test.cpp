@@ -139,7 +139,7 @@ TEST_F(GpuChain, IsQueuedPassByPass) {
   dc.read(c.data(), 600 * 8);
   EXPECT_EQ(c, wanted);
   EXPECT_NE(explain_chain<double>(10, passes).find("queued one after the other"), std::string::npos);
-  passes[0].c = passes[1].a = nullptr;
+  passes[0].c = nullptr, passes[1].a = nullptr;
   EXPECT_THROW(run_chain<double>(10, passes), Error);
   passes[0].c = ChainScratch{1};
   try {
