@@ -210,7 +210,9 @@ void compare(const Cblas& cblas, int threads, std::int64_t piece) {
       {"tilewright chain with scratch", [&] { ours.chain(true, piece); }},
       {"eigen", [&] { apply_loop(mesh, threads, EigenProduct<N, false>{}); }},
       {"eigen lazy", [&] { apply_loop(mesh, threads, EigenProduct<N, true>{}); }}};
-  if (cblas) all.push_back({"openblas", [&] { apply_loop(mesh, threads, CblasProduct<N>{cblas}); }});
+  // The serial build of OpenBLAS was seen to give wrong results where several threads call it at once.
+  if (cblas && threads == 1)
+    all.push_back({"openblas", [&] { apply_loop(mesh, threads, CblasProduct<N>{cblas}); }});
 #ifdef TILEWRIGHT_PEER_LIBXSMM
   const LibxsmmProduct<N> by_libxsmm;
   all.push_back({"libxsmm", [&] { apply_loop(mesh, threads, by_libxsmm); }});
@@ -230,9 +232,9 @@ void compare(const Cblas& cblas, int threads, std::int64_t piece) {
              turns.seconds(9, double(Mesh<N>::elements)));
 }
 
-void run(std::int64_t piece) {
+void run(int least_threads, std::int64_t piece) {
   const Cblas cblas;
-  for (int threads = 1; threads <= omp_get_max_threads(); threads *= 2) {
+  for (int threads = least_threads; threads <= omp_get_max_threads(); threads *= 2) {
     compare<4>(cblas, threads, piece);
     compare<5>(cblas, threads, piece);
     compare<6>(cblas, threads, piece);
@@ -245,5 +247,8 @@ void run(std::int64_t piece) {
 }  // namespace
 }  // namespace tilewright::clients
 
-// The elements of a piece; none: the chain's own.
-int main(int count, char** arguments) { tilewright::clients::run(count > 1 ? std::atoll(arguments[1]) : 0); }
+// [the least number of threads, which is doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
+int main(int count, char** arguments) {
+  tilewright::clients::run(count > 1 ? std::max(1, std::atoi(arguments[1])) : 1,
+                           count > 2 ? std::atoll(arguments[2]) : 0);
+}
