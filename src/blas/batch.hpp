@@ -29,7 +29,14 @@ class GroupList {
   GroupList(const GroupList&) = delete;
   GroupList& operator=(const GroupList&) = delete;
 
-  void add(const GemmArguments<T>& x, const T* const* a, const T* const* b, T* const* c, std::int64_t count) {
+  // Behind the last group where it goes on with the same shape and scalars: groups of one are then as fast as
+  // one group. Not where each group has a code of its own (`apart`).
+  void add(const GemmArguments<T>& x, const T* const* a, const T* const* b, T* const* c, std::int64_t count,
+           bool apart = false) {
+    if (!apart && !groups_.empty() && goes_on(groups_.back(), x, a, b, c)) {
+      groups_.back().count += count;
+      return;
+    }
     groups_.push_back(
         {Op(x.op_a), Op(x.op_b), x.m, x.n, x.k, x.alpha, a, x.lda, b, x.ldb, x.beta, c, x.ldc, count});
   }
@@ -64,6 +71,13 @@ class GroupList {
   }
 
  private:
+  static bool goes_on(const GemmGroup<T>& last, const GemmArguments<T>& x, const T* const* a,
+                      const T* const* b, T* const* c) {
+    return last.m == x.m && last.n == x.n && last.k == x.k && last.lda == x.lda && last.ldb == x.ldb &&
+           last.ldc == x.ldc && last.op_a == Op(x.op_a) && last.op_b == Op(x.op_b) && last.alpha == x.alpha &&
+           last.beta == x.beta && last.a + last.count == a && last.b + last.count == b &&
+           last.c + last.count == c;
+  }
   static constexpr std::size_t most_kept = std::size_t(1) << 16;
   static std::vector<GemmGroup<T>>& kept() {
     thread_local std::vector<GemmGroup<T>> groups;

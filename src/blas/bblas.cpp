@@ -71,9 +71,10 @@ Report report_of(const int* info) { return Report(std::clamp(*info, 0, 3)); }
 Op checked_op(int number) { return number >= 111 && number <= 113 ? Op(number - 111) : Op(3); }
 
 template <class T>
-void add_group(GroupList<T>& groups, bool by_rows, int op_a, int op_b, std::int64_t m, std::int64_t n,
-               std::int64_t k, T alpha, T const* const* a, std::int64_t lda, T const* const* b,
-               std::int64_t ldb, T beta, T* const* c, std::int64_t ldc, std::int64_t count) {
+void add_group(GroupList<T>& groups, bool by_rows, bool apart, int op_a, int op_b, std::int64_t m,
+               std::int64_t n, std::int64_t k, T alpha, T const* const* a, std::int64_t lda,
+               T const* const* b, std::int64_t ldb, T beta, T* const* c, std::int64_t ldc,
+               std::int64_t count) {
   const GemmArguments<T> x{std::int8_t(checked_op(op_a)),
                            std::int8_t(checked_op(op_b)),
                            m,
@@ -88,9 +89,9 @@ void add_group(GroupList<T>& groups, bool by_rows, int op_a, int op_b, std::int6
                            nullptr,
                            ldc};
   if (by_rows)
-    groups.add(transposed(x), b, a, c, count);
+    groups.add(transposed(x), b, a, c, count, apart);
   else
-    groups.add(x, a, b, c, count);
+    groups.add(x, a, b, c, count, apart);
 }
 
 template <class T>
@@ -103,8 +104,8 @@ void run_standard_groups(const Counterpart& routine, int group_count, const int*
   for (int g = 0; g < group_count; ++g) {
     if (sizes[g] < 0) return wanted.fill(group_sizes_code);
     const std::int64_t first = wanted.problem_count;
-    add_group<T>(groups, layout == row_major, op_a[g], op_b[g], m[g], n[g], k[g], alpha[g], a + first, lda[g],
-                 b + first, ldb[g], beta[g], c + first, ldc[g], sizes[g]);
+    add_group<T>(groups, layout == row_major, wanted.report == Report::group, op_a[g], op_b[g], m[g], n[g],
+                 k[g], alpha[g], a + first, lda[g], b + first, ldb[g], beta[g], c + first, ldc[g], sizes[g]);
     wanted.problem_count += sizes[g];
   }
   run_standard(routine, layout, group_count, wanted, groups);
