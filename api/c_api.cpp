@@ -1,10 +1,9 @@
 // The C interface over the C++ one: arguments become views, exceptions become statuses with a message kept
 // for the calling thread. Exceptions of the library end here and nowhere else; nothing is decided here.
 #include <complex>
-#include <optional>
 #include <vector>
 
-#include "c_handles.hpp"
+#include "c_options.hpp"
 #include "core/dispatch.hpp"
 #include "core/fields.hpp"
 #include "core/problem.hpp"
@@ -15,69 +14,9 @@
 namespace tilewright {
 namespace {
 
-GemmOptions to_options(const tilewright_options* options) {
-  GemmOptions result;
-  if (options == nullptr) return result;
-  result.target = to_enum<Target>("target", options->target, TILEWRIGHT_TARGET_HYBRID);
-  result.objective = to_enum<Objective>("objective", options->objective, TILEWRIGHT_OBJECTIVE_ENERGY_WITHIN);
-  // All zeros is the default, so that of the goals without a weight, and of energy_within, 0 stands for none.
-  if (options->objective_weight != 0 || result.objective == Objective::alpha)
-    result.objective_weight = options->objective_weight;
-  result.threads = options->threads;
-  result.checked = options->checked != 0;
-  result.residency = to_enum<Residency>("residency", options->residency, TILEWRIGHT_RESIDENCY_L1);
-  if (options->candidate != nullptr) result.candidate = options->candidate;
-  if (options->config != nullptr) result.config = options->config;
-  result.device = options->device;
-  result.stream = options->stream;
-  result.align_bytes = options->align_bytes;
-  result.tune_on_miss.budget_s = options->tune_on_miss_s;
-  result.alpha_varies = options->alpha_varies != 0;
-  result.beta_varies = options->beta_varies != 0;
-  result.gpus = to_gpus(options->gpus, options->gpu_count);
-  result.gpu_memory_bytes = options->gpu_memory_bytes;
-  result.split = to_enum<SplitWay>("split", options->split, TILEWRIGHT_SPLIT_FIXED);
-  if (result.split == SplitWay::fixed || options->cpu_share != 0) result.cpu_share = options->cpu_share;
-  result.on_device_failure = to_enum<OnDeviceFailure>("on_device_failure", options->on_device_failure,
-                                                      TILEWRIGHT_ON_DEVICE_FAILURE_REDO);
-  return result;
-}
-
-// The same for a call, without a copy where there are none.
-class CallOptions {
- public:
-  explicit CallOptions(const tilewright_options* options) {
-    if (options != nullptr) own_ = to_options(options);
-  }
-  operator const GemmOptions&() const { return own_ ? *own_ : usual_options(); }
-
- private:
-  std::optional<GemmOptions> own_;
-};
-
-// f.operator()<T, location>() for the element type and for where the options say the operands lie.
-template <class F>
-void dispatch_at(int dtype, const tilewright_options* options, F&& f) {
-  const auto location = options == nullptr
-                            ? Location::host
-                            : to_enum<Location>("location", options->location, TILEWRIGHT_DEVICE);
-  dispatch(to_dtype(dtype), [&]<class T>() {
-    if (location == Location::device)
-      f.template operator()<T, Location::device>();
-    else
-      f.template operator()<T, Location::host>();
-  });
-}
-
 BatchInfo to_info(int mode, int* codes) {
   const auto info_mode = to_enum<InfoMode>("info_mode", mode, TILEWRIGHT_INFO_NONE);
   return codes == nullptr ? BatchInfo{} : BatchInfo{info_mode, codes};
-}
-
-template <class T>
-T value_of(const char* argument, const void* value) {
-  if (value == nullptr) refuse(argument, fmt::format("{} is null", argument));
-  return *static_cast<const T*>(value);
 }
 
 // The scalars of a call or a plan: one value each, or arrays where the options say so.
@@ -107,17 +46,6 @@ Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options
   return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
 }
 
-// For calls whose alpha and beta are one value, or one per group, whatever the options say.
-void refuse_values_per_problem(const tilewright_options* options, const char* call) {
-  const auto refuse_one = [&](const char* name, int varies) {
-    if (varies != 0)
-      refuse(name, fmt::format("options.{} = {}: {} takes no value per problem", name, varies, call));
-  };
-  if (options == nullptr) return;
-  refuse_one("alpha_varies", options->alpha_varies);
-  refuse_one("beta_varies", options->beta_varies);
-}
-
 }  // namespace
 }  // namespace tilewright
 
@@ -131,20 +59,6 @@ struct tilewright_plan {
 };
 
 namespace {
-
-// Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
-struct Shape {
-  Op op_a, op_b;
-  std::int64_t m, n, k;
-
-  std::int64_t a_rows() const { return op_a == Op::none ? m : k; }
-  std::int64_t a_cols() const { return op_a == Op::none ? k : m; }
-  std::int64_t b_rows() const { return op_b == Op::none ? k : n; }
-  std::int64_t b_cols() const { return op_b == Op::none ? n : k; }
-};
-Shape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {to_op(op_a), to_op(op_b), m, n, k};
-}
 
 // The arrays of a grouped or variable call; element g of each describes group g.
 struct GroupArrays {
@@ -274,7 +188,7 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     }
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};
       const MatrixView<const T, L> vb{static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb};
       const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
@@ -295,7 +209,7 @@ tilewright_status tilewright_gemm_strided_batched(
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb, stride_a, stride_b);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const StridedBatch<const T, L> va{
           static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, stride_a, batch_count};
       const StridedBatch<const T, L> vb{
@@ -322,7 +236,7 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const PointerBatch<const T, L> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
                                         batch_count};
       const PointerBatch<const T, L> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
@@ -349,7 +263,7 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const InterleavedBatch<const T, L> va{
           static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, block, batch_count};
       const InterleavedBatch<const T, L> vb{

@@ -9,16 +9,16 @@ namespace tilewright {
 namespace {
 
 struct Shape {
-  std::int64_t rows, cols, ld, stride;
+  std::int64_t rows, cols, ld, stride, count;
 };
-Shape shape_a(const GemmProblem& p) { return {p.a_rows(), p.a_cols(), p.lda, p.stride_a}; }
-Shape shape_b(const GemmProblem& p) { return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b}; }
-Shape shape_c(const GemmProblem& p) { return {p.m, p.n, p.ldc, p.stride_c}; }
+Shape shape_a(const GemmProblem& p) { return {p.a_rows(), p.a_cols(), p.lda, p.stride_a, p.batch_count}; }
+Shape shape_b(const GemmProblem& p) { return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b, p.batch_count}; }
+Shape shape_c(const GemmProblem& p) { return {p.m, p.n, p.ldc, p.stride_c, count_of_c(p)}; }
 
 bool broadcast(const GemmProblem& p, const Shape& s) { return p.layout == Layout::strided && s.stride == 0; }
 
 double matrix_count(const GemmProblem& p, const Shape& s) {
-  return broadcast(p, s) ? std::min<double>(1, double(p.batch_count)) : double(p.batch_count);
+  return broadcast(p, s) ? std::min<double>(1, double(s.count)) : double(s.count);
 }
 
 double elements(const GemmProblem& p, const Shape& s) {
@@ -33,7 +33,7 @@ bool contiguous(const GemmProblem& p, const Shape& s) {
     case Layout::block_interleaved:
       return true;
     case Layout::strided:
-      return p.batch_count <= 1 || s.stride == s.rows * s.cols;
+      return s.count <= 1 || s.stride == s.rows * s.cols;
     default:
       return false;
   }
@@ -44,9 +44,8 @@ double footprint_elements(const GemmProblem& p, const Shape& s) {
   if (p.batch_count <= 0) return 0;
   if (is_interleaved(p.layout) && p.block > 0)
     return double((p.batch_count - 1) / p.block + 1) * double(p.block) * matrix;
-  if (p.layout == Layout::strided)
-    return double(p.batch_count - 1) * std::max(0.0, double(s.stride)) + matrix;
-  return double(p.batch_count) * matrix;
+  if (p.layout == Layout::strided) return double(s.count - 1) * std::max(0.0, double(s.stride)) + matrix;
+  return double(s.count) * matrix;
 }
 
 }  // namespace

@@ -16,6 +16,13 @@ struct EnumNames<Scalar> {
 };
 
 template <>
+struct EnumNames<Sums> {
+  static constexpr std::array value{std::pair{Sums::none, "none"},
+                                    std::pair{Sums::batch_reduce, "batch_reduce"},
+                                    std::pair{Sums::stack, "stack"}};
+};
+
+template <>
 struct FieldList<GemmProblem> {
   using P = GemmProblem;
   static constexpr auto value = std::make_tuple(
@@ -24,12 +31,25 @@ struct FieldList<GemmProblem> {
       field("ldc", &P::ldc), field("layout", &P::layout), field("block", &P::block),
       field("stride_a", &P::stride_a), field("stride_b", &P::stride_b), field("stride_c", &P::stride_c),
       field("batch_count", &P::batch_count), field("alpha", &P::alpha), field("beta", &P::beta),
-      field("residency", &P::residency), field("location", &P::location));
+      field("residency", &P::residency), field("location", &P::location), field("sums", &P::sums),
+      field("run", &P::run));
 };
 
 // Whether elements of many problems lie side by side.
 constexpr bool is_interleaved(Layout layout) {
   return layout == Layout::interleaved || layout == Layout::block_interleaved;
+}
+
+// How many products of the batch go into one C, about.
+constexpr std::int64_t products_per_c(const GemmProblem& p) {
+  if (p.sums == Sums::batch_reduce) return p.batch_count;
+  return p.sums == Sums::stack ? p.run : 1;
+}
+
+// How many C such a batch has.
+constexpr std::int64_t count_of_c(const GemmProblem& p) {
+  const std::int64_t products = products_per_c(p);
+  return products <= 1 ? p.batch_count : (p.batch_count - 1) / products + 1;
 }
 
 // Sizes and leading dimensions of a variable batch, an entry per problem.

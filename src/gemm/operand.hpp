@@ -35,7 +35,7 @@ inline OperandLayout layout_b(const GemmProblem& p) {
   return {p.b_rows(), p.b_cols(), p.ldb, operand_step(p, p.stride_b, p.ldb, p.b_cols())};
 }
 inline OperandLayout layout_c(const GemmProblem& p) {
-  return {p.m, p.n, p.ldc, operand_step(p, p.stride_c, p.ldc, p.n)};
+  return {p.m, p.n, p.ldc, p.sums == Sums::none ? operand_step(p, p.stride_c, p.ldc, p.n) : 0};
 }
 
 // One matrix; element (i, j) lies at data[(j * ld + i) * spacing].

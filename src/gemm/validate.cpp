@@ -35,7 +35,13 @@ std::array<NamedOperand, 3> named_operands(const GemmProblem& p) {
             blas_number::ldb,
             {p.b_rows(), p.b_cols(), p.ldb, 0},
             p.stride_b},
-           {"C", "ldc", "stride_c", blas_number::c, blas_number::ldc, {p.m, p.n, p.ldc, 0}, p.stride_c}}};
+           {"C",
+            "ldc",
+            "stride_c",
+            blas_number::c,
+            blas_number::ldc,
+            {p.m, p.n, p.ldc, 0},
+            p.sums == Sums::none ? p.stride_c : 0}}};
 }
 
 std::optional<Fault> negative(const char* argument, int number, std::int64_t value) {
@@ -86,6 +92,19 @@ std::optional<Fault> batch_fault(const GemmProblem& p) {
   return {};
 }
 
+std::optional<Fault> sums_fault(const GemmProblem& p) {
+  if (p.sums > Sums::stack)
+    return Fault{"sums", 0, fmt::format("sums = {} is none of its values", int(p.sums))};
+  if (p.sums == Sums::stack && p.layout != Layout::pointer)
+    return Fault{"layout", 0, fmt::format("layout = {} but a stack is a pointer batch", to_string(p.layout))};
+  if (p.sums == Sums::batch_reduce && p.layout != Layout::pointer && p.layout != Layout::strided)
+    return Fault{
+        "layout", 0,
+        fmt::format("layout = {} but what is summed up is a strided or pointer batch", to_string(p.layout))};
+  if (p.run < 1) return Fault{"run", 0, fmt::format("run = {} but a C gets one product at least", p.run)};
+  return {};
+}
+
 std::optional<Fault> stride_fault(const GemmProblem& p) {
   if (p.layout != Layout::strided) return {};
   for (const NamedOperand& x : named_operands(p))
@@ -94,7 +113,7 @@ std::optional<Fault> stride_fault(const GemmProblem& p) {
   // Bands of rows of one larger matrix, as in the heads of an attention layer: problems alternate within a
   // column.
   const bool row_bands = p.stride_c >= p.m && Wide(p.batch_count - 1) * p.stride_c + p.m <= p.ldc;
-  if (p.batch_count > 1 && p.stride_c < extent && !row_bands)
+  if (p.batch_count > 1 && p.sums == Sums::none && p.stride_c < extent && !row_bands)
     return Fault{
         "stride_c", blas_number::c,
         fmt::format("stride_c = {} is smaller than the {} elements that one C spans, so neighbouring "
@@ -122,6 +141,7 @@ std::optional<Fault> find_shape_fault(const GemmProblem& p) {
 std::optional<Fault> find_fault(const GemmProblem& p) {
   if (auto fault = find_shape_fault(p)) return fault;
   if (auto fault = batch_fault(p)) return fault;
+  if (auto fault = sums_fault(p)) return fault;
   if (auto fault = stride_fault(p)) return fault;
   if (p.batch_count == 0) return {};
   for (const NamedOperand& x : named_operands(p))

@@ -11,6 +11,7 @@
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/scale.hpp"
+#include "gemm/run/sums.hpp"
 #include "gemm/run/ways.hpp"
 #include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
@@ -154,6 +155,8 @@ std::string small_cpu_declines(const PlanRequest& r) {
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_cpu_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
+  if (p.sums != Sums::none && (p.batch_count == 0 || p.k == 0 || p.alpha == Scalar::zero))
+    return "there are no products to sum up";
   return "";
 }
 
@@ -217,7 +220,8 @@ Offers small_cpu_offers(const PlanRequest& r) {
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
     try {
-      Made made{std::make_shared<const SmallCpuRunner>(r, config)};
+      Made made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
+                                             : small_sums_runner(r, config)};
       if (!declined->empty())
         made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
       return made;
@@ -230,6 +234,7 @@ Offers small_cpu_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers};
+constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small,    small_cpu_declines,
+                                        small_cpu_offers, MathMode::full, true};
 
 }  // namespace tilewright
