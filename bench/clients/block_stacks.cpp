@@ -43,25 +43,24 @@ struct Case {
   std::vector<std::array<int, 3>> shapes;
 };
 
-// Blocks of A, B and C in three buffers of `elements` each. C is a matrix of blocks by columns, so that one
-// of another size lies elsewhere.
+// Blocks of A and B, drawn from two buffers of `elements`, and blocks of C, each with one run of products, in
+// the order in which they lie.
 class Blocks {
  public:
-  explicit Blocks(std::size_t elements) : a_(elements, 0.5), b_(elements, 0.25), c_(9 * elements) {}
+  explicit Blocks(std::size_t elements) : a_(elements, 0.5), b_(elements, 0.25) {}
 
-  Stack draw(const std::array<int, 3>& shape, std::int64_t products, int run) {
+  Stack draw(const std::array<int, 3>& shape, std::int64_t runs, int run) {
     Stack s{shape[0], shape[1], shape[2], {}, {}};
     const auto block = [&](std::int64_t size) {
       return std::int64_t(random_() % (a_.size() / std::uint64_t(size))) * size;
     };
-    const std::int64_t sizes =
-        (shape[0] / 8 * 3 + shape[1] / 8) * std::int64_t(a_.size());  // 5, 13, 23: 0, 1, 2
-    std::int64_t c = 0;
-    for (std::int64_t i = 0; i < products; ++i) {
-      if (i % run == 0) s.runs.push_back(i), c = sizes + block(s.m * s.n);
-      s.products.push_back({block(s.m * s.k), block(s.k * s.n), c});
+    for (std::int64_t r = 0; r < runs; ++r) {
+      s.runs.push_back(std::int64_t(s.products.size()));
+      const std::int64_t c = first_c(shape) + r * s.m * s.n;
+      for (int i = 0; i < run; ++i) s.products.push_back({block(s.m * s.k), block(s.k * s.n), c});
+      c_.resize(std::max(c_.size(), std::size_t(c + s.m * s.n)));
     }
-    s.runs.push_back(products);
+    s.runs.push_back(std::int64_t(s.products.size()));
     const Product p{s.m, s.n, s.k, s.m, s.k, s.m, nullptr, nullptr, nullptr};
     s.loop = loop_kernel(p);
     s.reduce = reduce_kernel(p);
@@ -99,11 +98,19 @@ class Blocks {
   }
 
  private:
+  // Stacks of other k add to the same blocks, those of other m and n to others.
+  std::int64_t first_c(const std::array<int, 3>& shape) {
+    const auto [at, is_new] = firsts_.try_emplace({shape[0], shape[1]}, std::int64_t(c_.size()));
+    return at->second;
+  }
+
   std::vector<double> a_, b_, c_;
+  std::map<std::pair<int, int>, std::int64_t> firsts_;
   std::mt19937_64 random_{41};
 };
 
 constexpr const char* two_threads = ", 2 threads";
+constexpr double least_units = 10000;  // products that a turn multiplies
 
 // Contenders in turns, medians of seconds: CPU time of one thread, and the wall's of two. "wall" is that of
 // ours with one thread, for two to be held against.
@@ -114,8 +121,9 @@ std::map<std::string, double> in_turns(const std::vector<std::pair<std::string, 
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& [name, run] = all[(i + std::size_t(round + 1)) % all.size()];
       const double cpu = thread_cpu_seconds(), wall = wall_seconds();
-      run();
-      const double cpu_s = thread_cpu_seconds() - cpu, wall_s = wall_seconds() - wall;
+      for (double done = 0; done < least_units; done += units) run();
+      const double calls = std::ceil(least_units / units);
+      const double cpu_s = (thread_cpu_seconds() - cpu) / calls, wall_s = (wall_seconds() - wall) / calls;
       if (round < 0) continue;
       samples[name].push_back((name.ends_with(two_threads) ? wall_s : cpu_s) / units);
       if (name == "tilewright") samples["wall"].push_back(wall_s / units);
@@ -125,15 +133,32 @@ std::map<std::string, double> in_turns(const std::vector<std::pair<std::string, 
   return medians;
 }
 
+// A line for one thread and one for two.
+void print_results(nlohmann::json line, const std::map<std::string, double>& seconds) {
+  for (const int threads : {1, 2}) {
+    std::map<std::string, double> of_count;
+    for (const auto& [name, s] : seconds)
+      if (name != "wall" && name.ends_with(two_threads) == (threads == 2)) of_count[name] = s;
+    line["threads"] = threads;
+    if (threads == 2)
+      line["over_one_thread"] =
+          std::round(seconds.at("wall") / seconds.at("tilewright, 2 threads") * 1000) / 1000;
+    print_case(line, of_count);
+  }
+}
+
 void measure(const Case& one, const char* memory, std::size_t elements, int run) {
-  constexpr std::int64_t products = 20000;
+  constexpr std::int64_t most_products = 20000;
   constexpr int rounds = 15;
   Blocks blocks(elements);
   std::vector<Stack> stacks;
   std::vector<GemmStack<double>> ours;
-  const auto each = products / std::int64_t(one.shapes.size()) / run * run;
-  for (const auto& shape : one.shapes)
-    stacks.push_back(blocks.draw(shape, std::max<std::int64_t>(each, run), run));
+  for (const auto& shape : one.shapes) {
+    // As many C as products are wanted, or as fit where A does.
+    const auto fitting = std::int64_t(2 * elements / one.shapes.size()) / (shape[0] * shape[1]);
+    const std::int64_t wanted = most_products / std::int64_t(one.shapes.size()) / run;
+    stacks.push_back(blocks.draw(shape, std::max<std::int64_t>(1, std::min(fitting, wanted)), run));
+  }
   double units = 0;
   for (const Stack& s : stacks) ours.push_back(blocks.stack_of(s)), units += double(s.products.size());
   Context context(quiet());
@@ -167,21 +192,8 @@ void measure(const Case& one, const char* memory, std::size_t elements, int run)
           [&](const Stack& s, std::int64_t first, std::int64_t last) { blocks.reduce(s, first, last); });
     });
   }
-  const auto seconds = in_turns(all, rounds, units);
-  for (const int threads : {1, 2}) {
-    std::map<std::string, double> of_count;
-    for (const auto& [name, s] : seconds)
-      if (name != "wall" && name.ends_with(two_threads) == (threads == 2)) of_count[name] = s;
-    nlohmann::json line{{"client", "block_stacks"},
-                        {"case", one.name},
-                        {"operands", memory},
-                        {"run", run},
-                        {"threads", threads}};
-    if (threads == 2)
-      line["over_one_thread"] =
-          std::round(seconds.at("wall") / seconds.at("tilewright, 2 threads") * 1000) / 1000;
-    print_case(line, of_count);
-  }
+  print_results({{"client", "block_stacks"}, {"case", one.name}, {"operands", memory}, {"run", run}},
+                in_turns(all, rounds, units));
 }
 
 void run() {
@@ -191,7 +203,7 @@ void run() {
       for (const int k : {5, 13, 23}) mixed.push_back({m, n, k});
   const Case cases[] = {{"13", {{13, 13, 13}}}, {"23", {{23, 23, 23}}}, {"5, 13, 23 mixed", mixed}};
   for (const auto& [memory, elements] :
-       {std::pair{"in cache", std::size_t(1) << 15}, std::pair{"in memory", std::size_t(1) << 24}})
+       {std::pair{"in cache", std::size_t(1) << 14}, std::pair{"in memory", std::size_t(1) << 24}})
     for (const Case& one : cases)
       for (const int length : {1, 2, 5, 10, 20, 50}) measure(one, memory, elements, length);
 }

@@ -215,7 +215,15 @@ ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa)
 }
 
 Offers small_cpu_offers(const PlanRequest& r) {
-  const auto family = small_cpu_family(r, wanted_isa(r));
+  const Isa isa = wanted_isa(r);
+  // Of large sizes no register block is looped over: product after product is as fast.
+  if (r.problem.sums != Sums::none)
+    if (const auto reasons =
+            gemm_small_cpu_space(r.problem, isa).explain(gemm_small_cpu_default(r.problem, isa));
+        !reasons.empty())
+      throw Error(ErrorCode::unsupported, "problem",
+                  fmt::format("no kernel for its sums: {}", reasons.front()));
+  const auto family = small_cpu_family(r, isa);
   if (tunes_on_miss(r.options))
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {

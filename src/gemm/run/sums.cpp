@@ -10,6 +10,7 @@
 #include "gemm/plan.hpp"
 #include "gemm/run/scale.hpp"
 #include "gemm/run/ways.hpp"
+#include "gemm/small/kernels.hpp"
 
 namespace tilewright {
 namespace {
@@ -101,6 +102,8 @@ Offers sums_offers(const PlanRequest& r) {
 
 constinit const Candidate sums_way{"sums", Tier::large, sums_declines, sums_offers, MathMode::full, true};
 
+SumsRunner::SumsRunner(const PlanRequest& r) : HostRunner(r), small_(r.context.small) {}
+
 void SumsRunner::check(const Operands& o) const {
   HostRunner::check(o);
   for (const auto& [name, stride] : {std::pair{"alpha", o.alpha_stride}, std::pair{"beta", o.beta_stride}})
@@ -121,7 +124,7 @@ void SumsRunner::run(const Operands& o) const {
   if (p.sums == Sums::batch_reduce) return reduce(o, code);
   const SumList lists[] = {list_of(p, o)};
   const int threads = code.first_kernel != nullptr ? thread_count() : 1;
-  run_sums(lists, std::span(&code, 1), SumOrder(lists), o.beta, threads);
+  run_sums(lists, std::span(&code, 1), SumOrder(lists, small_->sum_scratches()), o.beta, threads);
 }
 
 std::string SumsRunner::threads_text() const {
@@ -136,7 +139,7 @@ void SumsRunner::scale(const Operands& o) const {
   if (p.sums == Sums::stack) {
     const SumList lists[] = {list_of(p, o)};
     const SumCode none;
-    return run_sums(lists, std::span(&none, 1), SumOrder(lists), o.beta, 1);
+    return run_sums(lists, std::span(&none, 1), SumOrder(lists, small_->sum_scratches()), o.beta, 1);
   }
   Operands one = o;
   if (p.layout == Layout::pointer) one.c = *static_cast<void* const*>(o.c);

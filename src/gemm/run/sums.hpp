@@ -9,7 +9,7 @@ namespace tilewright {
 
 class SumsRunner : public HostRunner {
  public:
-  using HostRunner::HostRunner;
+  explicit SumsRunner(const PlanRequest& request);
 
   void check(const Operands& operands) const override;
   void run(const Operands& operands) const override;
@@ -24,6 +24,8 @@ class SumsRunner : public HostRunner {
   // All products of a batch that is not empty into its one C.
   virtual void reduce(const Operands& operands, const SumCode& code) const = 0;
   void scale(const Operands& operands) const;
+
+  std::shared_ptr<SmallKernels> small_;  // whose scratch it sorts in
 };
 
 // By kernels of this config, which is one of the problem's space.

@@ -9,7 +9,8 @@
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/small/stack_bytes.hpp"
+#include "gemm/small/kernels.hpp"
+#include "gemm/small/prepared.hpp"
 
 namespace tilewright {
 namespace {
@@ -49,44 +50,85 @@ std::optional<Fault> address_fault(const SumList& list, const SumProduct& at) {
   return {};
 }
 
-// Whether all offsets are small enough not to be looked at one by one.
-bool are_plain(const SumList& list) {
-  constexpr int bits = 40;
-  const GemmProblem& p = list.problem;
-  const std::int64_t most = std::int64_t(1) << bits;
-  if (std::max({p.lda, p.ldb, p.ldc}) > most / gemm_small_cpu_limit) return false;
-  std::int64_t all = 0;
-  for (std::int64_t i = 0; i < list.count(); ++i)
-    all |= list.offsets[i].c | (list.reads_ab() ? list.offsets[i].a | list.offsets[i].b : 0);
-  return std::uint64_t(all) >> bits == 0 && std::max({p.m, p.n, p.k}) <= gemm_small_cpu_limit;
+// Whether nothing can be wrong with the description of a stack: a few compares for the usual ones, of which a
+// call may have many.
+bool is_plainly_right(const GemmProblem& p) {
+  constexpr std::int64_t most = std::int64_t(1) << 28;
+  const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= rows && ld <= most; };
+  return p.op_a <= Op::conj_trans && p.op_b <= Op::conj_trans && is_small_size(p.m) && is_small_size(p.n) &&
+         is_small_size(p.k) && fits(p.lda, p.a_rows()) && fits(p.ldb, p.b_rows()) && fits(p.ldc, p.m) &&
+         p.batch_count >= 0;
 }
 
-std::optional<SumFault> product_fault(const SumList& list, SumExtent& extent) {
-  const bool plain = list.offsets == nullptr || are_plain(list);
-  for (std::int64_t i = 0; !plain && i < list.count(); ++i)
-    if (auto fault = offsets_fault(list, list.offsets[i])) return SumFault{*fault, i};
+// What is said of a matrix at the largest offset of a list.
+struct LargestOffsets {
+  std::uint64_t a = 0, b = 0, c = 0;
+  bool ascends = true;
+};
+
+LargestOffsets largest_offsets(const SumList& list) {
+  LargestOffsets most;
+  std::uint64_t last = 0;
+  for (std::int64_t i = 0; i < list.count(); ++i) {
+    const StackOffsets x = list.offsets[i];
+    const auto c = std::uint64_t(x.c);
+    most.a = std::max(most.a, std::uint64_t(x.a));
+    most.b = std::max(most.b, std::uint64_t(x.b));
+    most.c = std::max(most.c, c);
+    most.ascends &= c >= last;
+    last = c;
+  }
+  return most;
+}
+
+std::optional<SumFault> each_address_fault(const SumList& list) {
   return with_products(list, [&](auto&& at) -> std::optional<SumFault> {
-    const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-    const SumProduct first = at(0);
-    std::array low{number(first.a), number(first.b), number(first.c)}, high = low;
-    bool bad = false, ascends = true;
+    for (std::int64_t i = 0; i < list.count(); ++i)
+      if (auto fault = address_fault(list, at(i))) return SumFault{*fault, i};
+    return {};
+  });
+}
+
+// One look at each offset, where nothing is wrong and C lies apart from A and B.
+std::optional<SumFault> find_offset_fault(const SumList& list, SumExtent& extent) {
+  const LargestOffsets most = largest_offsets(list);
+  const StackOffsets all{list.reads_ab() ? std::int64_t(most.a) : 0,
+                         list.reads_ab() ? std::int64_t(most.b) : 0, std::int64_t(most.c)};
+  if (offsets_fault(list, all))
+    for (std::int64_t i = 0; i < list.count(); ++i)
+      if (auto fault = offsets_fault(list, list.offsets[i])) return SumFault{*fault, i};
+  const auto size = double(size_bytes(list.problem.dtype));
+  extent = {most.ascends, {double(most.a) * size, double(most.b) * size, double(most.c) * size}};
+  const auto begin = [](const void* base) { return double(reinterpret_cast<std::uintptr_t>(base)); };
+  const auto meets_c = [&](const void* base, double bytes) {
+    return begin(base) <= begin(list.c) + extent.bytes[2] && begin(list.c) <= begin(base) + bytes;
+  };
+  const bool meets = meets_c(list.a, extent.bytes[0]) || meets_c(list.b, extent.bytes[1]);
+  return list.reads_ab() && meets ? each_address_fault(list) : std::nullopt;
+}
+
+std::optional<SumFault> find_address_fault(const SumList& list, SumExtent& extent) {
+  const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  extent.ascends = true;
+  std::array<std::uintptr_t, 3> low{}, high{};
+  with_products(list, [&](auto&& at) {
     std::uintptr_t last = 0;
     for (std::int64_t i = 0; i < list.count(); ++i) {
       const SumProduct x = at(i);
       const std::array all{number(x.a), number(x.b), number(x.c)};
-      for (std::size_t j = 0; j < 3; ++j)
-        low[j] = std::min(low[j], all[j]), high[j] = std::max(high[j], all[j]);
-      bad |= all[2] == all[0] || all[2] == all[1];
-      ascends &= all[2] >= last;
+      for (std::size_t j = 0; j < 3; ++j) {
+        low[j] = i == 0 ? all[j] : std::min(low[j], all[j]);
+        high[j] = std::max(high[j], all[j]);
+      }
+      extent.ascends &= all[2] >= last;
       last = all[2];
     }
-    extent.ascends = ascends;
-    for (std::size_t j = 0; j < 3; ++j) extent.bytes[j] = double(high[j] - low[j]);
-    bad = low[2] == 0 || (list.reads_ab() && (bad || low[0] == 0 || low[1] == 0));
-    for (std::int64_t i = 0; bad && i < list.count(); ++i)
-      if (auto fault = address_fault(list, at(i))) return SumFault{*fault, i};
-    return {};
   });
+  for (std::size_t j = 0; j < 3; ++j) extent.bytes[j] = double(high[j] - low[j]);
+  const auto meets_c = [&](std::size_t j) { return low[j] <= high[2] && low[2] <= high[j]; };
+  const bool reads = list.reads_ab();
+  const bool doubtful = low[2] == 0 || (reads && (low[0] == 0 || low[1] == 0 || meets_c(0) || meets_c(1)));
+  return doubtful ? each_address_fault(list) : std::nullopt;
 }
 
 void check_overlaps(std::span<const SumList> lists) {
@@ -142,7 +184,8 @@ double bytes_of(const SumList& list, const SumExtent& extent) {
 
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
   const GemmProblem& p = list.problem;
-  if (auto fault = find_fault(p)) return SumFault{*fault};
+  if (!is_plainly_right(p))
+    if (auto fault = find_fault(p)) return SumFault{*fault};
   if (!list.writes()) return {};
   if (list.offsets != nullptr && list.pointers != nullptr)
     return SumFault{{"offsets", 0, "offsets and pointers are both given"}};
@@ -154,7 +197,19 @@ std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
     if (list.reads_ab() && list.b == nullptr) return SumFault{{"b", blas_number::b, "b is null"}};
     if (list.c == nullptr) return SumFault{{"c", blas_number::c, "c is null"}};
   }
-  return product_fault(list, extent);
+  return list.offsets != nullptr ? find_offset_fault(list, extent) : find_address_fault(list, extent);
+}
+
+SumKernel find_sum_kernel(Context::Impl& context, const GemmProblem& p, const GemmOptions& options) {
+  const bool small = is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k);
+  if (!small || !are_usual(options)) return find_plan(context, p, options)->runner->small_kernel();
+  const auto make = [&]() -> SumKernel {
+    const auto plan = make_plan(context, p, options, !context.no_jit);
+    return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
+  };
+  const SmallKey key = small_key(p, stride_classes(p));
+  if (SumKernel kernel = context.small->obtain(key, make)) return kernel;
+  return find_plan(context, p, options)->runner->small_kernel();
 }
 
 SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOptions& options) {
@@ -163,8 +218,7 @@ SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOpt
   const auto of = [&](Scalar beta, auto& kernel, auto& product) {
     GemmProblem p = list.problem;
     p.beta = beta;
-    const auto plan = find_plan(context, p, options);
-    kernel = plan->runner->small_kernel();
+    kernel = find_sum_kernel(context, p, options);
     if (kernel != nullptr) return;
     p.layout = Layout::single;
     p.sums = Sums::none;
@@ -197,7 +251,7 @@ void run_stacks(Context::Impl& context, std::span<const SumList> lists, const vo
     }
     if (lists[s].writes()) bytes += bytes_of(lists[s], extent);
   }
-  const SumOrder order(lists, lists.size() == 1 && extent.ascends);
+  const SumOrder order(lists, context.small->sum_scratches(), lists.size() == 1 && extent.ascends);
   if (options.checked) check_overlaps(lists);
   const Residency residency = residency_of(bytes, options);
   std::vector<SumCode> codes;

@@ -23,7 +23,12 @@ struct SumExtent {
 };
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent);
 
-// What forms the sums of a valid stack, by the plans of the Context.
+// The kernel for the sums of a valid problem, made at the first request; null where its sizes have none. What
+// does not enter the code must be the same for all: counts, runs and, but for classes, strides.
+using SumKernel = std::shared_ptr<const GemmSmallCpuKernel>;
+SumKernel find_sum_kernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options);
+
+// What forms the sums of a valid stack.
 SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOptions& options);
 
 // C = sum of the products that name it + beta * C for each C that the lists name. Throws Error before

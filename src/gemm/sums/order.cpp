@@ -10,24 +10,19 @@ namespace {
 // Addresses and their numbers, by open addressing.
 class NumbersOfC {
  public:
-  NumbersOfC() : slots_(1024) {}
+  explicit NumbersOfC(SumScratch& scratch) : scratch_(scratch) { scratch_.numbers.assign(1024, {}); }
 
   std::int64_t size() const { return used_; }
   // Its number: size() before the call if it was never asked for.
   std::int64_t find(const void* c) {
-    if (2 * (used_ + 1) > std::int64_t(slots_.size())) grow();
-    Slot& slot = slot_of(slots_, c);
+    if (2 * (used_ + 1) > std::int64_t(scratch_.numbers.size())) grow();
+    NumberOfC& slot = slot_of(scratch_.numbers, c);
     if (slot.c == nullptr) slot = {c, used_++};
     return slot.number;
   }
 
  private:
-  struct Slot {
-    const void* c = nullptr;
-    std::int64_t number = 0;
-  };
-
-  static Slot& slot_of(std::vector<Slot>& slots, const void* c) {
+  static NumberOfC& slot_of(std::vector<NumberOfC>& slots, const void* c) {
     const std::size_t mask = slots.size() - 1;
     std::size_t at = reinterpret_cast<std::uintptr_t>(c) * 0x9e3779b97f4a7c15u >> 20 & mask;
     while (slots[at].c != nullptr && slots[at].c != c) at = (at + 1) & mask;
@@ -35,13 +30,13 @@ class NumbersOfC {
   }
 
   void grow() {
-    std::vector<Slot> wider(slots_.size() * 4);
-    for (const Slot& slot : slots_)
-      if (slot.c != nullptr) slot_of(wider, slot.c) = slot;
-    slots_.swap(wider);
+    scratch_.more_numbers.assign(scratch_.numbers.size() * 4, {});
+    for (const NumberOfC& slot : scratch_.numbers)
+      if (slot.c != nullptr) slot_of(scratch_.more_numbers, slot.c) = slot;
+    scratch_.numbers.swap(scratch_.more_numbers);
   }
 
-  std::vector<Slot> slots_;
+  SumScratch& scratch_;
   std::int64_t used_ = 0;
 };
 
@@ -59,8 +54,8 @@ void each_run(const SumList& list, F&& f) {
 }
 
 // Whether no C comes again once its run has ended.
-bool is_in_runs(const SumList& list) {
-  NumbersOfC numbers;
+bool is_in_runs(const SumList& list, SumScratch& scratch) {
+  NumbersOfC numbers(scratch);
   bool repeats = false;
   each_run(list, [&](std::int64_t, std::int64_t, const void* c) {
     const std::int64_t before = numbers.size();
@@ -83,7 +78,8 @@ void check_alike(std::span<const SumList> lists, std::int32_t list, std::int64_t
 
 }  // namespace
 
-SumOrder::SumOrder(std::span<const SumList> lists, bool ascends) {
+SumOrder::SumOrder(std::span<const SumList> lists, SumScratches& scratches, bool ascends)
+    : scratches_(scratches) {
   std::int64_t lists_with_products = 0;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     if (!lists[s].writes()) continue;
@@ -92,35 +88,36 @@ SumOrder::SumOrder(std::span<const SumList> lists, bool ascends) {
     count_ += lists[s].count();
   }
   if (count_ == 0) return;
-  if (lists_with_products == 1 && (ascends || is_in_runs(lists[std::size_t(only_)]))) return;
+  if (lists_with_products == 1 && ascends) return;
+  scratch_ = scratches_.take();
+  if (lists_with_products == 1 && is_in_runs(lists[std::size_t(only_)], *scratch_)) return;
   sort(lists);
+  is_sorted_ = true;
 }
 
 void SumOrder::sort(std::span<const SumList> lists) {
-  NumbersOfC numbers;
-  std::vector<SumRun> found;
-  std::vector<std::int64_t> number_of;  // of each run's C
-  std::vector<std::int64_t> ends;       // of each C: how many runs, then where they end
-  std::vector<std::int32_t> named_by;   // of each C: the list that named it first
+  SumScratch& x = *scratch_;
+  NumbersOfC numbers(x);
+  x.found.clear(), x.number_of.clear(), x.ends.clear(), x.named_by.clear();
   for (std::size_t s = 0; s < lists.size(); ++s) {
     if (!lists[s].writes()) continue;
     const auto list = std::int32_t(s);
     each_run(lists[s], [&](std::int64_t first, std::int64_t count, const void* c) {
       const auto number = std::size_t(numbers.find(c));
-      const bool is_new = number == ends.size();
-      if (is_new) ends.push_back(0), named_by.push_back(list);
-      check_alike(lists, list, first, named_by[number]);
-      ++ends[number];
-      found.push_back({first, count, list, is_new});
-      number_of.push_back(std::int64_t(number));
+      const bool is_new = number == x.ends.size();
+      if (is_new) x.ends.push_back(0), x.named_by.push_back(list);
+      check_alike(lists, list, first, x.named_by[number]);
+      ++x.ends[number];
+      x.found.push_back({first, count, list, is_new});
+      x.number_of.push_back(std::int64_t(number));
       return true;
     });
   }
   std::int64_t begin = 0;
-  for (std::int64_t& end : ends) begin += std::exchange(end, begin);
-  runs_.resize(found.size());
-  for (std::size_t r = 0; r < found.size(); ++r)
-    runs_[std::size_t(ends[std::size_t(number_of[r])]++)] = found[r];
+  for (std::int64_t& end : x.ends) begin += std::exchange(end, begin);
+  x.sorted.resize(x.found.size());
+  for (std::size_t r = 0; r < x.found.size(); ++r)
+    x.sorted[std::size_t(x.ends[std::size_t(x.number_of[r])]++)] = x.found[r];
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/small/stack_bytes.hpp"
+#include "gemm/sums/calls.hpp"
 #include "gemm/validate.hpp"
 
 namespace tilewright {
@@ -62,7 +63,7 @@ void run_batch_reduce(Context::Impl& context, const GemmProblem& p, const Operan
   GemmProblem planned = p;
   planned.residency = judged_residency(p, options);
   planned.batch_count = some_products;
-  const auto kernel = find_plan(context, planned, options)->runner->small_kernel();
+  const SumKernel kernel = find_sum_kernel(context, planned, options);
   if (kernel == nullptr) return execute(*find_plan(context, p, options), o);
   GemmSmallCpuArguments arguments;
   arguments.a = o.a;

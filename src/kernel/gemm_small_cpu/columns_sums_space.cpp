@@ -94,6 +94,9 @@ GemmSmallCpuConfig columns_sum_default(const GemmProblem& problem, GemmSmallCpuC
   const std::int64_t step = config.mr * config.nr * tile.parts + config.nr * tile.parts + config.mr;
   const std::int64_t blocks = std::int64_t(tile.row_blocks.size() * tile.col_blocks.size());
   config.k_unroll = step * problem.k <= sum_body_limit / blocks || problem.k <= 4 ? 0 : 4;
+  if (problem.k > 2 &&
+      columns::make_tile(problem, config).code_instructions > columns::code_instruction_limit)
+    config.k_unroll = 2;
   const std::int64_t bytes = (problem.m * problem.k + problem.k * problem.n) * tile.element_bytes;
   const std::int64_t packed = packed_bytes(problem, config);
   for (const int products : {1, 2, 4, 8, 16}) {
