@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <unordered_set>
 
 #include "gemm/overlap.hpp"
@@ -180,6 +181,47 @@ double bytes_of(const SumList& list, const SumExtent& extent) {
   return bytes;
 }
 
+// Whether one thread may take list after list as they stand: beta changes nothing, no list comes back to a C,
+// and where lists differ in the size of C it is clear without a look at each that they have none in common.
+// Bits are those of sorted sums, which are formed list by list too.
+bool may_run_in_turn(std::span<const SumList> lists, std::span<const SumExtent> extents) {
+  constexpr std::size_t most_lists = 64;  // which are compared with each other
+  if (lists.size() > most_lists) return false;
+  struct Range {
+    const void *first, *last;
+  };
+  std::array<Range, most_lists> ranges{};
+  const std::less<const void*> before;
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (!lists[s].writes()) continue;
+    if (!extents[s].ascends || lists[s].problem.beta != Scalar::one) return false;
+    ranges[s] = with_products(lists[s], [&](auto&& at) {
+      return Range{at(0).c, at(lists[s].count() - 1).c};
+    });
+    for (std::size_t t = 0; t < s; ++t) {
+      const GemmProblem &p = lists[s].problem, &q = lists[t].problem;
+      const bool alike = p.m == q.m && p.n == q.n && p.ldc == q.ldc;
+      const bool apart = before(ranges[s].last, ranges[t].first) || before(ranges[t].last, ranges[s].first);
+      if (!alike && !apart && lists[t].writes()) return false;
+    }
+  }
+  return true;
+}
+
+// Whether kernels form all of them.
+bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residency residency,
+                const GemmOptions& options, std::span<SumCode> codes) {
+  bool by_kernels = true;
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (!lists[s].writes()) continue;
+    SumList planned = lists[s];
+    planned.problem = as_planned(planned.problem, residency);
+    codes[s] = find_sum_code(context, planned, options);
+    by_kernels &= codes[s].first_product == nullptr;
+  }
+  return by_kernels;
+}
+
 }  // namespace
 
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
@@ -241,31 +283,30 @@ void run_stacks(Context::Impl& context, std::span<const SumList> lists, const vo
     throw Error(ErrorCode::invalid_argument, "stream",
                 fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
   double bytes = 0;
-  SumExtent extent;
+  std::vector<SumExtent> extents(lists.size());
   for (std::size_t s = 0; s < lists.size(); ++s) {
-    if (const auto found = find_sum_fault(lists[s], extent)) {
+    if (const auto found = find_sum_fault(lists[s], extents[s])) {
       const std::string of_many = lists.size() > 1 ? fmt::format("stack {}: ", s) : "";
       const std::string product = found->index >= 0 ? fmt::format("product {}: ", found->index) : "";
       throw Error(ErrorCode::invalid_argument, found->fault.argument,
                   of_many + product + found->fault.message, found->index);
     }
-    if (lists[s].writes()) bytes += bytes_of(lists[s], extent);
+    if (lists[s].writes()) bytes += bytes_of(lists[s], extents[s]);
   }
-  const SumOrder order(lists, context.small->sum_scratches(), lists.size() == 1 && extent.ascends);
   if (options.checked) check_overlaps(lists);
-  const Residency residency = residency_of(bytes, options);
-  std::vector<SumCode> codes;
-  bool by_kernels = true;
-  for (std::size_t s = 0; s < lists.size(); ++s) {
-    codes.emplace_back();
-    if (!lists[s].writes()) continue;
-    SumList planned = lists[s];
-    planned.problem = as_planned(planned.problem, residency);
-    codes[s] = find_sum_code(context, planned, options);
-    by_kernels &= codes[s].first_product == nullptr;
-  }
+  std::vector<SumCode> codes(lists.size());
+  const bool by_kernels = find_codes(context, lists, residency_of(bytes, options), options, codes);
   const bool worth_threads = by_kernels && sums_s(lists) >= parallel_worth_s(options);
-  run_sums(lists, codes, order, beta, worth_threads ? allowed_threads(options.threads) : 1);
+  const int threads = worth_threads ? allowed_threads(options.threads) : 1;
+  SumScratches& scratches = context.small->sum_scratches();
+  if (threads > 1 || lists.size() == 1 || !may_run_in_turn(lists, extents)) {
+    const SumOrder order(lists, scratches, lists.size() == 1 && extents[0].ascends);
+    return run_sums(lists, codes, order, beta, threads);
+  }
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    const auto one = lists.subspan(s, 1);
+    run_sums(one, std::span(codes).subspan(s, 1), SumOrder(one, scratches, true), beta, 1);
+  }
 }
 
 }  // namespace tilewright
