@@ -48,8 +48,9 @@ constexpr std::int64_t products_per_c(const GemmProblem& p) {
 
 // How many C such a batch has.
 constexpr std::int64_t count_of_c(const GemmProblem& p) {
-  const std::int64_t products = products_per_c(p);
-  return products <= 1 ? p.batch_count : (p.batch_count - 1) / products + 1;
+  if (p.sums == Sums::batch_reduce) return 1;
+  return p.sums == Sums::none || p.batch_count <= 0 || p.run <= 1 ? p.batch_count
+                                                                  : (p.batch_count - 1) / p.run + 1;
 }
 
 // Sizes and leading dimensions of a variable batch, an entry per problem.
