@@ -51,7 +51,10 @@ TEST_F(CapiSums, ABatchIsReduced) {
                                              2, &one_, as, 2, bs, 2, &two_, pointed, 2, 2, &options),
         TILEWRIGHT_OK)
         << error();
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(c[i], expected[i]), EXPECT_EQ(pointed[i], expected[i]);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(c[i], expected[i]);
+      EXPECT_EQ(pointed[i], expected[i]);
+    }
   }
 }
 
