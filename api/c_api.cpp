@@ -7,23 +7,6 @@
 #include "core/problem.hpp"
 #include "row_major.hpp"
 
-namespace tilewright {
-namespace {
-
-// For calls whose alpha and beta are one value, or one per group, whatever the options say.
-void refuse_values_per_problem(const tilewright_options* options, const char* call) {
-  const auto refuse_one = [&](const char* name, int varies) {
-    if (varies != 0)
-      refuse(name, fmt::format("options.{} = {}: {} takes no value per problem", name, varies, call));
-  };
-  if (options == nullptr) return;
-  refuse_one("alpha_varies", options->alpha_varies);
-  refuse_one("beta_varies", options->beta_varies);
-}
-
-}  // namespace
-}  // namespace tilewright
-
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
 
 namespace {
@@ -156,7 +139,7 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     }
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};
       const MatrixView<const T, L> vb{static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb};
       const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
@@ -179,7 +162,7 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const PointerBatch<const T, L> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
                                         batch_count};
       const PointerBatch<const T, L> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
@@ -206,7 +189,7 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const Shape s = to_shape(op_a, op_b, m, n, k);
+      const CallShape s = to_shape(op_a, op_b, m, n, k);
       const InterleavedBatch<const T, L> va{
           static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, block, batch_count};
       const InterleavedBatch<const T, L> vb{

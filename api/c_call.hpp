@@ -111,8 +111,19 @@ inline Scalars scalars_of(const void* alpha, const void* beta, const tilewright_
   return {alpha, beta, given && options->alpha_varies != 0, given && options->beta_varies != 0};
 }
 
+// For calls whose alpha and beta are one value, or one per group, whatever the options say.
+inline void refuse_values_per_problem(const tilewright_options* options, const char* call) {
+  const auto refuse_one = [&](const char* name, int varies) {
+    if (varies != 0)
+      refuse(name, fmt::format("options.{} = {}: {} takes no value per problem", name, varies, call));
+  };
+  if (options == nullptr) return;
+  refuse_one("alpha_varies", options->alpha_varies);
+  refuse_one("beta_varies", options->beta_varies);
+}
+
 // Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
-struct Shape {
+struct CallShape {
   Op op_a, op_b;
   std::int64_t m, n, k;
 
@@ -121,7 +132,7 @@ struct Shape {
   std::int64_t b_rows() const { return op_b == Op::none ? k : n; }
   std::int64_t b_cols() const { return op_b == Op::none ? n : k; }
 };
-inline Shape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
+inline CallShape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {to_op(op_a), to_op(op_b), m, n, k};
 }
 

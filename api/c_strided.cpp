@@ -68,7 +68,7 @@ void run_strided(Context& context, int dtype, StridedCall x, CLevels levels,
   if (begin_by_rows(options, info_mode, info, x.op_a, x.op_b, x.m, x.n, x.k, x.lda, x.ldb, x.ldc))
     swap_sides(x.op_a, x.op_b, x.m, x.n, x.a, x.b, x.lda, x.ldb, levels.a, levels.b);
   dispatch_at(dtype, options, [&]<class T, Location L>() {
-    const Shape s = to_shape(x.op_a, x.op_b, x.m, x.n, x.k);
+    const CallShape s = to_shape(x.op_a, x.op_b, x.m, x.n, x.k);
     const auto a =
         view_of<const T, L>(static_cast<const T*>(x.a), s.a_rows(), s.a_cols(), x.lda, levels, levels.a);
     const auto b =

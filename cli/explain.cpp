@@ -8,8 +8,8 @@
 
 #include "core/fields.hpp"
 #include "core/lu_problem.hpp"
+#include "gemm/kept_bound.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/kept_bound.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/build_info.hpp"
-#include "gemm/run/kept_bound.hpp"
+#include "gemm/kept_bound.hpp"
 #include "kernel/layout/layout.hpp"
 #include "measure/contest.hpp"
 #include "tune/kernel_call.hpp"

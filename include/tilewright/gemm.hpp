@@ -111,6 +111,7 @@ void gemm(Context& context, Op op_a, Op op_b, Same<T> alpha, const Same<MatrixVi
 // Fixed-size batches; the counts of a, b and c must agree. No two problems of one call may have a C, or a
 // part of one, in common: kernels read a C before those of earlier problems are stored, so that products are
 // lost, on one thread too. options.checked finds this in pointer, grouped and variable batches.
+// gemm_batch_reduce and gemm_stack sum products into one C.
 template <class T>
 void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T>> alpha,
                   Same<StridedBatch<const T>> a, Same<StridedBatch<const T>> b, Same<BatchScalar<T>> beta,
@@ -151,7 +152,8 @@ void gemm_batched(Context& context, Op op_a, Op op_b, Same<BatchScalar<T, L>> al
                   Same<BatchScalar<T, L>> beta, InterleavedBatch<T, L> c,
                   const GemmOptions& options = usual_options(), BatchInfo info = {});
 
-// Groups of different shapes, and fully variable batches.
+// Groups of different shapes, and fully variable batches. No C may repeat here either: gemm_stack is for
+// that.
 template <class T>
 void gemm_grouped(Context& context, std::span<const GemmGroup<T>> groups,
                   const GemmOptions& options = usual_options(), BatchInfo info = {});
@@ -195,6 +197,29 @@ struct VariableBatch {
 template <class T, Location L>
 void gemm_variable(Context& context, const VariableBatch<T, L>& batch,
                    const GemmOptions& options = usual_options(), BatchInfo info = {});
+
+// C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch summed into one
+// C (batch-reduce GEMM). The counts of a and b must agree; without a product C = beta * C. A stride of 0
+// takes one matrix for all. Small sizes are summed in registers, in the order of the batch, by one thread.
+template <class T>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<StridedBatch<const T>> a,
+                       Same<StridedBatch<const T>> b, Same<T> beta, MatrixView<T> c,
+                       const GemmOptions& options = usual_options());
+template <class T>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<PointerBatch<const T>> a,
+                       Same<PointerBatch<const T>> b, Same<T> beta, MatrixView<T> c,
+                       const GemmOptions& options = usual_options());
+
+// Stacks of products whose C may repeat: each C that is named becomes beta * C plus the sum of all products
+// that name it, in whichever stacks. beta is brought to it once, and a C that no product names is not
+// touched. Products of one C are summed in the order of the stacks and their lists, and by one thread, so
+// that the bits of small sizes do not depend on the number of threads. The lists need no order; those whose C
+// ascends, or stands in runs, are not sorted. Stacks that name the same C must agree in m, n and ldc; two C
+// that share only some elements are an error that options.checked finds. Throws Error naming stack and
+// product, before anything is written, for null and negative or too large offsets too.
+template <class T>
+void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
+                const GemmOptions& options = usual_options());
 
 // What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
 // once on different operands; it keeps what it needs of its Context alive.

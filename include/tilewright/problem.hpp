@@ -10,6 +10,11 @@ namespace tilewright {
 // The values of alpha and beta that kernels are specialised for.
 enum class Scalar : std::uint8_t { zero, one, general };
 
+// Which products of a batch are summed into one C: none, each has its own; batch_reduce, all of them (strided
+// or pointer batches); stack, those with equal addresses of C, wherever they stand in the batch (pointer
+// batches).
+enum class Sums : std::uint8_t { none, batch_reduce, stack };
+
 struct GemmProblem {
   DType dtype = DType::f64;
   Op op_a = Op::none;
@@ -41,6 +46,8 @@ struct GemmProblem {
   Scalar beta = Scalar::zero;
   Residency residency = Residency::automatic;
   Location location = Location::host;
+  Sums sums = Sums::none;
+  std::int64_t run = 1;  // of a stack: how many products a C gets, about
 
   // Stored rows and columns of A and B, before op.
   std::int64_t a_rows() const { return op_a == Op::none ? m : k; }

@@ -162,7 +162,10 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
                                   const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta,
                                   void* c, int64_t ldc, const tilewright_options* options);
 
-/* Matrix p of A begins at a + p * stride_a elements; stride_a = 0 or stride_b = 0 uses one matrix for all. */
+/* In all batched calls no two problems may have a C, or a part of one, in common: products would be lost,
+ * with one thread too. tilewright_gemm_stack and the batch_reduce calls sum products into one C.
+ *
+ * Matrix p of A begins at a + p * stride_a elements; stride_a = 0 or stride_b = 0 uses one matrix for all. */
 tilewright_status tilewright_gemm_strided_batched(
     tilewright_context* context, tilewright_dtype dtype, tilewright_op op_a, tilewright_op op_b, int64_t m,
     int64_t n, int64_t k, const void* alpha, const void* a, int64_t lda, int64_t stride_a, const void* b,
@@ -230,6 +233,56 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const void* alpha, const void* const* a, const int64_t* lda, const void* const* b, const int64_t* ldb,
     const void* beta, void* const* c, const int64_t* ldc, int64_t batch_count,
     const tilewright_options* options, tilewright_info_mode info_mode, int* info);
+
+/* C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch summed into one
+ * C; on the host. batch_count = 0 leaves beta * C. */
+tilewright_status tilewright_gemm_strided_batch_reduce(tilewright_context* context, tilewright_dtype dtype,
+                                                       tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                       int64_t n, int64_t k, const void* alpha, const void* a,
+                                                       int64_t lda, int64_t stride_a, const void* b,
+                                                       int64_t ldb, int64_t stride_b, const void* beta,
+                                                       void* c, int64_t ldc, int64_t batch_count,
+                                                       const tilewright_options* options);
+tilewright_status tilewright_gemm_pointer_batch_reduce(tilewright_context* context, tilewright_dtype dtype,
+                                                       tilewright_op op_a, tilewright_op op_b, int64_t m,
+                                                       int64_t n, int64_t k, const void* alpha,
+                                                       const void* const* a, int64_t lda,
+                                                       const void* const* b, int64_t ldb, const void* beta,
+                                                       void* c, int64_t ldc, int64_t batch_count,
+                                                       const tilewright_options* options);
+
+/* One product of a stack: elements from the stack's a, b and c to where its matrices begin, or addresses. */
+typedef struct {
+  int64_t a, b, c;
+} tilewright_stack_offsets;
+typedef struct {
+  const void* a;
+  const void* b;
+  void* c;
+} tilewright_stack_pointers;
+
+/* `count` products of one shape, alpha * op(A) * op(B) each, listed by offsets or by pointers; the other is
+ * null. alpha is the address of one value. */
+typedef struct {
+  tilewright_op op_a, op_b;
+  int64_t m, n, k;
+  const void* alpha;
+  const void* a;
+  int64_t lda;
+  const void* b;
+  int64_t ldb;
+  void* c;
+  int64_t ldc;
+  const tilewright_stack_offsets* offsets;
+  const tilewright_stack_pointers* pointers;
+  int64_t count;
+} tilewright_stack;
+
+/* Each C that the stacks name becomes beta * C plus the sum of all products that name it; C may repeat, in
+ * runs or anywhere, which no other call allows. On the host. */
+tilewright_status tilewright_gemm_stack(tilewright_context* context, tilewright_dtype dtype,
+                                        const tilewright_stack* stacks, int64_t stack_count, const void* beta,
+                                        const tilewright_options* options);
 
 /* Pinned host memory, which products of host operands on GPUs stream from at the full rate of the link:
  * allocated (not initialised), or the caller's own, pinned as it lies until the handle is destroyed.

@@ -223,4 +223,40 @@ struct GemmItem {
   std::int64_t ldc = 0;
 };
 
+// One product of a stack: where its A, B and C begin, in elements from the stack's a, b and c ...
+struct StackOffsets {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::int64_t c = 0;
+};
+// ... or their addresses.
+template <class T>
+struct StackPointers {
+  const T* a = nullptr;
+  const T* b = nullptr;
+  T* c = nullptr;
+};
+
+// A list of products of one shape, alpha * op(A) * op(B) each, that are added to the C they name, as codes
+// for block-sparse matrices keep them (the stacks of DBCSR, CP2K). Products may name the same C, one behind
+// the other or anywhere in the list. Either `offsets` or `pointers` lists them.
+template <class T, Location L = Location::host>
+struct GemmStack {
+  Op op_a = Op::none;
+  Op op_b = Op::none;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  T alpha = T(1);
+  const T* a = nullptr;  // what offsets count from; not read where pointers are given
+  std::int64_t lda = 0;
+  const T* b = nullptr;
+  std::int64_t ldb = 0;
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+  const StackOffsets* offsets = nullptr;  // count of them
+  const StackPointers<T>* pointers = nullptr;
+  std::int64_t count = 0;
+};
+
 }  // namespace tilewright

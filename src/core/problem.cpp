@@ -9,24 +9,26 @@ namespace tilewright {
 namespace {
 
 struct Shape {
-  std::int64_t rows, cols, ld, stride, outer, outermost;
+  std::int64_t rows, cols, ld, stride, outer, outermost, count;
 };
 Shape shape_a(const GemmProblem& p) {
-  return {p.a_rows(), p.a_cols(), p.lda, p.stride_a, p.outer_a, p.outermost_a};
+  return {p.a_rows(), p.a_cols(), p.lda, p.stride_a, p.outer_a, p.outermost_a, p.batch_count};
 }
 Shape shape_b(const GemmProblem& p) {
-  return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b, p.outer_b, p.outermost_b};
+  return {p.b_rows(), p.b_cols(), p.ldb, p.stride_b, p.outer_b, p.outermost_b, p.batch_count};
 }
-Shape shape_c(const GemmProblem& p) { return {p.m, p.n, p.ldc, p.stride_c, p.outer_c, p.outermost_c}; }
+Shape shape_c(const GemmProblem& p) {
+  return {p.m, p.n, p.ldc, p.stride_c, p.outer_c, p.outermost_c, count_of_c(p)};
+}
 
-double inner_count(const GemmProblem& p) {
-  return double(p.batch_count) / (double(p.outer_count) * double(p.outermost_count));
+double inner_count(const GemmProblem& p, const Shape& s) {
+  return double(s.count) / (double(p.outer_count) * double(p.outermost_count));
 }
 
 // Those that lie in memory: levels with stride 0 hold one for all their problems.
 double matrix_count(const GemmProblem& p, const Shape& s) {
-  if (p.layout != Layout::strided || p.batch_count == 0) return double(p.batch_count);
-  return (s.stride == 0 ? 1 : inner_count(p)) * (s.outer == 0 ? 1 : double(p.outer_count)) *
+  if (p.layout != Layout::strided || p.batch_count == 0) return double(s.count);
+  return (s.stride == 0 ? 1 : inner_count(p, s)) * (s.outer == 0 ? 1 : double(p.outer_count)) *
          (s.outermost == 0 ? 1 : double(p.outermost_count));
 }
 
@@ -42,7 +44,7 @@ bool contiguous(const GemmProblem& p, const Shape& s) {
     case Layout::block_interleaved:
       return true;
     case Layout::strided:
-      return !has_levels(p) && (p.batch_count <= 1 || s.stride == s.rows * s.cols);
+      return !has_levels(p) && (s.count <= 1 || s.stride == s.rows * s.cols);
     default:
       return false;
   }
@@ -54,10 +56,10 @@ double footprint_elements(const GemmProblem& p, const Shape& s) {
   if (is_interleaved(p.layout) && p.block > 0)
     return double((p.batch_count - 1) / p.block + 1) * double(p.block) * matrix;
   if (p.layout == Layout::strided)
-    return (inner_count(p) - 1) * std::max(0.0, double(s.stride)) +
+    return (inner_count(p, s) - 1) * std::max(0.0, double(s.stride)) +
            double(p.outer_count - 1) * double(s.outer) + double(p.outermost_count - 1) * double(s.outermost) +
            matrix;
-  return double(p.batch_count) * matrix;
+  return double(s.count) * matrix;
 }
 
 }  // namespace

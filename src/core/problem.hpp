@@ -16,6 +16,13 @@ struct EnumNames<Scalar> {
 };
 
 template <>
+struct EnumNames<Sums> {
+  static constexpr std::array value{std::pair{Sums::none, "none"},
+                                    std::pair{Sums::batch_reduce, "batch_reduce"},
+                                    std::pair{Sums::stack, "stack"}};
+};
+
+template <>
 struct FieldList<GemmProblem> {
   using P = GemmProblem;
   static constexpr auto value = std::make_tuple(
@@ -27,7 +34,8 @@ struct FieldList<GemmProblem> {
       field("outer_a", &P::outer_a), field("outer_b", &P::outer_b), field("outer_c", &P::outer_c),
       field("outermost_count", &P::outermost_count), field("outermost_a", &P::outermost_a),
       field("outermost_b", &P::outermost_b), field("outermost_c", &P::outermost_c), field("alpha", &P::alpha),
-      field("beta", &P::beta), field("residency", &P::residency), field("location", &P::location));
+      field("beta", &P::beta), field("residency", &P::residency), field("location", &P::location),
+      field("sums", &P::sums), field("run", &P::run));
 };
 
 // Whether elements of many problems lie side by side.
@@ -60,6 +68,19 @@ GemmProblem with_joined_levels(const GemmProblem& problem);
 
 // With the innermost level for its only one, as if all problems lay in it: what kernels are made for.
 GemmProblem without_levels(GemmProblem problem);
+
+// How many products of the batch go into one C, about.
+constexpr std::int64_t products_per_c(const GemmProblem& p) {
+  if (p.sums == Sums::batch_reduce) return p.batch_count;
+  return p.sums == Sums::stack ? p.run : 1;
+}
+
+// How many C such a batch has.
+constexpr std::int64_t count_of_c(const GemmProblem& p) {
+  if (p.sums == Sums::batch_reduce) return 1;
+  return p.sums == Sums::none || p.batch_count <= 0 || p.run <= 1 ? p.batch_count
+                                                                  : (p.batch_count - 1) / p.run + 1;
+}
 
 // Sizes and leading dimensions of a variable batch, an entry per problem.
 struct VariableSizes {

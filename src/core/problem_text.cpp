@@ -19,6 +19,7 @@ struct IntegerKey {
   std::int64_t GemmProblem::*member;
 };
 constexpr std::array integer_keys{IntegerKey{"batch", &GemmProblem::batch_count},
+                                  IntegerKey{"run", &GemmProblem::run},
                                   IntegerKey{"block", &GemmProblem::block},
                                   IntegerKey{"lda", &GemmProblem::lda},
                                   IntegerKey{"ldb", &GemmProblem::ldb},
@@ -45,13 +46,34 @@ constexpr std::array all_keys = [] {
 constexpr std::array size_keys{IntegerKey{"m", &GemmProblem::m}, IntegerKey{"n", &GemmProblem::n},
                                IntegerKey{"k", &GemmProblem::k}};
 
+// What the text begins with.
+struct FamilyName {
+  const char* name;
+  Sums sums;
+  Layout layout;  // where the text names none
+};
+constexpr std::array family_names{FamilyName{"gemm", Sums::none, Layout::single},
+                                  FamilyName{"gemm_batched", Sums::none, Layout::strided},
+                                  FamilyName{"gemm_batch_reduce", Sums::batch_reduce, Layout::strided},
+                                  FamilyName{"gemm_stack", Sums::stack, Layout::pointer}};
+
+const FamilyName& family_of(const GemmProblem& p) {
+  const bool single = p.layout == Layout::single && p.sums == Sums::none;
+  return *std::find_if(family_names.begin(), family_names.end(), [&](const FamilyName& family) {
+    return family.sums == p.sums && (family.layout == Layout::single) == single;
+  });
+}
+
 bool is_of_strided(std::string_view key) { return key.starts_with("stride_") || key.starts_with("outer"); }
 
-// Blocks are of interleaved batches, strides and levels of strided ones; the other keys are everyone's.
-bool has_meaning(const IntegerKey& key, Layout layout) {
+// Blocks are of interleaved batches, strides and levels of strided ones (sums have one level, and the one C
+// no stride), runs of stacks; the other keys are everyone's.
+bool has_meaning(const IntegerKey& key, const GemmProblem& p) {
   const std::string_view name = key.name;
-  if (name == "block") return layout == Layout::interleaved || layout == Layout::block_interleaved;
-  return layout == Layout::strided || !is_of_strided(name);
+  if (name == "block") return p.layout == Layout::interleaved || p.layout == Layout::block_interleaved;
+  if (name == "run") return p.sums == Sums::stack;
+  if (p.sums != Sums::none && (name == "stride_c" || name.starts_with("outer"))) return false;
+  return p.layout == Layout::strided || !is_of_strided(name);
 }
 
 // What a stride of an outer level is where it is not given, which depends on the levels within; nothing for
@@ -74,6 +96,7 @@ GemmProblem with_defaults(GemmProblem problem, bool keep_leading_dimensions) {
   if (!keep_leading_dimensions) problem.lda = problem.ldb = problem.ldc = 0;
   problem.stride_a = problem.stride_b = problem.stride_c = 0;
   problem.block = 0;
+  problem.run = 1;
   return packed(without_levels(problem));
 }
 
@@ -119,8 +142,15 @@ class Parser {
   }
 
   void read_family(std::string_view part) {
-    if (part != "gemm" && part != "gemm_batched") fail(part, "is no family (gemm, gemm_batched)");
-    problem_.layout = part == "gemm" ? Layout::single : Layout::strided;
+    std::vector<std::string_view> known;
+    for (const FamilyName& family : family_names) {
+      known.push_back(family.name);
+      if (part != family.name) continue;
+      problem_.layout = family.layout;
+      problem_.sums = family.sums;
+      return;
+    }
+    fail(part, fmt::format("is no family ({})", fmt::join(known, ", ")));
   }
 
   void read_ops(std::string_view part) {
@@ -171,10 +201,14 @@ class Parser {
     if (equals == std::string_view::npos) {
       if (problem_.layout == Layout::single)
         fail(part, "is a batch layout, which the family gemm does not have");
+      if (problem_.sums == Sums::stack) fail(part, "is a layout, which the family gemm_stack does not have");
       if (layout_seen_) fail(part, "is a second layout");
       layout_seen_ = true;
       problem_.layout = read_enum<Layout>(part, "layout");
-      if (problem_.layout == Layout::single) fail(part, "is no layout of gemm_batched");
+      if (problem_.layout == Layout::single) fail(part, "is no layout of a batch");
+      if (problem_.sums != Sums::none && problem_.layout != Layout::strided &&
+          problem_.layout != Layout::pointer)
+        fail(part, "is no layout of gemm_batch_reduce (strided, pointer)");
       return;
     }
     read_key(part, part.substr(0, equals), part.substr(equals + 1));
@@ -217,8 +251,11 @@ class Parser {
     GemmProblem given = problem_;
     for (std::size_t i = 0; i < integer_keys.size(); ++i) {
       if (!integers_[i]) continue;
-      if (!has_meaning(integer_keys[i], problem_.layout))
-        fail(integer_keys[i].name, fmt::format("means nothing to the layout {}", to_string(problem_.layout)));
+      if (!has_meaning(integer_keys[i], problem_))
+        fail(integer_keys[i].name,
+             integer_keys[i].member == &GemmProblem::run || problem_.sums != Sums::none
+                 ? fmt::format("means nothing to the family {}", family_of(problem_).name)
+                 : fmt::format("means nothing to the layout {}", to_string(problem_.layout)));
       given.*(integer_keys[i].member) = *integers_[i];
     }
     GemmProblem result = with_defaults(given, true);
@@ -242,14 +279,15 @@ class Parser {
 
 std::string to_string(const GemmProblem& problem) {
   const bool batched = problem.layout != Layout::single;
-  std::string text = fmt::format("{}:{}:{}:m={},n={},k={}", batched ? "gemm_batched" : "gemm",
-                                 to_string(problem.dtype), op_pair(problem), problem.m, problem.n, problem.k);
-  if (batched) text += fmt::format(":{}:batch={}", to_string(problem.layout), problem.batch_count);
+  std::string text = fmt::format("{}:{}:{}:m={},n={},k={}", family_of(problem).name, to_string(problem.dtype),
+                                 op_pair(problem), problem.m, problem.n, problem.k);
+  if (batched && problem.sums != Sums::stack) text += ":" + to_string(problem.layout);
+  if (batched) text += fmt::format(":batch={}", problem.batch_count);
   const GemmProblem packed_ld = with_defaults(problem, false);
   const GemmProblem packed_strides = with_defaults(problem, true);
   for (const IntegerKey& key : integer_keys) {
     const auto& [name, member] = key;
-    if (member == &GemmProblem::batch_count || !has_meaning(key, problem.layout)) continue;
+    if (member == &GemmProblem::batch_count || !has_meaning(key, problem)) continue;
     const bool leading =
         member == &GemmProblem::lda || member == &GemmProblem::ldb || member == &GemmProblem::ldc;
     const bool counts_parts = member == &GemmProblem::outer_count || member == &GemmProblem::outermost_count;

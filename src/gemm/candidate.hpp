@@ -77,6 +77,8 @@ struct Candidate {
   Offers (*offers)(const PlanRequest& request) = nullptr;
   // What it forms products in; calls of another mode are not its.
   MathMode math_mode = MathMode::full;
+  // Whether products of a batch may have one C.
+  bool forms_sums = false;
 };
 
 // What runs without a record: where its config comes from.

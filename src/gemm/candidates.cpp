@@ -34,8 +34,8 @@ std::unique_ptr<HybridGpus> machine_gpus() { return std::make_unique<NoGpus>(); 
 
 std::span<const Candidate> gemm_candidates() {
   static const std::array candidates = {
-      scale_way,  small_cpu_way, bands_way, small_way,     large_way,
-      cublas_way, hybrid_way,    cblas_way, reference_way,
+      scale_way,  small_cpu_way, bands_way, small_way, large_way,
+      cublas_way, hybrid_way,    cblas_way, sums_way,  reference_way,
   };
   return candidates;
 }

@@ -20,7 +20,9 @@ void check_class(const char* name, Scalar kind, const void* values, std::int64_t
                 fmt::format("{} is not {}, which the plan was made for", name, to_string(kind)));
 }
 
-bool has_elements_of_c(const GemmProblem& p) { return p.m != 0 && p.n != 0 && p.batch_count != 0; }
+bool has_elements_of_c(const GemmProblem& p) {
+  return p.m != 0 && p.n != 0 && (p.batch_count != 0 || p.sums == Sums::batch_reduce);
+}
 
 }  // namespace
 

@@ -2,10 +2,10 @@
 // what the machine allows at best.
 #include <algorithm>
 
+#include "gemm/kept_bound.hpp"
 #include "gemm/layout_costs.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/kept_bound.hpp"
 
 namespace tilewright {
 namespace {

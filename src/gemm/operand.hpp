@@ -61,7 +61,7 @@ inline OperandLayout layout_b(const GemmProblem& p) {
           operand_levels(p, p.outer_b, p.outermost_b)};
 }
 inline OperandLayout layout_c(const GemmProblem& p) {
-  return {p.m, p.n, p.ldc, operand_step(p, p.stride_c, p.ldc, p.n),
+  return {p.m, p.n, p.ldc, p.sums == Sums::none ? operand_step(p, p.stride_c, p.ldc, p.n) : 0,
           operand_levels(p, p.outer_c, p.outermost_c)};
 }
 

@@ -94,6 +94,8 @@ class Asking {
     if (is_asked_for() && !asked) return "another candidate was asked for";
     if (r_.options.math_mode != candidate.math_mode)
       return fmt::format("math_mode = {} is not served by it", to_string(r_.options.math_mode));
+    if (r_.problem.sums != Sums::none && !candidate.forms_sums)
+      return "it forms no sums of products into one C";
     return candidate.declines(r_);
   }
 

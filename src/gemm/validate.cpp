@@ -41,7 +41,7 @@ std::array<NamedOperand, 3> named_operands(const GemmProblem& p) {
             blas_number::c,
             blas_number::ldc,
             {p.m, p.n, p.ldc, 0},
-            {p.stride_c, p.outer_c, p.outermost_c}}}};
+            {p.sums == Sums::none ? p.stride_c : 0, p.outer_c, p.outermost_c}}}};
 }
 
 std::optional<Fault> negative(const char* argument, int number, std::int64_t value) {
@@ -151,13 +151,30 @@ std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) 
   return {};
 }
 
+std::optional<Fault> sums_fault(const GemmProblem& p) {
+  if (p.sums > Sums::stack)
+    return Fault{"sums", 0, fmt::format("sums = {} is none of its values", int(p.sums))};
+  if (p.sums == Sums::stack && p.layout != Layout::pointer)
+    return Fault{"layout", 0, fmt::format("layout = {} but a stack is a pointer batch", to_string(p.layout))};
+  if (p.sums == Sums::batch_reduce && p.layout != Layout::pointer && p.layout != Layout::strided)
+    return Fault{
+        "layout", 0,
+        fmt::format("layout = {} but what is summed up is a strided or pointer batch", to_string(p.layout))};
+  if (has_levels(p) && p.sums != Sums::none)
+    return Fault{"outer_count", 0,
+                 fmt::format("outer_count = {}, outermost_count = {}, but what is summed up has one level",
+                             p.outer_count, p.outermost_count)};
+  if (p.run < 1) return Fault{"run", 0, fmt::format("run = {} but a C gets one product at least", p.run)};
+  return {};
+}
+
 std::optional<Fault> stride_fault(const GemmProblem& p) {
   if (p.layout != Layout::strided) return {};
   const auto operands = named_operands(p);
   for (const NamedOperand& x : operands)
     for (std::size_t i = 0; i < x.strides.size(); ++i)
       if (auto fault = negative(x.stride_names[i], x.number, x.strides[i])) return fault;
-  return overlap_fault(p, operands[2]);
+  return p.sums == Sums::none ? overlap_fault(p, operands[2]) : std::nullopt;
 }
 
 }  // namespace
@@ -180,6 +197,7 @@ std::optional<Fault> find_fault(const GemmProblem& p) {
   if (auto fault = find_shape_fault(p)) return fault;
   if (auto fault = batch_fault(p)) return fault;
   if (auto fault = level_fault(p)) return fault;
+  if (auto fault = sums_fault(p)) return fault;
   if (auto fault = stride_fault(p)) return fault;
   if (p.batch_count == 0) return {};
   for (const NamedOperand& x : named_operands(p))

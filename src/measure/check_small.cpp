@@ -54,11 +54,11 @@ class TypedSmallCheck : public SmallCheck::State {
     for (std::int64_t q = 0; q < count; ++q) {
       begins_.push_back(exact_.size());
       const GemmProblem p = batch.problem(q);
-      if (code(q) == 0) exact_.resize(exact_.size() + std::size_t(p.m * p.n));
+      if (code(q) == 0 && begins_sum(q)) exact_.resize(exact_.size() + std::size_t(p.m * p.n));
     }
 #pragma omp parallel for schedule(dynamic) if (count > 1 && is_much())
     for (std::int64_t q = 0; q < count; ++q)
-      if (code(q) == 0) expect(q);
+      if (code(q) == 0 && begins_sum(q)) expect(q);
   }
 
   CheckResult run(const CheckMemory& memory, const std::function<void(const Operands&)>& run) const override {
@@ -162,17 +162,23 @@ class TypedSmallCheck : public SmallCheck::State {
     return result;
   }
 
-  // Rows of op(X), or columns where `across` is false.
+  bool begins_sum(std::int64_t q) const { return batch.first_of_sum(q) == q; }
+
+  // Rows of op(X), or columns where `across` is false; of all products that are summed up with q's, as if k
+  // went on.
   Strips<T> strips(int operand, std::int64_t q, Op op, std::int64_t count, std::int64_t k,
                    bool across) const {
-    const StoredOperand x = batch.matrix(operand, q);
     if (op != Op::none) across = !across;
-    Strips<T> all(k, count);
-    for (std::int64_t s = 0; s < count; ++s)
-      for (std::int64_t l = 0; l < k; ++l) {
-        const auto at = base_ + std::size_t(across ? x.at(0, s, l) : x.at(0, l, s));
-        all.set(s, l, conjugated(values_[operand][at], op));
-      }
+    const std::int64_t products = batch.products_of_sum(q);
+    Strips<T> all(k * products, count);
+    for (std::int64_t r = 0; r < products; ++r) {
+      const StoredOperand x = batch.matrix(operand, q + r);
+      for (std::int64_t s = 0; s < count; ++s)
+        for (std::int64_t l = 0; l < k; ++l) {
+          const auto at = base_ + std::size_t(across ? x.at(0, s, l) : x.at(0, l, s));
+          all.set(s, r * k + l, conjugated(values_[operand][at], op));
+        }
+    }
     return all;
   }
 
@@ -200,9 +206,9 @@ class TypedSmallCheck : public SmallCheck::State {
       if (used && !codes.empty() && codes[std::size_t(q)] != code(q) && result.fault.empty())
         result.fault = fmt::format("{}: info of problem {} is {} instead of {}", where, q,
                                    codes[std::size_t(q)], code(q));
-      if (used && code(q) != 0) continue;
+      if (used && (code(q) != 0 || !begins_sum(q))) continue;
       const StoredOperand c = batch.matrix(2, q);
-      const std::int64_t k = batch.problem(q).k;
+      const std::int64_t k = batch.problem(q).k * (used ? batch.products_of_sum(q) : 1);
       const Exact<T>* exact = exact_.data() + (used ? begins_[std::size_t(q)] : 0);
       // The rows below an unused matrix are as free as it is itself.
       const std::int64_t rows = used ? c.rows : c.column_step / c.row_step;

@@ -27,7 +27,8 @@ struct Extents {
  private:
   static std::int64_t bytes(const GemmProblem& problem, int operand) {
     const StoredOperand x = stored_operand(problem, operand);
-    const std::int64_t count = problem.batch_count, matrices = x.column_step * x.columns;
+    const std::int64_t count = operand == 2 ? count_of_c(problem) : problem.batch_count,
+                       matrices = x.column_step * x.columns;
     std::int64_t elements = matrices * count;  // of addresses
     if (problem.layout == Layout::strided && count > 0) elements = x.step * (count - 1) + matrices;
     if (is_interleaved(problem.layout) && problem.block > 0)
@@ -63,6 +64,7 @@ StoredOperand stored_operand(const GemmProblem& p, int operand) {
   const std::int64_t block = is_interleaved(p.layout) ? std::max<std::int64_t>(p.block, 1) : 1;
   const std::int64_t ld = lds[operand];
   std::int64_t step = p.layout == Layout::strided ? strides[operand] : 0;
+  if (operand == 2 && p.sums != Sums::none) step = 0;
   if (is_interleaved(p.layout)) step = block * ld * columns[operand];
   return {rows[operand], columns[operand], block, block * ld, block, step};
 }
@@ -115,19 +117,21 @@ void OperandSet::place(Matrix& matrix, Placement placement, int threads, std::in
 void OperandSet::set_pointers(PointerOrder order) {
   const std::int64_t count = problem_.batch_count;
   const std::int64_t size = size_bytes(problem_.dtype);
-  std::vector<std::int64_t> slots(static_cast<std::size_t>(count));
-  std::iota(slots.begin(), slots.end(), 0);
   std::mt19937_64 random(11);
-  const auto point = [&](Matrix& matrix, std::int64_t problem_bytes) {
+  // `run`: how many problems in turn have one matrix.
+  const auto point = [&](Matrix& matrix, std::int64_t problem_bytes, std::int64_t run = 1) {
+    std::vector<std::int64_t> slots(static_cast<std::size_t>((count + run - 1) / run));
+    std::iota(slots.begin(), slots.end(), 0);
     matrix.pointers.reserve(static_cast<std::size_t>(count * batches_));
     for (std::byte* start : matrix.starts) {
       if (order == PointerOrder::random) std::shuffle(slots.begin(), slots.end(), random);
-      for (const std::int64_t slot : slots) matrix.pointers.push_back(start + slot * problem_bytes);
+      for (std::int64_t i = 0; i < count; ++i)
+        matrix.pointers.push_back(start + slots[static_cast<std::size_t>(i / run)] * problem_bytes);
     }
   };
   point(a_, problem_.lda * problem_.a_cols() * size);
   point(b_, problem_.ldb * problem_.b_cols() * size);
-  point(c_, problem_.ldc * problem_.n * size);
+  point(c_, problem_.ldc * problem_.n * size, std::max<std::int64_t>(1, products_per_c(problem_)));
 }
 
 Operands OperandSet::batch(std::int64_t index) const {
@@ -157,7 +161,7 @@ StreamOperands OperandSet::streams(std::int64_t first, std::int64_t count) const
   streams.c = line(c_);
   streams.a_bytes = moved(problem_.a_rows(), problem_.a_cols(), strided && problem_.stride_a == 0);
   streams.b_bytes = moved(problem_.b_rows(), problem_.b_cols(), strided && problem_.stride_b == 0);
-  streams.c_bytes = moved(problem_.m, problem_.n, false);
+  streams.c_bytes = count * problem_.m * problem_.n * size_bytes(problem_.dtype) * count_of_c(problem_);
   streams.read_c = problem_.beta != Scalar::zero;
   return streams;
 }

@@ -94,6 +94,7 @@ GemmProblem SmallBatch::problem(std::int64_t q) const {
 }
 
 StoredOperand SmallBatch::matrix(int operand, std::int64_t q) const {
+  if (operand == 2) q = first_of_sum(q);
   StoredOperand x = stored_operand(problem(q), operand);
   x.first = by_pointer() ? places_[operand][std::size_t(q)] : x.at(q, 0, 0);
   x.step = 0;

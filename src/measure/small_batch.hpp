@@ -2,6 +2,7 @@
 // and which problems are wrong on purpose. It holds no elements; check_small fills and compares them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -35,6 +36,10 @@ class SmallBatch {
   bool by_pointer() const;
   bool sizes_vary() const { return case_.problem.layout == Layout::variable; }
 
+  // The first of the problems that have the same C as problem q, and how many have.
+  std::int64_t first_of_sum(std::int64_t q) const { return q / run() * run(); }
+  std::int64_t products_of_sum(std::int64_t q) const { return std::min(run(), count_ - first_of_sum(q)); }
+
   // Problem q with its own sizes and leading dimensions.
   GemmProblem problem(std::int64_t q) const;
   // Matrix q alone of operand 0 (A), 1 (B) or 2 (C), from the operand's base.
@@ -50,6 +55,11 @@ class SmallBatch {
   const std::vector<std::int64_t>& sizes(int which) const { return sizes_[which]; }
 
  private:
+  // How many problems in turn have one C.
+  std::int64_t run() const {
+    return case_.problem.sums == Sums::batch_reduce ? std::max<std::int64_t>(1, count_)
+                                                    : products_per_c(case_.problem);
+  }
   void draw_sizes(std::mt19937& random);
   void scatter();
 

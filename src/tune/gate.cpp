@@ -33,6 +33,8 @@ std::vector<std::int64_t> counts_for(const GemmProblem& problem) {
   if (problem.layout == Layout::single) return {1};
   if (problem.layout == Layout::interleaved) return {problem.batch_count};
   if (problem.layout == Layout::block_interleaved) return {1, problem.block, 2 * problem.block + 3};
+  // Runs that end, and one that does not.
+  if (problem.sums == Sums::stack) return {1, 7, 2 * problem.run + 1};
   return {1, 2, 7};
 }
 

@@ -40,7 +40,8 @@ std::complex<double> representative(Scalar kind) {
 KernelCall::KernelCall(const GemmProblem& problem) {
   args_.stride_a = stride_bytes(problem, problem.stride_a, problem.lda, problem.a_cols());
   args_.stride_b = stride_bytes(problem, problem.stride_b, problem.ldb, problem.b_cols());
-  args_.stride_c = stride_bytes(problem, problem.stride_c, problem.ldc, problem.n);
+  if (problem.sums == Sums::none)
+    args_.stride_c = stride_bytes(problem, problem.stride_c, problem.ldc, problem.n);
   dispatch(problem.dtype, [&]<class T>() {
     const T alpha = scalar_as<T>(representative(problem.alpha));
     const T beta = scalar_as<T>(representative(problem.beta));

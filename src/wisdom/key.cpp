@@ -84,10 +84,13 @@ WisdomSubject subject_of(const std::string& text) {
   WisdomSubject subject;
   const std::size_t end = text.find(':');
   if (end == std::string::npos) return subject;
-  constexpr std::string_view batched = "_batched", math = ":math=";
+  constexpr std::string_view math = ":math=", many[] = {"_batched", "_batch_reduce", "_stack"};
   subject.operation = text.substr(0, end);
-  if (subject.operation.ends_with(batched))
-    subject.operation.resize(subject.operation.size() - batched.size());
+  for (const std::string_view suffix : many)
+    if (subject.operation.ends_with(suffix)) {
+      subject.operation.resize(subject.operation.size() - suffix.size());
+      break;
+    }
   std::string rest = text;
   if (const std::size_t at = text.find(math); at != std::string::npos) {
     const std::size_t from = at + math.size(), to = std::min(text.find(':', from), text.size());
@@ -105,16 +108,18 @@ std::string exact_key(const WisdomQuery& query) {
                   query.architecture, to_string(p.dtype), op_pair(spelled_once(p)), p.m, p.n, p.k,
                   to_string(p.layout), to_string(p.beta), to_string(p.residency));
   if (p.layout == Layout::block_interleaved) key += fmt::format(" {}", p.block);
+  if (p.sums != Sums::none) key += " " + to_string(p.sums);
   return key;
 }
 
 std::string kind_key(const WisdomQuery& query) {
   const GemmProblem& p = query.problem;
-  return fmt::format("{} {} {} {} {} {} {} {} {}", query.operation, query.math, query.family,
+  return fmt::format("{} {} {} {} {} {} {} {} {}{}", query.operation, query.math, query.family,
                      query.architecture, to_string(p.dtype), op_pair(spelled_once(p)),
                      is_interleaved(p.layout) ? "interleaved" : "apart",
                      p.beta == Scalar::zero ? "writes" : "updates",
-                     p.residency == Residency::l1 ? "l2" : to_string(p.residency));
+                     p.residency == Residency::l1 ? "l2" : to_string(p.residency),
+                     p.sums == Sums::none ? "" : " " + to_string(p.sums));
 }
 
 std::string variant_key(const GemmProblem& problem) {

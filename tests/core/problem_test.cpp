@@ -106,6 +106,11 @@ TEST(ProblemText, NamesTheBadPart) {
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:colour=red", "'colour=red'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:strided:batch=1:block=4", "'block'");
   names("gemm_batched:f64:nn:m=1,n=1,k=1:pointer:batch=1:stride_a=4", "'stride_a'");
+  names("gemm_stack:f64:nn:m=1,n=1,k=1:pointer", "'pointer'");
+  names("gemm_stack:f64:nn:m=1,n=1,k=1:stride_a=4", "'stride_a'");
+  names("gemm_batch_reduce:f64:nn:m=1,n=1,k=1:stride_c=4", "'stride_c'");
+  names("gemm_batch_reduce:f64:nn:m=1,n=1,k=1:interleaved", "'interleaved'");
+  names("gemm_batched:f64:nn:m=1,n=1,k=1:run=4", "'run'");
   names("gemm:f64:nn", "four parts");
 }
 
@@ -131,7 +136,7 @@ TEST(ProblemText, PageIsRight) {
       EXPECT_NO_THROW(parse_problem(text)) << text;
       ++examples;
     }
-  EXPECT_EQ(examples, 7);
+  EXPECT_EQ(examples, 9);
   const std::string unknown = error_of("gemm:f64:nn:m=1,n=1,k=1:colour=red");
   std::istringstream keys(unknown.substr(unknown.rfind('(') + 1));
   for (std::string key; std::getline(keys >> std::ws, key, ',');) {
@@ -155,6 +160,20 @@ TEST(Problem, FlopsAndBytes) {
   EXPECT_EQ(bytes(p), 10 * 8 * 12);
   p.batch_count = 0;
   EXPECT_EQ(bytes(p), 0);
+}
+
+TEST(Problem, SumsCountEachCOnce) {
+  for (const char* text : {"gemm_stack:f32:tn:m=2,n=3,k=4:batch=10:run=4:beta=one",
+                           "gemm_batch_reduce:c64:nc:m=2,n=3,k=4:strided:batch=10:lda=7:stride_a=90",
+                           "gemm_batch_reduce:f64:nn:m=2,n=3,k=4:pointer:batch=10:alpha=general"})
+    EXPECT_EQ(to_string(parse_problem(text)), text);
+  GemmProblem p = parse_problem("gemm_stack:f64:nn:m=2,n=3,k=4:batch=10:run=4:beta=one");
+  EXPECT_EQ(flops(p), 480);
+  EXPECT_EQ(bytes(p), 8 * (10 * (8 + 12) + 3 * 12));
+  p.batch_count = 0;
+  EXPECT_EQ(bytes(p), 0);
+  p = parse_problem("gemm_batch_reduce:f64:nn:m=2,n=3,k=4:batch=10");
+  EXPECT_EQ(bytes(p), 8 * (10 * (8 + 12) + 6));
 }
 
 TEST(Problem, WorkOfHugeProblemsDoesNotWrap) {

@@ -16,6 +16,7 @@ std::int64_t stride_class(std::int64_t stride, std::int64_t packed_stride) {
 GemmProblem code_relevant(GemmProblem problem) {
   problem = without_levels(problem);
   problem.residency = Residency::automatic;
+  problem.run = 1;
   if (is_interleaved(problem)) {
     problem.layout = Layout::block_interleaved;
     problem.batch_count = problem.block;

@@ -3,6 +3,7 @@
 #include "gemm/run/reference.hpp"
 
 #include <complex>
+#include <unordered_set>
 
 #include "core/dispatch.hpp"
 #include "core/product.hpp"
@@ -52,9 +53,29 @@ void multiply_range(const GemmProblem& q, const Operands& o, std::int64_t first,
   }
 }
 
+// The first product of each C brings beta to it.
+template <class T>
+void sum_up(const GemmProblem& q, const Operands& o) {
+  const OperandLayout la = layout_a(q), lb = layout_b(q), lc = layout_c(q);
+  const T alpha = scalar_of<T>(q.alpha, o.alpha, 0, 0), beta = scalar_of<T>(q.beta, o.beta, 0, 0);
+  const bool reads_ab = alpha != T(0) && q.k > 0;
+  std::unordered_set<const T*> seen;
+  for (std::int64_t p = 0; p < q.batch_count; ++p) {
+    const Matrix<T> c = matrix_of<T>(q, lc, o.c, q.sums == Sums::batch_reduce ? 0 : p);
+    multiply<T>(q, alpha, reads_ab ? matrix_of<const T>(q, la, o.a, p) : Matrix<const T>{},
+                reads_ab ? matrix_of<const T>(q, lb, o.b, p) : Matrix<const T>{},
+                seen.insert(c.data).second ? beta : T(1), c);
+  }
+}
+
 class ReferenceRunner : public HostRunner {
  public:
   using HostRunner::HostRunner;
+  void run(const Operands& o) const override {
+    if (problem().sums == Sums::none) return HostRunner::run(o);
+    gemm_reference(problem(), o);
+  }
+  bool cuts_batches() const override { return problem().sums == Sums::none; }
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
     gemm_reference(problem(), o, first, count);
   }
@@ -68,7 +89,8 @@ Offers reference_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate reference_way{"reference", Tier::any, reference_declines, reference_offers};
+constinit const Candidate reference_way{"reference",      Tier::any,      reference_declines,
+                                        reference_offers, MathMode::full, true};
 
 void gemm_reference(const GemmProblem& problem, const Operands& operands, std::int64_t first,
                     std::int64_t count) {
@@ -77,7 +99,9 @@ void gemm_reference(const GemmProblem& problem, const Operands& operands, std::i
 }
 
 void gemm_reference(const GemmProblem& problem, const Operands& operands) {
-  gemm_reference(problem, operands, 0, problem.batch_count);
+  if (problem.sums == Sums::none) return gemm_reference(problem, operands, 0, problem.batch_count);
+  if (problem.m == 0 || problem.n == 0) return;
+  dispatch(problem.dtype, [&]<class T>() { sum_up<T>(problem, operands); });
 }
 
 }  // namespace tilewright

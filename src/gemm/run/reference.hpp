@@ -12,7 +12,7 @@ namespace tilewright {
 void gemm_reference(const GemmProblem& problem, const Operands& operands, std::int64_t first,
                     std::int64_t count);
 
-// The whole batch.
+// The whole batch, also of sums into one C.
 void gemm_reference(const GemmProblem& problem, const Operands& operands);
 
 }  // namespace tilewright

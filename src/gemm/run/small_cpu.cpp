@@ -11,6 +11,7 @@
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/scale.hpp"
+#include "gemm/run/sums.hpp"
 #include "gemm/run/ways.hpp"
 #include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
@@ -163,6 +164,8 @@ std::string small_cpu_declines(const PlanRequest& r) {
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_cpu_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
+  if (p.sums != Sums::none && (p.batch_count == 0 || p.k == 0 || p.alpha == Scalar::zero))
+    return "there are no products to sum up";
   return "";
 }
 
@@ -221,12 +224,21 @@ ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa)
 }
 
 Offers small_cpu_offers(const PlanRequest& r) {
-  const auto family = small_cpu_family(r, wanted_isa(r));
+  const Isa isa = wanted_isa(r);
+  // Of large sizes no register block is looped over: product after product is as fast.
+  if (r.problem.sums != Sums::none)
+    if (const auto reasons =
+            gemm_small_cpu_space(r.problem, isa).explain(gemm_small_cpu_default(r.problem, isa));
+        !reasons.empty())
+      throw Error(ErrorCode::unsupported, "problem",
+                  fmt::format("no kernel for its sums: {}", reasons.front()));
+  const auto family = small_cpu_family(r, isa);
   if (tunes_on_miss(r.options))
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
     try {
-      Made made{std::make_shared<const SmallCpuRunner>(r, config)};
+      Made made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
+                                             : small_sums_runner(r, config)};
       if (!declined->empty())
         made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
       return made;
@@ -239,6 +251,7 @@ Offers small_cpu_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers};
+constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small,    small_cpu_declines,
+                                        small_cpu_offers, MathMode::full, true};
 
 }  // namespace tilewright

@@ -7,7 +7,7 @@
 namespace tilewright {
 
 extern const Candidate scale_way, small_cpu_way, bands_way, small_way, large_way, cublas_way, hybrid_way,
-    cblas_way, reference_way;
+    cblas_way, sums_way, reference_way;
 
 // scale, where the operands lie on a GPU.
 std::string device_scale_declines(const PlanRequest& request);

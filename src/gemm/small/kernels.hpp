@@ -11,6 +11,7 @@
 #include "gemm/small/cold_kernel.hpp"
 #include "gemm/small/key.hpp"
 #include "gemm/small/uses.hpp"
+#include "gemm/sums/scratch.hpp"
 
 namespace tilewright {
 
@@ -75,12 +76,21 @@ class SmallKernels {
     return same ? &last.call : nullptr;
   }
   void remember(const LongKey& key, LongCall call);
+  // The same, made if need be whatever it gains, and held by who gets it.
+  template <class Make>
+  Kernel obtain(const SmallKey& key, Make&& make) {
+    constexpr double enough_s = 1;
+    if (find(key, enough_s, make) == nullptr) return nullptr;
+    return recent_[place_of(key)].kernel;
+  }
 
   // The key's kernel from now on, whatever it gains, until clear().
   void keep(const SmallKey& key, Kernel kernel);
 
   // For calls without one.
   const ColdBlocks& cold_blocks() const { return cold_blocks_; }
+  // For calls that bring products of one C together.
+  SumScratches& sum_scratches() { return sum_scratches_; }
   void clear();
 
  private:
@@ -129,6 +139,7 @@ class SmallKernels {
   std::atomic<const Owner*> owner_;
   SmallUses uses_;
   const ColdBlocks cold_blocks_;
+  SumScratches sum_scratches_;
   BoundedMap<SmallKey, GemmSmallCpuKernel, Hash> kernels_{largest_bytes, kernel_memory_bytes};
 };
 

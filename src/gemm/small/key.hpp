@@ -44,8 +44,10 @@ inline bool is_small_size(std::int64_t size) {
 }
 
 [[gnu::always_inline]] inline SmallKey small_key(const GemmProblem& p, unsigned strides) {
+  constexpr int behind_strides = 42;
   return {
-      small_shape(p.dtype, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, p.beta, p.layout, p.residency, strides),
+      small_shape(p.dtype, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, p.beta, p.layout, p.residency, strides) |
+          std::uint64_t(p.sums) << behind_strides,
       p.lda, p.ldb, p.ldc};
 }
 

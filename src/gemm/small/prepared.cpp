@@ -19,8 +19,8 @@ GemmProblem as_called(const GemmProblem& problem, const GemmOptions& options) {
 bool is_small(const GemmProblem& p) {
   const bool layout =
       p.layout == Layout::single || p.layout == Layout::strided || p.layout == Layout::pointer;
-  return layout && p.location == Location::host && p.alpha != Scalar::zero && is_small_size(p.m) &&
-         is_small_size(p.n) && is_small_size(p.k) && p.batch_count > 0;
+  return layout && p.sums == Sums::none && p.location == Location::host && p.alpha != Scalar::zero &&
+         is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k) && p.batch_count > 0;
 }
 
 const GemmOptions& usual_options() noexcept {

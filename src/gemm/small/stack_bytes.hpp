@@ -1,6 +1,7 @@
 // What kernels of small products keep on the stack, for those who run them on a thread that may have little.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/problem.hpp"
@@ -17,7 +18,8 @@ inline std::size_t small_stack_bytes(const GemmProblem& p, const GemmSmallCpuCon
   if (is_interleaved(p)) return 0;
   const bool portable = config.isa == Isa::portable;
   const std::int64_t m = portable ? gemm_small_cpu_limit : p.m, k = portable ? gemm_small_cpu_limit : p.k;
-  const std::int64_t packed = portable || p.op_a != Op::none ? (m + line - 1) / line * line * k : 0;
+  const std::int64_t packed =
+      (portable || p.op_a != Op::none ? (m + line - 1) / line * line * k : 0) * std::max(1, config.sum_block);
   const std::int64_t staged = config.store == Store::plain ? 0 : m * p.n;
   return std::size_t((packed + staged) * size_bytes(p.dtype));
 }

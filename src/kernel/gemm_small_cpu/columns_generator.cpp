@@ -12,10 +12,10 @@ Generator::Generator(const GemmProblem& problem, const GemmSmallCpuConfig& confi
     : problem_(problem), config_(config), tile_(make_tile(problem, config)) {
   const bool unrolled = config.k_unroll == 0 || config.k_unroll >= problem.k;
   k_body_ = unrolled ? problem.k : config.k_unroll;
-  scratch_bytes_ = tile_.packed_a ? tile_.packed_lda * problem.k * tile_.element_bytes : 0;
+  scratch_bytes_ = tile_.packed_a ? packed_bytes() * std::max(1, config.sum_block) : 0;
   prefetching_ = config.prefetch_bytes > 0;
   const bool scalars = problem.alpha == Scalar::general || problem.beta == Scalar::general;
-  needs_frame_ = scalars || prefetching_ || tile_.packed_a || tile_.loop_columns || past_caches();
+  needs_frame_ = scalars || prefetching_ || tile_.packed_a || tile_.loop_columns || past_caches() || is_sum();
   const Reg64 low[] = {r9, r10, r11}, high[] = {r13, r14, r15};
   const bool low_taken = prefetching_ || past_caches();
   for (int i = 0; i < stream_count; ++i) {
@@ -96,7 +96,9 @@ void Generator::batch_loop() {
   Xbyak::Label staged, done;
   test(count_, count_);
   jle(done, T_NEAR);
-  if (config_.store == Store::non_temporal_direct) {
+  if (is_sum()) {
+    sums();
+  } else if (config_.store == Store::non_temporal_direct) {
     test(c_, 63);
     jnz(staged, T_NEAR);
     problems(Store::non_temporal_direct);

@@ -39,6 +39,13 @@ class Generator : public JitCode {
     slot_out = 48,
     slot_skip = 56,
     slot_columns = 64,
+    slot_run = 72,  // of sums: products of the run that no pass has taken
+    slot_pass = 80,
+    slot_left = 88,
+    slot_start_a = 96,  // where the pass begins
+    slot_start_b = 104,
+    slot_rest = 112,  // products to the end of the batch
+    slot_later = 120,
     frame_bytes = 128
   };
   enum Stream { stream_a, stream_b, stream_c, stream_count };
@@ -59,6 +66,20 @@ class Generator : public JitCode {
   bool is_broadcast(Stream stream) const;
   std::int64_t footprint(Stream stream) const;
   bool mostly_gaps(Stream stream) const;
+
+  // gemm_small_cpu/columns_sums.cpp: products summed into one C
+  bool is_sum() const { return problem_.sums != Sums::none; }
+  bool splits_runs() const { return config_.sum_block > 0; }
+  void sums();
+  void begin_run();
+  void prefetch_next_c();
+  void begin_pass();
+  void pack_pass();
+  std::int64_t packed_bytes() const { return tile_.packed_lda * problem_.k * tile_.element_bytes; }
+  void sum_block(const Block& block);
+  void enter_product(const Block& block);
+  void leave_product(const Block& block);
+  void update_of_pass(const Block& block);
 
   // gemm_small_cpu/columns_loop.cpp: blocks and the k loop
   void straight_blocks();

@@ -55,6 +55,7 @@ void Generator::row_blocks_of(std::int64_t first_col, int cols, bool first, bool
 }
 
 void Generator::block(const Block& block, std::int64_t iterations) {
+  if (is_sum()) return sum_block(block);
   if (config_.hold == Hold::all_a) return resident_block(block, iterations);
   start_accumulators(block);
   k_loop(block, iterations);
@@ -115,7 +116,8 @@ void Generator::resident_column(const Block& column, const Xbyak::Xmm& temporary
   }
 }
 
-// C read early seeds the first set; a rolled loop needs the other accumulators cleared.
+// C read early seeds the first set; a rolled loop, and a sum of products, need the other accumulators
+// cleared.
 void Generator::start_accumulators(const Block& block) {
   for (int set = 0; set < config_.k_sets; ++set)
     for (int part = 0; part < tile_.parts; ++part)
@@ -124,7 +126,7 @@ void Generator::start_accumulators(const Block& block) {
           const auto acc = accumulator(block, set, part, piece, col);
           if (config_.c_load == CLoad::early && set == 0) {
             load(acc, piece_of(block, piece), c_address(block, piece, col));
-          } else if (rolled()) {
+          } else if (rolled() || is_sum()) {
             count_other();
             const auto clear =
                 vec(acc.getIdx(), config_.isa == Isa::avx512 && acc.getIdx() > 15 ? max_bits() : 128);
@@ -137,7 +139,7 @@ void Generator::k_loop(const Block& block, std::int64_t iterations) {
   if (!rolled()) {
     begin_region(problem_.k * block.cols, iterations);
     for (std::int64_t p = 0; p < problem_.k; ++p)
-      k_step(block, p, static_cast<int>(p % config_.k_sets), p < config_.k_sets);
+      k_step(block, p, static_cast<int>(p % config_.k_sets), p < config_.k_sets && !is_sum());
     return end_region();
   }
   const std::int64_t trips = problem_.k / k_body_;

@@ -4,12 +4,16 @@
 
 namespace tilewright::columns {
 
-// a_ points at the stored matrix and is advanced; the scratch lies at rsp + frame_bytes.
+// a_ points at the stored matrix and is advanced; the scratch lies at rsp + frame_bytes, of a sum where
+// packed_source_ says.
 void Generator::pack() {
   const int tile_rows = 32 / tile_.element_bytes;
   const std::int64_t full = problem_.m / tile_rows;
   const std::int64_t rest = problem_.m % tile_rows;
-  lea(rax, ptr[rsp + frame_bytes]);
+  if (is_sum())
+    mov(rax, packed_source_);
+  else
+    lea(rax, ptr[rsp + frame_bytes]);
   if (full > 0) {
     Xbyak::Label loop;
     mov(qword[rsp + slot_columns], static_cast<std::uint32_t>(full));

@@ -41,10 +41,14 @@ void Generator::start_prefetch() {
   std::int64_t loop_slots = 0;
   for (const int cols : tile_.col_blocks) loop_slots += cols * problem_.k;
   loop_slots *= static_cast<std::int64_t>(tile_.row_blocks.size());
+  // The first block of a sum comes to each product first; the next C is fetched once for a run.
+  if (is_sum()) loop_slots = tile_.col_blocks.front() * problem_.k;
   for (int i = 0; i < stream_count; ++i) {
-    streams_[i] = PrefetchStream(fetch_lines(Stream(i)), loop_slots);
+    const bool kept = is_sum() && (i == stream_c || (i == stream_a && tile_.packed_a && !is_pointer()));
+    const bool fetched = fetches(Stream(i)) && !kept;
+    streams_[i] = PrefetchStream(fetched ? fetch_lines(Stream(i)) : 0, loop_slots);
     fetch_offset_[i] = 0;
-    if (!fetches(Stream(i))) continue;
+    if (!fetched) continue;
     if (!is_pointer()) {
       mov(fetch_[i], ptr[rsp + slots[i]]);
       add(fetch_[i], matrices[i]);
@@ -55,7 +59,10 @@ void Generator::start_prefetch() {
     const auto distance = std::max<std::int64_t>(1, config_.prefetch_bytes / footprint(Stream(i)));
     mov(rax, static_cast<std::uint64_t>(distance * 8));
     xor_(fetch_[i], fetch_[i]);
-    cmp(count_, static_cast<std::uint32_t>(distance));
+    if (is_sum())
+      cmp(qword[rsp + slot_rest], static_cast<std::uint32_t>(distance));
+    else
+      cmp(count_, static_cast<std::uint32_t>(distance));
     cmovle(rax, fetch_[i]);
     mov(fetch_[i], ptr[cursor_[i] + rax]);
     counts().instructions += 5, counts().loads += 1;

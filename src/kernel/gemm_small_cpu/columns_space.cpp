@@ -41,7 +41,8 @@ bool same_pieces(const std::vector<columns::RowPiece>& x, const std::vector<colu
 
 // Rows that two vectors share must be updated together: C is read for both before either is written.
 bool overlap_within_block(const GemmProblem& problem, const C& config) {
-  if (config.tail != Tail::overlap || problem.beta == Scalar::zero) return true;
+  if (config.tail != Tail::overlap) return true;
+  if (problem.beta == Scalar::zero && problem.sums == Sums::none) return true;
   const Tile tile = columns::make_tile(problem, config);
   return tile.pieces.size() < 2 || tile.row_blocks.back() > 1 ||
          tile.pieces.back().first >=
@@ -165,6 +166,7 @@ Space<GemmSmallCpuConfig> columns_space(const GemmProblem& problem, Isa isa) {
   row_axes(space, problem, isa);
   block_axes(space, problem);
   memory_axes(space, problem);
+  columns_sum_axes(space, problem);
   return space;
 }
 
@@ -238,6 +240,7 @@ void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C
 
 GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa) {
   C config = default_rows(problem, isa);
+  if (problem.sums != Sums::none) return columns_sum_default(problem, config);
   default_block(problem, config);
   const auto space = columns_space(problem, isa);
   const auto prefer = [&](auto member, auto value) {
@@ -331,6 +334,7 @@ Space<GemmSmallCpuConfig> columns_search(const GemmProblem& problem, Isa isa) {
     space.require("cold: the default rows",
                   [=](const C& c) { return c.mr == base.mr && c.nr == base.nr && c.tail == base.tail; });
   memory_axes(space, problem);
+  columns_sum_axes(space, problem);
   space.require("problems side by side leave little to the block", [=](const C& c) {
     C plain = c;
     plain.matrices_per_vector = base.matrices_per_vector;

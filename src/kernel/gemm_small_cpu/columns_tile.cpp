@@ -75,7 +75,8 @@ std::int64_t block_instructions(const Tile& tile, const GemmProblem& problem,
 void choose_loops(Tile& tile, const GemmProblem& problem, const GemmSmallCpuConfig& config) {
   std::int64_t straight = 0;
   for (const int cols : tile.col_blocks) straight += block_instructions(tile, problem, config, cols);
-  tile.loop_columns = tile.col_blocks.size() > 2 && straight > straight_code_limit;
+  tile.loop_columns =
+      tile.col_blocks.size() > 2 && straight > straight_code_limit && problem.sums == Sums::none;
   tile.code_instructions = straight;
   if (!tile.loop_columns) return;
   tile.code_instructions = block_instructions(tile, problem, config, tile.col_blocks.front());

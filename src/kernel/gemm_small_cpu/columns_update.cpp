@@ -14,6 +14,7 @@ constexpr int scalar_beta = 1;
 
 void Generator::update(const Block& block) {
   if (tile_.parts == 2) combine_complex(block);
+  if (is_sum()) return update_of_pass(block);
   scale_and_add(block);
   if (tile_.ahead_columns > 0 && block.last) load_ahead();
   store(block);

@@ -39,6 +39,8 @@ struct GemmSmallCpuConfig {
   bool prefetch_b = true;
   bool prefetch_c = true;
   PrefetchSchedule prefetch_schedule = PrefetchSchedule::spread;
+  // Sums into one C: products that one register block takes before the next block does; 0 = all of the run.
+  int sum_block = 0;
 
   friend bool operator==(const GemmSmallCpuConfig&, const GemmSmallCpuConfig&) = default;
 };
@@ -85,7 +87,8 @@ struct FieldList<GemmSmallCpuConfig> {
       field("matrices_per_vector", &C::matrices_per_vector), field("hold", &C::hold), field("tail", &C::tail),
       field("c_load", &C::c_load), field("store", &C::store), field("prefetch_bytes", &C::prefetch_bytes),
       field("prefetch_a", &C::prefetch_a), field("prefetch_b", &C::prefetch_b),
-      field("prefetch_c", &C::prefetch_c), field("prefetch_schedule", &C::prefetch_schedule));
+      field("prefetch_c", &C::prefetch_c), field("prefetch_schedule", &C::prefetch_schedule),
+      field("sum_block", &C::sum_block));
 };
 
 }  // namespace tilewright

@@ -66,6 +66,7 @@ Space<GemmSmallCpuConfig> portable_space(const GemmProblem& problem) {
       .axis(&GemmSmallCpuConfig::vector_bits, std::vector{8 * target.vector_bytes})
       .axis(&GemmSmallCpuConfig::mr, mr)
       .axis(&GemmSmallCpuConfig::nr, nr)
+      .axis(&GemmSmallCpuConfig::sum_block, std::vector{0})
       .require("the sums of the mr x nr block and its operands must fit the vector registers",
                [problem, target](const GemmSmallCpuConfig& config) {
                  return fits(problem, config.mr, config.nr, target.registers);

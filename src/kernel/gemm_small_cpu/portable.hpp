@@ -62,6 +62,7 @@ using PortableTile = void (*)(const PortableColumns& plan, const void* a, const 
 // Single, strided and pointer problems: vectors along the rows of C.
 struct PortableColumns {
   Layout layout = Layout::single;
+  Sums sums = Sums::none;
   Scalar alpha = Scalar::one;
   Scalar beta = Scalar::zero;
   std::int64_t rows = 0;  // of C, in reals

@@ -217,13 +217,18 @@ void run_columns(const PortableColumns& plan, const GemmSmallCpuArguments& args)
   const bool per_problem = args.alpha_stride != 0 || args.beta_stride != 0;
   PortableScalars<Real> x =
       args.count > 0 ? scalars_of<Real>(plan, args, Complex, 0) : PortableScalars<Real>{};
+  PortableScalars<Real> later = x;  // of products after the first of a C
+  later.beta_kind = Scalar::one;
+  later.beta[0] = 1, later.beta[1] = 0;
+  const Real* last_c = nullptr;
   for (std::int64_t p = 0; p < args.count; ++p) {
     if (per_problem) x = scalars_of<Real>(plan, args, Complex, p);
     const bool pointers = plan.layout == Layout::pointer;
     const auto at = [p](const void* base, std::int64_t stride) {
       return static_cast<const char*>(base) + p * stride;
     };
-    auto* c = pointers ? static_cast<Real* const*>(args.c)[p]
+    const std::int64_t c_at = plan.sums == Sums::batch_reduce ? 0 : p;
+    auto* c = pointers ? static_cast<Real* const*>(args.c)[c_at]
                        : reinterpret_cast<Real*>(const_cast<char*>(at(args.c, args.stride_c)));
     // Without anything to multiply A and B may be null; any pointer serves where none is read.
     const Real *a = c, *b = c;
@@ -238,7 +243,8 @@ void run_columns(const PortableColumns& plan, const GemmSmallCpuArguments& args)
       pack<Real, Complex>(plan, a, packed);
       a = packed;
     }
-    multiply(plan, a, b, c, x);
+    multiply(plan, a, b, c, plan.sums != Sums::none && c == last_c ? later : x);
+    last_c = c;
   }
 }
 
@@ -297,6 +303,7 @@ PortableColumns bind_portable_columns(const GemmProblem& problem, const GemmSmal
   const std::int64_t parts = is_complex(problem.dtype) ? 2 : 1;
   PortableColumns plan;
   plan.layout = problem.layout;
+  plan.sums = problem.sums;
   plan.alpha = problem.alpha;
   plan.beta = problem.beta;
   plan.rows = problem.m * parts;

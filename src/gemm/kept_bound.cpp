@@ -1,5 +1,5 @@
 // From kept ceilings to a bound.
-#include "gemm/run/kept_bound.hpp"
+#include "gemm/kept_bound.hpp"
 
 #include "core/problem.hpp"
 #include "device/cpu.hpp"

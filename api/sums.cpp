@@ -1,0 +1,109 @@
+// gemm_batch_reduce and gemm_stack for the four element types: views become problems and lists, which gemm/
+// checks and runs.
+#include <complex>
+
+#include "gemm/groups.hpp"
+#include "gemm/sums/calls.hpp"
+#include "gemm/sums/reduce.hpp"
+
+namespace tilewright {
+namespace {
+
+template <class T, class Batch>
+GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, const Batch& b, const T& beta,
+                           const MatrixView<T>& c) {
+  GemmProblem p;
+  p.dtype = dtype_of<T>;
+  p.op_a = op_a, p.op_b = op_b;
+  p.m = c.rows, p.n = c.cols;
+  p.k = op_a == Op::none ? a.cols : a.rows;
+  p.lda = a.ld, p.ldb = b.ld, p.ldc = c.ld;
+  p.layout = Layout::pointer;
+  if constexpr (requires { a.stride; }) {
+    p.layout = Layout::strided;
+    p.stride_a = a.stride, p.stride_b = b.stride, p.stride_c = c.ld * c.cols;
+  }
+  p.sums = Sums::batch_reduce;
+  p.batch_count = a.count;
+  p.alpha = scalar_class(alpha);
+  p.beta = scalar_class(beta);
+  return p;
+}
+
+template <class T, class Batch>
+void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, const Batch& b, const T& beta,
+            const MatrixView<T>& c, const GemmOptions& options) {
+  if (a.count != b.count)
+    throw Error(ErrorCode::invalid_argument, "count",
+                fmt::format("the counts of a and b differ: {}, {}", a.count, b.count));
+  const GemmProblem p = reduce_problem(op_a, op_b, alpha, a, b, beta, c);
+  check_reduce_shapes(p, {a.rows, a.cols}, {b.rows, b.cols});
+  T* const address = c.data;
+  Operands o;
+  o.a = a.data, o.b = b.data, o.c = c.data;
+  if (p.layout == Layout::pointer) o.c = const_cast<T**>(&address);
+  o.alpha = &alpha, o.beta = &beta;
+  run_batch_reduce(context.impl(), p, o, c.data, options);
+}
+
+template <class T>
+SumList list_of(const GemmStack<T>& stack, const T& beta) {
+  SumList list;
+  GemmProblem& p = list.problem;
+  p.dtype = dtype_of<T>;
+  p.op_a = stack.op_a, p.op_b = stack.op_b;
+  p.m = stack.m, p.n = stack.n, p.k = stack.k;
+  p.lda = stack.lda, p.ldb = stack.ldb, p.ldc = stack.ldc;
+  p.layout = Layout::pointer;
+  p.sums = Sums::stack;
+  p.batch_count = stack.count;
+  p.alpha = scalar_class(stack.alpha);
+  p.beta = scalar_class(beta);
+  list.alpha = &stack.alpha;
+  list.a = stack.a, list.b = stack.b, list.c = stack.c;
+  list.offsets = stack.offsets;
+  // The same for all types: three addresses.
+  static_assert(sizeof(StackPointers<T>) == sizeof(StackPointers<void>));
+  list.pointers = reinterpret_cast<const StackPointers<void>*>(stack.pointers);
+  return list;
+}
+
+}  // namespace
+
+template <class T>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<StridedBatch<const T>> a,
+                       Same<StridedBatch<const T>> b, Same<T> beta, MatrixView<T> c,
+                       const GemmOptions& options) {
+  reduce(context, op_a, op_b, alpha, a, b, beta, c, options);
+}
+
+template <class T>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<PointerBatch<const T>> a,
+                       Same<PointerBatch<const T>> b, Same<T> beta, MatrixView<T> c,
+                       const GemmOptions& options) {
+  reduce(context, op_a, op_b, alpha, a, b, beta, c, options);
+}
+
+template <class T>
+void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
+                const GemmOptions& options) {
+  std::vector<SumList> lists;
+  lists.reserve(stacks.size());
+  for (const GemmStack<T>& stack : stacks) lists.push_back(list_of(stack, beta));
+  run_stacks(context.impl(), lists, &beta, options);
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                           \
+  template void gemm_batch_reduce(Context&, Op, Op, Same<T>, Same<StridedBatch<const T>>,                   \
+                                  Same<StridedBatch<const T>>, Same<T>, MatrixView<T>, const GemmOptions&); \
+  template void gemm_batch_reduce(Context&, Op, Op, Same<T>, Same<PointerBatch<const T>>,                   \
+                                  Same<PointerBatch<const T>>, Same<T>, MatrixView<T>, const GemmOptions&); \
+  template void gemm_stack(Context&, std::span<const GemmStack<T>>, Same<T>, const GemmOptions&);
+
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright

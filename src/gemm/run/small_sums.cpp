@@ -1,0 +1,56 @@
+// Sums of small products into one C by kernels that hold it in registers; gemm_small_cpu makes these runners.
+#include "gemm/candidate.hpp"
+#include "gemm/context_impl.hpp"
+#include "gemm/run/sums.hpp"
+#include "gemm/small/stack_bytes.hpp"
+
+namespace tilewright {
+namespace {
+
+class SmallSumsRunner : public SumsRunner {
+ public:
+  SmallSumsRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
+      : SumsRunner(r), kernels_(r.context.kernels) {
+    code_.first_kernel = code_.later_kernel = kernels_->get(problem(), config);
+    if (problem().beta == Scalar::one) return;
+    // The config may not be legal for it.
+    GemmProblem adds = problem();
+    adds.beta = Scalar::one;
+    const bool serves = gemm_small_cpu_space(adds, config.isa).contains(config);
+    code_.later_kernel = kernels_->get(adds, serves ? config : gemm_small_cpu_default(adds, config.isa));
+  }
+
+  nlohmann::json config() const override { return to_json(code_.first_kernel->config()); }
+  std::string config_text() const override { return describe(code_.first_kernel->config()); }
+  nlohmann::json metrics() const override {
+    return {{"kernel_counts", to_json(code_.first_kernel->counts())}};
+  }
+  std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return code_.first_kernel; }
+
+ private:
+  void reduce(const Operands& o, const SumCode& code) const override {
+    const GemmProblem& p = problem();
+    GemmSmallCpuArguments arguments;
+    arguments.a = o.a;
+    arguments.b = o.b;
+    arguments.c = o.c;
+    arguments.count = p.batch_count;
+    arguments.stride_a = p.stride_a * size_bytes(p.dtype);
+    arguments.stride_b = p.stride_b * size_bytes(p.dtype);
+    arguments.alpha = o.alpha;
+    arguments.beta = o.beta;
+    arguments.self = code.first_kernel.get();
+    call_kernel(p, *code.first_kernel, arguments);
+  }
+
+  std::shared_ptr<KernelCache> kernels_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Runner> small_sums_runner(const PlanRequest& request,
+                                                const GemmSmallCpuConfig& config) {
+  return std::make_shared<const SmallSumsRunner>(request, config);
+}
+
+}  // namespace tilewright

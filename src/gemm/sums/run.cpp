@@ -1,0 +1,246 @@
+// Pieces of whole sums for threads; within a piece list by list, so that each kernel is called for many
+// products at once. A kernel is given arrays of addresses, filled some hundred products at a time.
+#include "gemm/sums/run.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "gemm/parallel.hpp"
+#include "gemm/run/scale.hpp"
+#include "gemm/small/calls.hpp"
+#include "gemm/small/stack_bytes.hpp"
+
+namespace tilewright {
+namespace {
+
+// Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
+constexpr double piece_s = 40e-6;
+// One thread takes larger ones, whose C stay in its cache from list to list.
+constexpr double in_cache_s = 200e-6;
+
+// Addresses for kernels. A run that does not fit is moved to the next filling, and cut only where it fills a
+// whole one: where sums are cut depends on the sums alone. A multiple of what kernels take in one pass; not 4
+// KiB, so that the arrays do not share the sets of a cache.
+constexpr std::size_t capacity = 480;
+
+// What one thread does of a call.
+class SumWorker {
+ public:
+  SumWorker(std::span<const SumList> lists, std::span<const SumCode> codes, const void* beta)
+      : lists_(lists), codes_(codes), beta_(beta) {}
+
+  // Products first ... last - 1 of a list that is in order: whole sums.
+  void run_listed(std::int64_t list, std::int64_t first, std::int64_t last) {
+    const SumCode& code = begin_list(std::size_t(list));
+    with_products(*list_, [&](auto&& at) {
+      if (code.first_kernel == nullptr) {
+        const void* c = nullptr;
+        for (; first < last; ++first) multiply(at(first), std::exchange(c, at(first).c) != at(first).c);
+        return;
+      }
+      bool goes_on = false;  // the run that was cut last
+      while (first < last) {
+        const auto count = std::size_t(std::min<std::int64_t>(capacity, last - first));
+        for (std::size_t i = 0; i < count; ++i) put(at(first + std::int64_t(i)), i);
+        const void* next = first + std::int64_t(count) < last ? at(first + std::int64_t(count)).c : nullptr;
+        const std::size_t whole = without_last_run(count, next);
+        const std::size_t later = goes_on ? first_run_end(whole) : 0;
+        call(code.later_kernel.get(), 0, later);
+        call(code.first_kernel.get(), later, whole);
+        first += std::int64_t(whole);
+        goes_on = next != nullptr && c_[whole - 1] == next;
+      }
+    });
+  }
+
+  // Runs of whole sums.
+  void run(std::span<const SumRun> runs) {
+    if (lists_.size() == 1) return run_of_list(0, runs);
+    std::vector<std::size_t> ends(lists_.size(), 0);
+    for (const SumRun& run : runs) ++ends[std::size_t(run.list)];
+    std::size_t end = 0;
+    for (std::size_t& count : ends) end += std::exchange(count, end);
+    std::vector<SumRun> by_list(runs.size());
+    for (const SumRun& run : runs) by_list[ends[std::size_t(run.list)]++] = run;
+    std::size_t begin = 0;
+    for (std::size_t s = 0; s < lists_.size(); begin = ends[s], ++s)
+      if (ends[s] > begin) run_of_list(s, std::span(by_list).subspan(begin, ends[s] - begin));
+  }
+
+ private:
+  const SumCode& begin_list(std::size_t s) {
+    list_ = &lists_[s];
+    code_ = &codes_[s];
+    return *code_;
+  }
+
+  void put(const SumProduct& product, std::size_t i) {
+    a_[i] = product.a, b_[i] = product.b, c_[i] = product.c;
+  }
+
+  // How many of the first `count` addresses belong to runs that end there, if `next` comes behind them; all,
+  // where they are one run.
+  std::size_t without_last_run(std::size_t count, const void* next) const {
+    if (next == nullptr) return count;
+    std::size_t whole = count;
+    while (whole > 0 && c_[whole - 1] == next) --whole;
+    return whole == 0 ? count : whole;
+  }
+  std::size_t first_run_end(std::size_t count) const {
+    std::size_t end = 1;
+    while (end < count && c_[end] == c_[0]) ++end;
+    return end;
+  }
+
+  void call(const GemmSmallCpuKernel* kernel, std::size_t from, std::size_t to) {
+    if (from == to) return;
+    GemmSmallCpuArguments arguments;
+    arguments.a = a_.data() + from;
+    arguments.b = b_.data() + from;
+    arguments.c = c_.data() + from;
+    arguments.count = std::int64_t(to - from);
+    arguments.alpha = list_->alpha;
+    arguments.beta = beta_;
+    arguments.self = kernel;
+    call_kernel(list_->problem, *kernel, arguments);
+  }
+
+  // Sums that begin here, and then those that go on.
+  void run_of_list(std::size_t s, std::span<const SumRun> runs) {
+    const SumCode& code = begin_list(s);
+    with_products(*list_, [&](auto&& at) {
+      if (code.first_kernel == nullptr) {
+        for (const SumRun& run : runs)
+          for (std::int64_t i = 0; i < run.count; ++i) multiply(at(run.first + i), i == 0 && run.begins_sum);
+        return;
+      }
+      fill(runs, code, at);
+    });
+  }
+
+  // Runs with one C follow one another here too: they are one run to the kernel.
+  template <class At>
+  void fill(std::span<const SumRun> runs, const SumCode& code, At&& at) {
+    std::size_t count = 0, run_begin = 0;
+    const GemmSmallCpuKernel* kernel = nullptr;  // of what is filled in
+    const auto flush = [&] {
+      call(kernel, 0, count);
+      count = run_begin = 0;
+    };
+    const void* c = nullptr;
+    for (const SumRun& run : runs) {
+      const bool same = std::exchange(c, at(run.first).c) == c;
+      const GemmSmallCpuKernel* wanted =
+          same ? kernel : (run.begins_sum ? code.first_kernel : code.later_kernel).get();
+      if (wanted != kernel) flush(), kernel = wanted;
+      if (!same) run_begin = count;
+      for (std::int64_t i = 0; i < run.count;) {
+        const auto fitting = std::min(run.count - i, std::int64_t(capacity - count));
+        for (const std::int64_t end = i + fitting; i < end; ++i) put(at(run.first + i), count++);
+        if (count < capacity) break;
+        if (run_begin == 0) {
+          flush();
+          kernel = code.later_kernel.get();
+          continue;
+        }
+        const std::size_t kept = count - run_begin;
+        count = std::exchange(run_begin, 0);
+        call(kernel, 0, count);
+        for (auto* array : {&a_, &b_, &c_})
+          std::copy_n(array->begin() + std::ptrdiff_t(count), kept, array->begin());
+        count = kept;
+      }
+    }
+    flush();
+  }
+
+  void multiply(const SumProduct& product, bool begins_sum) const {
+    Operands o;
+    o.a = product.a, o.b = product.b, o.c = product.c;
+    o.alpha = list_->alpha, o.beta = beta_;
+    if (code_->first_product != nullptr)
+      return (begins_sum ? code_->first_product : code_->later_product)->run(o);
+    if (!begins_sum) return;
+    GemmProblem p = list_->problem;
+    p.layout = Layout::single;
+    p.sums = Sums::none;
+    p.batch_count = 1;
+    scale_c(p, o, 0, 1);
+  }
+
+  std::span<const SumList> lists_;
+  std::span<const SumCode> codes_;
+  const void* beta_;
+  const SumList* list_ = nullptr;
+  const SumCode* code_ = nullptr;
+  std::array<const void*, capacity> a_, b_, c_;
+};
+
+// Where pieces of a list that is in order begin, and its end; the same for every number of threads.
+std::vector<std::int64_t> borders_of(const SumList& list) {
+  const auto products = std::max<std::int64_t>(1, std::int64_t(piece_s / small_problem_s(list.problem)));
+  std::vector<std::int64_t> borders{0};
+  with_products(list, [&](auto&& at) {
+    for (std::int64_t next = products; next < list.count(); next += products) {
+      while (next < list.count() && at(next).c == at(next - 1).c) ++next;
+      if (next < list.count()) borders.push_back(next);
+    }
+  });
+  borders.push_back(list.count());
+  return borders;
+}
+
+// The same of runs.
+std::vector<std::int64_t> borders_of(std::span<const SumList> lists, std::span<const SumRun> runs,
+                                     double most_s) {
+  std::vector<double> product_s;
+  for (const SumList& list : lists) product_s.push_back(small_problem_s(list.problem));
+  const auto c_of = [&](const SumRun& run) {
+    return with_products(lists[std::size_t(run.list)],
+                         [&](auto&& at) -> const void* { return at(run.first).c; });
+  };
+  std::vector<std::int64_t> borders{0};
+  double left_s = most_s;
+  const void* c = nullptr;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (left_s <= 0) {
+      if (c == nullptr) c = c_of(runs[r - 1]);
+      if (c_of(runs[r]) != c) borders.push_back(std::int64_t(r)), left_s = most_s, c = nullptr;
+    }
+    left_s -= product_s[std::size_t(runs[r].list)] * double(runs[r].count);
+  }
+  borders.push_back(std::int64_t(runs.size()));
+  return borders;
+}
+
+}  // namespace
+
+double sums_s(std::span<const SumList> lists) {
+  double sum_s = 0;
+  for (const SumList& list : lists)
+    if (list.writes()) sum_s += small_problem_s(list.problem) * double(list.count());
+  return sum_s;
+}
+
+void run_sums(std::span<const SumList> lists, std::span<const SumCode> codes, const SumOrder& order,
+              const void* beta, int threads) {
+  if (order.count() == 0) return;
+  const std::int64_t listed = order.as_listed();
+  const bool one_piece = threads == 1 && (listed >= 0 || lists.size() == 1);
+  const std::vector<std::int64_t> borders =
+      one_piece
+          ? std::vector<std::int64_t>{0, listed >= 0 ? order.count() : std::int64_t(order.runs().size())}
+      : listed >= 0 ? borders_of(lists[std::size_t(listed)])
+                    : borders_of(lists, order.runs(), threads == 1 ? in_cache_s : piece_s);
+  parallel_each(threads, std::int64_t(borders.size()) - 1, [&](std::int64_t i) {
+    const std::int64_t first = borders[std::size_t(i)], last = borders[std::size_t(i) + 1];
+    // Its arrays are too large for a small stack.
+    const auto worker = std::make_unique<SumWorker>(lists, codes, beta);
+    if (listed >= 0)
+      worker->run_listed(listed, first, last);
+    else
+      worker->run(order.runs().subspan(std::size_t(first), std::size_t(last - first)));
+  });
+}
+
+}  // namespace tilewright

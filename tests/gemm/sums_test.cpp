@@ -1,0 +1,444 @@
+// gemm_batch_reduce and gemm_stack: sums of products into one C against plain loops, on every instruction
+// set, with C anywhere in the lists; the same bits for every number of threads; and what is refused.
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <random>
+
+#include "gemm/context_impl.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/run/reference.hpp"
+#include "support/isas.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace tilewright::testing {
+namespace {
+
+ContextOptions for_isa(Isa isa) {
+  ContextOptions options;
+  options.cpu = to_string(isa);
+  options.use_wisdom = options.notices = false;
+  return options;
+}
+
+template <class T>
+T whole_number(std::mt19937_64& random) {
+  const auto draw = [&] { return static_cast<decltype(std::abs(T()))>(int(random() % 7) - 3); };
+  if constexpr (is_complex(dtype_of<T>))
+    return T(draw(), draw());
+  else
+    return draw();
+}
+
+template <class T>
+T any_number(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> draw(-1, 1);
+  if constexpr (is_complex(dtype_of<T>))
+    return T(decltype(std::abs(T()))(draw(random)), decltype(std::abs(T()))(draw(random)));
+  else
+    return T(draw(random));
+}
+
+struct Shape {
+  std::int64_t m, n, k;
+  Op op_a = Op::none, op_b = Op::none;
+  std::int64_t gap = 0;  // between columns, in all operands
+};
+
+enum class Order { runs, shuffled };
+
+// Stacks over three buffers with everything that must come out. Elements are small whole numbers, so that
+// sums are exact in every order.
+template <class T>
+class Stacks {
+ public:
+  Stacks(unsigned seed, std::int64_t blocks_of_c, bool whole = true) : random_(seed), blocks_(blocks_of_c) {
+    for (std::vector<T>* x : {&a_, &b_, &c_}) {
+      x->resize(std::size_t(blocks_) * block_elements);
+      for (T& value : *x) value = whole ? whole_number<T>(random_) : any_number<T>(random_);
+    }
+  }
+
+  // A run has 1 to `longest_run` products. Stacks of one C block agree in m, n and ldc.
+  void add(const Shape& s, Order order, std::int64_t runs, std::int64_t longest_run, T alpha = T(1),
+           bool by_pointers = false) {
+    GemmStack<T> stack;
+    stack.op_a = s.op_a, stack.op_b = s.op_b;
+    stack.m = s.m, stack.n = s.n, stack.k = s.k;
+    stack.alpha = alpha;
+    stack.lda = (s.op_a == Op::none ? s.m : s.k) + s.gap;
+    stack.ldb = (s.op_b == Op::none ? s.k : s.n) + s.gap;
+    stack.ldc = s.m + s.gap;
+    std::vector<StackOffsets> list;
+    for (std::int64_t r = 0; r < runs; ++r) {
+      const std::int64_t c = std::int64_t(random_() % std::uint64_t(blocks_));
+      const std::int64_t length = 1 + std::int64_t(random_() % std::uint64_t(longest_run));
+      for (std::int64_t i = 0; i < length; ++i)
+        list.push_back({any_block(), any_block(), c * block_elements});
+    }
+    if (order == Order::shuffled) std::shuffle(list.begin(), list.end(), random_);
+    stack.count = std::int64_t(list.size());
+    lists_.push_back(std::move(list));
+    pointers_.emplace_back();
+    stacks_.push_back(stack);
+    by_pointers_.push_back(by_pointers);
+  }
+
+  // What the lists make of C.
+  std::vector<T> expected(T beta) const {
+    std::vector<T> c = c_;
+    std::vector<bool> seen(std::size_t(blocks_), false);
+    for (std::size_t s = 0; s < stacks_.size(); ++s)
+      for (const StackOffsets& x : lists_[s]) {
+        auto is_seen = seen[std::size_t(x.c / block_elements)];
+        multiply(stacks_[s], x, is_seen ? T(1) : beta, c);
+        is_seen = true;
+      }
+    return c;
+  }
+
+  std::vector<T> run(Context& context, T beta, const GemmOptions& options = {}) {
+    std::vector<T> c = c_;
+    std::vector<GemmStack<T>> stacks = stacks_;
+    for (std::size_t s = 0; s < stacks.size(); ++s) {
+      if (!by_pointers_[s]) {
+        stacks[s].a = a_.data(), stacks[s].b = b_.data(), stacks[s].c = c.data();
+        stacks[s].offsets = lists_[s].data();
+        continue;
+      }
+      pointers_[s].clear();
+      for (const StackOffsets& x : lists_[s])
+        pointers_[s].push_back({a_.data() + x.a, b_.data() + x.b, c.data() + x.c});
+      stacks[s].pointers = pointers_[s].data();
+    }
+    gemm_stack<T>(context, stacks, beta, options);
+    return c;
+  }
+
+  void fill_c(T value) { std::fill(c_.begin(), c_.end(), value); }
+  GemmStack<T>& stack(std::size_t s) { return stacks_[s]; }
+  std::vector<StackOffsets>& list(std::size_t s) { return lists_[s]; }
+
+ private:
+  static constexpr std::int64_t block_elements = 70 * 75;
+
+  std::int64_t any_block() { return std::int64_t(random_() % std::uint64_t(blocks_)) * block_elements + 1; }
+
+  void multiply(const GemmStack<T>& s, const StackOffsets& x, T beta, std::vector<T>& c) const {
+    GemmProblem p;
+    p.dtype = dtype_of<T>;
+    p.op_a = s.op_a, p.op_b = s.op_b, p.m = s.m, p.n = s.n, p.k = s.k;
+    p.lda = s.lda, p.ldb = s.ldb, p.ldc = s.ldc;
+    p.alpha = p.beta = Scalar::general;
+    Operands o;
+    o.a = a_.data() + x.a, o.b = b_.data() + x.b, o.c = c.data() + x.c;
+    o.alpha = &s.alpha, o.beta = &beta;
+    gemm_reference(p, o);
+  }
+
+  std::mt19937_64 random_;
+  std::int64_t blocks_;
+  std::vector<T> a_, b_, c_;
+  std::vector<GemmStack<T>> stacks_;
+  std::vector<std::vector<StackOffsets>> lists_;
+  std::vector<std::vector<StackPointers<T>>> pointers_;
+  std::vector<bool> by_pointers_;
+};
+
+template <class T>
+bool same(const std::vector<T>& x, const std::vector<T>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i] != y[i] && !(x[i] != x[i] && y[i] != y[i])) return false;
+  return x.size() == y.size();
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+template <class T>
+class Sums : public ::testing::Test {};
+using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(Sums, Types);
+
+const Shape shapes[] = {{1, 1, 1},
+                        {2, 3, 4},
+                        {5, 5, 5, Op::none, Op::trans, 1},
+                        {8, 8, 8},
+                        {13, 13, 13},
+                        {13, 5, 23},
+                        {9, 20, 7, Op::trans, Op::none, 3},
+                        {23, 23, 23},
+                        {16, 31, 12},
+                        {17, 9, 33, Op::conj_trans, Op::conj_trans},
+                        {40, 33, 25, Op::none, Op::none, 2}};
+
+TYPED_TEST(Sums, StacksAreSummedUpWhereverTheirCStands) {
+  using T = TypeParam;
+  for (const Isa isa : runnable_isas()) {
+    Context context(for_isa(isa));
+    unsigned seed = 1;
+    for (const Shape& shape : shapes)
+      for (const Order order : {Order::runs, Order::shuffled})
+        for (const T beta : {T(1), T(0), T(-2)}) {
+          Stacks<T> stacks(++seed, 7);
+          stacks.add(shape, order, 9, 5, seed % 3 == 0 ? T(2) : T(1), seed % 2 == 0);
+          if (beta == T(0)) stacks.fill_c(T(std::numeric_limits<float>::quiet_NaN()));
+          EXPECT_TRUE(same(stacks.run(context, beta), stacks.expected(beta)))
+              << to_string(isa) << " m=" << shape.m << " n=" << shape.n << " k=" << shape.k
+              << " beta=" << std::abs(beta) << " shuffled=" << (order == Order::shuffled);
+        }
+  }
+}
+
+TYPED_TEST(Sums, RunsOfAllLengths) {
+  using T = TypeParam;
+  for (const Isa isa : runnable_isas()) {
+    Context context(for_isa(isa));
+    for (const std::int64_t length : {1, 2, 3, 7, 50, 479, 480, 481, 1500})
+      for (const T beta : {T(1), T(3)}) {
+        Stacks<T> stacks(unsigned(length), 3);
+        stacks.add({5, 4, 3}, Order::runs, 2, 1);
+        StackOffsets first = stacks.list(0).front(), last = first;
+        last.c = first.c == 0 ? 70 * 75 : 0;
+        stacks.list(0).assign(std::size_t(length), first);
+        stacks.list(0).push_back(last);
+        stacks.stack(0).count = length + 1;
+        EXPECT_TRUE(same(stacks.run(context, beta), stacks.expected(beta)))
+            << to_string(isa) << " " << length;
+      }
+  }
+}
+
+TYPED_TEST(Sums, StacksOfSeveralShapesMeetInOneC) {
+  using T = TypeParam;
+  for (const Isa isa : runnable_isas()) {
+    Context context(for_isa(isa));
+    for (const T beta : {T(1), T(0), T(2)}) {
+      Stacks<T> stacks(17, 6);
+      for (const std::int64_t k : {5, 13, 23, 5}) stacks.add({5, 13, k}, Order::shuffled, 8, 4);
+      stacks.add({5, 13, 0}, Order::runs, 3, 2);
+      stacks.add({5, 13, 4}, Order::runs, 3, 2, T(0));
+      stacks.add({5, 13, 70}, Order::runs, 3, 2);  // beyond the kernels
+      stacks.add({5, 13, 3, Op::trans, Op::trans, 0}, Order::runs, 0, 1);
+      if (beta == T(0)) stacks.fill_c(T(std::numeric_limits<float>::quiet_NaN()));
+      EXPECT_TRUE(same(stacks.run(context, beta), stacks.expected(beta))) << to_string(isa);
+    }
+  }
+}
+
+TYPED_TEST(Sums, TheSameBitsByAnyNumberOfThreads) {
+  using T = TypeParam;
+  Context context(for_isa(runnable_isas().back()));
+  for (const bool mixed : {false, true})
+    for (const T beta : {T(1), T(0.75)}) {
+      Stacks<T> stacks(3, 60, false);
+      stacks.add({13, 13, 13}, Order::shuffled, 100, 50, T(0.3));
+      if (mixed) stacks.add({13, 13, 5}, Order::shuffled, 100, 50);
+      GemmOptions options;
+      options.threads = 1;
+      const auto one = stacks.run(context, beta, options);
+      for (const int threads : {2, 3, 4}) {
+        options.threads = threads;
+        EXPECT_TRUE(same_bits(stacks.run(context, beta, options), one)) << threads;
+      }
+    }
+}
+
+TYPED_TEST(Sums, ABatchIsReducedIntoOneC) {
+  using T = TypeParam;
+  for (const Isa isa : runnable_isas()) {
+    Context context(for_isa(isa));
+    std::mt19937_64 random(5);
+    std::vector<T> a(200000), b(200000);
+    for (T& x : a) x = whole_number<T>(random);
+    for (T& x : b) x = whole_number<T>(random);
+    const Shape more[] = {{70, 5, 9}, {3, 80, 4}, {6, 7, 66, Op::trans, Op::trans}};
+    std::vector<Shape> all(std::begin(shapes), std::end(shapes));
+    all.insert(all.end(), std::begin(more), std::end(more));
+    for (const Shape& s : all)
+      for (const std::int64_t count : {0, 1, 2, 21})
+        for (const T beta : {T(1), T(0), T(-1)}) {
+          GemmProblem p;
+          p.dtype = dtype_of<T>;
+          p.op_a = s.op_a, p.op_b = s.op_b, p.m = s.m, p.n = s.n, p.k = s.k;
+          p.lda = p.a_rows() + s.gap, p.ldb = p.b_rows(), p.ldc = s.m + s.gap;
+          p.layout = Layout::strided;
+          p.sums = tilewright::Sums::batch_reduce;
+          p.batch_count = count;
+          p.stride_a = p.lda * p.a_cols(), p.stride_b = count % 2 == 0 ? p.ldb * p.b_cols() + 1 : 0;
+          p.alpha = p.beta = Scalar::general;
+          const T alpha = count == 2 ? T(2) : T(1);
+          std::vector<T> c(std::size_t(p.ldc * s.n), T(beta == T(0) ? NAN : 4)), pointed = c, expected = c;
+          Operands o;
+          o.a = a.data(), o.b = b.data(), o.c = expected.data(), o.alpha = &alpha, o.beta = &beta;
+          if (count == 0) p.k = 0, p.batch_count = 1;
+          gemm_reference(p, o);
+          p.k = s.k;
+          gemm_batch_reduce<T>(
+              context, p.op_a, p.op_b, alpha,
+              StridedBatch<const T>{a.data(), p.a_rows(), p.a_cols(), p.lda, p.stride_a, count},
+              StridedBatch<const T>{b.data(), p.b_rows(), p.b_cols(), p.ldb, p.stride_b, count}, beta,
+              MatrixView<T>{c.data(), p.m, p.n, p.ldc});
+          EXPECT_TRUE(same(c, expected)) << to_string(isa) << " " << to_string(p);
+          std::vector<const T*> as, bs;
+          for (std::int64_t i = 0; i < count; ++i)
+            as.push_back(a.data() + i * p.stride_a), bs.push_back(b.data() + i * p.stride_b);
+          gemm_batch_reduce<T>(context, p.op_a, p.op_b, alpha,
+                               PointerBatch<const T>{as.data(), p.a_rows(), p.a_cols(), p.lda, count},
+                               PointerBatch<const T>{bs.data(), p.b_rows(), p.b_cols(), p.ldb, count}, beta,
+                               MatrixView<T>{pointed.data(), p.m, p.n, p.ldc});
+          EXPECT_TRUE(same(pointed, expected)) << to_string(isa) << " " << to_string(p);
+        }
+  }
+}
+
+TEST(SumsCalls, NothingIsNothing) {
+  Context context(for_isa(runnable_isas().back()));
+  gemm_stack<double>(context, {}, 2.0);
+  GemmStack<double> empty;
+  empty.m = empty.n = empty.k = empty.lda = empty.ldb = empty.ldc = 3;
+  gemm_stack<double>(context, std::span(&empty, 1), 2.0);
+}
+
+// A 2 x 2 product that is right, for tests to spoil.
+class SumsRefused : public ::testing::Test {
+ protected:
+  SumsRefused() : context_(for_isa(runnable_isas().back())) {
+    stack_.m = stack_.n = stack_.k = stack_.lda = stack_.ldb = stack_.ldc = 2;
+    stack_.a = a_, stack_.b = b_, stack_.c = c_;
+    stack_.offsets = list_;
+    stack_.count = 2;
+  }
+  void refused(const std::string& argument, std::int64_t index = -1, const GemmOptions& options = {}) {
+    const GemmStack<double> stacks[] = {stack_};
+    refused(stacks, argument, index, options);
+  }
+  void refused(std::span<const GemmStack<double>> stacks, const std::string& argument, std::int64_t index,
+               const GemmOptions& options = {}) {
+    try {
+      gemm_stack<double>(context_, stacks, 1.0, options);
+      ADD_FAILURE() << "not refused: " << argument;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.argument(), argument) << error.what();
+      EXPECT_EQ(error.problem_index(), index) << error.what();
+    }
+    for (const double x : c_) EXPECT_EQ(x, 5) << "written";
+  }
+
+  Context context_;
+  GemmStack<double> stack_;
+  double a_[16] = {1}, b_[16] = {1}, c_[8] = {5, 5, 5, 5, 5, 5, 5, 5};
+  StackOffsets list_[2] = {{0, 0, 0}, {4, 4, 4}};
+  StackPointers<double> pointers_[2] = {{a_, b_, c_}, {a_ + 4, b_ + 4, c_ + 4}};
+};
+
+TEST_F(SumsRefused, BadShapes) {
+  stack_.lda = 1;
+  refused("lda");
+  stack_.lda = 2, stack_.m = -1;
+  refused("m");
+  stack_.m = 2, stack_.count = -1;
+  refused("batch_count");
+}
+
+TEST_F(SumsRefused, BadOffsets) {
+  list_[1].a = -1;
+  refused("a", 1);
+  list_[1].a = 4, list_[1].b = std::int64_t(1) << 60;
+  refused("b", 1);
+  list_[1].b = 4, list_[0].c = std::numeric_limits<std::int64_t>::min();
+  refused("c", 0);
+}
+
+TEST_F(SumsRefused, MissingArrays) {
+  stack_.a = nullptr;
+  refused("a");
+  stack_.a = a_, stack_.c = nullptr;
+  refused("c");
+  stack_.c = c_, stack_.pointers = pointers_;
+  refused("offsets");
+  stack_.offsets = nullptr, stack_.pointers = nullptr, stack_.c = nullptr;
+  refused("offsets");
+}
+
+TEST_F(SumsRefused, BadPointers) {
+  stack_.offsets = nullptr, stack_.pointers = pointers_;
+  pointers_[1].b = nullptr;
+  refused("b", 1);
+  pointers_[1].b = b_, pointers_[0].c = nullptr;
+  refused("c", 0);
+  pointers_[0].c = c_, pointers_[1].a = c_ + 4;
+  refused("c", 1);
+}
+
+TEST_F(SumsRefused, TheSameCOfOtherSizes) {
+  GemmStack<double> stacks[] = {stack_, stack_};
+  stacks[1].n = 1;
+  refused(stacks, "c", -1);
+}
+
+TEST_F(SumsRefused, CThatOverlapsInPart) {
+  list_[1].c = 2;
+  GemmOptions options;
+  options.checked = true;
+  refused("c", 1, options);
+}
+
+TEST_F(SumsRefused, ReducingWhatDoesNotFit) {
+  const auto fails = [&](const char* argument, StridedBatch<const double> a, StridedBatch<const double> b,
+                         MatrixView<double> c) {
+    try {
+      gemm_batch_reduce<double>(context_, Op::none, Op::none, 1.0, a, b, 1.0, c);
+      ADD_FAILURE() << "not refused: " << argument;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.argument(), argument) << error.what();
+    }
+    for (const double x : c_) EXPECT_EQ(x, 5) << "written";
+  };
+  const StridedBatch<const double> a{a_, 2, 2, 2, 4, 3}, b{b_, 2, 2, 2, 4, 3};
+  const MatrixView<double> c{c_, 2, 2, 2};
+  fails("count", {a_, 2, 2, 2, 4, 2}, b, c);
+  fails("a", {nullptr, 2, 2, 2, 4, 3}, b, c);
+  fails("a", {a_, 3, 2, 3, 4, 3}, b, c);
+  fails("b", a, {b_, 2, 3, 2, 4, 3}, c);
+  fails("c", a, b, {nullptr, 2, 2, 2});
+  fails("c", {c_, 2, 2, 2, 4, 1}, {b_, 2, 2, 2, 4, 1}, c);
+  fails("stride_a", {a_, 2, 2, 2, -4, 3}, b, c);
+  fails("lda", {a_, 2, 2, 1, 4, 3}, b, c);
+}
+
+TEST(SumsPlans, AreWrittenReadExplainedAndRun) {
+  Context context(for_isa(runnable_isas().back()));
+  for (const char* text : {"gemm_stack:f64:nn:m=13,n=13,k=13:batch=3000:run=10:beta=one",
+                           "gemm_batch_reduce:f32:nt:m=5,n=6,k=7:pointer:batch=9:beta=general",
+                           "gemm_batch_reduce:c64:nn:m=5,n=6,k=7:strided:batch=9:stride_a=0"}) {
+    const GemmProblem p = parse_problem(text);
+    EXPECT_EQ(to_string(p), text);
+    const std::string words = explain(context, p);
+    EXPECT_NE(words.find("gemm_small_cpu"), std::string::npos) << words;
+    EXPECT_NE(words.find("it forms no sums"), std::string::npos) << words;
+  }
+  EXPECT_THROW(parse_problem("gemm_stack:f64:nn:m=1,n=1,k=1:strided"), Error);
+  EXPECT_THROW(parse_problem("gemm_batched:f64:nn:m=1,n=1,k=1:run=3"), Error);
+  EXPECT_THROW(parse_problem("gemm_batch_reduce:f64:nn:m=1,n=1,k=1:interleaved"), Error);
+  const double a[] = {1, 2, 3}, b[] = {4, 5, 6};
+  double c[] = {7, 8};
+  const double *as[] = {a, a + 1, a + 2}, *bs[] = {b, b + 1, b + 2};
+  double* cs[] = {c, c + 1, c};
+  const GemmPlan stack = plan(context, parse_problem("gemm_stack:f64:nn:m=1,n=1,k=1:batch=3:beta=general"));
+  stack.run<double>(1.0, as, bs, 2.0, cs);
+  EXPECT_EQ(c[0], 14 + 4 + 18);
+  EXPECT_EQ(c[1], 16 + 10);
+  c[0] = NAN;
+  stack.run<double>(1.0, as, bs, 0.0, cs);
+  EXPECT_EQ(c[0], 4 + 18);
+  const GemmPlan reduce = plan(context, parse_problem("gemm_batch_reduce:f64:nn:m=1,n=1,k=1:batch=3"));
+  reduce.run<double>(1.0, a, b, 0.0, c);
+  EXPECT_EQ(c[0], 4 + 10 + 18);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
