@@ -7,7 +7,8 @@ docs/papers) must come out the same again. Numbers that people wrote stand befor
     -->
 
 Each line names numbers of the block of text (paragraph, list or table) that the mark follows, in its order, and a query for as many
-values: `key=value` keeps rows, `key=@other` those with equal values, a list x|y gives a value for each of its members, `get=` is the path of the value, `over=key=value` divides
+values: `key=value` keeps rows, `key=@other` those with equal values, a list x|y gives a value for each of its members, `get=` is the path of the value
+(x//y the ratio of two in one row, 1//y the inverse), `over=key=value` divides
 by that of the row that differs in this key, `best=min` or `max` takes one of several rows, `geomean` and `count` all, `times=` scales. A
 number is right when the value, rounded to as many decimals, is the number. A paragraph that links to results and has decimals but no mark is counted, and their number may only fall.
 `--list` names these."""
@@ -32,6 +33,10 @@ MOST_UNMARKED = 30  # blocks; see above
 
 
 def value_at(row, path):
+    over, found, under = path.partition("//")
+    if found:
+        upper, lower = 1.0 if over == "1" else value_at(row, over), value_at(row, under)
+        return None if upper is None or not lower else float(upper) / float(lower)
     for key in path.split("/"):
         if not isinstance(row, dict) or key not in row:
             return None
