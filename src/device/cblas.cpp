@@ -41,8 +41,8 @@ CblasLibrary::CblasLibrary(const std::string& path) {
     return;
   }
   std::string names;
-  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so", "libmkl_rt.so.2", "libscipy_openblas.so",
-                           "libcblas.so.3", "libblas.so.3"}) {
+  for (const char* name : {"libopenblas.so.0", "libmkl_rt.so", "libmkl_rt.so.3", "libmkl_rt.so.2",
+                           "libscipy_openblas.so", "libcblas.so.3", "libblas.so.3"}) {
     if (open(name)) return;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "wisdom/families.hpp"
 #include "wisdom/wisdom_files.hpp"
 
 namespace tilewright {
