@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -75,6 +76,7 @@ bool CblasLibrary::open(const std::string& path) {
     if (!find_gemm()) continue;
     find_width();
     find_control();
+    find_callers();
     find_factorization();
     name_ = path;
     error_.clear();
@@ -125,6 +127,13 @@ void CblasLibrary::find_control() {
     control_ = Control::openmp;
   else if (kind == 1 && set_all_threads_ != nullptr && all_threads_ != nullptr)
     control_ = Control::whole;
+}
+
+void CblasLibrary::find_callers() {
+  const auto config = reinterpret_cast<const char* (*)()>(find("openblas_get_config"));
+  const std::string text = config == nullptr ? "" : config();
+  one_caller_ =
+      text.find("SINGLE_THREADED") != std::string::npos && text.find("USE_LOCKING") == std::string::npos;
 }
 
 void CblasLibrary::find_factorization() {
@@ -188,6 +197,16 @@ void CblasLibrary::reset_threads(int before) const {
 
 namespace {
 
+// Of libraries for one caller. A child of fork gets it free: the parent forks when nobody is in a call.
+std::mutex& one_caller_mutex() {
+  static std::mutex mutex;
+  static const int registered =
+      pthread_atfork([] { one_caller_mutex().lock(); }, [] { one_caller_mutex().unlock(); },
+                     [] { one_caller_mutex().unlock(); });
+  (void)registered;
+  return mutex;
+}
+
 // Real scalars are passed by value, complex ones by address.
 template <class T>
 using ScalarArgument = std::conditional_t<is_complex(dtype_of<T>), const T*, T>;
@@ -207,10 +226,15 @@ auto with_integer(bool wide, F&& f) {
 
 }  // namespace
 
+std::unique_lock<std::mutex> CblasLibrary::turn() const {
+  return one_caller_ ? std::unique_lock(one_caller_mutex()) : std::unique_lock<std::mutex>();
+}
+
 template <class T>
 void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                         std::int64_t ldc) const {
+  const auto lock = turn();
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, Int, Int, Int, ScalarArgument<T>, const T*, Int, const T*, Int,
                              ScalarArgument<T>, T*, Int);
@@ -226,6 +250,7 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
   const int side = t.side == Side::left ? 141 : 142, uplo = t.uplo == Uplo::upper ? 121 : 122;
   const int diag = t.diag == Diag::non_unit ? 131 : 132;
   const T one(1);
+  const auto lock = turn();
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, int, int, Int, Int, ScalarArgument<T>, const T*, Int, T*, Int);
     reinterpret_cast<Routine>(trsm_[std::size_t(dtype_of<T>)])(cblas_col_major, side, uplo, cblas_op(t.op),
@@ -255,6 +280,7 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
   const auto type = std::size_t(dtype_of<T>);
   void *const work = work_getrf_[type], *const fortran = fortran_getrf_[type];
   std::int64_t info = 0;
+  const auto lock = turn();
   if (wide_) {
     std::vector<std::int64_t> wide(std::size_t(std::min(m, n)));
     info = factor(work, fortran, m, n, a, lda, wide.data());

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/triangle.hpp"
@@ -32,6 +33,11 @@ class CblasLibrary {
   // True when a thread count holds for the calling thread alone: in MKL, OpenBLAS from 0.3.27, and an
   // OpenBLAS that OpenMP runs, which takes the calling thread's.
   bool has_local_threads() const { return control_ == Control::local || control_ == Control::openmp; }
+
+  // Whether its calls must not run side by side: an OpenBLAS that was built for one thread and without locks,
+  // as Debian's serial one, shares its buffers among callers and then computes wrong results. Calls below
+  // wait for one another then, of all Contexts of the process.
+  bool is_for_one_caller() const { return one_caller_; }
 
   // The largest number that its integers hold: 32 bits, or 64 in an ILP64 library.
   std::int64_t largest_integer() const;
@@ -62,6 +68,8 @@ class CblasLibrary {
   bool find_gemm();
   void find_width();
   void find_control();
+  void find_callers();
+  std::unique_lock<std::mutex> turn() const;  // held during a call
   void find_factorization();
   void* find(const std::string& symbol) const;
   // Returns the count before, for reset_threads.
@@ -76,7 +84,8 @@ class CblasLibrary {
   std::array<void*, 4> trsm_{};
   std::array<void*, 4> work_getrf_{};
   std::array<void*, 4> fortran_getrf_{};
-  bool wide_ = false;            // integers of 64 bits
+  bool wide_ = false;  // integers of 64 bits
+  bool one_caller_ = false;
   std::string prefix_, suffix_;  // of its symbols: NumPy's wheels and many ILP64 libraries have them
   Control control_ = Control::none;
   int (*set_local_threads_)(int) = nullptr;

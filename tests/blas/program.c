@@ -1,6 +1,6 @@
 /* A program that knows nothing of us: products and systems by the names of BLAS and LAPACK, checked against
  * what they must be, from two threads, and again in a child of fork. Prints "right" and, per argument, does
- * more: threads, fork. */
+ * more: threads, fork; locked: from now on one thread at a time, as a BLAS built for one thread wants it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +41,16 @@ static int multiplies(int n) {
   return right;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int locked;
+
 static void* work(void* result) {
   int i, right = 1;
-  for (i = 0; i < rounds; ++i) right = right && multiplies(small) && multiplies(large);
+  for (i = 0; i < rounds; ++i) {
+    if (locked) pthread_mutex_lock(&mutex);
+    right = right && multiplies(small) && multiplies(large);
+    if (locked) pthread_mutex_unlock(&mutex);
+  }
   *(int*)result = right;
   return NULL;
 }
@@ -52,6 +59,7 @@ int main(int count, char** arguments) {
   int right = 0, i;
   work(&right);
   for (i = 1; i < count; ++i) {
+    locked = locked || strcmp(arguments[i], "locked") == 0;
     if (strcmp(arguments[i], "threads") == 0) {
       pthread_t threads[2];
       int results[2] = {0, 0}, t;

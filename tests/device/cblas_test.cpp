@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <complex>
 #include <filesystem>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "support/temp_folder.hpp"
@@ -52,6 +54,30 @@ TEST(Cblas, WhatOthersCouldWriteIsNotOpened) {
   const CblasLibrary library(copy);
   EXPECT_FALSE(library.available());
   EXPECT_NE(library.error().find("can be written by everybody"), std::string::npos) << library.error();
+}
+
+// Whole numbers, so that every order of the sums gives the same bits.
+TEST(Cblas, OfThisMachineServesSeveralThreads) {
+  const CblasLibrary library("");
+  if (!library.available()) GTEST_SKIP() << library.error();
+  constexpr int n = 100, calls = 400;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<double> a(n * n), b(n * n), first(n * n), c(n * n);
+      for (int i = 0; i < n * n; ++i) a[std::size_t(i)] = (i + t) % 7, b[std::size_t(i)] = i % (5 + t);
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i)
+          for (int k = 0; k < n; ++k)
+            first[std::size_t(i + j * n)] += a[std::size_t(i + k * n)] * b[std::size_t(k + j * n)];
+      for (int call = 0; call < calls; ++call) {
+        library.gemm(Op::none, Op::none, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0, c.data(), n);
+        wrong += c != first ? 1 : 0;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0) << (library.is_for_one_caller() ? "for one caller" : "for any number of callers");
 }
 
 TEST(Cblas, OfThisMachineCountsWithInt) {
