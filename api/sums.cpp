@@ -36,6 +36,17 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
   if (a.count != b.count)
     throw Error(ErrorCode::invalid_argument, "count",
                 fmt::format("the counts of a and b differ: {}, {}", a.count, b.count));
+  if constexpr (requires { a.stride; }) {
+    const auto one_level = [](const char* name, const Batch& x) {
+      if (x.outer_count != 1 || x.outermost_count != 1)
+        throw Error(
+            ErrorCode::invalid_argument, "outer_count",
+            fmt::format(
+                "{} has outer_count = {} and outermost_count = {}, but what is summed up has one level", name,
+                x.outer_count, x.outermost_count));
+    };
+    one_level("a", a), one_level("b", b);
+  }
   const GemmProblem p = reduce_problem(op_a, op_b, alpha, a, b, beta, c);
   check_reduce_shapes(p, {a.rows, a.cols}, {b.rows, b.cols});
   T* const address = c.data;

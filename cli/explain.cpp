@@ -80,6 +80,12 @@ void explain_one(Context& context, const GemmProblem& problem, const GemmOptions
 }
 
 void explain_one(Context& context, const LuProblem& problem, const ExplainFlags& flags, JsonLines& json) {
+  const std::pair<const char*, bool> given[] = {{"--objective", flags.objective != ExplainFlags().objective},
+                                                {"--config", !flags.config.empty()}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      throw Error(ErrorCode::unsupported, name,
+                  fmt::format("{} has no meaning with {}", name, to_string(problem)));
   LuOptions options;
   options.target = enum_from_string<Target>(flags.target, "target");
   options.candidate = flags.candidate;

@@ -159,11 +159,11 @@ void add_lu(CLI::App& app) {
   verb->add_flag("--refine", flags->refine,
                  "improves X by iterative refinement and tells its backward error");
   verb->add_option("--target", flags->target, "who multiplies: auto, cpu, gpu or hybrid (default auto)");
-  verb->add_option("--nb", flags->nb, "columns of a panel (default: by a rule)");
+  verb->add_option("--nb", flags->nb, "columns of a panel (default: as tuned, or by a rule)");
   verb->add_option("--select", flags->select,
                    "how the CPU's share beside GPUs is chosen: flops, square or panel (default panel)");
   verb->add_option("--candidate", flags->candidate,
-                   "lapack, blocked or reference (default: the first that serves)");
+                   "streamed, lapack, blocked or reference (default: as tuned, or the first that serves)");
   verb->add_option("--gpus", flags->gpus, "how many GPUs, or which: 2 or 0,2 (default: all)");
   verb->add_option("--gpu-memory", flags->gpu_memory, "of each GPU, at most: 8GiB (default: what is free)");
   verb->add_option("--threads", flags->threads, "threads (default: OpenMP's)")->check(CLI::Range(1, 4096));

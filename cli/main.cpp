@@ -22,7 +22,8 @@ namespace {
 using namespace tilewright;
 
 int complain(int code, std::string sentence) {
-  while (!sentence.empty() && (sentence.back() == '\n' || sentence.back() == '.')) sentence.pop_back();
+  while (sentence.ends_with('\n') || (sentence.ends_with('.') && !sentence.ends_with("...")))
+    sentence.pop_back();
   for (char& c : sentence)
     if (c == '\n') c = ' ';
   std::fflush(stdout);

@@ -211,7 +211,7 @@ void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--device", flags.device, "the GPU that device problems lie on")->capture_default_str();
   verb->add_option("--megabytes", flags.megabytes, "of each operand of device problems")
       ->capture_default_str();
-  verb->add_option("--from", flags.from, "the problems of a log written by --record");
+  verb->add_option("--from", flags.from, "the problems of a log written by --record or TILEWRIGHT_RECORD");
 }
 
 void add_search_flags(CLI::App* verb, TuneFlags& flags) {

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "device/gpu/gpu.hpp"
+#include "gemm/run/host.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
@@ -61,7 +62,8 @@ GemmProblem logged_problem(const nlohmann::json& line) {
   GemmProblem problem = parse_problem(line.at("problem").get<std::string>());
   if (line.contains("residency"))
     problem.residency = enum_from_string<Residency>(line["residency"].get<std::string>(), "residency");
-  if (problem.residency == Residency::automatic) problem.residency = Residency::cold;
+  // As calls judge it that leave it open.
+  if (problem.residency == Residency::automatic) problem.residency = judged_residency(problem, {});
   return problem;
 }
 

@@ -25,6 +25,7 @@ std::string explain_lu(Context& context, const LuProblem& problem, const LuOptio
 
 std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
+  if (problem.location == Location::device) return device_lu_candidate(context, problem, options);
   validate_host(options);
   if (problem.m == 0 || problem.n == 0) return "";
   if (const auto tuned = serving_record(context, problem, options)) return tuned->config.candidate;

@@ -18,9 +18,6 @@
 namespace tilewright {
 namespace {
 
-// Of operations in host memory, below which looking a record up may cost more than it saves.
-constexpr double least_flops = 1e7;
-
 double distance(const LuProblem& x, const LuProblem& y) {
   const auto apart = [](std::int64_t a, std::int64_t b) {
     return std::fabs(std::log(double(a) / double(b)));
@@ -64,7 +61,7 @@ std::optional<TunedLu> tuned_lu(Context& context, const LuProblem& problem, cons
   const Wisdom* wisdom = context.impl().wisdom();
   const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
   if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return std::nullopt;
-  if (problem.location == Location::host && flops(problem) < least_flops) return std::nullopt;
+  if (problem.location == Location::host && flops(problem) < least_tuned_flops) return std::nullopt;
   const auto records = wisdom->records_of("lu");
   if (records->empty()) return std::nullopt;
   const std::string device = lu_device_name(context, problem, o.device);

@@ -21,6 +21,10 @@ struct TunedLu {
   std::string text() const;
 };
 
+// Of operations in host memory, below which looking a record up may cost more than it saves: calls do not,
+// and nothing is tuned.
+inline constexpr double least_tuned_flops = 1e7;
+
 // What records of factorizations name as their device: the CPU with all its GPUs for matrices in host memory,
 // else the GPU.
 std::string lu_device_name(Context& context, const LuProblem& problem, int gpu);

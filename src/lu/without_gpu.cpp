@@ -20,6 +20,7 @@ struct LuInversePlan::Impl {};
 struct LuRefinePlan::Impl {};
 
 std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
+std::string device_lu_candidate(Context&, const LuProblem&, const LuOptions&) { return ""; }
 std::string device_lu_text(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
 const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan

@@ -202,6 +202,16 @@ TEST(Chain, NamesThePassThatDoesNotGoWithIt) {
   refused("layout", "pass 3: layout = pointer", 6, with(3, [&](Pass& x) { x.plan = &pointers; }));
   const GemmPlan single = plan(context, parse_problem("gemm_batched:f32:nn:m=4,n=4,k=4:strided:batch=6"));
   refused("dtype", "pass 3: the plan is for f32", 6, with(3, [&](Pass& x) { x.plan = &single; }));
+  const GemmPlan sums =
+      plan(context, parse_problem("gemm_batch_reduce:f64:nn:m=4,n=4,k=4:strided:batch=6:beta=one"));
+  refused("plan", "pass 3: gemm_batch_reduce", 6, with(3, [&](Pass& x) { x.plan = &sums; }));
+  // A scratch that an earlier pass wrote in part.
+  const GemmPlan narrow = plan(context, parse_problem("gemm_batched:f64:nn:m=4,n=1,k=4:strided:batch=6"));
+  auto partly = good;
+  partly[0].plan = &narrow, partly[0].c = ChainScratch{1};
+  partly[1].a = ChainScratch{1};
+  refused("a", "pass 1: a = scratch 1 spans 64 numbers of an element, and passes before it write 4", 6,
+          partly);
 }
 
 TEST(Chain, ExplainsItself) {

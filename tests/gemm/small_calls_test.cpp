@@ -136,6 +136,21 @@ TEST_F(SmallCalls, ContextsShareNoKernels) {
   EXPECT_NE(context_.impl().small->recent(key), nullptr);
 }
 
+TEST(SmallCalls, InPlaceIsRefusedAtEverySize) {
+  Context context({.use_wisdom = false, .notices = false});
+  for (const std::int64_t n : {2, 12, 70}) {
+    std::vector<double> a(std::size_t(n * n), 1.0), b = a;
+    const auto before = a;
+    const MatrixView<double> c{a.data(), n, n, n};
+    const MatrixView<const double> same{a.data(), n, n, n}, other{b.data(), n, n, n};
+    for (int call = 0; call < 3; ++call) {
+      EXPECT_THROW(gemm<double>(context, Op::none, Op::none, 1.0, same, other, 0.0, c), Error) << n;
+      EXPECT_THROW(gemm<double>(context, Op::none, Op::none, 1.0, other, same, 0.0, c), Error) << n;
+    }
+    EXPECT_EQ(a, before);
+  }
+}
+
 TEST(SmallCallsWisdom, TheFirstCallReadsNone) {
   const TempFolder folder;
   ContextOptions options;

@@ -408,6 +408,10 @@ TEST_F(SumsRefused, ReducingWhatDoesNotFit) {
   fails("c", {c_, 2, 2, 2, 4, 1}, {b_, 2, 2, 2, 4, 1}, c);
   fails("stride_a", {a_, 2, 2, 2, -4, 3}, b, c);
   fails("lda", {a_, 2, 2, 1, 4, 3}, b, c);
+  StridedBatch<const double> levels = a;
+  levels.outer_count = 2, levels.outer_stride = 12;
+  fails("outer_count", levels, b, c);
+  fails("outer_count", a, levels, c);
 }
 
 TEST(SumsPlans, AreWrittenReadExplainedAndRun) {

@@ -84,6 +84,26 @@ TEST_F(LuTune, ARecordIsTakenForItsProblemAndThoseNearIt) {
   EXPECT_NE(text.find("blocked: taken; panels of nb=48"), std::string::npos) << text;
 }
 
+// On a machine without a GPU, too, where nobody serves it.
+TEST_F(LuTune, DeviceProblemsAreExplainedAnywhere) {
+  Context context = this->context();
+  const LuProblem there = parse_lu_problem("lu:f64:m=300,n=300:location=device");
+  const std::string text = explain_lu(context, there);
+  EXPECT_NE(text.find("panels: "), std::string::npos) << text;
+  const std::string who = lu_candidate(context, there);
+  const bool serves = text.find(": taken") != std::string::npos;
+  EXPECT_EQ(who.empty(), !serves);
+  if (serves) return;
+  try {
+    plan_lu(context, there);
+    ADD_FAILURE() << "nobody serves it";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(error.what()).find("location=device; panels: not taken"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(LuTune, ARecordThatCannotServeIsPassedOver) {
   const LuConfig usual = runs(300);
   for (const LuConfig config : {LuConfig{"streamed", 128}, LuConfig{"no_such", 0}}) {
@@ -108,7 +128,7 @@ TEST_F(LuTune, FindsKeepsAndGoesOnFromItsLog) {
     Context context = this->context();
     WisdomStore store(wisdom_file(), sqlite::Mode::write);
     tuning.store = &store;
-    const SessionReport report = tune_lu(context, {square(220)}, tuning, watcher);
+    const SessionReport report = tune_lu(context, {square(260)}, tuning, watcher);
     EXPECT_EQ(report.ended, "");
     EXPECT_EQ(report.done, 1);
   }
@@ -118,19 +138,22 @@ TEST_F(LuTune, FindsKeepsAndGoesOnFromItsLog) {
   EXPECT_LT(found[0].accuracy.error, 30);
   EXPECT_EQ(found[0].record.at("family"), "lu");
   const auto won = from_json<LuConfig>(found[0].config);
-  EXPECT_EQ(runs(220).candidate, won.candidate);
+  EXPECT_EQ(runs(260).candidate, won.candidate);
   // Again from the log: nothing is searched, and the record is the same.
   Context context = this->context();
   tuning.log.resume = true, tuning.store = nullptr;
   tuning.budget_s = 1e-9;
-  EXPECT_EQ(tune_lu(context, {square(220)}, tuning, watcher).searched, 0);
+  EXPECT_EQ(tune_lu(context, {square(260)}, tuning, watcher).searched, 0);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[1].record, found[0].record);
   // Another run's log is refused, and so is an axis that does not exist.
   tuning.rules.choices[1].values = {128};
-  EXPECT_THROW(tune_lu(context, {square(220)}, tuning, watcher), Error);
-  tuning.log = {}, tuning.rules.choices[1].axis = "rows";
-  EXPECT_THROW(tune_lu(context, {square(220)}, tuning, watcher), Error);
+  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
+  tuning.log = {}, tuning.rules.choices[0].values = {"no_such"};
+  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
+  EXPECT_THROW(tune_lu(context, {square(100)}, {}, watcher), Error) << "calls would not look for it";
+  tuning.rules.choices[1].axis = "rows";
+  EXPECT_THROW(tune_lu(context, {square(260)}, tuning, watcher), Error);
 }
 
 TEST_F(LuTune, EndsWhenItIsTold) {
@@ -138,7 +161,7 @@ TEST_F(LuTune, EndsWhenItIsTold) {
   LuTuneWatcher watcher;
   watcher.stop = [](const LuProblem&, std::size_t, double) { return true; };
   watcher.found = [](const LuTuned&) { ADD_FAILURE() << "nothing was to be found"; };
-  const SessionReport report = tune_lu(context, {square(64)}, {}, watcher);
+  const SessionReport report = tune_lu(context, {square(260)}, {}, watcher);
   EXPECT_TRUE(report.stopped);
   EXPECT_EQ(report.done, 0);
 }

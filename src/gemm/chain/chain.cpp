@@ -48,6 +48,8 @@ void check_problem(std::size_t index, const GemmProblem& p, DType dtype, Locatio
     refuse_pass(
         index, "dtype",
         fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
+  if (p.sums != Sums::none)
+    refuse_pass(index, "plan", fmt::format("{} is no batch of products with a C each", to_string(p)));
   if (p.layout != Layout::strided)
     refuse_pass(index, "layout",
                 fmt::format("layout = {}, but a chain takes strided batches", to_string(p.layout)));
@@ -134,7 +136,7 @@ void Chain::add(std::size_t index, DType dtype, const ErasedPass& given) {
   if (p.location == Location::host && !plan.runner->runs_parts())
     refuse_pass(index, ErrorCode::unsupported, "plan",
                 fmt::format("{} runs whole batches alone; make the plan with target = cpu", plan.candidate));
-  check_scratch(index, given);
+  check_scratch(index, pass);
   for (std::size_t i = 0; i < 3; ++i) {
     const bool is_used = writes(p) && (i == 2 || reads_ab(p));
     if (is_used && given.scratch[i] == 0 && pass.data(i) == nullptr)
@@ -151,8 +153,8 @@ void Chain::add(std::size_t index, DType dtype, const ErasedPass& given) {
   passes_.push_back(pass);
 }
 
-void Chain::check_scratch(std::size_t index, const ErasedPass& pass) {
-  const GemmProblem& p = pass.plan->impl().problem;
+void Chain::check_scratch(std::size_t index, const Pass& pass) {
+  const GemmProblem& p = pass.plan->problem;
   for (std::size_t i = 0; i < 3; ++i) {
     const int number = pass.scratch[i];
     if (number == 0) continue;
@@ -165,11 +167,21 @@ void Chain::check_scratch(std::size_t index, const ErasedPass& pass) {
           index, ErrorCode::unsupported, operand_names[i],
           fmt::format("{} = scratch {}: a chain in device memory has none", operand_names[i], number));
     const bool reads = i < 2 ? reads_ab(p) : p.beta != Scalar::zero;
-    if (reads && !written_[std::size_t(number)])
+    if (!reads) continue;
+    const std::int64_t written = written_[std::size_t(number)],
+                       read = span_of(pass.layouts[i], pass.problems);
+    if (written == 0)
       refuse_pass(index, operand_names[i],
                   fmt::format("{} = scratch {}, which no pass before it writes", operand_names[i], number));
+    if (read > written)
+      refuse_pass(index, operand_names[i],
+                  fmt::format("{} = scratch {} spans {} numbers of an element, and passes before it write {}",
+                              operand_names[i], number, read, written));
   }
-  if (pass.scratch[2] > 0) written_[std::size_t(pass.scratch[2])] = true;
+  if (pass.scratch[2] > 0) {
+    std::int64_t& written = written_[std::size_t(pass.scratch[2])];
+    written = std::max(written, span_of(pass.layouts[2], pass.problems));
+  }
 }
 
 // What one more element adds to a piece: nothing for operands that all elements share.

@@ -37,7 +37,7 @@ class Chain {
   };
 
   void add(std::size_t index, DType dtype, const ErasedPass& pass);
-  void check_scratch(std::size_t index, const ErasedPass& pass);
+  void check_scratch(std::size_t index, const Pass& pass);
   std::int64_t bytes_of_element(const Pass& pass, std::size_t operand) const;
   std::int64_t element_bytes() const;
   std::int64_t room_bytes(int number, std::int64_t piece) const;
@@ -48,7 +48,7 @@ class Chain {
   std::int64_t count_;
   ChainOptions options_;
   std::vector<Pass> passes_;
-  std::vector<bool> written_;  // which scratch a pass so far has written, by number
+  std::vector<std::int64_t> written_;  // how far passes so far have written each scratch, of an element
   int threads_ = 1;
   std::int64_t piece_ = 1;
   std::vector<std::int64_t> rooms_;  // where scratch 1, 2, ... of a thread begins, and how long all of it is

@@ -162,6 +162,7 @@ bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p,
 bool run_small(Context::Impl& context, const GemmProblem& described, const Operands& o,
                const GemmOptions& options) {
   if (!is_small(described) || o.alpha_stride != 0 || o.beta_stride != 0 || !are_usual(options)) return false;
+  if (o.a == o.c || o.b == o.c) return false;  // plans have words for it
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
   const auto run = [&](std::int64_t first, std::int64_t count) {

@@ -43,7 +43,9 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
       op_b > Op::conj_trans || !has_size(a, op_a != Op::none, m, k) || !has_size(b, op_b != Op::none, k, n) ||
       a.ld < a.rows || b.ld < b.rows || c.ld < m || !are_usual(options))
     return false;
-  if (a.data == nullptr || b.data == nullptr || c.data == nullptr || alpha == T(0)) return false;
+  if (a.data == nullptr || b.data == nullptr || c.data == nullptr || a.data == c.data || b.data == c.data ||
+      alpha == T(0))
+    return false;
   const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
   GemmSmallCpuArguments arguments;
   arguments.a = a.data;

@@ -26,6 +26,7 @@ class LuRunner {
   virtual std::int64_t workspace_bytes() const = 0;
   virtual void factor(const DeviceLuOperands& operands, CUstream_st* stream) = 0;
   virtual std::string describe() const = 0;
+  virtual const char* name() const = 0;  // of its candidate
 };
 
 struct LuRunnerRequest {
@@ -45,6 +46,7 @@ class PanelRunner : public LuRunner {
     lu_.factor(operands, stream);
   }
   std::string describe() const override { return fmt::format("blocks of nb={}", lu_.shape().nb); }
+  const char* name() const override { return "panels"; }
 
  private:
   static GemmTime product_time(const LuRunnerRequest& r) {
@@ -83,6 +85,7 @@ class SolverRunner : public LuRunner {
                     reinterpret_cast<int*>(o.info));
   }
   std::string describe() const override { return "Xgetrf of cuSOLVER " + solver_->version(); }
+  const char* name() const override { return "cusolver"; }
 
  private:
   const Gpu& gpu_;
@@ -144,7 +147,15 @@ std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem probl
   auto impl = std::make_shared<LuPlan::Impl>();
   impl->problem = problem;
   impl->text = to_string(problem) + "\n";
-  const auto tools = LuMachines::of(context.impl()).tools(options.device);
+  std::shared_ptr<LuTools> tools;
+  try {
+    tools = LuMachines::of(context.impl()).tools(options.device);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    for (const PlanCandidate& one : plan_candidates)
+      impl->text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
+    return impl;
+  }
   if (std::min(problem.m, problem.n) == 0) return impl;
   if (const auto tuned = tuned_lu(context, problem, options)) {
     const LuOptions as_tuned = with_config(options, tuned->config);
@@ -165,13 +176,20 @@ std::vector<LuPlanCandidateName> lu_plan_candidates() {
   return {std::begin(plan_candidates), std::end(plan_candidates)};
 }
 
+std::string device_lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
+  const auto impl = decide_device_lu(context, problem, options);
+  return impl->runner == nullptr ? "" : impl->runner->name();
+}
+
 std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options) {
   return decide_device_lu(context, problem, options)->text;
 }
 
 LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   auto impl = decide_device_lu(context, problem, options);
-  if (impl->runner == nullptr && std::min(problem.m, problem.n) > 0) {
+  const bool is_nothing =
+      std::min(problem.m, problem.n) == 0 && impl->text.find("not taken") == std::string::npos;
+  if (impl->runner == nullptr && !is_nothing) {
     std::string reasons = impl->text.substr(0, impl->text.size() - 1);
     for (std::size_t at = 0; (at = reasons.find("\n  ")) != std::string::npos;) reasons.replace(at, 3, "; ");
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",

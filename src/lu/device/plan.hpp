@@ -15,7 +15,8 @@ struct LuPlanCandidateName {
 // In the order in which they are asked.
 std::vector<LuPlanCandidateName> lu_plan_candidates();
 
-// explain_lu of a problem in device memory.
+// lu_candidate and explain_lu of a problem in device memory.
+std::string device_lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options);
 std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options);
 
 }  // namespace tilewright

@@ -2,6 +2,7 @@
 #include "tune/lu/pool.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -73,6 +74,11 @@ bool admits(const AxisRules& rules, const LuConfig& config) {
 }
 
 std::vector<LuConfig> configs_of(const LuPoolRequest& r) {
+  if (r.problem.location == Location::host && flops(r.problem) < least_tuned_flops)
+    throw Error(
+        ErrorCode::unsupported, "PROBLEM",
+        fmt::format("PROBLEM = {} has fewer than {:g} operations, and calls that small look for no record",
+                    to_string(r.problem), least_tuned_flops));
   check_axes<LuConfig>(r.rules);
   std::vector<LuConfig> configs{default_config(r)};
   const auto add = [&](const LuConfig& config) {
@@ -87,6 +93,11 @@ std::vector<LuConfig> configs_of(const LuPoolRequest& r) {
       if (choice.axis == "nb")
         for (const auto& nb : choice.values) add({name, nb.get<std::int64_t>()});
   }
+  const bool restricted = !r.rules.choices.empty() || !r.rules.conditions.empty();
+  if (restricted && configs.size() == 1 && !admits(r.rules, configs.front()))
+    throw Error(ErrorCode::invalid_argument, "--set",
+                fmt::format("--set and --where leave nothing to try for {}: candidates are {}",
+                            to_string(r.problem), fmt::join(candidate_names(r.problem), ", ")));
   return configs;
 }
 
