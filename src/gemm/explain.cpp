@@ -17,7 +17,7 @@ std::string line(const char* label, const std::string& text) {
 std::string candidates_text(const GemmPlan::Impl& plan) {
   std::string text;
   for (const Decision& decision : plan.decisions)
-    text += fmt::format("  {:<21}{}\n", decision.candidate,
+    text += fmt::format("  {:<14} {}\n", decision.candidate,
                         decision.accepted ? "taken" : "no: " + decision.reason);
   return text;
 }

@@ -136,7 +136,7 @@ TEST_F(SmallCalls, ContextsShareNoKernels) {
   EXPECT_NE(context_.impl().small->recent(key), nullptr);
 }
 
-TEST(SmallCalls, InPlaceIsRefusedAtEverySize) {
+TEST_F(SmallCalls, InPlaceIsRefusedAtEverySize) {
   Context context({.use_wisdom = false, .notices = false});
   for (const std::int64_t n : {2, 12, 70}) {
     std::vector<double> a(std::size_t(n * n), 1.0), b = a;
