@@ -97,8 +97,7 @@ void run_routine(const Routine& routine, Wins&& wins, Compute&& compute, Forward
 
 template <class T>
 double flops_of_factor(double m, double n) {
-  const double k = std::min(m, n);
-  return (is_complex(dtype_of<T>) ? 4 : 1) * (2 * m * n * k - (m + n) * k * k + 2 * k * k * k / 3);
+  return flops(LuProblem{dtype_of<T>, std::int64_t(m), std::int64_t(n), std::int64_t(m)});
 }
 template <class T>
 double flops_of_solve(double n, double nrhs) {

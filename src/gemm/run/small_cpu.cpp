@@ -193,11 +193,15 @@ GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, cons
   const GemmSmallCpuConfig there = gemm_small_cpu_default(recorded, found.isa);
   const GemmSmallCpuConfig here = gemm_small_cpu_default(p, found.isa);
   GemmSmallCpuConfig carried = here;
-  // Of whole vectors any tail is the same code, so that nothing was decided about it.
-  const bool had_tail =
-      found.vector_bits > 0 && recorded.m * size_bytes(recorded.dtype) * 8 % found.vector_bits != 0;
+  // Which tail is best depends on how many rows it has: a record for another number decided nothing about it.
+  const auto tail_bits = [&](const GemmProblem& x) {
+    return x.m * size_bytes(x.dtype) * 8 % found.vector_bits;
+  };
+  const bool same_tail = found.vector_bits > 0 && tail_bits(recorded) == tail_bits(p);
   for_each_field<GemmSmallCpuConfig>([&](const auto& f) {
-    if (!had_tail && std::string_view(f.name) == "tail") return;
+    constexpr bool is_tail = std::is_same_v<decltype(f.member), Tail GemmSmallCpuConfig::*const> ||
+                             std::is_same_v<decltype(f.member), Tail GemmSmallCpuConfig::*>;
+    if (is_tail && !same_tail) return;
     if (found.*(f.member) != there.*(f.member)) carried.*(f.member) = found.*(f.member);
   });
   if (carried == here || found.isa == Isa::portable) return here;
