@@ -8,6 +8,7 @@
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
 #include "core/share.hpp"
+#include "kernel/probe/multiply.hpp"
 #include "lu/device/resident.hpp"
 #include "lu/device/system.hpp"
 #include "lu/reference.hpp"
@@ -170,6 +171,22 @@ TEST_F(GpuLu, SystemsOfEveryOperation) {
           EXPECT_TRUE(x.guards_stand()) << what;
         });
       }
+}
+
+// Loops that hold every multiprocessor for a quarter of a second, in more than one stream, while panels wait
+// for blocks of theirs that must run at once: by a cluster's shared memory and through global memory.
+TEST_F(GpuLu, OtherWorkOnTheDeviceOnlyDelaysIt) {
+  if (is_fake()) GTEST_SKIP() << "the fake driver has no multiprocessors to occupy";
+  const GpuMultiplies multiplies(*gpu_, *compiler_);
+  const GpuMultiplies::Loop& loop = multiplies.loops().front();
+  GpuBuffer scratch(*gpu_, 8);
+  const GpuStream others[2] = {GpuStream(*gpu_), GpuStream(*gpu_)};
+  for (const auto& [m, n] : {std::pair(1500, 1500), {20000, 96}}) {
+    for (int launch = 0; launch < 400; ++launch)
+      GpuMultiplies::launch(loop, scratch.as<void>(), others[launch % 2].get());
+    expect_right(HostLu<double>(m, n, 0, 77), 64, fmt::format("{} x {} beside other work", m, n));
+    for (const GpuStream& stream : others) stream.synchronize();
+  }
 }
 
 TEST_F(GpuLu, WhatCannotBeIsRefused) {
