@@ -2,6 +2,8 @@
 // BLIS.
 #include "blas/batch.hpp"
 
+#include <cstring>
+
 #include "blas/report.hpp"
 #include "blas/tilewright_blas.hpp"
 
@@ -61,8 +63,13 @@ void run_batch(const BatchName& name, int fault, bool small, const Positions& po
 
 // --- groups ---
 
-template <class T, class Int>
+std::int8_t op_of(char letter) { return op_of_letter(letter); }
+std::int8_t op_of(int number) { return op_of_number(number); }
+
+// Ops are letters or numbers.
+template <class T, class Int, class OpName>
 struct GroupArguments {
+  const OpName *op_a, *op_b;
   const Int *m, *n, *k;
   const T* alpha;
   const T* const* a;
@@ -76,25 +83,44 @@ struct GroupArguments {
   const Int* group_size;
 };
 
-// Ops of group g are op_a(g) and op_b(g).
-template <class T, class Int, class OpA, class OpB>
-void run_group_batch(const BatchName& name, const GroupArguments<T, Int>& x, OpA&& op_a, OpB&& op_b,
-                     Forward forward) {
+// How many groups from g on are as group g is, sizes included: a program that has a group for each problem
+// fills these arrays with one value each, and they are compared 64 at a time.
+template <class T, class Int, class OpName>
+Int alike_from(const GroupArguments<T, Int, OpName>& x, Int g) {
+  const auto go_on = [&](Int at, Int count) {
+    const auto same = [&](const auto* values) {
+      return std::memcmp(values + at - 1, values + at, std::size_t(count) * sizeof(*values)) == 0;
+    };
+    return same(x.m) && same(x.n) && same(x.k) && same(x.group_size) && same(x.op_a) && same(x.op_b) &&
+           same(x.lda) && same(x.ldb) && same(x.ldc) && same(x.alpha) && same(x.beta);
+  };
+  constexpr Int block = 64;
+  Int end = g + 1;
+  while (x.group_count - end >= block && go_on(end, 1) && go_on(end, block)) end += block;
+  while (end < x.group_count && go_on(end, 1)) ++end;
+  return end - g;
+}
+
+template <class T, class Int, class OpName>
+void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Forward forward) {
   if (name.found.way == Way::pass) return forward();
   GroupList<T> groups;
   int fault = x.group_count < 0 ? group_count_position : 0;
   std::int64_t first = 0;
-  for (Int g = 0; g < x.group_count && fault == 0; ++g) {
-    GemmArguments<T> one{op_a(g),  op_b(g), x.m[g],   x.n[g],    x.k[g],  x.alpha[g], nullptr,
-                         x.lda[g], nullptr, x.ldb[g], x.beta[g], nullptr, x.ldc[g]};
+  for (Int g = 0, alike; g < x.group_count && fault == 0; g += alike) {
+    alike = alike_from(x, g);
+    GemmArguments<T> one{op_of(x.op_a[g]), op_of(x.op_b[g]), x.m[g],   x.n[g],  x.k[g],
+                         x.alpha[g],       nullptr,          x.lda[g], nullptr, x.ldb[g],
+                         x.beta[g],        nullptr,          x.ldc[g]};
     if (name.by_rows) one = transposed(one);
     fault =
         x.group_size[g] < 0 ? group_size_position : group_positions.of_gemm[gemm_fault(one, name.by_rows)];
+    const std::int64_t count = std::int64_t(x.group_size[g]) * alike;
     if (name.by_rows)
-      groups.add(one, x.b + first, x.a + first, x.c + first, x.group_size[g]);
+      groups.add(one, x.b + first, x.a + first, x.c + first, count);
     else
-      groups.add(one, x.a + first, x.b + first, x.c + first, x.group_size[g]);
-    first += x.group_size[g];
+      groups.add(one, x.a + first, x.b + first, x.c + first, count);
+    first += count;
   }
   run_batch(
       name, fault, groups.are_small(), group_positions,
@@ -166,11 +192,9 @@ using CblasStrided = void(int, int, int, Int, Int, Int, CblasValue<T>, const Cbl
                                         const Int* ldc, const Int* group_count, const Int* group_size) { \
     TILEWRIGHT_COUNTERPART(name, spellings, plain, wide);                                                \
     const Found& found = other.found();                                                                  \
-    run_group_batch<T, Int>(                                                                             \
+    run_group_batch<T, Int, char>(                                                                       \
         {other, found, false, report_fortran},                                                           \
-        {m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, *group_count, group_size},                        \
-        [&](Int g) { return op_of_letter(op_a[g]); }, [&](Int g) { return op_of_letter(op_b[g]); },      \
-        [&] {                                                                                            \
+        {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, *group_count, group_size}, [&] {      \
           reinterpret_cast<FortranGroups<T, Int>*>(found.routine)(                                       \
               op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size, 1, 1);  \
         });                                                                                              \
@@ -191,12 +215,11 @@ TILEWRIGHT_EXPORT(fortran, sdcz, gemm_batch, TILEWRIGHT_FORTRAN_GROUPS)
     };                                                                                                      \
     if (layout != row_major && layout != col_major)                                                         \
       return found.routine != nullptr ? forward() : report_cblas(other, 1);                                 \
-    run_group_batch<T, Int>(                                                                                \
+    run_group_batch<T, Int, int>(                                                                           \
         {other, found, layout == row_major, report_one_further},                                            \
-        {m, n, k, reinterpret_cast<const T*>(alpha), reinterpret_cast<const T* const*>(a), lda,             \
+        {op_a, op_b, m, n, k, reinterpret_cast<const T*>(alpha), reinterpret_cast<const T* const*>(a), lda, \
          reinterpret_cast<const T* const*>(b), ldb, reinterpret_cast<const T*>(beta),                       \
          reinterpret_cast<T* const*>(c), ldc, group_count, group_size},                                     \
-        [&](Int g) { return op_of_number(op_a[g]); }, [&](Int g) { return op_of_number(op_b[g]); },         \
         forward);                                                                                           \
   }
 TILEWRIGHT_EXPORT(cblas, sdcz, gemm_batch, TILEWRIGHT_CBLAS_GROUPS)

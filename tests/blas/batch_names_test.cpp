@@ -21,32 +21,71 @@ struct Batch {
   std::vector<Matrix<T>> a, b, c;
   std::vector<std::int64_t> depth;  // k of each problem
 
-  Batch(Random& random, bool rows, int group_count) : by_rows(rows) {
+  // With `repeated`, some groups come many times, as from programs that have a group for each problem, with
+  // one in the middle that differs in one argument.
+  Batch(Random& random, bool rows, int group_count, bool repeated = false) : by_rows(rows) {
     for (int g = 0; g < group_count; ++g) {
-      Group x{"NTC"[draw(random, 0, 2)],
-              "NTC"[draw(random, 0, 2)],
-              draw(random, 1, largest),
-              draw(random, 1, largest),
-              draw(random, 0, largest),
-              draw_scalar<T>(random),
-              draw_scalar<T>(random),
-              0,
-              0,
-              0,
-              draw(random, 0, 5)};
-      const int padding = draw(random, 0, 2);
-      const auto matrix = [&](char op, std::int64_t r, std::int64_t s) {
-        return draw_matrix<T>(random, op == 'N' ? r : s, op == 'N' ? s : r, by_rows, padding);
-      };
-      for (int i = 0; i < x.count; ++i) {
-        a.push_back(matrix(x.op_a, x.m, x.k)), b.push_back(matrix(x.op_b, x.k, x.n)),
-            c.push_back(matrix('N', x.m, x.n));
-        depth.push_back(x.k);
-        x.lda = a.back().ld, x.ldb = b.back().ld, x.ldc = c.back().ld;
-      }
-      if (x.count == 0) x.lda = x.ldb = x.ldc = 100;
-      groups.push_back(x);
+      const bool many = repeated && draw(random, 0, 2) == 0;
+      const int most = many ? 4 : largest, times = many ? draw(random, 60, 200) : 1;
+      const Group usual{"NTC"[draw(random, 0, 2)],
+                        "NTC"[draw(random, 0, 2)],
+                        draw(random, 1, most),
+                        draw(random, 1, most),
+                        draw(random, 0, most),
+                        draw_scalar<T>(random),
+                        draw_scalar<T>(random),
+                        0,
+                        0,
+                        0,
+                        draw(random, 0, many ? 2 : 5)};
+      const int padding = draw(random, 0, 2), other = draw(random, 0, times);
+      for (int i = 0; i < times; ++i)
+        add(random, i == other ? with_one_change(random, usual) : usual, i == other ? 3 : padding);
     }
+  }
+  static Group with_one_change(Random& random, Group x) {
+    switch (draw(random, 0, 8)) {
+      case 0:
+        x.m += 1;
+        break;
+      case 1:
+        x.n += 1;
+        break;
+      case 2:
+        x.k += 1;
+        break;
+      case 3:
+        x.alpha += T(1);
+        break;
+      case 4:
+        x.beta += T(1);
+        break;
+      case 5:
+        x.op_a = x.op_a == 'N' ? 'T' : 'N';
+        break;
+      case 6:
+        x.op_b = x.op_b == 'N' ? 'T' : 'N';
+        break;
+      case 7:
+        x.count += 1;
+        break;
+      default:
+        break;  // the padding alone
+    }
+    return x;
+  }
+  void add(Random& random, Group x, int padding) {
+    const auto matrix = [&](char op, std::int64_t r, std::int64_t s) {
+      return draw_matrix<T>(random, op == 'N' ? r : s, op == 'N' ? s : r, by_rows, padding);
+    };
+    for (int i = 0; i < x.count; ++i) {
+      a.push_back(matrix(x.op_a, x.m, x.k)), b.push_back(matrix(x.op_b, x.k, x.n)),
+          c.push_back(matrix('N', x.m, x.n));
+      depth.push_back(x.k);
+      x.lda = a.back().ld, x.ldb = b.back().ld, x.ldc = c.back().ld;
+    }
+    if (x.count == 0) x.lda = x.ldb = x.ldc = 100;
+    groups.push_back(x);
   }
   std::vector<Matrix<T>> expected() const {
     std::vector<Matrix<T>> all;
@@ -117,7 +156,7 @@ void check_cblas_groups(const char* name) {
   ASSERT_NE(gemm, nullptr);
   Random random(21);
   for (int round = 0; round < 6; ++round) {
-    Batch<T> x(random, round % 2 == 0, draw(random, 0, 5));
+    Batch<T> x(random, round % 2 == 0, draw(random, 0, 5), true);
     const auto before = x.c, expected = x.expected();
     Arrays<T, Int> y(x);
     gemm(x.by_rows ? 101 : 102, y.op_a.data(), y.op_b.data(), y.m.data(), y.n.data(), y.k.data(),
@@ -137,7 +176,7 @@ void check_fortran_groups(const char* name) {
   ASSERT_NE(gemm, nullptr);
   Random random(22);
   for (int round = 0; round < 4; ++round) {
-    Batch<T> x(random, false, draw(random, 0, 5));
+    Batch<T> x(random, false, draw(random, 0, 5), true);
     const auto before = x.c, expected = x.expected();
     Arrays<T, Int> y(x);
     const Int groups = Int(x.groups.size());
