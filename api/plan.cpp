@@ -2,32 +2,29 @@
 // live, and the full way for everything else.
 #include <complex>
 
+#include "core/refuse.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
 namespace {
 
-[[noreturn]] void refuse(const char* argument, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, argument, message);
-}
-
 void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void* a, const void* b,
                     const void* c) {
   if (p.dtype != dtype)
-    refuse("dtype",
-           fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype), to_string(dtype)));
+    refuse_argument("dtype", fmt::format("the plan is for {} but the operands are {}", to_string(p.dtype),
+                                         to_string(dtype)));
   if (p.layout == Layout::variable)
-    refuse("layout", "the plan is for a variable batch, which gemm_variable runs");
+    refuse_argument("layout", "the plan is for a variable batch, which gemm_variable runs");
   if ((p.layout == Layout::pointer) != pointers)
-    refuse("a", pointers ? fmt::format("the plan is for a {} batch, not for arrays of pointers",
-                                       to_string(p.layout))
-                         : "the plan is for arrays of pointers");
+    refuse_argument("a", pointers ? fmt::format("the plan is for a {} batch, not for arrays of pointers",
+                                                to_string(p.layout))
+                                  : "the plan is for arrays of pointers");
   if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
   const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-  if (reads_ab && a == nullptr) refuse("a", "a is null");
-  if (reads_ab && b == nullptr) refuse("b", "b is null");
-  if (c == nullptr) refuse("c", "c is null");
+  if (reads_ab && a == nullptr) refuse_argument("a", "a is null");
+  if (reads_ab && b == nullptr) refuse_argument("b", "b is null");
+  if (c == nullptr) refuse_argument("c", "c is null");
 }
 
 template <class T>

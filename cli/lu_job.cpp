@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "arrays/gemm_arrays.hpp"
@@ -162,11 +163,26 @@ class LuJob {
     in.threads = report_.threads;
     report_.verification = verify_lu(in);
     const LuVerifyResult& v = *report_.verification;
+    check_numbers_of("A", in.a, in.m * in.n);
+    if (solves()) check_numbers_of("B", in.b, in.m * in.nrhs);
     if (!v.passed())
       throw JobFailed(
           fmt::format("verify failed, output = '{}' was not written: residual ratio {:.3g} of the "
                       "factors and {:.3g} of the solution, of {} allowed",
                       request_.files.output, v.ratio, v.solve_ratio, LuVerifyResult::bound));
+  }
+
+  // Of operands that hold no numbers no residual tells anything.
+  void check_numbers_of(const char* name, const void* data, std::int64_t count) const {
+    if (report_.verification->passed()) return;
+    dispatch(dtype(), [&]<class T>() {
+      const T* const elements = static_cast<const T*>(data);
+      const T* const end = elements + count;
+      if (std::any_of(elements, end, [](const T& x) { return !std::isfinite(std::abs(x)); }))
+        throw JobFailed(fmt::format(
+            "verify cannot tell, output = '{}' was not written: {} holds NaN or infinite elements",
+            request_.files.output, name));
+    });
   }
 
   void commit() {

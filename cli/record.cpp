@@ -25,15 +25,27 @@ double seconds_of(const std::vector<RecordedRuns>& runs) {
                          [](double sum, const RecordedRuns& one) { return sum + one.seconds; });
 }
 
-// All are read before anything is written, so that a bad one changes nothing.
-void merge(const RecordFlags& flags) {
-  std::vector<RecordedRuns> all;
-  for (const std::string& log : flags.logs) {
+void check_logs(const RecordFlags& flags) {
+  const auto same = [](const std::string& x, const std::string& y) {
     std::error_code none;
-    if (std::filesystem::equivalent(log, flags.output, none))
+    return std::filesystem::equivalent(x, y, none);
+  };
+  for (auto log = flags.logs.begin(); log != flags.logs.end(); ++log) {
+    if (same(*log, flags.output))
       throw Error(
           ErrorCode::invalid_argument, "--output",
           fmt::format("--output = '{}' is one of the logs, and would be counted twice", flags.output));
+    if (std::any_of(flags.logs.begin(), log, [&](const auto& before) { return same(before, *log); }))
+      throw Error(ErrorCode::invalid_argument, "LOG",
+                  fmt::format("LOG = '{}' is given twice, and would be counted twice", *log));
+  }
+}
+
+// All are read before anything is written, so that a bad one changes nothing.
+void merge(const RecordFlags& flags) {
+  check_logs(flags);
+  std::vector<RecordedRuns> all;
+  for (const std::string& log : flags.logs) {
     const auto runs = read_record(log);
     all.insert(all.end(), runs.begin(), runs.end());
   }
@@ -73,7 +85,8 @@ void add_record(CLI::App& app) {
   merging->callback([flags] { merge(*flags); });
   CLI::App* listing = verb->add_subcommand("list", "the problems that took longest");
   listing->add_option("LOG", flags->logs, "a log")->required()->expected(1);
-  listing->add_option("--top", flags->top, "so many of them")->check(CLI::PositiveNumber);
+  listing->add_option("--top", flags->top, "so many of them; 0: their sum alone")
+      ->check(CLI::NonNegativeNumber);
   listing->footer("Example: tilewright record list all.jsonl --top 5");
   listing->callback([flags] { list(*flags); });
 }

@@ -77,7 +77,7 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorCode::io, "--from",
+      throw Error(ErrorCode::invalid_argument, "--from",
                   fmt::format("--from = '{}': line {} is not a record of a problem: {}", path, number, why));
     };
     try {
@@ -93,7 +93,7 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
       // A record stands for any batch count, so that several of one problem in a log are one.
       add_problem(problems, problem_to_tune(problem));
     } catch (const nlohmann::json::exception& error) {
-      refuse(error.what());
+      refuse(json_fault(error));
     } catch (const Error& error) {
       refuse(error.what());
     }

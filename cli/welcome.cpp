@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <filesystem>
+
 #include "core/env.hpp"
+#include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/plan.hpp"
@@ -43,6 +46,14 @@ WisdomMatch match_of_a_usual_problem(Context& context) {
   return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->match;
 }
 
+// The index of the pages that were installed, or of the sources.
+std::string pages(const Environment& environment) {
+  const std::filesystem::path page = "docs/README.md";
+  const auto installed = std::filesystem::path(share_folder(environment, "docs")) / page;
+  std::error_code none;
+  return (std::filesystem::exists(installed, none) ? installed : page).string();
+}
+
 }  // namespace
 
 void print_welcome() {
@@ -67,7 +78,7 @@ void print_welcome() {
     suggest("bench gemm_small --sizes 4,8,16", "small batches in device memory beside cuBLAS");
     suggest("bench gemm --sizes 1024,4096", "large products there");
   }
-  fmt::print("\nAll verbs: tilewright --help. Pages by task: docs/README.md.\n");
+  fmt::print("\nAll verbs: tilewright --help. Pages by task: {}\n", pages(environment));
 }
 
 }  // namespace tilewright::cli

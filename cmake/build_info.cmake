@@ -27,7 +27,7 @@ set(KERNEL ${SOURCE_DIR}/src/kernel)
 # What a generated kernel depends on: its config, its generators and the code buffer; not the files of the space, which say
 # only which config is taken.
 file(GLOB SOURCES ${KERNEL}/gemm_small_cpu/*.?pp ${KERNEL}/jit/x86.?pp ${KERNEL}/jit/counts.hpp)
-list(FILTER SOURCES EXCLUDE REGEX "_space\\.cpp$")
+list(FILTER SOURCES EXCLUDE REGEX "_space\\.[ch]pp$")
 hash_of(GEMM_SMALL_CPU ${SOURCES})
 # What a GPU kernel of a family depends on: all that the run-time compiler reads for it.
 file(GLOB COMMON ${KERNEL}/common/*.cuh)

@@ -17,6 +17,9 @@ if(TARGET tilewright_cli)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN *.hpp PATTERN *.h)
+# The pages that `tilewright` alone names; what they are made from (results/) stays in the sources.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+        FILES_MATCHING PATTERN *.md PATTERN *.svg)
 if(EXISTS ${PROJECT_SOURCE_DIR}/wisdom)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/wisdom DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
           FILES_MATCHING PATTERN *.jsonl)

@@ -6,7 +6,7 @@ docs/papers) must come out the same again. Numbers that people wrote stand befor
     18.3 55.3 = client=single_calls n=4 get="ns/tilewright plan"|ns/openblas
     -->
 
-Each line names numbers of the block of text (paragraph, list or table) that the mark follows, in its order, and a query for as many
+The mark may name several files: of a problem and a contender the rows of the last one count. Each line names numbers of the block of text (paragraph, list or table) that the mark follows, in its order, and a query for as many
 values: `key=value` keeps rows, `key=@other` those with equal values, a list x|y gives a value for each of its members, `get=` is the path of the value
 (x//y the ratio of two in one row, 1//y the inverse), `over=key=value` divides
 by that of the row that differs in this key, `best=min` or `max` takes one of several rows, `geomean` and `count` all, `times=` scales. A
@@ -18,6 +18,7 @@ import math
 import pathlib
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 
@@ -26,10 +27,10 @@ from results import rows_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GENERATORS = ("make_tables.py", "hybrid_page.py", "lu_page.py")  # each fails with --check where a page is stale
-MARK = re.compile(r"<!-- numbers (\S+)\n(.*?)-->\n?", re.S)
+MARK = re.compile(r"<!-- numbers ([^\n]+)\n(.*?)-->\n?", re.S)
 GENERATED = re.compile(r"<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure) .*?<!-- end of table -->\n", re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
-MOST_UNMARKED = 30  # blocks; see above
+MOST_UNMARKED = 8  # blocks; see above
 
 
 def value_at(row, path):
@@ -56,9 +57,10 @@ class Query:
 
     def __init__(self, text):
         self.keep, self.get, self.over, self.best, self.times, self.form = [], "", None, "", 1.0, ""
+        self.by = ""
         for word in shlex.split(text):
             key, found, value = word.partition("=")
-            if not found and key in ("geomean", "count"):
+            if not found and key in ("geomean", "median", "count"):
                 self.form = key
             elif key == "get":
                 self.get = value
@@ -66,6 +68,8 @@ class Query:
                 self.over = value.partition("=")[::2]
             elif key == "best":
                 self.best = value
+            elif key == "by":
+                self.by = value
             elif key == "times":
                 self.times = float(value)
             elif found:
@@ -83,29 +87,48 @@ class Query:
             pairs = [(key, one if lists and i == lists[0] else value) for i, (key, value) in enumerate(everything)]
             yield pairs[-1][1], pairs[:-1]
 
-    def of(self, rows, path, conditions):
-        found = [value_at(row, path) for row in rows if all(
-            value_at(row, key) == value_at(row, wanted[1:]) if wanted.startswith("@") else same(value_at(row, key), wanted)
-            for key, wanted in conditions)]
-        found = [float(value) for value in found if value is not None]
+    def found(self, rows, path, conditions):
+        """(row, value) of each row that is kept and has the value."""
+        for row in rows:
+            if all(value_at(row, key) == value_at(row, wanted[1:]) if wanted.startswith("@") else same(value_at(row, key), wanted)
+                   for key, wanted in conditions):
+                value = value_at(row, path)
+                if value is not None:
+                    yield row, float(value)
+
+    def one_of(self, found, path, conditions):
         if self.form == "count":
             return len(found)
         if not found:
             raise ValueError(f"no row has {path} with {dict(conditions)}")
         if self.form == "geomean":
             return math.exp(sum(map(math.log, found)) / len(found))
+        if self.form == "median":
+            return statistics.median(found)
         if self.best:
             return {"min": min, "max": max}[self.best](found)
         if len(found) > 1:
             raise ValueError(f"{len(found)} rows have {path} with {dict(conditions)}; best=min, best=max or geomean?")
         return found[0]
 
+    def paired(self, rows, path, conditions, other):
+        """Each row's value over that of the other row with the same `by`; rows that have no other one are left out."""
+        others = {value_at(row, self.by): value for row, value in self.found(rows, path, other)}
+        return [value / others[value_at(row, self.by)] for row, value in self.found(rows, path, conditions)
+                if value_at(row, self.by) in others]
+
     def values(self, rows):
         for path, conditions in self.wanted():
-            value = self.of(rows, path, conditions)
+            plain = [value for _, value in self.found(rows, path, conditions)]
             if self.over:
                 key, other = self.over
-                value /= self.of(rows, path, [pair for pair in conditions if pair[0] != key] + [(key, other)])
+                other = [pair for pair in conditions if pair[0] != key] + [(key, other)]
+                if self.by:
+                    plain = self.paired(rows, path, conditions, other)
+                    other = None
+            value = self.one_of(plain, path, conditions)
+            if self.over and other:
+                value /= self.one_of([one for _, one in self.found(rows, path, other)], path, other)
             yield value * self.times
 
 
@@ -154,6 +177,16 @@ def blocks_of(text):
     yield from ((one, None) for one in re.split(r"\n\s*\n", text[at:]) if one.strip())
 
 
+def joined(files):
+    """The rows of several files, without those that a later one has again."""
+    case = lambda row: (row.get("problem"), row.get("impl"))
+    rows = []
+    for later in files:
+        again = {case(row) for row in later if "problem" in row}
+        rows = [row for row in rows if case(row) not in again] + later
+    return rows
+
+
 def quotes_results(block):
     return "results/" in block and re.search(r"\d\.\d", re.sub(r"`[^`]*`|\]\([^)]*\)", "", block))
 
@@ -170,11 +203,11 @@ def check_page(text, root):
         if mark is None:
             continue
         marked = True
-        path = root / mark[1]
-        if not path.is_file():
-            faults.append(f"{mark[1]} is not there")
+        missing = [name for name in mark[1].split() if not (root / name).is_file()]
+        if missing:
+            faults.append(f"{missing[0]} is not there")
             continue
-        rows = rows_of(path)
+        rows = joined(rows_of(root / name) for name in mark[1].split())
         for line in mark[2].splitlines():
             if line.strip():
                 numbers = NUMBER.findall(block)

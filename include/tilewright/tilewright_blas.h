@@ -48,10 +48,11 @@ void cblas_zgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int
                                const void* beta, void* c, int ldc, int stride_c, int batch_size);
 
 /* The Batched BLAS standard (Dongarra 2017; NLAFET/BBLAS): groups, and one group of one shape. info[0] says
- * on entry what info receives: 0 a code per problem, 1 per group, 2 one for the call, 3 nothing but 0 in
- * info[0]. A code is 0, or the position of the bad argument of blas_?gemm_batch: group_count 1, group_sizes
- * 2, layout 3, transa 4, transb 5, m 6, n 7, k 8, a 10, lda 11, b 12, ldb 13, c 15, ldc 16. Bad problems are
- * left as they are, the others are computed. */
+ * on entry what info receives: 0 a code per problem, 1 per group, 2 one for the call, 3 nothing (info[0] is
+ * 0 afterwards where products were computed, 3 where the layout or a group's size is bad, and 1, as always,
+ * where group_count is negative). A code is 0, or the position of the bad argument of blas_?gemm_batch:
+ * group_count 1, group_sizes 2, layout 3, transa 4, transb 5, m 6, n 7, k 8, a 10, lda 11, b 12, ldb 13, c
+ * 15, ldc 16. Bad problems are left as they are, the others are computed. */
 void blas_sgemm_batch(int group_count, const int* group_sizes, int layout, const int* transa,
                       const int* transb, const int* m, const int* n, const int* k, const float* alpha,
                       float const* const* a, const int* lda, float const* const* b, const int* ldb,

@@ -1,6 +1,7 @@
 // Batches of products as the library's groups, for all names that take several products at once.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class GroupList {
   std::span<const GemmGroup<T>> all() const { return groups_; }
   bool are_small() const {
     for (const auto& g : groups_)
-      if (g.m > 64 || g.n > 64 || g.k > 64) return false;
+      if (std::max({g.m, g.n, g.k}) > small_limit) return false;
     return true;
   }
   // A problem for each run of equal groups.

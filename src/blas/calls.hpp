@@ -18,7 +18,10 @@ namespace tilewright::blas {
 // said once. Large products on the CPU go to the BLAS that the program has.
 Context* context();
 
-// The same once it was made and serves small products by generated kernels; else null. Read by every call.
+// The three that follow are the only mutable globals of the house: a BLAS name has no handle in which a
+// caller could bring them, and every call reads them.
+
+// The Context once it was made and serves small products by generated kernels; else null. Read by every call.
 inline std::atomic<Context*> small_context{nullptr};
 // Whether small_context is decided.
 inline std::atomic<bool> small_decided{false};
@@ -84,9 +87,12 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
 // Batches win at every size. Measured: results/zen5-2core/blas_names-20261127.jsonl, docs/blas.md.
 inline std::array<std::atomic<std::int64_t>, 4> least_win{};
 
+// The largest size that generated kernels of the CPU have.
+inline constexpr std::int64_t small_limit = 64;
+
 template <class T>
 bool is_small_win(const GemmArguments<T>& x) {
-  const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < 64; };
+  const auto fits = [](std::int64_t size) { return std::uint64_t(size) - 1 < std::uint64_t(small_limit); };
   return fits(x.m) && fits(x.n) && fits(x.k) &&
          x.m * x.n * x.k >= least_win[std::size_t(dtype_of<T>)].load(std::memory_order_relaxed) &&
          (x.op_a | x.op_b) >= 0 && x.lda >= x.a_rows() && x.ldb >= x.b_rows() && x.ldc >= x.m &&

@@ -12,8 +12,8 @@
 namespace tilewright::blas {
 namespace {
 
-// Of rows and columns that are computed whole.
-constexpr std::int64_t whole_triangle = 64;
+// Of rows and columns that are computed whole: a small product.
+constexpr std::int64_t whole_triangle = small_limit;
 
 template <class T>
 T real_part(const T& value) {

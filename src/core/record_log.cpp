@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "core/new_file.hpp"
@@ -64,6 +65,11 @@ struct Key {
   std::string text() const { return problem + ' ' + residency; }
 };
 
+void check_sums(std::int64_t count, double seconds) {
+  if (count < 0) throw std::invalid_argument(fmt::format("count = {} is negative", count));
+  if (!(seconds >= 0)) throw std::invalid_argument(fmt::format("seconds = {} is no time", seconds));
+}
+
 // A file's lines as they are, so that what other versions add to them stays.
 class Lines {
  public:
@@ -75,10 +81,10 @@ class Lines {
       try {
         auto json = nlohmann::json::parse(line);
         const Key key(json.at("problem").get<std::string>(), json.value("residency", ""));
-        json.at("count").get<std::int64_t>(), json.at("seconds").get<double>();
+        check_sums(json.at("count").get<std::int64_t>(), json.at("seconds").get<double>());
         positions_.emplace(key.text(), lines_.size());
         lines_.push_back(std::move(json));
-      } catch (const nlohmann::json::exception& error) {
+      } catch (const std::exception& error) {
         throw Error(ErrorCode::io, "record",
                     fmt::format("record = '{}' is no record: line {} cannot be read ({})", path, number,
                                 json_fault(error)));

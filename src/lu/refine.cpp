@@ -112,7 +112,8 @@ LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrh
     const auto [error, steps] = refinement.run(lu, ldlu, pivots, b + j * ldb, x + j * ldx);
     result.backward_errors.push_back(error);
     result.steps.push_back(steps);
-    if (!(error <= result.backward_error)) result.backward_error = error;
+    const bool is_number = !std::isnan(result.backward_error);  // else it stays
+    if (is_number && !(error <= result.backward_error)) result.backward_error = error;
   }
   return result;
 }

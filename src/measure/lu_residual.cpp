@@ -46,7 +46,7 @@ class Residuals {
   double of_factors(const std::vector<std::int64_t>& columns) const {
     const double worst = worst_of(std::int64_t(columns.size()),
                                   [&](std::int64_t c) { return factor_residual(columns[std::size_t(c)]); });
-    return worst == 0 ? 0 : worst / (norm_ * double(std::max<std::int64_t>(1, in_.n)) * epsilon);
+    return share_of(worst, norm_ * double(std::max<std::int64_t>(1, in_.n)));
   }
 
   double of_solution(const std::vector<std::int64_t>& columns) const {
@@ -64,8 +64,10 @@ class Residuals {
     std::vector<double> all(static_cast<std::size_t>(count));
     run_each(in_.threads, count, [&](std::int64_t i) { all[std::size_t(i)] = f(i); });
     double worst = 0;
-    for (const double x : all)
-      if (!(x <= worst)) worst = x;  // a NaN stays: nothing is below it
+    for (const double x : all) {
+      if (!(x <= worst)) worst = x;
+      if (std::isnan(worst)) break;  // it stays: nothing after it says more
+    }
     return worst;
   }
 
@@ -92,8 +94,13 @@ class Residuals {
     }
     for (std::int64_t j = 0; j < in_.n; ++j)
       for (std::int64_t i = 0; i < in_.m; ++i) sum[std::size_t(i)] += Wider(a()[j * ld_ + i]) * Wider(x[j]);
-    const double residual = size_of(sum);
-    return residual == 0 ? 0 : residual / (norm_ * x_size * epsilon);
+    return share_of(size_of(sum), norm_ * x_size);
+  }
+
+  // Of a size that is no number nothing is small.
+  static double share_of(double residual, double size) {
+    if (!std::isfinite(size)) return std::numeric_limits<double>::quiet_NaN();
+    return residual == 0 ? 0 : residual / (size * epsilon);
   }
 
   static double size_of(const std::vector<Wider>& x) {

@@ -143,6 +143,16 @@ class Lu(unittest.TestCase):
                      "--x", self.folder / "X.npy", code=1, says=("singular", "U[4, 4]"))
         self.assertFalse((self.folder / "L2.npy").exists())
 
+    def test_verify_of_no_numbers(self):
+        for value in (numpy.nan, numpy.inf):
+            a = self.array((20, 20))
+            a[3, 4] = value
+            self.save("A.npy", a)
+            output = self.folder / "L3.npy"
+            self.refused("-o", output, "--pivots", self.folder / "P3.npy", "--verify", code=1,
+                         says=("A holds NaN or infinite elements", "was not written"))
+            self.assertFalse(output.exists())
+
     def refused(self, *arguments, code=2, says=()):
         done = self.run_tool("lu", self.folder / "A.npy", *arguments)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)

@@ -1,6 +1,7 @@
 // The kernels of LU by plain loops: what is left of a panel kernel when threads, clusters and exchanges are
 // taken away. Each looks whether the matrix it works on is the device's.
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <vector>
@@ -212,7 +213,7 @@ bool backward_error(const LuBackwardErrorArgs<T, R>& x, const Memory& memory, in
     for (int i = 0; i < x.n && x.progress[c].is_active != 0; ++i) {
       const R r = R(size_of(x.r[i + c * x.n])), bound = x.bound[i + c * x.n];
       const double ratio = double(bound > x.safe2 ? r / bound : (r + x.safe1) / (bound + x.safe1));
-      if (!(ratio <= x.progress[c].now)) x.progress[c].now = ratio;
+      if (!std::isnan(x.progress[c].now) && !(ratio <= x.progress[c].now)) x.progress[c].now = ratio;
     }
   return true;
 }

@@ -39,6 +39,23 @@ class Numbers(unittest.TestCase):
                                      "3.06 = impl=theirs n=8 best=min get=seconds times=1e3", "1 = impl=ours n=@m get=seconds count",
                                      "0.50 = impl=theirs n=16 over=impl=ours get=seconds"), [])
 
+    def test_rows_that_are_paired(self):
+        text = "Theirs over ours is 1.00 in the mean, 0.50 at least; 4.1 ms in the middle of three."
+        self.assertEqual(self.faults(text, "1.00 = impl=theirs get=seconds over=impl=ours by=n best=max times=0.5",
+                                     "0.50 = impl=theirs get=seconds over=impl=ours by=n best=min",
+                                     "4.1 = impl=theirs get=seconds median times=1e3"), [])
+        (fault,) = self.faults(text, "0.50 = impl=theirs get=seconds over=impl=nobody by=n best=min")
+        self.assertIn("no row has seconds", fault)
+
+    def test_a_later_file_counts(self):
+        rows = [{"problem": "p", "impl": "ours", "seconds": seconds} for seconds in (1.5, 2.5)]
+        for name, row in zip(("first", "second"), rows):
+            (self.root / "results" / "card" / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        files = [f"results/card/{name}.jsonl" for name in ("first", "second")]
+        self.assertEqual(self.faults("It takes 2.5 s.", "2.5 = impl=ours get=seconds", file=" ".join(files)), [])
+        self.assertEqual(self.faults("It takes 1.5 s.", "1.5 = impl=ours get=seconds", file=" ".join(files[::-1])), [])
+        self.assertIn("is not there", self.faults("It takes 1.5 s.", "1.5 = get=seconds", file=files[0] + " results/none")[0])
+
     def test_numbers_that_are_wrong(self):
         text = "Ours takes 2.05 ms and 10.0, 1,234 in all."
         ours = "impl=ours n=8 get=seconds times=1e3"

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kernel/gemm_small_cpu/columns_tile.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "support/cases.hpp"
 #include "support/covering.hpp"
@@ -100,6 +103,74 @@ TEST_P(GemmSmallCpu, AcceptanceSizes) {
       check_problem({.dtype = dtype, .size = size, .beta = beta, .seed = ++seed}, isa, 100, failures);
     }
   RecordProperty("cases", static_cast<int>(failures.case_count()));
+}
+
+// What few samples of a space meet: whole problems side by side, of counts that fill no period, with every
+// operand held; and tails in parts.
+TEST_P(GemmSmallCpu, TinyProblemsInEveryWay) {
+  const auto [isa, dtype] = GetParam();
+  if (isa == Isa::portable) GTEST_SKIP() << "the portable kernels do neither";
+  Failures failures;
+  std::uint64_t seed = 3000;
+  std::size_t side_by_side = 0, in_parts = 0;
+  for (int i = 0; i < 8 * 8 * 8 && !failures.too_many(); ++i) {
+    const cases::Size size{1 + i % 8, 1 + i / 8 % 8, 1 + i / 64};
+    const auto trial = make_kernel_trial({.dtype = dtype,
+                                          .op_a = i % 5 == 4 ? Op::trans : Op::none,
+                                          .op_b = i % 3 == 2 ? Op::trans : Op::none,
+                                          .size = size,
+                                          .beta = i % 2 == 0 ? ScalarChoice::one : ScalarChoice::zero,
+                                          .seed = ++seed});
+    const auto space = gemm_small_cpu_space(trial->problem(), isa);
+    const auto check = [&](const GemmSmallCpuConfig& config) {
+      if (!space.contains(config)) return false;
+      const std::string wrong = trial->run(config);
+      failures.note_quietly(wrong.empty());
+      if (!wrong.empty())
+        failures.show(
+            fmt::format("{} config {}\n    {}", to_string(trial->problem()), describe(config), wrong));
+      return true;
+    };
+    GemmSmallCpuConfig config = gemm_small_cpu_default(trial->problem(), isa);
+    check(config);
+    config.matrices_per_vector = 1;
+    config.hold = Hold::a;
+    config.tail = Tail::split;
+    in_parts += check(config);
+    config.tail = Tail::mask;
+    config.matrices_per_vector = 0;
+    for (const Hold hold : {Hold::a, Hold::b, Hold::both, Hold::none}) {
+      config.hold = hold;
+      side_by_side += check(config);
+    }
+  }
+  EXPECT_EQ(side_by_side > 100, !is_complex(dtype)) << side_by_side;
+  // Rows of c128 are pairs of lanes, which fill 16 bytes.
+  EXPECT_EQ(in_parts > 50, isa == Isa::avx2 && dtype != DType::c128) << in_parts;
+  RecordProperty("cases", static_cast<int>(failures.case_count()));
+}
+
+// Masked stores are dozens of instructions on some processors that have AVX2, and permutations cost more
+// there.
+TEST(GemmSmallCpuDefaults, OfAvx2) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
+    for (int m = 1; m <= 33; ++m)
+      for (const Scalar beta : {Scalar::zero, Scalar::one, Scalar::general}) {
+        GemmProblem p;
+        p.dtype = dtype, p.layout = Layout::strided, p.batch_count = 100, p.residency = Residency::l1;
+        p.m = p.n = p.k = p.lda = p.ldb = p.ldc = m;
+        p.stride_a = p.stride_b = p.stride_c = m * m;
+        p.beta = beta;
+        const auto config = gemm_small_cpu_default(p, Isa::avx2);
+        EXPECT_TRUE(gemm_small_cpu_space(p, Isa::avx2).contains(config)) << to_string(p);
+        const auto pieces = columns::make_tile(p, config).pieces;
+        const bool masked = std::any_of(pieces.begin(), pieces.end(), [](const auto& x) { return x.masked; });
+        EXPECT_TRUE(!masked || config.tail == Tail::split) << to_string(p) << ' ' << describe(config);
+        const bool columns_of_16 = m * size_bytes(dtype) <= 16 && m > 1 && m % 2 == 0;
+        EXPECT_EQ(config.matrices_per_vector == 0,
+                  columns_of_16 && !is_complex(dtype) && beta != Scalar::general)
+            << to_string(p) << ' ' << describe(config);
+      }
 }
 
 // Short columns far apart, as in bands of large matrices: offsets and prefetches step over wide gaps.

@@ -219,9 +219,10 @@ TEST_F(Tune, EveryStrategyKeepsItsBudget) {
     TuneOptions options;
     options.strategy = strategy;
     options.budget_s = 0.3;
+    options.clock = BudgetClock::of_turns();  // what else the machine does is none of its business
     const TuneResult result = tune(problem, options);
     EXPECT_GT(result.measured, 0) << strategy;
-    EXPECT_LT(result.tuning_s, 2) << strategy;
+    EXPECT_LT(options.clock.now(), 2 * options.budget_s) << strategy;
   }
 }
 
@@ -267,7 +268,7 @@ TEST_F(Tune, StopsWhenToldTo) {
   options.stop = [&] { return ++asked > 5; };
   const TuneResult result = tune(problem_of(DType::f64, Layout::strided, Scalar::one), options);
   EXPECT_FALSE(result.complete);
-  EXPECT_LT(result.tuning_s, 2);
+  EXPECT_LT(asked, 10) << "it went on";
 }
 
 TEST_F(Tune, RefusesWhatHasNoSpace) {

@@ -3,29 +3,28 @@
 
 #include <algorithm>
 
+#include "core/refuse.hpp"
+
 namespace tilewright {
 namespace {
-
-[[noreturn]] void refuse(const char* argument, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, argument, message);
-}
 
 void check_split(const GemmOptions& o) {
   const std::string way = to_string(o.split);
   if (o.split == SplitWay::fixed && !o.cpu_share)
-    refuse("cpu_share", "cpu_share is not given, which split = fixed needs");
+    refuse_argument("cpu_share", "cpu_share is not given, which split = fixed needs");
   if (o.cpu_share && o.split != SplitWay::fixed)
-    refuse("cpu_share", fmt::format("cpu_share = {} is given, but split = {}", *o.cpu_share, way));
+    refuse_argument("cpu_share", fmt::format("cpu_share = {} is given, but split = {}", *o.cpu_share, way));
   if (o.cpu_share && !(*o.cpu_share >= 0 && *o.cpu_share <= 1))
-    refuse("cpu_share", fmt::format("cpu_share = {} is not between 0 and 1", *o.cpu_share));
+    refuse_argument("cpu_share", fmt::format("cpu_share = {} is not between 0 and 1", *o.cpu_share));
   if (o.target == Target::gpu && o.cpu_share.value_or(0) > 0)
-    refuse("cpu_share", fmt::format("cpu_share = {}, but target = gpu leaves the CPU out", *o.cpu_share));
+    refuse_argument("cpu_share",
+                    fmt::format("cpu_share = {}, but target = gpu leaves the CPU out", *o.cpu_share));
   const bool searches = o.split == SplitWay::guided || o.split == SplitWay::exhaustive;
   if (o.target == Target::gpu && searches)
-    refuse("split",
-           fmt::format("split = {} searches for the CPU's share, but target = gpu leaves it out", way));
+    refuse_argument(
+        "split", fmt::format("split = {} searches for the CPU's share, but target = gpu leaves it out", way));
   if (o.target == Target::cpu && o.split != SplitWay::model)
-    refuse("split", fmt::format("split = {}, but target = cpu leaves the GPUs out", way));
+    refuse_argument("split", fmt::format("split = {}, but target = cpu leaves the GPUs out", way));
 }
 
 }  // namespace
@@ -38,11 +37,12 @@ bool wants_gpus(const PlanRequest& r) {
 
 void check_hybrid_options(const GemmOptions& o) {
   for (auto gpu = o.gpus.begin(); gpu != o.gpus.end(); ++gpu) {
-    if (*gpu < 0) refuse("gpus", fmt::format("gpus has {}, which is negative", *gpu));
-    if (std::find(o.gpus.begin(), gpu, *gpu) != gpu) refuse("gpus", fmt::format("gpus has {} twice", *gpu));
+    if (*gpu < 0) refuse_argument("gpus", fmt::format("gpus has {}, which is negative", *gpu));
+    if (std::find(o.gpus.begin(), gpu, *gpu) != gpu)
+      refuse_argument("gpus", fmt::format("gpus has {} twice", *gpu));
   }
   if (o.gpu_memory_bytes < 0)
-    refuse("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
+    refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
   check_split(o);
 }
 

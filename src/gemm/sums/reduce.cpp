@@ -1,6 +1,7 @@
 // Checks, and the short way to a kernel, whose code does not depend on how many products there are.
 #include "gemm/sums/reduce.hpp"
 
+#include "core/refuse.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
@@ -11,20 +12,16 @@
 namespace tilewright {
 namespace {
 
-[[noreturn]] void refuse(const char* argument, std::string message, std::int64_t index = -1) {
-  throw Error(ErrorCode::invalid_argument, argument, std::move(message), index);
-}
-
 void check_addresses(const GemmProblem& p, const Operands& o, const void* c) {
   if (p.m == 0 || p.n == 0) return;
-  if (c == nullptr) refuse("c", "c.data is null");
+  if (c == nullptr) refuse_argument("c", "c.data is null");
   if (p.k == 0 || p.alpha == Scalar::zero || p.batch_count == 0) return;
-  if (o.a == nullptr) refuse("a", "a.data is null");
-  if (o.b == nullptr) refuse("b", "b.data is null");
+  if (o.a == nullptr) refuse_argument("a", "a.data is null");
+  if (o.b == nullptr) refuse_argument("b", "b.data is null");
   const auto check = [&](const char* name, const void* x, std::int64_t index) {
     const std::string product = index < 0 ? "" : fmt::format("product {}: ", index);
-    if (x == nullptr) refuse(name, fmt::format("{}{} is null", product, name), index);
-    if (x == c) refuse("c", fmt::format("{}c is {}: {}", product, name, in_place_reason), index);
+    if (x == nullptr) refuse_argument(name, fmt::format("{}{} is null", product, name), index);
+    if (x == c) refuse_argument("c", fmt::format("{}c is {}: {}", product, name, in_place_reason), index);
   };
   if (p.layout != Layout::pointer) return check("a", o.a, -1), check("b", o.b, -1);
   for (std::int64_t i = 0; i < p.batch_count; ++i) {
@@ -37,11 +34,11 @@ void check_addresses(const GemmProblem& p, const Operands& o, const void* c) {
 
 void check_reduce_shapes(const GemmProblem& p, MatrixShape a, MatrixShape b) {
   if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k)
-    refuse(fault->argument, fault->message);
+    refuse_argument(fault->argument, fault->message);
   const auto check = [](const char* name, MatrixShape x, std::int64_t rows, std::int64_t cols) {
     if (x.rows != rows || x.cols != cols)
-      refuse(name, fmt::format("{} is {} x {} as stored, but c and the ops need {} x {}", name, x.rows,
-                               x.cols, rows, cols));
+      refuse_argument(name, fmt::format("{} is {} x {} as stored, but c and the ops need {} x {}", name,
+                                        x.rows, x.cols, rows, cols));
   };
   check("a", a, p.a_rows(), p.a_cols());
   check("b", b, p.b_rows(), p.b_cols());
@@ -51,8 +48,8 @@ void check_reduce_shapes(const GemmProblem& p, MatrixShape a, MatrixShape b) {
 void run_batch_reduce(Context::Impl& context, const GemmProblem& p, const Operands& o, const void* c,
                       const GemmOptions& options) {
   if (options.stream != nullptr)
-    refuse("stream",
-           fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
+    refuse_argument("stream",
+                    fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
   check_addresses(p, o, c);
   if (p.m == 0 || p.n == 0) return;
   const bool has_products = p.batch_count > 0 && p.k > 0 && p.alpha != Scalar::zero;

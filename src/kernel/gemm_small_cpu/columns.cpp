@@ -22,17 +22,19 @@ class GeneratedKernel : public GemmSmallCpuKernel {
   Code code_;
 };
 
-// What the problems that fill no period are computed with.
-GemmSmallCpuConfig one_by_one(GemmSmallCpuConfig config) {
+// What the problems that fill no period are computed with: A held where the registers allow it.
+GemmSmallCpuConfig one_by_one(const GemmProblem& problem, GemmSmallCpuConfig config) {
   config.matrices_per_vector = 1;
   config.hold = Hold::a;
+  const columns::Tile tile = columns::make_tile(problem, config);
+  if (columns::loop_registers(tile, problem, config) > tile.register_count) config.hold = Hold::b;
   return config;
 }
 
 class FlatKernel : public GemmSmallCpuKernel {
  public:
   FlatKernel(const GemmProblem& problem, const GemmSmallCpuConfig& config)
-      : rest_(problem, one_by_one(config)), code_(problem, config, rest_.function()) {
+      : rest_(problem, one_by_one(problem, config)), code_(problem, config, rest_.function()) {
     code_.generate();
     function_ = code_.getCode<GemmSmallCpuFunction>();
     counts_ = code_.counts();

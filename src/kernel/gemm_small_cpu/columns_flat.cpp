@@ -9,7 +9,15 @@
 namespace tilewright::columns {
 namespace {
 
-int lanes_of(const GemmProblem& problem) { return static_cast<int>(64 / size_bytes(problem.dtype)); }
+int vector_bytes_of(Isa isa) { return isa == Isa::avx512 ? 64 : 32; }
+
+// What a vector holds of the batch.
+struct FlatRun {
+  const GemmProblem& problem;
+  int lanes;
+  FlatRun(const GemmProblem& p, Isa isa)
+      : problem(p), lanes(static_cast<int>(vector_bytes_of(isa) / size_bytes(p.dtype))) {}
+};
 
 // Fewer vectors than this per iteration and the loop itself would show.
 constexpr int least_vectors = 4;
@@ -18,18 +26,19 @@ constexpr int least_vectors = 4;
 constexpr int most_elements = 64;
 constexpr int most_steps = 8;
 
-int problems_per_period(const GemmProblem& problem) {
-  const int elements = static_cast<int>(problem.m * problem.n);
-  const int problems = lanes_of(problem) / std::gcd(lanes_of(problem), elements);
-  const int vectors = problems * elements / lanes_of(problem);
+int problems_per_period(const FlatRun& run) {
+  const int elements = static_cast<int>(run.problem.m * run.problem.n);
+  const int problems = run.lanes / std::gcd(run.lanes, elements);
+  const int vectors = problems * elements / run.lanes;
   return problems * std::max(1, least_vectors / vectors);
 }
 
 // Offsets in A (or B) of what step p needs for each lane of a vector of C; a period is numbered through.
-FlatGenerator::Lanes lanes_of_a(const GemmProblem& problem, int vector, int p) {
+FlatGenerator::Lanes lanes_of_a(const FlatRun& run, int vector, int p) {
+  const GemmProblem& problem = run.problem;
   FlatGenerator::Lanes lanes;
-  for (int lane = 0; lane < lanes_of(problem); ++lane) {
-    const std::int64_t e = vector * lanes_of(problem) + lane, elements = problem.m * problem.n;
+  for (int lane = 0; lane < run.lanes; ++lane) {
+    const std::int64_t e = vector * run.lanes + lane, elements = problem.m * problem.n;
     const std::int64_t i = e % elements % problem.m;
     const std::int64_t within = problem.op_a == Op::none ? i + p * problem.m : p + i * problem.k;
     lanes.push_back(static_cast<int>(e / elements * problem.m * problem.k + within));
@@ -37,10 +46,11 @@ FlatGenerator::Lanes lanes_of_a(const GemmProblem& problem, int vector, int p) {
   return lanes;
 }
 
-FlatGenerator::Lanes lanes_of_b(const GemmProblem& problem, int vector, int p) {
+FlatGenerator::Lanes lanes_of_b(const FlatRun& run, int vector, int p) {
+  const GemmProblem& problem = run.problem;
   FlatGenerator::Lanes lanes;
-  for (int lane = 0; lane < lanes_of(problem); ++lane) {
-    const std::int64_t e = vector * lanes_of(problem) + lane, elements = problem.m * problem.n;
+  for (int lane = 0; lane < run.lanes; ++lane) {
+    const std::int64_t e = vector * run.lanes + lane, elements = problem.m * problem.n;
     const std::int64_t j = e % elements / problem.m;
     const std::int64_t within = problem.op_b == Op::none ? p + j * problem.k : j + p * problem.n;
     lanes.push_back(static_cast<int>(e / elements * problem.k * problem.n + within));
@@ -48,24 +58,27 @@ FlatGenerator::Lanes lanes_of_b(const GemmProblem& problem, int vector, int p) {
   return lanes;
 }
 
-// A permutation reads at most two vectors.
-bool within_two_vectors(const GemmProblem& problem) {
-  const int vectors =
-      static_cast<int>(problems_per_period(problem) * problem.m * problem.n / lanes_of(problem));
+// A permutation reads at most two vectors: of 512 bits neighbours, of 256 bits any two.
+bool within_two_vectors(const FlatRun& run, Isa isa) {
+  const GemmProblem& problem = run.problem;
+  const int vectors = static_cast<int>(problems_per_period(run) * problem.m * problem.n / run.lanes);
   const auto near = [&](const FlatGenerator::Lanes& lanes) {
     const auto [lowest, highest] = std::minmax_element(lanes.begin(), lanes.end());
-    return *highest - *lowest < 2 * lanes_of(problem);
+    int second = *highest;
+    for (const int lane : lanes)
+      if (lane >= *lowest + run.lanes) second = std::min(second, lane);
+    return *highest - (isa == Isa::avx512 ? *lowest + run.lanes : second) < run.lanes;
   };
   for (int vector = 0; vector < vectors; ++vector)
     for (int p = 0; p < problem.k; ++p)
-      if (!near(lanes_of_a(problem, vector, p)) || !near(lanes_of_b(problem, vector, p))) return false;
+      if (!near(lanes_of_a(run, vector, p)) || !near(lanes_of_b(run, vector, p))) return false;
   return true;
 }
 
 }  // namespace
 
 std::string flat_refusal(const GemmProblem& p, Isa isa) {
-  if (isa != Isa::avx512) return "problems side by side in a vector need AVX-512 permutations";
+  if (isa == Isa::portable) return "problems side by side in a vector are generated code";
   if (is_complex(p.dtype)) return "problems side by side in a vector are real";
   if (p.layout != Layout::strided) return "problems side by side in a vector come from a strided batch";
   if (p.alpha != Scalar::one || p.beta == Scalar::general)
@@ -75,10 +88,11 @@ std::string flat_refusal(const GemmProblem& p, Isa isa) {
   if (!packed) return "problems side by side in a vector are packed without gaps";
   if (p.m * p.n > most_elements || p.k > most_steps)
     return "problems side by side in a vector have at most 64 elements of C and 8 steps";
-  const int problems = problems_per_period(p);
-  if (problems * std::min(p.m * p.k, p.k * p.n) < lanes_of(p))
+  const FlatRun run(p, isa);
+  if (problems_per_period(run) * std::min(p.m * p.k, p.k * p.n) < run.lanes)
     return "a period of A or B fills less than a vector";
-  if (!within_two_vectors(p)) return "the elements a vector of C needs lie further apart than two vectors";
+  if (!within_two_vectors(run, isa))
+    return "the elements a vector of C needs lie further apart than two vectors";
   return "";
 }
 
@@ -86,8 +100,10 @@ FlatGenerator::FlatGenerator(const GemmProblem& problem, const GemmSmallCpuConfi
                              GemmSmallCpuFunction rest)
     : problem_(problem), config_(config), rest_(rest) {
   real_bytes_ = static_cast<int>(size_bytes(problem.dtype));
-  lanes_ = lanes_of(problem);
-  problems_ = problems_per_period(problem);
+  vector_bytes_ = vector_bytes_of(config.isa);
+  value_registers_ = has_wide_permutations() ? 10 : 8;
+  lanes_ = vector_bytes_ / real_bytes_;
+  problems_ = problems_per_period(FlatRun(problem, config.isa));
   vectors_ = static_cast<int>(problems_ * problem.m * problem.n / lanes_);
   available_[operand_a] = problems_ * problem.m * problem.k;
   available_[operand_b] = problems_ * problem.k * problem.n;
@@ -139,14 +155,14 @@ void FlatGenerator::generate() {
 
 void FlatGenerator::period_loop(bool stream) {
   for (const auto& [lanes, reg] : registers_)
-    vmovups(Xbyak::Zmm(reg), ptr[rip + table_data_ + tables_[lanes] * 64]);
+    vmovups(vec(reg), ptr[rip + table_data_ + tables_[lanes] * vector_bytes_]);
   Xbyak::Label loop;
   align(64);
   L(loop);
   period_body(stream);
   add(rsi, static_cast<std::uint32_t>(problems_ * problem_.m * problem_.k * real_bytes_));
   add(rdx, static_cast<std::uint32_t>(problems_ * problem_.k * problem_.n * real_bytes_));
-  add(rcx, static_cast<std::uint32_t>(vectors_ * 64));
+  add(rcx, static_cast<std::uint32_t>(vectors_ * vector_bytes_));
   dec(r8);
   counts().instructions += 5;
   jnz(loop, T_NEAR);
@@ -160,19 +176,20 @@ void FlatGenerator::period_body(bool stream) {
       count_prefetch();
     }
   };
+  const FlatRun run(problem_, config_.isa);
   forget_values();
   for (int vector = 0; vector < vectors_; ++vector) {
-    const Xbyak::Zmm acc(vector % 2);
+    const Xbyak::Ymm acc = vec(vector % 2);
     for (int p = 0; p < problem_.k; ++p) {
-      const Xbyak::Zmm a = gather({operand_a, lanes_of_a(problem_, vector, p)});
-      const Xbyak::Zmm b = gather({operand_b, lanes_of_b(problem_, vector, p)});
+      const Xbyak::Ymm a = gather({operand_a, lanes_of_a(run, vector, p)});
+      const Xbyak::Ymm b = gather({operand_b, lanes_of_b(run, vector, p)});
       count_multiply_add(false);
       if (p == 0)
         real_bytes_ == 8 ? vmulpd(acc, a, b) : vmulps(acc, a, b);
       else
         real_bytes_ == 8 ? vfmadd231pd(acc, a, b) : vfmadd231ps(acc, a, b);
     }
-    const auto c = ptr[rcx + vector * 64];
+    const auto c = ptr[rcx + vector * vector_bytes_];
     if (problem_.beta == Scalar::one) {
       count_load();
       real_bytes_ == 8 ? vaddpd(acc, acc, c) : vaddps(acc, acc, c);
@@ -182,7 +199,7 @@ void FlatGenerator::period_body(bool stream) {
     if (config_.prefetch_bytes == 0) continue;
     if (config_.prefetch_a) prefetch(rsi, available_[operand_a] * real_bytes_, vector);
     if (config_.prefetch_b) prefetch(rdx, available_[operand_b] * real_bytes_, vector);
-    if (config_.prefetch_c && !stream) prefetch(rcx, vectors_ * 64, vector);
+    if (config_.prefetch_c && !stream) prefetch(rcx, std::int64_t(vectors_) * vector_bytes_, vector);
   }
 }
 

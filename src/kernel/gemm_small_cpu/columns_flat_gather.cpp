@@ -7,27 +7,6 @@
 namespace tilewright::columns {
 namespace {
 
-// zmm0, zmm1 sum; zmm2 and zmm3 are work space; then come remembered values, then index vectors.
-constexpr int index_work_register = 2;
-constexpr int low_work_register = 3;
-constexpr int first_value_register = 4;
-constexpr int value_registers = 10;
-constexpr int first_index_register = first_value_register + value_registers;
-
-// The immediate of an in-lane permutation: element `lane` comes from index[lane] within its own group of 4.
-bool in_lane_immediate(const std::vector<int>& index, int& immediate) {
-  immediate = 0;
-  for (std::size_t lane = 0; lane < index.size(); ++lane) {
-    const int within = index[lane] - static_cast<int>(lane / 4 * 4);
-    if (within < 0 || within > 3) return false;
-    if (lane < 4)
-      immediate |= within << (lane * 2);
-    else if (within != (immediate >> (lane % 4 * 2) & 3))
-      return false;
-  }
-  return true;
-}
-
 // The immediate of a shuffle of whole 128-bit blocks of two vectors: the lower half of the result comes from
 // the first.
 bool block_immediate(const std::vector<int>& index, int& immediate) {
@@ -47,12 +26,25 @@ bool block_immediate(const std::vector<int>& index, int& immediate) {
 
 }  // namespace
 
+std::optional<std::uint8_t> quad_immediate(const FlatGenerator::Lanes& index) {
+  int bits = 0;
+  for (std::size_t lane = 0; lane < index.size(); ++lane) {
+    const int within = index[lane] - static_cast<int>(lane / 4 * 4);
+    if (within < 0 || within > 3) return std::nullopt;
+    if (lane < 4)
+      bits |= within << (lane * 2);
+    else if (within != (bits >> (lane % 4 * 2) & 3))
+      return std::nullopt;
+  }
+  return static_cast<std::uint8_t>(bits);
+}
+
 void FlatGenerator::forget_values() { values_.clear(); }
 
 // The register of a remembered value becomes the most recent one; the least recent is given to a new value.
 int FlatGenerator::claim(const Value& value) {
   int reg = first_value_register + static_cast<int>(values_.size());
-  if (values_.size() == value_registers) {
+  if (values_.size() == static_cast<std::size_t>(value_registers_)) {
     reg = values_.front().second;
     values_.erase(values_.begin());
   }
@@ -60,18 +52,21 @@ int FlatGenerator::claim(const Value& value) {
   return reg;
 }
 
-Xbyak::Zmm FlatGenerator::gather(const Value& value) {
+Xbyak::Ymm FlatGenerator::gather(const Value& value) {
   const auto known =
       std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == value; });
   if (known != values_.end()) {
     std::rotate(known, known + 1, values_.end());
-    return Xbyak::Zmm(values_.back().second);
+    return vec(values_.back().second);
   }
   const bool held =
       config_.hold == Hold::both || config_.hold == (value.operand == operand_a ? Hold::a : Hold::b);
   if (held && within_aligned_vectors(value)) return gather_from_registers(value);
-  const Xbyak::Zmm to(claim(value));
-  if (!gather_broadcast(to, value) && !gather_in_lane(to, value)) gather_permute(to, value);
+  const Xbyak::Ymm to = vec(claim(value));
+  if (!has_wide_permutations())
+    gather_256(to, value);
+  else if (!gather_broadcast(to, value) && !gather_in_lane(to, value))
+    gather_permute(to, value);
   return to;
 }
 
@@ -82,7 +77,7 @@ bool FlatGenerator::within_aligned_vectors(const Value& value) const {
   return last - first <= 1 && (last + 1) * lanes_ <= available_[value.operand];
 }
 
-Xbyak::Zmm FlatGenerator::whole_vector(Operand operand, int vector) {
+Xbyak::Ymm FlatGenerator::whole_vector(Operand operand, int vector) {
   Value value{operand, Lanes(static_cast<std::size_t>(lanes_))};
   for (int lane = 0; lane < lanes_; ++lane)
     value.lanes[static_cast<std::size_t>(lane)] = vector * lanes_ + lane;
@@ -90,39 +85,49 @@ Xbyak::Zmm FlatGenerator::whole_vector(Operand operand, int vector) {
       std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == value; });
   if (known != values_.end()) {
     std::rotate(known, known + 1, values_.end());
-    return Xbyak::Zmm(values_.back().second);
+    return vec(values_.back().second);
   }
-  const Xbyak::Zmm to(claim(value));
+  const Xbyak::Ymm to = vec(claim(value));
   count_load();
-  vmovups(to, ptr[base(operand) + vector * 64]);
+  vmovups(to, ptr[base(operand) + vector * vector_bytes_]);
   return to;
 }
 
-Xbyak::Zmm FlatGenerator::gather_from_registers(const Value& value) {
+Xbyak::Ymm FlatGenerator::gather_from_registers(const Value& value) {
   const auto [lowest, highest] = std::minmax_element(value.lanes.begin(), value.lanes.end());
   const int first = *lowest / lanes_, last = *highest / lanes_;
-  const Xbyak::Zmm low = whole_vector(value.operand, first);
-  const Xbyak::Zmm high = last == first ? low : whole_vector(value.operand, last);
-  Lanes index, pair;  // within the two vectors; the same as whole blocks of (low, high)
+  const Xbyak::Ymm low = whole_vector(value.operand, first);
+  const Xbyak::Ymm high = last == first ? low : whole_vector(value.operand, last);
+  Lanes index;  // within the two vectors
   for (const int lane : value.lanes) index.push_back(lane - first * lanes_);
-  pair = index;
-  if (last == first)
-    for (int lane = lanes_ / 2; lane < lanes_; ++lane) pair[static_cast<std::size_t>(lane)] += lanes_;
   const Value whole{value.operand, value.lanes};
   const bool identity = last == first && std::is_sorted(index.begin(), index.end()) && index.front() == 0 &&
                         index.back() == lanes_ - 1 &&
                         std::adjacent_find(index.begin(), index.end()) == index.end();
   if (identity) return low;
-  const Xbyak::Zmm to(claim(whole));
+  const Xbyak::Ymm to = vec(claim(whole));
+  if (has_wide_permutations())
+    permute_registers(to, index, low, high, last != first);
+  else if (last == first)
+    permute_256(to, index, low);
+  else
+    permute_two_256(to, index, low, high);
+  return to;
+}
+
+void FlatGenerator::permute_registers(const Xbyak::Ymm& to, const Lanes& index, const Xbyak::Ymm& low,
+                                      const Xbyak::Ymm& high, bool two) {
+  Lanes pair = index;  // the same as whole blocks of (low, high)
+  if (!two)
+    for (int lane = lanes_ / 2; lane < lanes_; ++lane) pair[static_cast<std::size_t>(lane)] += lanes_;
   count_other();
   int immediate = 0;
-  if (last == first && in_lane_immediate(index, immediate)) {
-    const auto bits = static_cast<std::uint8_t>(immediate);
-    real_bytes_ == 8 ? vpermpd(to, low, bits) : vpermilps(to, low, bits);
+  if (const auto quads = quad_immediate(index); quads && !two) {
+    real_bytes_ == 8 ? vpermpd(to, low, *quads) : vpermilps(to, low, *quads);
   } else if (block_immediate(pair, immediate)) {
     const auto bits = static_cast<std::uint8_t>(immediate);
     real_bytes_ == 8 ? vshuff64x2(to, low, high, bits) : vshuff32x4(to, low, high, bits);
-  } else if (last == first) {
+  } else if (!two) {
     const auto table = index_vector(index);
     real_bytes_ == 8 ? vpermpd(to, table, low) : vpermps(to, table, low);
   } else {
@@ -130,11 +135,10 @@ Xbyak::Zmm FlatGenerator::gather_from_registers(const Value& value) {
     count_other();
     real_bytes_ == 8 ? vpermi2pd(to, low, high) : vpermi2ps(to, low, high);
   }
-  return to;
 }
 
 // A run of 16 or 32 bytes repeated over the vector: the load port does it.
-bool FlatGenerator::gather_broadcast(const Xbyak::Zmm& to, const Value& value) {
+bool FlatGenerator::gather_broadcast(const Xbyak::Ymm& to, const Value& value) {
   const Lanes& lanes = value.lanes;
   for (const int bytes : {16, 32}) {
     const int width = bytes / real_bytes_;
@@ -142,9 +146,9 @@ bool FlatGenerator::gather_broadcast(const Xbyak::Zmm& to, const Value& value) {
     for (int lane = 0; lane < lanes_; ++lane)
       repeats = repeats && lanes[static_cast<std::size_t>(lane)] == lanes[0] + lane % width;
     if (!repeats) continue;
-    const auto from = ptr[base(value.operand) + lanes[0] * real_bytes_];
+    const auto from = at(value.operand, lanes[0]);
     count_load();
-    bytes == 16 ? vbroadcastf32x4(to, from) : vbroadcastf64x4(to, from);
+    bytes == 16 ? vbroadcastf32x4(to, from) : vbroadcastf64x4(Xbyak::Zmm(to.getIdx()), from);
     return true;
   }
   return false;
@@ -152,25 +156,24 @@ bool FlatGenerator::gather_broadcast(const Xbyak::Zmm& to, const Value& value) {
 
 // Elements that stay within their 128 bits (f32) or 256 bits (f64) in the same pattern: an immediate says it
 // all.
-bool FlatGenerator::gather_in_lane(const Xbyak::Zmm& to, const Value& value) {
+bool FlatGenerator::gather_in_lane(const Xbyak::Ymm& to, const Value& value) {
   const int lowest = *std::min_element(value.lanes.begin(), value.lanes.end());
   for (int start = std::max(0, lowest - 3); start <= lowest && start + lanes_ <= available_[value.operand];
        ++start) {
     Lanes index;
     for (const int lane : value.lanes) index.push_back(lane - start);
-    int immediate = 0;
-    if (!in_lane_immediate(index, immediate)) continue;
-    const auto from = ptr[base(value.operand) + start * real_bytes_];
+    const auto bits = quad_immediate(index);
+    if (!bits) continue;
+    const auto from = at(value.operand, start);
     count_load();
-    const auto bits = static_cast<std::uint8_t>(immediate);
-    real_bytes_ == 8 ? vpermpd(to, from, bits) : vpermilps(to, from, bits);
+    real_bytes_ == 8 ? vpermpd(to, from, *bits) : vpermilps(to, from, *bits);
     return true;
   }
   return false;
 }
 
 // Any pattern within two vectors, through an index vector. Nothing beyond the period is read.
-void FlatGenerator::gather_permute(const Xbyak::Zmm& to, const Value& value) {
+void FlatGenerator::gather_permute(const Xbyak::Ymm& to, const Value& value) {
   const Lanes& lanes = value.lanes;
   const auto available = static_cast<int>(available_[value.operand]);
   const int lowest = *std::min_element(lanes.begin(), lanes.end());
@@ -179,35 +182,36 @@ void FlatGenerator::gather_permute(const Xbyak::Zmm& to, const Value& value) {
   const int second = std::min(start + lanes_, available - lanes_);
   Lanes index;
   for (const int lane : lanes) index.push_back(lane < start + lanes_ ? lane - start : lane - second + lanes_);
-  const auto from = ptr[base(value.operand) + start * real_bytes_];
+  const auto from = at(value.operand, start);
   count_load();
   if (highest < start + lanes_) {
     const auto table = index_vector(index);
     real_bytes_ == 8 ? vpermpd(to, table, from) : vpermps(to, table, from);
     return;
   }
-  const Xbyak::Zmm low(low_work_register);
+  const Xbyak::Ymm low = vec(low_work_register);
   vmovups(low, from);
   vmovaps(to, index_vector(index));
   count_load(), count_other();
-  const auto high = ptr[base(value.operand) + second * real_bytes_];
+  const auto high = at(value.operand, second);
   real_bytes_ == 8 ? vpermi2pd(to, low, high) : vpermi2ps(to, low, high);
 }
 
 // The register that holds an index vector, loading it into a work register when it is not kept in one.
-Xbyak::Zmm FlatGenerator::index_vector(const Lanes& lanes) {
+Xbyak::Ymm FlatGenerator::index_vector(const Lanes& lanes) {
   const auto table = tables_.emplace(lanes, static_cast<int>(tables_.size())).first->second;
-  if (const auto kept = registers_.find(lanes); kept != registers_.end()) return Xbyak::Zmm(kept->second);
-  const Xbyak::Zmm work(index_work_register);
+  if (const auto kept = registers_.find(lanes); kept != registers_.end()) return vec(kept->second);
+  const Xbyak::Ymm work = vec(index_work_register);
   count_load();
-  vmovups(work, ptr[rip + table_data_ + table * 64]);
+  vmovups(work, ptr[rip + table_data_ + table * vector_bytes_]);
   return work;
 }
 
 // The index vectors that were used first stay in registers.
 void FlatGenerator::keep_tables() {
+  const int first = first_value_register + value_registers_, end = has_wide_permutations() ? 32 : 16;
   for (const auto& [lanes, table] : tables_)
-    if (first_index_register + table < 32) registers_.emplace(lanes, first_index_register + table);
+    if (first + table < end) registers_.emplace(lanes, first + table);
 }
 
 void FlatGenerator::index_tables() {

@@ -253,9 +253,28 @@ void Generator::load(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::
   vmovups(reg, from);
 }
 
-void Generator::store(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::Address& to) {
+// The parts of a vector that is not full, by stores of 16, 8 and 4 bytes. What the register holds is lost.
+void Generator::store_split(const Xbyak::Xmm& reg, int bytes, const Xbyak::RegExp& to) {
+  const Xbyak::Xmm low(reg.getIdx());
+  if (bytes > 16) {
+    count_store(), count_other();
+    vmovups(ptr[to], low);
+    vextractf128(low, Xbyak::Ymm(reg.getIdx()), 1);
+  }
+  const std::size_t first = bytes > 16 ? 16 : 0, rest = std::size_t(bytes) - first;
+  if (rest >= 8) {
+    count_store();
+    vmovlps(ptr[to + first], low);
+  }
+  if (rest % 8 == 0) return;
   count_store();
+  rest > 8 ? vextractps(ptr[to + first + 8], low, 2) : vmovss(ptr[to + first], low);
+}
+
+void Generator::store(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::Address& to) {
   const int bytes = piece.lanes * tile_.real_bytes;
+  if (piece.masked && config_.tail == Tail::split) return store_split(reg, bytes, to.getRegExp());
+  count_store();
   if (piece.masked) {
     if (config_.isa == Isa::avx512)
       f64() ? vmovupd(to | k1, reg) : vmovups(to | k1, reg);

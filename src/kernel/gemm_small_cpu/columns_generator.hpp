@@ -141,6 +141,7 @@ class Generator : public JitCode {
   // Instructions with their counts.
   void load(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::Address& from);
   void store(const Xbyak::Xmm& reg, const RowPiece& piece, const Xbyak::Address& to);
+  void store_split(const Xbyak::Xmm& reg, int bytes, const Xbyak::RegExp& to);
   void broadcast(const Xbyak::Xmm& reg, const Xbyak::Address& from);
   void multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& y, bool first);
   using Xbyak::CodeGenerator::add;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernel/gemm_small_cpu/columns_cost_space.hpp"
 #include "kernel/gemm_small_cpu/columns_flat.hpp"
 #include "kernel/gemm_small_cpu/columns_generator.hpp"
 #include "kernel/gemm_small_cpu/columns_kvector.hpp"
@@ -39,6 +40,15 @@ bool same_pieces(const std::vector<columns::RowPiece>& x, const std::vector<colu
   });
 }
 
+// Whether this kind of tail is another way than those named before it.
+bool tail_matters(const GemmProblem& problem, const C& config) {
+  if (config.tail == Tail::mask) return true;
+  const auto own = pieces_with(problem, config, config.tail);
+  if (config.tail == Tail::split) return own.back().masked;
+  if (same_pieces(own, pieces_with(problem, config, Tail::mask))) return false;
+  return config.tail == Tail::narrow || !same_pieces(own, pieces_with(problem, config, Tail::narrow));
+}
+
 // Rows that two vectors share must be updated together: C is read for both before either is written.
 bool overlap_within_block(const GemmProblem& problem, const C& config) {
   if (config.tail != Tail::overlap) return true;
@@ -62,14 +72,11 @@ void row_axes(ConfigSpace& space, const GemmProblem& problem, Isa isa) {
       .axis(&C::vector_bits, isa == Isa::avx2 ? std::vector<int>{256, 128} : std::vector<int>{512, 256, 128})
       .require("a column of C fills more than half a vector, or the vector is the narrowest",
                [=](const C& c) { return c.vector_bits == 128 || column_bits * 2 > c.vector_bits; })
-      .axis(&C::tail, std::vector<Tail>{Tail::mask, Tail::narrow, Tail::overlap})
+      .axis(&C::tail, isa == Isa::avx2
+                          ? std::vector<Tail>{Tail::mask, Tail::split, Tail::narrow, Tail::overlap}
+                          : std::vector<Tail>{Tail::mask, Tail::narrow, Tail::overlap})
       .require("the kind of tail changes the row vectors",
-               [=](const C& c) {
-                 const auto own = pieces_with(problem, c, c.tail);
-                 if (c.tail == Tail::mask) return true;
-                 if (same_pieces(own, pieces_with(problem, c, Tail::mask))) return false;
-                 return c.tail == Tail::narrow || !same_pieces(own, pieces_with(problem, c, Tail::narrow));
-               })
+               [=](const C& c) { return tail_matters(problem, c); })
       .axis(&C::mr, std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8})
       .require("mr is the size of an even split of the row vectors",
                [=](const C& c) {
@@ -188,6 +195,20 @@ C default_rows(const GemmProblem& problem, Isa isa) {
   return config;
 }
 
+bool short_of_body(const GemmProblem& problem, const C& config) {
+  const std::int64_t step =
+      config.mr * config.nr * (is_complex(problem.dtype) ? 2 : 1) + config.nr + config.mr;
+  return step * problem.k <= body_limit || problem.k <= 4;
+}
+
+// The whole k where that is short, else four steps in a turn of the loop.
+void default_unroll(const GemmProblem& problem, C& config) {
+  config.k_unroll = short_of_body(problem, config) ? 0 : 4;
+  if (problem.k > 4 &&
+      columns::make_tile(problem, config).code_instructions > columns::code_instruction_limit)
+    config.k_unroll = 4;
+}
+
 void default_block(const GemmProblem& problem, C& config) {
   const int limit = config.isa == Isa::avx512 ? 4 : 2;
   const auto pieces = static_cast<std::int64_t>(columns::make_tile(problem, config).pieces.size());
@@ -218,22 +239,116 @@ void default_block(const GemmProblem& problem, C& config) {
     if (accumulators * (sets / 2) >= accumulators_wanted || problem.k < 4 * sets || !fits())
       std::swap(more, config);
   }
-  const std::int64_t step =
-      config.mr * config.nr * (is_complex(problem.dtype) ? 2 : 1) + config.nr + config.mr;
-  config.k_unroll = step * problem.k <= body_limit || problem.k <= 4 ? 0 : 4;
-  if (problem.k > 4 &&
-      columns::make_tile(problem, config).code_instructions > columns::code_instruction_limit)
-    config.k_unroll = 4;
+  default_unroll(problem, config);
+}
+
+// AVX2: of the cheapest blocks by the model the one that is named first.
+class CheapestBlock {
+ public:
+  CheapestBlock(const GemmProblem& problem, const C& rows) : problem_(problem), best_(rows) {
+    const bool early = problem.alpha == Scalar::one && problem.beta == Scalar::one;
+    best_.c_load = early && !is_complex(problem.dtype) ? CLoad::early : CLoad::late;
+    for (const Tail tail : {Tail::mask, Tail::split, Tail::overlap, Tail::narrow}) {
+      C config = best_;
+      config.tail = tail;
+      const bool stores_by_mask = tail == Tail::mask && columns::make_tile(problem, config).masked;
+      if (!stores_by_mask && tail_matters(problem, config)) try_rows(config);
+    }
+  }
+  C config() const {
+    C config = best_;
+    default_unroll(problem_, config);
+    if (config.k_unroll % config.k_sets != 0) config.k_sets = 1;
+    return config;
+  }
+
+ private:
+  void try_rows(C config) {
+    Tile tile = columns::make_tile(problem_, config);
+    const auto pieces = static_cast<std::int64_t>(tile.pieces.size());
+    for (int mr = 1; mr <= std::min<std::int64_t>(pieces, most_rows); ++mr) {
+      config.mr = mr;
+      tile.row_blocks = columns::even_split(pieces, mr);
+      if (tile.row_blocks.front() != mr || !overlap_within_block(problem_, config)) continue;
+      for (int nr = int(std::min<std::int64_t>(problem_.n, 16)); nr >= 1; --nr) {
+        config.nr = nr;
+        tile.col_blocks = columns::even_split(problem_.n, nr);
+        if (tile.col_blocks.front() == nr) try_loops(config, tile);
+      }
+    }
+  }
+  void try_loops(C config, const Tile& tile) {
+    for (const Hold hold : {Hold::a, Hold::b})
+      for (const int sets : {1, 2, 3, 4}) {
+        config.hold = hold;
+        config.k_sets = sets;
+        config.k_unroll = short_of_body(problem_, config) ? 0 : 4;
+        if (sets > problem_.k || config.k_unroll % sets != 0 ||
+            columns::loop_registers(tile, problem_, config) > tile.register_count ||
+            columns::update_registers(tile, problem_, config) > tile.register_count)
+          continue;
+        const double cycles = columns::block_cycles(problem_, tile, config);
+        if (cycles < 0.999 * least_) least_ = cycles, best_ = config;
+      }
+  }
+
+  static constexpr int most_rows = 6;
+  const GemmProblem& problem_;
+  C best_;
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+// AVX2 permutes one vector at once: what is side by side must come by broadcasts of whole columns of A, and
+// whole columns of C fill the vectors.
+bool permutes_little(const GemmProblem& problem) {
+  const std::int64_t column_bytes = problem.m * size_bytes(problem.dtype);
+  return (column_bytes == 8 || column_bytes == 16) && column_bytes * problem.n % 16 == 0;
 }
 
 // Columns of A of 32 bytes are broadcast by the load itself; all else is permuted faster from registers. Long
 // periods of a batch that comes from memory keep it waiting.
 void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C& config) {
   if (problem.m * problem.n > (problem.residency == Residency::cold ? 16 : 25)) return;
+  if (config.isa == Isa::avx2 && !permutes_little(problem)) return;
   C other = config;
   other.matrices_per_vector = 0;
-  other.hold = problem.m * size_bytes(problem.dtype) == 32 ? Hold::b : Hold::both;
+  const bool broadcasts = config.isa == Isa::avx2 || problem.m * size_bytes(problem.dtype) == 32;
+  other.hold = broadcasts ? Hold::b : Hold::both;
   if (space.contains(other)) config = other;
+}
+
+// Where problem and space allow it.
+template <class M>
+void prefer(const ConfigSpace& space, C& config, M C::*member, M value) {
+  C other = config;
+  other.*member = value;
+  if (space.contains(other)) config = other;
+}
+
+// Of AVX-512, whose blocks do not come from the model.
+void prefer_loads_ahead(const GemmProblem& problem, const ConfigSpace& space, C& config) {
+  if (columns::make_tile(problem, config).masked) prefer(space, config, &C::c_load, CLoad::ahead);
+}
+
+// Complex kernels keep a swapped copy of A beside it: holding both for every k was measured three times
+// slower. Columns of one masked vector: with A held, the old C is no longer read ahead of the stores before
+// it, and a masked store is not forwarded to the load that overlaps it (five times slower).
+void prefer_all_of_a(const GemmProblem& problem, const ConfigSpace& space, C& config) {
+  const columns::Tile tile = columns::make_tile(problem, config);
+  const bool waits_for_stores = tile.masked && problem.beta != Scalar::zero &&
+                                problem.m * size_bytes(problem.dtype) * 8 <= config.vector_bits;
+  if (problem.k <= 4 && !is_complex(problem.dtype) && !waits_for_stores)
+    prefer(space, config, &C::hold, Hold::all_a);
+}
+
+void prefer_for_memory(const GemmProblem& problem, const ConfigSpace& space, C& config) {
+  // Masked columns of C make neighbouring problems share lines, which hardware prefetch alone brings in late.
+  if (problem.residency == Residency::l2 && columns::make_tile(problem, config).masked)
+    prefer(space, config, &C::prefetch_bytes, 2048);
+  if (problem.residency != Residency::cold) return;
+  prefer(space, config, &C::prefetch_bytes, 8192);
+  prefer(space, config, &C::store, Store::non_temporal);
+  prefer(space, config, &C::store, Store::non_temporal_direct);
 }
 
 }  // namespace
@@ -241,34 +356,20 @@ void prefer_side_by_side(const GemmProblem& problem, const ConfigSpace& space, C
 GemmSmallCpuConfig columns_default(const GemmProblem& problem, Isa isa) {
   C config = default_rows(problem, isa);
   if (problem.sums != Sums::none) return columns_sum_default(problem, config);
-  default_block(problem, config);
   const auto space = columns_space(problem, isa);
-  const auto prefer = [&](auto member, auto value) {
-    C other = config;
-    other.*member = value;
-    if (space.contains(other)) config = other;
-  };
-  if (columns::make_tile(problem, config).masked) prefer(&C::c_load, CLoad::ahead);
-  prefer_side_by_side(problem, space, config);
-  // Complex kernels keep a swapped copy of A beside it: holding both for every k was measured three times
-  // slower.
-  // Columns of one masked vector: with A held, the old C is no longer read ahead of the stores before it, and
-  // a masked store is not forwarded to the load that overlaps it (five times slower).
-  const columns::Tile tile = columns::make_tile(problem, config);
-  const bool waits_for_stores = tile.masked && problem.beta != Scalar::zero &&
-                                problem.m * size_bytes(problem.dtype) * 8 <= config.vector_bits;
-  if (problem.k <= 4 && !is_complex(problem.dtype) && !waits_for_stores) prefer(&C::hold, Hold::all_a);
-  // Short columns and long k: several steps of k fill the vector.
-  if (problem.k >= 16) prefer(&C::k_per_vector, columns::k_steps_per_vector(problem, isa));
-  if (config.k_per_vector > 1) prefer(&C::k_sets, 2);
-  // Masked columns of C make neighbouring problems share lines, which hardware prefetch alone brings in late.
-  if (problem.residency == Residency::l2 && columns::make_tile(problem, config).masked)
-    prefer(&C::prefetch_bytes, 2048);
-  if (problem.residency == Residency::cold) {
-    prefer(&C::prefetch_bytes, 8192);
-    prefer(&C::store, Store::non_temporal);
-    prefer(&C::store, Store::non_temporal_direct);
+  if (isa == Isa::avx2) {
+    config = CheapestBlock(problem, config).config();
+    prefer_side_by_side(problem, space, config);
+  } else {
+    default_block(problem, config);
+    prefer_loads_ahead(problem, space, config);
+    prefer_side_by_side(problem, space, config);
+    prefer_all_of_a(problem, space, config);
+    // Short columns and long k: several steps of k fill the vector.
+    if (problem.k >= 16) prefer(space, config, &C::k_per_vector, columns::k_steps_per_vector(problem, isa));
+    if (config.k_per_vector > 1) prefer(space, config, &C::k_sets, 2);
   }
+  prefer_for_memory(problem, space, config);
   return config;
 }
 

@@ -22,7 +22,7 @@ void add_tail(std::vector<RowPiece>& pieces, std::int64_t rows, std::int64_t don
               int real_bytes) {
   const std::int64_t rest = rows - done;
   if (rest == 0) return;
-  if (tail == Tail::mask) {
+  if (tail == Tail::mask || tail == Tail::split) {
     pieces.push_back(piece_of(done, rest, real_bytes));
     return;
   }
@@ -47,8 +47,8 @@ std::vector<RowPiece> row_pieces(std::int64_t rows, int real_bytes, const GemmSm
 
 // A masked store occupies its whole width in the store buffer: the columns of the next C that it covers wait
 // for it.
-int columns_behind_mask(const Tile& tile, const GemmProblem& problem) {
-  if (!tile.masked) return 1;
+int columns_behind_mask(const Tile& tile, const GemmProblem& problem, Tail tail) {
+  if (!tile.masked || tail == Tail::split) return 1;
   const RowPiece& last = tile.pieces.back();
   const std::int64_t beyond = last.bits / 8 / tile.real_bytes - last.lanes;
   const std::int64_t column = problem.ldc * tile.parts;
@@ -111,7 +111,7 @@ Tile make_tile(const GemmProblem& problem, const GemmSmallCpuConfig& config) {
   tile.register_count = config.isa == Isa::avx512 ? 32 : 16;
   for (const auto& piece : tile.pieces) tile.masked |= piece.masked;
   choose_loops(tile, problem, config);
-  if (config.c_load == CLoad::ahead) tile.ahead_columns = columns_behind_mask(tile, problem);
+  if (config.c_load == CLoad::ahead) tile.ahead_columns = columns_behind_mask(tile, problem, config.tail);
   if (!tile.col_blocks.empty()) tile.ahead_columns = std::min(tile.ahead_columns, tile.col_blocks.front());
   return tile;
 }

@@ -7,8 +7,10 @@
 namespace tilewright {
 
 enum class Isa : std::uint8_t { portable, avx2, avx512 };
-// How the rows beyond the last whole vector are handled.
-enum class Tail : std::uint8_t { mask, narrow, overlap };
+// How the rows beyond the last whole vector are handled: in a vector of which a mask hides the rest, in the
+// same with stores of its parts (AVX2: masked stores are slow on some processors, and none is forwarded to
+// the next load), in narrower vectors, or in one that covers rows a second time.
+enum class Tail : std::uint8_t { mask, split, narrow, overlap };
 // Which operand of the multiply-add is held in registers while the other comes from memory: the rows of A or
 // the columns of B of one k step, or all of A's rows of the block for the whole k while the columns of C pass
 // one by one. Where whole problems lie side by side in a vector: whose whole vectors are loaded once and then
@@ -52,8 +54,8 @@ struct EnumNames<Isa> {
 };
 template <>
 struct EnumNames<Tail> {
-  static constexpr std::array value{std::pair{Tail::mask, "mask"}, std::pair{Tail::narrow, "narrow"},
-                                    std::pair{Tail::overlap, "overlap"}};
+  static constexpr std::array value{std::pair{Tail::mask, "mask"}, std::pair{Tail::split, "split"},
+                                    std::pair{Tail::narrow, "narrow"}, std::pair{Tail::overlap, "overlap"}};
 };
 template <>
 struct EnumNames<Hold> {

@@ -8,27 +8,23 @@
 #include <cstdint>
 #include <string>
 
+#include "core/refuse.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright::layout_check {
 
 using Wide = __int128;
 
-[[noreturn]] inline void refuse(const std::string& argument, const std::string& message,
-                                std::int64_t problem = -1) {
-  throw Error(ErrorCode::invalid_argument, argument, message, problem);
-}
-
 inline void check_number(const char* view, const char* field, std::int64_t value, std::int64_t least) {
   if (value >= least) return;
   const std::string name = fmt::format("{}.{}", view, field);
-  refuse(name, fmt::format("{} = {} is below {}", name, value, least));
+  refuse_argument(name, fmt::format("{} = {} is below {}", name, value, least));
 }
 
 inline void check_equal(const char* field, std::int64_t from, std::int64_t to) {
   if (from == to) return;
   const std::string name = fmt::format("to.{}", field);
-  refuse(name, fmt::format("{} = {} but from.{} = {}", name, to, field, from));
+  refuse_argument(name, fmt::format("{} = {} but from.{} = {}", name, to, field, from));
 }
 
 template <class View>
@@ -38,7 +34,7 @@ void check_shape(const char* view, const View& x) {
   check_number(view, "count", x.count, 0);
   check_number(view, "ld", x.ld, std::max<std::int64_t>(1, x.rows));
   if (x.data == nullptr && x.rows > 0 && x.cols > 0 && x.count > 0)
-    refuse(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
+    refuse_argument(fmt::format("{}.data", view), fmt::format("{}.data is null", view));
 }
 
 // Behind this check bytes are counted in 64 bits everywhere. `repeats` is how often ld * cols elements are
@@ -47,7 +43,7 @@ inline void check_span(const char* view, std::int64_t ld, std::int64_t cols, Wid
   constexpr Wide limit = Wide(1) << 58;
   const Wide matrix = Wide(ld) * cols;
   if (matrix <= limit && repeats <= limit && matrix * repeats <= limit) return;
-  refuse(
+  refuse_argument(
       fmt::format("{}.ld", view),
       fmt::format("{}.ld = {} with cols = {} makes the batch span more than 2^58 elements", view, ld, cols));
 }
@@ -69,21 +65,22 @@ void check_plain(const char* view, const StridedBatch<T, L>& x, Access access) {
   for (const auto& [name, count] :
        {std::pair("outer_count", x.outer_count), std::pair("outermost_count", x.outermost_count)})
     if (count != 1)
-      refuse(fmt::format("{}.{}", view, name),
-             fmt::format("{}.{} = {}, but conversions take batches of one level", view, name, count));
+      refuse_argument(
+          fmt::format("{}.{}", view, name),
+          fmt::format("{}.{} = {}, but conversions take batches of one level", view, name, count));
   check_number(view, "stride", x.stride, 0);
   check_span(view, x.ld, x.cols, 1);
   if (Wide(x.count) * x.stride > Wide(1) << 58)
-    refuse(
+    refuse_argument(
         fmt::format("{}.stride", view),
         fmt::format("{}.stride = {} with count = {} spans more than 2^58 elements", view, x.stride, x.count));
   if (access == Access::read || x.count < 2 || x.rows == 0 || x.cols == 0) return;
   const bool apart = x.stride >= x.ld * (x.cols - 1) + x.rows;
   const bool bands = x.stride >= x.rows && (x.count - 1) * x.stride + x.rows <= x.ld;
   if (!apart && !bands)
-    refuse(fmt::format("{}.stride", view),
-           fmt::format("{}.stride = {} makes matrices of {} x {} with ld = {} overlap", view, x.stride,
-                       x.rows, x.cols, x.ld));
+    refuse_argument(fmt::format("{}.stride", view),
+                    fmt::format("{}.stride = {} makes matrices of {} x {} with ld = {} overlap", view,
+                                x.stride, x.rows, x.cols, x.ld));
 }
 
 // Addresses in device memory are the device's to look at.
@@ -94,7 +91,7 @@ void check_plain(const char* view, const PointerBatch<T, L>& x, Access) {
   if (L == Location::device || x.rows == 0 || x.cols == 0) return;
   for (std::int64_t p = 0; p < x.count; ++p)
     if (x.data[p] == nullptr)
-      refuse(fmt::format("{}.data", view), fmt::format("{}.data[{}] is null", view, p), p);
+      refuse_argument(fmt::format("{}.data", view), fmt::format("{}.data[{}] is null", view, p), p);
 }
 
 template <class Plain, class T>
