@@ -119,12 +119,14 @@ bool run(Library& library, const Operands& x, void* stream) {
   const bool device = x.c.location == Location::device;
   if (device && !library.cuda_sought()) return false;
   const Unlocked unlocked(device || product.work() > least_work_unlocked);
-  recorded(library.recorder(), [&] { return product.problem(); }, [&] {
-    if (!device) return product.run(library.context(), usual_options());
-    GemmOptions options;
-    options.device = x.c.device, options.stream = stream;
-    product.run(library.context(), options);
-  });
+  recorded(
+      library.recorder(), [&] { return product.problem(); },
+      [&] {
+        if (!device) return product.run(library.context(), usual_options());
+        GemmOptions options;
+        options.device = x.c.device, options.stream = stream;
+        product.run(library.context(), options);
+      });
   return true;
 }
 
