@@ -156,6 +156,7 @@ PyObject* multiply(Library& library, const Arguments& arguments) {
   if (!x.fit()) return nullptr;
   PyObject *made = nullptr, *out = arguments.out;
   if (out == nullptr) {
+    if (arguments.stream_given) return nullptr;  // a result for another stream than the maker's current one
     made = out = reader.make(arguments.a, x.shape, x.a.dtype);
     if (made == nullptr) return nullptr;
   }
