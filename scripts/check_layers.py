@@ -31,6 +31,7 @@ ALLOWED = {
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
+    "src/scalapack": (),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
     "api": ("",),
