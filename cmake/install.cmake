@@ -9,7 +9,7 @@ file(RELATIVE_PATH PKGCONFIG_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${
 string(REGEX REPLACE "/$" "" PKGCONFIG_TO_PREFIX "${PKGCONFIG_TO_PREFIX}")
 
 set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS tilewright tilewright_tune tilewright_blas tilewright_small EXPORT tilewright-targets
+install(TARGETS tilewright tilewright_tune tilewright_blas tilewright_scalapack tilewright_small EXPORT tilewright-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tilewright_cli)
   set_target_properties(tilewright_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${BIN_TO_LIB}")

@@ -32,6 +32,7 @@ ALLOWED = {
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
     "python": ("tilewright/",),
+    "src/scalapack": (),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
     "api": ("",),

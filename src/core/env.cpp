@@ -32,6 +32,7 @@ Environment Environment::read() {
   environment.blas = variable("TILEWRIGHT_BLAS");
   environment.verbose = variable("TILEWRIGHT_VERBOSE");
   environment.record = variable("TILEWRIGHT_RECORD");
+  environment.local = local_rank();
   return environment;
 }
 
@@ -67,9 +68,11 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_JIT", "on",
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
       {"TILEWRIGHT_GPUS", "",
-       "which GPUs products of host operands may use: how many, or a list such as 0,2; empty: all"},
+       "which GPUs products of host operands may use: how many, or a list such as 0,2; empty: all, of which "
+       "each of several ranks of MPI on one node has its part"},
       {"TILEWRIGHT_GPU_MEMORY", "",
-       "how much of each GPU's memory they may use, such as 8GiB; empty: what is free"},
+       "how much of each GPU's memory they may use, such as 8GiB; empty: what is free, or an equal part of a "
+       "GPU that several ranks have"},
       {"TILEWRIGHT_LOG", "warn", "what is logged to stderr: off, warn, info or debug"},
       {"TILEWRIGHT_BLAS", "auto",
        "which calls of BLAS names libtilewright_blas serves itself: auto, those that win; off, none; all"},

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/local_rank.hpp"
+
 namespace tilewright {
 
 struct Environment {
@@ -20,12 +22,13 @@ struct Environment {
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
   std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces
   std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
-  std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = all
+  std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = the rank's
   std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: of each of them, at most: 8GiB; "" = what is free
   std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug
   std::string blas;         // TILEWRIGHT_BLAS: auto (default), off, all: which BLAS calls are served
   std::string verbose;      // TILEWRIGHT_VERBOSE: 0 (default) to 3: what is said of BLAS calls
   std::string record;       // TILEWRIGHT_RECORD: file that their problems are recorded in
+  LocalRank local;          // of MPI's launchers, not a variable of this project
 
   static Environment read();
 };

@@ -31,7 +31,6 @@ bool wants_host(const PlanRequest& r) { return r.options.target != Target::gpu; 
 // The options' GPUs as positions among those of the machine.
 std::vector<int> positions(const std::vector<HybridGpu>& all, const std::vector<int>& asked) {
   std::vector<int> found;
-  for (std::size_t i = 0; asked.empty() && i < all.size(); ++i) found.push_back(int(i));
   for (const int ordinal : asked) {
     const auto it =
         std::find_if(all.begin(), all.end(), [&](const auto& gpu) { return gpu.ordinal == ordinal; });
@@ -80,16 +79,36 @@ Value from_environment(const char* name, const std::string& text, std::optional<
   throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = '{}' cannot be read", name, text));
 }
 
-std::vector<int> asked_gpus(const PlanRequest& r) {
-  const std::string& text = r.context.environment.gpus;
-  if (!r.options.gpus.empty() || text.empty()) return r.options.gpus;
-  return from_environment("TILEWRIGHT_GPUS", text, gpus_from_text(text));
-}
+// The GPUs that may be used, as positions, and how much of the memory of each; 0: what is free. Where neither
+// the call nor the environment says, ranks of one node share its GPUs out (core/local_rank.hpp), and the
+// memory of one that several have.
+struct Permitted {
+  std::vector<int> gpus;
+  std::int64_t memory_bytes = 0;
+};
 
-std::int64_t most_memory_bytes(const PlanRequest& r) {
-  const std::string& text = r.context.environment.gpu_memory;
-  if (r.options.gpu_memory_bytes > 0 || text.empty()) return r.options.gpu_memory_bytes;
-  return from_environment("TILEWRIGHT_GPU_MEMORY", text, bytes_from_text(text));
+Permitted permitted(const PlanRequest& r) {
+  const std::vector<HybridGpu>& all = r.context.hybrid->gpus();
+  const Environment& environment = r.context.environment;
+  Permitted p;
+  int sharers = 1;
+  if (!r.options.gpus.empty()) {
+    p.gpus = positions(all, r.options.gpus);
+  } else if (!environment.gpus.empty()) {
+    p.gpus = positions(
+        all, from_environment("TILEWRIGHT_GPUS", environment.gpus, gpus_from_text(environment.gpus)));
+  } else {
+    GpuPart part = part_of_gpus(r.context.environment.local, int(all.size()));
+    p.gpus = std::move(part.positions), sharers = part.sharers;
+  }
+  if (r.options.gpu_memory_bytes > 0)
+    p.memory_bytes = r.options.gpu_memory_bytes;
+  else if (!environment.gpu_memory.empty())
+    p.memory_bytes = from_environment("TILEWRIGHT_GPU_MEMORY", environment.gpu_memory,
+                                      bytes_from_text(environment.gpu_memory));
+  else if (sharers > 1)
+    p.memory_bytes = all[std::size_t(p.gpus.front())].memory_bytes / sharers;
+  return p;
 }
 
 }  // namespace
@@ -103,8 +122,9 @@ HybridModels hybrid_models(const PlanRequest& r) {
   request.problem = r.problem;
   request.may_use_host = wants_host(r);
   request.gpus_add = true;
-  request.gpus = positions(r.context.hybrid->gpus(), asked_gpus(r));
-  request.memory_bytes = most_memory_bytes(r);
+  Permitted may = permitted(r);
+  request.gpus = std::move(may.gpus);
+  request.memory_bytes = may.memory_bytes;
   request.cpu_share = r.options.cpu_share;
   return models;
 }

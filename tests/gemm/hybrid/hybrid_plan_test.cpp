@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "gemm/plan.hpp"
+#include "gemm/run/hybrid_models.hpp"
 #include "simulated_context.hpp"
 
 namespace tilewright::testing {
@@ -349,6 +350,48 @@ TEST(HybridPlan, PlansOfOtherGpuOptionsAreOtherPlans) {
   expect_right<double>(first, first.explain());
   EXPECT_EQ(first.impl().runner->last_run()["gpus"][0]["ordinal"], 0);
   EXPECT_EQ(c.simulated->opened, 2);
+}
+
+// `rank` of `count` on one node of so many GPUs, as a launcher would have it.
+class AsRank {
+ public:
+  AsRank(int rank, int count) {
+    setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(count).c_str(), 1);
+  }
+  ~AsRank() {
+    unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  }
+};
+
+TEST(HybridPlan, RanksOfOneNodeShareItsGpus) {
+  const auto request_of = [](SimulatedContext& c, const GemmOptions& options) {
+    const GemmProblem problem = square(256);
+    return hybrid_models({c.context.impl(), problem, options}).request;
+  };
+  for (const int rank : {0, 1}) {
+    const AsRank as(rank, 2);
+    SimulatedContext c(2);
+    const GemmPlan made = plan(c.context, square(256), options_of(Target::gpu));
+    expect_right<double>(made, made.explain());
+    const auto gpus = made.impl().runner->last_run()["gpus"];
+    ASSERT_EQ(gpus.size(), 1u) << gpus.dump();
+    EXPECT_EQ(gpus[0]["ordinal"], rank) << gpus.dump();
+    EXPECT_EQ(c.simulated->opened, 1);
+    EXPECT_EQ(request_of(c, options_of(Target::gpu)).memory_bytes, 0);  // it has that GPU to itself
+    GemmOptions options = options_of(Target::gpu);
+    options.gpus = {1 - rank};
+    EXPECT_EQ(request_of(c, options).gpus, options.gpus);
+  }
+  const AsRank as(2, 3);
+  SimulatedContext c(1);
+  const SplitRequest shared = request_of(c, options_of(Target::gpu));
+  EXPECT_EQ(shared.gpus, std::vector<int>{0});
+  EXPECT_EQ(shared.memory_bytes, c.simulated->node().model().gpus[0].memory_bytes / 3);
+  GemmOptions capped = options_of(Target::gpu);
+  capped.gpu_memory_bytes = 12345;
+  EXPECT_EQ(request_of(c, capped).memory_bytes, 12345);
 }
 
 TEST(HybridPlan, MetricsAreNumbersOfWhatExplainSays) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/local_rank.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/copies.hpp"
 #include "device/gpu/gpu.hpp"
@@ -22,6 +23,7 @@
 namespace tilewright {
 namespace {
 
+// Of pinned memory, what the products of a node's processes may keep, each its part.
 constexpr std::int64_t most_pinned_bytes = std::int64_t(1) << 30;
 // Of the device's memory, what products may keep for the next.
 constexpr std::int64_t kept_part = 8;
@@ -42,6 +44,12 @@ std::shared_ptr<MemoryPools> pools_of(int ordinal) {
   return pools;
 }
 
+// How many ranks of this node have the same GPUs, where each takes its part of them.
+int sharers() {
+  std::string none;
+  return part_of_gpus(local_rank(), Gpu::count(none)).sharers;
+}
+
 class CudaDevice : public StreamDevice {
  public:
   CudaDevice(int ordinal, std::function<void(const GemmProblem&, const Operands&)> multiply)
@@ -51,11 +59,11 @@ class CudaDevice : public StreamDevice {
     device_pool_ = MemoryPool<GpuBuffer>::create(
         pools_of(ordinal),
         [gpu](std::int64_t bytes) { return std::make_unique<GpuBuffer>(*gpu, std::size_t(bytes)); },
-        gpu->limits().memory_bytes / kept_part);
+        gpu->limits().memory_bytes / (kept_part * sharers()));
     pinned_pool_ = MemoryPool<PinnedBuffer>::create(
         pools_of(of_the_host),
         [gpu](std::int64_t bytes) { return std::make_unique<PinnedBuffer>(*gpu, std::size_t(bytes)); },
-        most_pinned_bytes);
+        most_pinned_bytes / local_rank().count);
   }
   ~CudaDevice() override {
     try {

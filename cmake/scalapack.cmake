@@ -1,0 +1,12 @@
+# libtilewright_scalapack: a few names of ScaLAPACK, to be preloaded or linked before it (docs/distributed.md). It is linked with
+# nothing: what it calls is looked up in the program, so neither MPI nor ScaLAPACK is needed to build it.
+sources_of(SCALAPACK_SOURCES scalapack)
+add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES})
+add_library(tilewright::scalapack ALIAS tilewright_scalapack)
+target_include_directories(tilewright_scalapack PRIVATE src)
+target_compile_options(tilewright_scalapack PRIVATE ${TILEWRIGHT_WARNINGS})
+target_link_libraries(tilewright_scalapack PRIVATE ${CMAKE_DL_LIBS})
+set(SCALAPACK_MAP ${PROJECT_SOURCE_DIR}/cmake/tilewright_scalapack.map)
+target_link_options(tilewright_scalapack PRIVATE LINKER:--version-script=${SCALAPACK_MAP} LINKER:-z,nodelete)
+set_target_properties(tilewright_scalapack PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 EXPORT_NAME scalapack
+                      LINK_DEPENDS ${SCALAPACK_MAP} CXX_VISIBILITY_PRESET hidden)
