@@ -220,11 +220,13 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *status = fake::is_capturing(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 // A stream that is being captured may not wait for what lies outside.
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (stream == nullptr && current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const auto lock = count("wait_event");
   if (fake::is_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   if (stream == nullptr)
@@ -260,6 +262,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+  if (stream == nullptr && current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const std::lock_guard lock(machine().mutex);
   event->point = std::make_shared<Point>();
   event->point->seconds = fake::now_s();

@@ -7,6 +7,7 @@
 namespace tilewright {
 
 bool is_capturing(const Gpu& gpu, CUstream_st* stream) {
+  const Gpu::Current current(gpu);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   gpu.driver().check(gpu.driver().stream_is_capturing(stream, &status), "cuStreamIsCapturing");
   return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
