@@ -12,6 +12,7 @@
 #include "gemm/hybrid/share_threads.hpp"
 #include "lu/blas.hpp"
 #include "lu/candidates.hpp"
+#include "lu/panels.hpp"
 #include "lu/updates.hpp"
 
 namespace tilewright {

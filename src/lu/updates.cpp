@@ -1,4 +1,4 @@
-// The three selections of the paper, and the rule for panels.
+// The three selections of the paper.
 #include "lu/updates.hpp"
 
 #include <omp.h>
@@ -10,6 +10,7 @@
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/hybrid_models.hpp"
+#include "lu/panels.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {
@@ -30,11 +31,8 @@ GemmProblem largest_update(const LuProblem& lu, std::int64_t nb) {
   return update_problem(lu, std::max<std::int64_t>(1, lu.m - nb), std::max<std::int64_t>(1, lu.n - nb), nb);
 }
 
-// Wide panels give GPUs deep products; narrow ones leave a CPU more of its time in them.
-std::int64_t usual_columns(std::int64_t count, bool gpus) {
-  if (gpus) return count >= 8192 ? 512 : count >= 2048 ? 256 : 128;
-  return count >= 512 ? 128 : 64;
-}
+// Of the update that is looked at to tell whether GPUs serve the problem at all.
+constexpr std::int64_t deep_panel = 256;
 
 bool may_use_gpus(const LuOptions& o) { return o.target != Target::cpu; }
 
@@ -81,17 +79,10 @@ GemmOptions product_options(const LuOptions& o) {
   return options;
 }
 
-std::int64_t panel_columns(const LuRequest& r) {
-  const std::int64_t count = std::min(r.problem.m, r.problem.n);
-  if (r.options.nb > 0) return std::min(r.options.nb, count);
-  const bool gpus = r.options.target == Target::automatic ? updates_use_gpus(r) : may_use_gpus(r.options);
-  return std::min(usual_columns(count, gpus), count);
-}
-
 bool updates_use_gpus(const LuRequest& r) {
   if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty()) return false;
   const std::int64_t count = std::min(r.problem.m, r.problem.n);
-  const std::int64_t nb = std::min(r.options.nb > 0 ? r.options.nb : usual_columns(count, true), count);
+  const std::int64_t nb = std::min(r.options.nb > 0 ? r.options.nb : deep_panel, count);
   return plan_uses_gpus(r.context, largest_update(r.problem, nb), product_options(r.options));
 }
 
@@ -109,7 +100,7 @@ std::string why_no_update(const LuRequest& r) {
 HybridModels largest_update_models(const LuRequest& r) {
   GemmOptions options = product_options(r.options);
   options.target = Target::gpu;
-  const std::int64_t nb = std::min<std::int64_t>(256, std::min(r.problem.m, r.problem.n));
+  const std::int64_t nb = std::min(deep_panel, std::min(r.problem.m, r.problem.n));
   return hybrid_models({r.context.impl(), largest_update(r.problem, nb), options});
 }
 
@@ -152,6 +143,15 @@ bool is_update_of_gpus_alone(const LuRequest& r, std::int64_t m, std::int64_t n,
   if (options.split != SplitWay::model) return options.cpu_share && *options.cpu_share == 0;
   if (!plan_uses_gpus(r.context, problem, options)) return false;
   return choose_split(hybrid_models({r.context.impl(), problem, options}), false).split.host_count == 0;
+}
+
+UpdateTime predicted_update(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Split split =
+      choose_split(
+          hybrid_models({r.context.impl(), update_problem(r.problem, m, n, k), update_options(r, m, n, k)}),
+          true)
+          .split;
+  return {split.seconds, split.host_count == 0};
 }
 
 std::optional<double> selected_share(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -15,9 +15,6 @@ namespace tilewright {
 // What products of a call inherit.
 GemmOptions product_options(const LuOptions& options);
 
-// Columns of a panel: options.nb, else by the rule of who multiplies; never more than min(m, n).
-std::int64_t panel_columns(const LuRequest& request);
-
 // Whether plans give the largest update to GPUs.
 bool updates_use_gpus(const LuRequest& request);
 // Why nobody that the options allow makes it; "" where somebody does.
@@ -33,6 +30,13 @@ GemmOptions update_options(const LuRequest& request, std::int64_t m, std::int64_
 
 // Whether GPUs make the update of this shape without the CPU, which is then free for something else.
 bool is_update_of_gpus_alone(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);
+
+struct UpdateTime {
+  double seconds;
+  bool leaves_the_cpu;  // GPUs make it alone
+};
+// What the models say of pinned operands, by the options of this shape. Where there are GPUs.
+UpdateTime predicted_update(const LuRequest& request, std::int64_t m, std::int64_t n, std::int64_t k);
 
 // The CPU's share of an update by LuSelect::square or flops, 0 to 1; of panel nothing, because the plan's own
 // choice is that.
