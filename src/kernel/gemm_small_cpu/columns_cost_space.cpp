@@ -53,11 +53,10 @@ class BlockCost {
   }
 
   double cycles() {
-    const auto rows = even_split(std::int64_t(tile_.pieces.size()), config_.mr);
-    const auto columns = even_split(problem_.n, config_.nr);
+    const auto& columns = tile_.col_blocks;
     const auto larger = std::count(columns.begin(), columns.end(), columns.front());
     std::size_t first = 0;
-    for (const int count : rows) {
+    for (const int count : tile_.row_blocks) {
       add(first, count, columns.front(), double(larger));
       if (const auto rest = std::int64_t(columns.size()) - larger; rest > 0)
         add(first, count, columns.back(), double(rest));

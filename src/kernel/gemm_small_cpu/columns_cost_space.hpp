@@ -6,8 +6,8 @@
 
 namespace tilewright::columns {
 
-// Cycles of one problem whose operands are in the first cache, by config's mr, nr, k_sets, k_unroll, tail and
-// c_load; of `tile` only the pieces are read.
+// Cycles of one problem whose operands are in the first cache, by config's k_sets, k_unroll, tail and c_load
+// and by the tile's pieces and blocks.
 double block_cycles(const GemmProblem& problem, const Tile& tile, const GemmSmallCpuConfig& config);
 
 }  // namespace tilewright::columns

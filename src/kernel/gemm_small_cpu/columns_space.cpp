@@ -277,19 +277,22 @@ class CheapestBlock {
       }
     }
   }
+  // A is held where the registers allow it, else B: the model knows no difference.
   void try_loops(C config, const Tile& tile) {
-    for (const Hold hold : {Hold::a, Hold::b})
-      for (const int sets : {1, 2, 3, 4}) {
+    for (const int sets : {1, 2, 3, 4}) {
+      config.k_sets = sets;
+      config.k_unroll = short_of_body(problem_, config) ? 0 : 4;
+      if (sets > problem_.k || config.k_unroll % sets != 0 ||
+          columns::update_registers(tile, problem_, config) > tile.register_count)
+        continue;
+      for (const Hold hold : {Hold::a, Hold::b}) {
         config.hold = hold;
-        config.k_sets = sets;
-        config.k_unroll = short_of_body(problem_, config) ? 0 : 4;
-        if (sets > problem_.k || config.k_unroll % sets != 0 ||
-            columns::loop_registers(tile, problem_, config) > tile.register_count ||
-            columns::update_registers(tile, problem_, config) > tile.register_count)
-          continue;
+        if (columns::loop_registers(tile, problem_, config) > tile.register_count) continue;
         const double cycles = columns::block_cycles(problem_, tile, config);
         if (cycles < 0.999 * least_) least_ = cycles, best_ = config;
+        break;
       }
+    }
   }
 
   static constexpr int most_rows = 6;
