@@ -16,7 +16,7 @@ LEVELS = 3  # of a batch that one call serves
 MEMORY_BYTES, CACHE_BYTES, LINE_BYTES = 10.0, 40.0, 64
 OPERATIONS = 16.0
 PROBLEM, RUN, CALL = 8.0, 80.0, 2000.0
-COPY_FACTOR = 2.0  # an assignment with copies must be this much cheaper than one without
+COPY_FACTOR = 2.0  # an assignment with copies must be this much cheaper than one product without
 
 
 class Group(NamedTuple):
@@ -195,11 +195,15 @@ class Planner:
                     continue
                 for one in self.assignments(copied):
                     made = self.product_of(copied, *one)
-                    if best is None or made.cost * (COPY_FACTOR if len(made.copies) > len(best.copies) else 1.0) < best.cost:
+                    if best is None or made.cost * price_of_copies(made, best) < best.cost:
                         best = made
             if best is not None and not best.sums and is_good(best):
                 break
         return best
+
+
+def price_of_copies(p, than):
+    return COPY_FACTOR if len(p.copies) > len(than.copies) and not than.sums else 1.0
 
 
 def is_good(p):
