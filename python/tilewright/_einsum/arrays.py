@@ -1,12 +1,13 @@
-"""What a contraction asks of an array, for NumPy, PyTorch and CuPy alike: views with any strides, new memory, sums, stores. Nothing
-is imported here that the caller has not imported: an array's own type says which library made it."""
+"""What a contraction asks of arrays beyond what a product does (.._arrays): views with any strides into their memory, sums, stores."""
 
-import sys
+import functools
 
 import numpy
 
-NATIVE = {numpy.dtype(name).str: name for name in ("float32", "float64", "complex64", "complex128")}
-NAMES = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+from .._arrays import DTYPES, kind_of
+from .._matmul import common_dtype
+
+ITEM_BYTES = {name: numpy.dtype(name).itemsize for name in DTYPES}
 
 
 class _Interface:
@@ -17,26 +18,16 @@ class _Interface:
         self.__array_interface__ = interface
 
 
-class NumpyArrays:
-    """The same for CuPy but for views."""
-
-    def __init__(self, module):
-        self.module = module
-
-    def name(self, array):
-        dtype = array.dtype
-        known = NATIVE.get(dtype.str)
-        return known or (dtype.name if dtype.isnative else f"{dtype.name} in foreign byte order")
-
+class NumpyViews:
     def strides(self, array):
-        """In elements, or None where an element does not begin at a multiple of elements."""
+        """In elements, or None where elements do not lie at multiples of their size, or cannot be read as they are."""
         item = array.itemsize
         found = []
         for stride in array.strides:
             if stride % item:
                 return None
             found.append(stride // item)
-        return tuple(found)
+        return tuple(found) if array.flags.aligned and array.dtype.isnative else None
 
     def view(self, array, shape, strides, offset=0):
         item = array.itemsize
@@ -48,19 +39,8 @@ class NumpyArrays:
         interface["shape"], interface["strides"], interface["data"] = shape, byte_strides, (address + item * offset, read_only)
         return numpy.asarray(_Interface(array, interface))
 
-    def empty(self, like, shape):
-        return self.module.empty(shape, like.dtype)
-
-    def cast(self, array, name):
-        return array.astype(name)
-
-    def contiguous(self, array):
-        return array.copy(order="C")
-
-    def total(self, array, axes):
-        made = self.module.empty(tuple(size for axis, size in enumerate(array.shape) if axis not in axes), array.dtype)
+    def total(self, array, axes, made):
         array.sum(axis=axes, out=made)
-        return made
 
     def overlap(self, a, b):
         return numpy.may_share_memory(a, b)
@@ -68,21 +48,29 @@ class NumpyArrays:
     def is_writable(self, array):
         return array.flags.writeable
 
-    def promoted(self, arrays):
-        return numpy.result_type(*(array.dtype for array in arrays), numpy.float32).name
+    def plain(self, array):
+        return array
 
     def finished(self, array):
         """What the caller gets of a new array: a scalar instead of one without axes, as of numpy.einsum."""
         return array[()] if array.ndim == 0 else array
 
 
-class CupyArrays(NumpyArrays):
+class CupyViews(NumpyViews):
+    def strides(self, array):
+        return tuple(stride // array.itemsize for stride in array.strides)
+
     def view(self, array, shape, strides, offset=0):
-        item = array.dtype.itemsize
-        return self.module.ndarray(shape, array.dtype, memptr=array.data + item * offset, strides=tuple(item * one for one in strides))
+        item = array.itemsize
+        return type(array)(shape, array.dtype, memptr=array.data + item * offset, strides=tuple(item * one for one in strides))
+
+    def total(self, array, axes, made):
+        with array.device:
+            array.sum(axis=axes, out=made)
 
     def overlap(self, a, b):
-        return self.module.may_share_memory(a, b)
+        (a_first, a_end), (b_first, b_end) = (span(one.data.ptr, one.shape, one.strides, one.itemsize) for one in (a, b))
+        return a_first < b_end and b_first < a_end
 
     def is_writable(self, array):
         return True
@@ -91,84 +79,97 @@ class CupyArrays(NumpyArrays):
         return array
 
 
-class TorchArrays:
-    def __init__(self, module):
-        self.module = module
-
-    def name(self, array):
-        return str(array.dtype).removeprefix("torch.")
-
+class TorchViews(CupyViews):
     def strides(self, array):
         return tuple(array.stride())
 
     def view(self, array, shape, strides, offset=0):
         return array.as_strided(shape, strides, array.storage_offset() + offset)
 
-    def empty(self, like, shape):
-        return self.module.empty(shape, dtype=like.dtype, device=like.device)
-
-    def cast(self, array, name):
-        return array.to(getattr(self.module, name))
-
-    def contiguous(self, array):
-        return array.clone(memory_format=self.module.contiguous_format)
-
-    def total(self, array, axes):
-        return array.sum(dim=axes).contiguous()
+    def total(self, array, axes, made):
+        made.copy_(array.sum(dim=axes))
 
     def overlap(self, a, b):
-        if a.device != b.device or a.numel() == 0 or b.numel() == 0:
-            return False
-        (a_first, a_end), (b_first, b_end) = self.span(a), self.span(b)
+        (a_first, a_end), (b_first, b_end) = (
+            span(one.data_ptr(), one.shape, [stride * one.element_size() for stride in one.stride()], one.element_size()) for one in (a, b))
         return a_first < b_end and b_first < a_end
 
-    def span(self, array):
-        first = array.data_ptr()
-        reach = 1 + sum((size - 1) * stride for size, stride in zip(array.shape, array.stride()))
-        return first, first + reach * array.element_size()
-
-    def is_writable(self, array):
-        return True
-
-    def promoted(self, arrays):
-        dtype = self.module.float32
-        for array in arrays:
-            dtype = self.module.promote_types(dtype, array.dtype)
-        return str(dtype).removeprefix("torch.")
-
-    def finished(self, array):
-        return array
+    def plain(self, array):
+        return array.resolve_conj()
 
 
-def library_of(array):
-    """The name of the library that made an array; '' where it is none of those known."""
-    for one in type(array).__mro__:
-        root = one.__module__.partition(".")[0]
-        if root in ("numpy", "torch", "cupy"):
-            return root
-    return ""
+def span(first, shape, byte_strides, item):
+    """(first, end) of the addresses that an array reaches; empty where it has no elements."""
+    if 0 in shape:
+        return first, first
+    reach = [(size - 1) * stride for size, stride in zip(shape, byte_strides)]
+    return first + sum(one for one in reach if one < 0), first + sum(one for one in reach if one > 0) + item
 
 
-def arrays_of(operands):
-    """(operands as arrays, what serves them). Lists and numbers become NumPy arrays beside NumPy arrays."""
-    names = [library_of(one) for one in operands]
-    known = {name for name in names if name}
-    if len(known) > 1:
-        raise TypeError("einsum: the operands are arrays of " + " and ".join(sorted(known)) + "; convert them to one library first")
-    name = known.pop() if known else "numpy"
-    if name == "numpy":
-        return [one if made == "numpy" and type(one) is numpy.ndarray else numpy.asarray(one) for one, made in zip(operands, names)], (
-            NumpyArrays(numpy))
-    foreign = next((index for index, one in enumerate(names) if not one), None)
-    if foreign is not None:
-        raise TypeError(f"einsum: operand {foreign} is a {type(operands[foreign]).__name__} beside arrays of {name}; convert it first")
-    module = sys.modules[name]
-    return (plain_tensors(operands), TorchArrays(module)) if name == "torch" else (list(operands), CupyArrays(module))
+VIEWS = {"numpy": NumpyViews(), "dlpack": NumpyViews(), "torch": TorchViews(), "cupy": CupyViews()}
 
 
-def plain_tensors(operands):
-    """Tensors whose memory holds what they say. Products are not recorded for gradients, so tensors that ask for it are refused."""
-    for index, one in enumerate(operands):
-        if one.requires_grad:
-            raise TypeError(f"einsum: operand {index} requires grad, which products here do not record; pass its detach()")
-    return [one.resolve_conj().resolve_neg() for one in operands]
+class Library:
+    """What made the operands: its kind, as products know it, with views."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.views = VIEWS.get(kind.name)
+        if self.views is None:
+            raise TypeError("einsum takes arrays of NumPy, PyTorch and CuPy, and host arrays that speak DLPack; convert other arrays of a GPU "
+                            "by torch.as_tensor or cupy.asarray, which copy nothing")
+        self.strides, self.view, self.overlap = self.views.strides, self.views.view, self.views.overlap
+
+    def empty(self, like, shape, dtype):
+        return self.kind.empty(shape, dtype, like)
+
+    def contiguous(self, array):
+        return self.kind.packed(array, False)
+
+    def total(self, array, axes, dtype):
+        made = self.empty(array, tuple(size for axis, size in enumerate(array.shape) if axis not in axes), dtype)
+        self.views.total(array, axes, made)
+        return made
+
+    def finished(self, array, like):
+        return self.kind.finish(self.views.finished(array), like)
+
+
+_libraries = {}
+
+
+def library_of(kind):
+    found = _libraries.get(kind.name)
+    if found is None:
+        found = _libraries[kind.name] = Library(kind)
+    return found
+
+
+def adopted(operands):
+    """(operands as arrays, their Library). Raises TypeError for what is no array and for arrays of different makers, ValueError for arrays
+    of different devices."""
+    kinds = [kind_of(one, f"operand {index}") for index, one in enumerate(operands)]
+    library = library_of(kinds[0])
+    arrays = []
+    for index, (kind, one) in enumerate(zip(kinds, operands)):
+        if kind.name != library.kind.name:
+            raise TypeError(f"einsum: operand 0 is an array of {library.kind.name} and operand {index} of {kind.name}; convert one of them")
+        arrays.append(library.views.plain(kind.adopt(one, f"operand {index}")))
+        if kind.device(arrays[-1]) != kind.device(arrays[0]):
+            raise ValueError(f"einsum: operand 0 lies on device {kind.device(arrays[0])} and operand {index} on {kind.device(arrays[-1])}")
+    return arrays, library
+
+
+def joined_dtype(names, promote):
+    """The element type of a contraction of operands with these types. Raises TypeError with what to do."""
+    if promote:
+        try:
+            return functools.reduce(lambda one, other: common_dtype(one, other, True), names, names[0])
+        except TypeError:
+            raise TypeError(f"einsum: operands of {', '.join(names)} have no common type among {', '.join(DTYPES)}") from None
+    for index, name in enumerate(names):
+        if name not in ITEM_BYTES:
+            raise TypeError(f"einsum: operand {index} is of {name}; {', '.join(DTYPES)} are multiplied (promote=True converts)")
+        if name != names[0]:
+            raise TypeError(f"einsum: operand 0 is of {names[0]} and operand {index} of {name}; give them one type, or promote=True")
+    return names[0]

@@ -104,8 +104,6 @@ def parse(subscripts, shapes):
     """Expression of `subscripts` over operands of these shapes. Semantics: numpy.einsum. Throws ValueError with what is wrong."""
     if not isinstance(subscripts, str):
         raise TypeError(f"einsum: the subscripts are a {type(subscripts).__name__}, not a string")
-    if not shapes:
-        raise ValueError(f"einsum subscripts '{subscripts}': no operand is given")
     inputs, output = split_subscripts(subscripts, len(shapes))
     inputs, output = expand_ellipses(subscripts, inputs, output, [len(shape) for shape in shapes])
     sizes = sizes_of(inputs, shapes)

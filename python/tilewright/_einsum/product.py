@@ -179,7 +179,7 @@ class Planner:
         ordered = sorted(p.levels)
         calls = math.prod(ordered[:max(0, len(ordered) - LEVELS)])
         runs = math.prod(p.levels[:-1]) if p.levels else 1
-        ns = (ns + calls * CALL + runs * RUN) * repeats
+        ns = repeats * ns + (repeats * calls if p.levels else 1) * CALL + repeats * runs * RUN  # sums without levels are one call
         for name in p.copies:
             size = math.prod(self.sizes[letter] for letter in self.strides[name])
             ns += CALL + 3 * size * self.item / MEMORY_BYTES

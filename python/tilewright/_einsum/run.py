@@ -5,7 +5,10 @@ import functools
 import itertools
 import numbers
 
-from .arrays import NAMES, arrays_of
+from .._arrays import kind_of
+from .._lists import batch_reduce
+from .._product import _product
+from .arrays import ITEM_BYTES, adopted, joined_dtype
 from .parse import letters_of_sublists, parse
 from .path import contraction_path
 from .plan import Value, contiguous, make_plan
@@ -22,57 +25,49 @@ class Call:
             self.subscripts, operands = arguments[0], list(arguments[1:])
         else:
             self.subscripts, operands = letters_of_sublists(arguments)
-        self.operands, self.library = arrays_of(operands)
-        self.dtype = self.common_dtype(promote)
+        if not operands:
+            raise ValueError(f"einsum subscripts '{self.subscripts}': no operand is given")
+        self.like = operands[0]
+        self.operands, self.library = adopted(operands)
+        kind = self.library.kind
+        names = [kind.dtype(one) for one in self.operands]
+        self.dtype = joined_dtype(names, promote)
+        self.operands = [one if name == self.dtype else kind.cast(one, self.dtype) for one, name in zip(self.operands, names)]
         self.shapes = tuple([tuple(one.shape) for one in self.operands])
         self.strides = tuple(self.usable_strides())
         self.out = None if out is None else self.checked_out(out)
 
-    def common_dtype(self, promote):
-        names = [self.library.name(one) for one in self.operands]
-        if promote and self.operands:
-            wanted = self.library.promoted(self.operands)
-            if wanted not in NAMES:
-                raise TypeError(f"einsum: operands of {', '.join(names)} together are {wanted}, which no product is made of")
-            self.operands = [one if name == wanted else self.library.cast(one, wanted) for one, name in zip(self.operands, names)]
-            return wanted
-        for index, name in enumerate(names):
-            if name not in NAMES:
-                raise TypeError(f"einsum: operand {index} is of {name}; float32, float64, complex64 and complex128 are multiplied "
-                                "(promote=True converts)")
-            if name != names[0]:
-                raise TypeError(f"einsum: operand 0 is of {names[0]} and operand {index} of {name}; give them one type, or promote=True")
-        return names[0] if names else ""
-
     def usable_strides(self):
-        """Those of each operand, once it is copied where its elements do not lie at multiples of their size."""
+        """Those of each operand, once it is copied where its elements cannot be taken as they lie."""
         for index, array in enumerate(self.operands):
             strides = self.library.strides(array)
             if strides is None:
-                self.operands[index] = self.library.contiguous(array)
+                self.operands[index] = self.library.kind.cast(array, self.dtype)
                 strides = self.library.strides(self.operands[index])
             yield strides
 
     def checked_out(self, out):
-        [array], library = arrays_of([out])
-        if array is not out:
-            raise TypeError(f"einsum: out is a {type(out).__name__}, not an array of the operands' library")
-        if type(library) is not type(self.library):
-            raise TypeError(f"einsum: out is not an array of the operands' library but a {type(out).__name__}")
-        if library.name(out) != self.dtype:
-            raise TypeError(f"einsum: out is of {library.name(out)} and the operands are of {self.dtype}")
-        if not library.is_writable(out):
+        kind = kind_of(out, "out")
+        if kind.name != self.library.kind.name:
+            raise TypeError(f"einsum: out is an array of {kind.name} and the operands are of {self.library.kind.name}")
+        out = kind.adopt_out(out)
+        if kind.dtype(out) != self.dtype:
+            raise TypeError(f"einsum: out is of {kind.dtype(out)} and the operands are of {self.dtype}")
+        if not self.library.views.is_writable(out):
             raise ValueError("einsum: out is read-only")
-        if library.strides(out) is None:
-            raise ValueError("einsum: the elements of out do not lie at multiples of their size")
+        if kind.device(out) != kind.device(self.operands[0]):
+            raise ValueError(f"einsum: the operands lie on device {kind.device(self.operands[0])} and out on {kind.device(out)}")
         return out
 
     def plan(self, optimize):
-        """plan_of() this call. A result that overlaps an operand, or lies backwards, is computed elsewhere and stored."""
+        """plan_of() this call. A result that overlaps an operand, or lies backwards, is computed elsewhere and stored; so is, as a whole, an
+        `awkward` one, whose elements do not lie as an array's."""
         out_shape = out_strides = None
-        apart = False
+        apart = self.awkward = False
         if self.out is not None:
             out_shape, out_strides = tuple(self.out.shape), self.library.strides(self.out)
+            self.awkward = out_strides is None
+        if out_strides is not None:
             apart = any(stride < 0 for stride in out_strides) or any(self.library.overlap(self.out, one) for one in self.operands)
         self.apart = apart
         return plan_of(self.subscripts, self.shapes, self.strides, self.dtype, out_shape, out_strides, apart, key_of(optimize))
@@ -110,36 +105,12 @@ def plan_of(subscripts, shapes, strides, dtype, out_shape, out_strides, apart, o
     if out_strides is None:
         out_strides = tuple(contiguous("".join(output), sizes).values())
     target = letters_with_strides(output, out_strides, shape)
-    plan = make_plan(values, "".join(target), (target, apart), sizes, NAMES[dtype], dtype.startswith("complex"), path)
+    plan = make_plan(values, "".join(target), (target, apart), sizes, ITEM_BYTES[dtype], dtype.startswith("complex"), path)
     return shape, plan, expression
 
 
-def product():
-    from .._product import _product
-    return _product
-
-
-def operand_view(library, array, source):
-    """(array, view of its product without the outer sums' offsets) once it is summed and copied as the plan says."""
-    if source.total is not None:
-        view, axes = source.total
-        array = library.total(library.view(array, *view), axes)
-    if source.copy is not None:
-        array = library.contiguous(library.view(array, *source.copy))
-    return array
-
-
-def multiply(library, step, left, right, target, alpha, beta, options):
-    """The step's products into the view `target`: one, or one for each place of the outer sums."""
-    multiplied = product()
-    a, b = operand_view(library, left, step.a), operand_view(library, right, step.b)
-    if not step.sums:
-        multiplied(library.view(a, *step.a.view), library.view(b, *step.b.view), target, alpha, beta, **options)
-        return
-    for place in itertools.product(*(range(count) for count in step.sums)):
-        at = [sum(index * stride for index, stride in zip(place, source.sum_strides)) for source in (step.a, step.b)]
-        multiplied(library.view(a, *step.a.view, at[0]), library.view(b, *step.b.view, at[1]), target, alpha, beta, **options)
-        beta = 1
+def packed_strides(shape):
+    return tuple(contiguous(range(len(shape)), shape).values())
 
 
 def store(target, made, beta):
@@ -152,38 +123,76 @@ def store(target, made, beta):
     target += made
 
 
-def run_step(library, values, step, out, alpha, beta, options):
-    """Takes the step's operands from `values` and appends its result."""
-    left, right = values[step.left], values[step.right]
-    if step.result is not None:
-        out, alpha, beta = library.empty(left, (step.result,)), 1, 0
-    if step.stored is None:
-        multiply(library, step, left, right, library.view(out, *step.target), alpha, beta, options)
-    else:
-        made = library.empty(left, (step.through,))
-        multiply(library, step, left, right, library.view(made, *step.target), alpha, 0, options)
-        store(library.view(out, *step.stored), library.view(made, step.stored.shape, packed_strides(step.stored.shape)), beta)
-    for position in sorted((step.left, step.right), reverse=True):
-        del values[position]
-    values.append(out)
+class Run:
+    """Carries steps out on arrays of one library and type."""
 
+    def __init__(self, library, dtype, options):
+        self.library, self.dtype, self.options = library, dtype, options
+        self.view = library.view
 
-def packed_strides(shape):
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= size
-    return tuple(reversed(strides))
+    def product(self, a, b, out, alpha, beta):
+        _product(a, b, out, alpha, beta, **self.options)
 
+    def summed(self, a, b, out, alpha, beta):
+        batch_reduce(a, b, out, alpha=alpha, beta=beta, **self.options)
 
-def run_single(library, array, single, out, alpha, beta, apart):
-    if single.total is not None:
-        view, axes = single.total
-        array = library.total(library.view(array, *view), axes)
-    made = library.view(array, *single.view)
-    if alpha != 1 or apart:
-        made = made * alpha
-    store(library.view(out, *single.stored), made, beta)
+    def prepared(self, array, source):
+        """The operand once it is summed and copied as the plan says."""
+        if source.total is not None:
+            view, axes = source.total
+            array = self.library.total(self.view(array, *view), axes, self.dtype)
+        return array if source.copy is None else self.library.contiguous(self.view(array, *source.copy))
+
+    def multiply(self, step, left, right, target, alpha, beta):
+        """The step's products into the view `target`: one, or the sum of one for each place of the outer sums."""
+        a, b = self.prepared(left, step.a), self.prepared(right, step.b)
+        if not step.sums:
+            self.product(self.view(a, *step.a.view), self.view(b, *step.b.view), target, alpha, beta)
+            return
+        if not step.product.levels:
+            views = [self.view(one, step.sums + source.view.shape, source.sum_strides + source.view.strides)
+                     for one, source in ((a, step.a), (b, step.b))]
+            self.summed(*views, target, alpha, beta)
+            return
+        for place in itertools.product(*map(range, step.sums)):
+            at = [sum(index * stride for index, stride in zip(place, source.sum_strides)) for source in (step.a, step.b)]
+            self.product(self.view(a, *step.a.view, at[0]), self.view(b, *step.b.view, at[1]), target, alpha, beta)
+            beta = 1
+
+    def step(self, values, step, out, alpha, beta):
+        """Takes the step's operands from `values` and appends its result."""
+        left, right = values[step.left], values[step.right]
+        if step.result is not None:
+            out, alpha, beta = self.library.empty(left, (step.result,), self.dtype), 1, 0
+        if step.stored is None:
+            self.multiply(step, left, right, self.view(out, *step.target), alpha, beta)
+        else:
+            made = self.library.empty(left, (step.through,), self.dtype)
+            self.multiply(step, left, right, self.view(made, *step.target), alpha, 0)
+            shape = step.stored.shape
+            store(self.view(out, *step.stored), self.view(made, shape, packed_strides(shape)), beta)
+        for position in sorted((step.left, step.right), reverse=True):
+            del values[position]
+        values.append(out)
+
+    def single(self, array, single, out, alpha, beta, apart):
+        """One operand: a sum, or a view, into out."""
+        if single.total is not None:
+            view, axes = single.total
+            array = self.library.total(self.view(array, *view), axes, self.dtype)
+        made = self.view(array, *single.view)
+        if alpha != 1 or apart:
+            made = made * alpha
+        store(self.view(out, *single.stored), made, beta)
+
+    def plan(self, call, plan, out, alpha, beta):
+        if plan is None:  # a sum over nothing
+            store(out, 0, beta)
+        elif plan.single is not None:
+            self.single(call.operands[0], plan.single, out, alpha, beta, call.apart)
+        else:
+            for step in plan.steps:
+                self.step(call.operands, step, out, alpha, beta)
 
 
 def check_scalars(dtype, alpha, beta, out):
@@ -194,14 +203,6 @@ def check_scalars(dtype, alpha, beta, out):
             raise TypeError(f"einsum: {name} is {value!r} and the operands are of {dtype}")
     if out is None and beta != 0:
         raise ValueError(f"einsum: beta is {beta!r} and there is no out that it could scale")
-
-
-def run_empty(out, beta):
-    """A sum over nothing."""
-    if beta == 0:
-        out[...] = 0
-    elif beta != 1:
-        out *= beta
 
 
 def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False, **options):
@@ -216,24 +217,26 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
 
     optimize: 'auto' (up to six operands the cheapest order, beyond opt_einsum's where it is installed, else a greedy one), 'greedy',
     'optimal', or a path as of numpy.einsum_path. promote: converts operands of other types instead of refusing them. options go to
-    each product: threads, target, objective, stream. beta = 0 never reads out; out may overlap operands, at the price of a copy.
+    each product: threads, target, objective and so on; of arrays on a GPU all work is queued on their library's current stream.
+    beta = 0 never reads out; out may overlap operands, at the price of a copy.
 
     Raises TypeError for types and ValueError for subscripts, shapes and a read-only out, before anything is written."""
+    if "stream" in options:
+        raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
     call = Call(arguments, out, promote)
     check_scalars(call.dtype, alpha, beta, out)
     shape, plan, _ = call.plan(optimize)
     library = call.library
-    if out is None:
-        out = library.empty(call.operands[0], shape)
-    if plan is None:
-        run_empty(out, beta)
-    elif plan.single is not None:
-        run_single(library, call.operands[0], plan.single, out, alpha, beta, call.apart)
-    else:
-        values = call.operands
-        for step in plan.steps:
-            run_step(library, values, step, out, alpha, beta, options)
-    return out if call.out is not None else library.finished(out)
+    run = Run(library, call.dtype, options)
+    if call.out is not None and not call.awkward:
+        run.plan(call, plan, call.out, alpha, beta)
+        return out
+    made = library.empty(call.operands[0], shape, call.dtype)
+    run.plan(call, plan, made, alpha, 0)
+    if call.out is None:
+        return library.finished(made, call.like)
+    store(call.out, made, beta)
+    return out
 
 
 def einsum_path(*arguments, out=None, optimize="auto", promote=False):
@@ -243,4 +246,4 @@ def einsum_path(*arguments, out=None, optimize="auto", promote=False):
     the part that every label has in it, and what is copied. Arguments and errors are those of einsum()."""
     call = Call(arguments, out, promote)
     _, plan, expression = call.plan(optimize)
-    return EinsumPath(expression, plan, call.dtype, NAMES[call.dtype])
+    return EinsumPath(expression, plan, call.dtype, ITEM_BYTES[call.dtype])
