@@ -31,6 +31,7 @@ ALLOWED = {
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
+    "python": ("tilewright/",),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
     "api": ("",),
@@ -50,6 +51,7 @@ VENDORS = [
     (r"zlib\.h", ("src/measure",)),
     (r"Eigen/.*", ("src/tune", "bench")),
     (r"mkl.*|libxsmm.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
+    (r"nanobind/.*|Python\.h|numpy/.*", ("python",)),
     (r"gtest/.*|gmock/.*", ("tests",)),
 ]
 FOLDERS = {key.removeprefix("src/") for key in ALLOWED} | {"tilewright"}
@@ -82,6 +84,8 @@ def check_includes(path, lines):
                 yield number, f"<{name}> belongs only in {', '.join(places)}"
         if quote == "<" and name.startswith("tilewright/") and layer not in ("examples", "tests"):
             yield number, f"<{name}>: our headers are included with quotes"
+        if quote == '"' and "/" not in name and (ROOT / path.parent / name).exists():
+            continue  # a file of the same folder
         ours = quote == '"' and (name.split("/")[0] in FOLDERS or "/" not in name)
         if ours and not any(matches(name, p) for p in ALLOWED.get(layer, ("",)) + (own,)):
             yield number, f'{layer} may not include "{name}"'

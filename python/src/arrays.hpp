@@ -1,0 +1,24 @@
+// NumPy arrays without the detour over Python's attributes: what they are, and new ones.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "view.hpp"
+
+namespace tilewright::python {
+
+// Imports NumPy's functions; to be called once, before all others. False with Python's error set.
+bool import_numpy();
+
+// Exactly numpy.ndarray, no subclass.
+bool is_array(PyObject* object);
+
+// Describes an array of one of the four element types and up to View::most_dims dimensions; false for others.
+bool read_array(PyObject* array, View& to);
+
+// A new array, by rows, of unset elements: a new reference, or null with Python's error set.
+PyObject* new_array(DType dtype, int ndim, const std::int64_t* shape);
+
+}  // namespace tilewright::python

@@ -1,0 +1,158 @@
+// The short way of matmul. It decides on the type and number of arguments alone whether it serves a call, and
+// computes no error message of its own: what it cannot do goes the long way, which says why.
+#include "entry.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "arrays.hpp"
+#include "errors.hpp"
+#include "product.hpp"
+
+namespace tilewright::python {
+namespace {
+
+// What a function object needs while it lives.
+struct Entry {
+  Library* library = nullptr;
+  PyObject* general = nullptr;
+  std::string doc{};
+  PyMethodDef method{};
+};
+constexpr const char* capsule_name = "tilewright.entry";
+
+void destroy(PyObject* capsule) {
+  auto* entry = static_cast<Entry*>(PyCapsule_GetPointer(capsule, capsule_name));
+  if (entry == nullptr) return;
+  Py_XDECREF(entry->general);
+  delete entry;
+}
+
+// One more dimension, of one element, before that at `index`; and one less.
+void insert(View& x, int index) {
+  std::copy_backward(x.shape + index, x.shape + x.ndim, x.shape + x.ndim + 1);
+  std::copy_backward(x.strides + index, x.strides + x.ndim, x.strides + x.ndim + 1);
+  x.shape[index] = 1, x.strides[index] = 0;
+  ++x.ndim;
+}
+void drop(View& x, int index) {
+  std::copy(x.shape + index + 1, x.shape + x.ndim, x.shape + index);
+  --x.ndim;
+}
+
+// The shape of a's and b's batches broadcast to each other, in front of rows and columns; false where they do
+// not fit.
+bool result_shape(const View& a, const View& b, View& c) {
+  if (a.shape[a.ndim - 1] != b.shape[b.ndim - 2]) return false;
+  c.ndim = std::max(a.ndim, b.ndim);
+  for (int i = 0; i < c.ndim - 2; ++i) {
+    const int ia = i - (c.ndim - a.ndim), ib = i - (c.ndim - b.ndim);
+    const std::int64_t na = ia < 0 ? 1 : a.shape[ia], nb = ib < 0 ? 1 : b.shape[ib];
+    if (na != nb && na != 1 && nb != 1) return false;
+    c.shape[i] = na == 1 ? nb : na;
+  }
+  c.shape[c.ndim - 2] = a.shape[a.ndim - 2];
+  c.shape[c.ndim - 1] = b.shape[b.ndim - 1];
+  return true;
+}
+
+bool same_shape(const View& x, const View& y) {
+  return x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape);
+}
+
+// The operands of a call: what of them is a vector gets a dimension that the result is without.
+struct Operands {
+  View a, b, c;
+  bool row = false, column = false;
+  View shape;  // of the result
+
+  bool read(PyObject* x, PyObject* y) {
+    if (!read_array(x, a) || !read_array(y, b) || a.dtype != b.dtype) return false;
+    if (a.ndim == 0 || b.ndim == 0 || a.ndim == View::most_dims || b.ndim == View::most_dims) return false;
+    row = a.ndim == 1, column = b.ndim == 1;
+    if (row) insert(a, 0);
+    if (column) insert(b, 1);
+    if (!result_shape(a, b, shape)) return false;
+    if (column) drop(shape, shape.ndim - 1);
+    if (row) drop(shape, shape.ndim - (column ? 1 : 2));
+    return true;
+  }
+  bool read_result(PyObject* z) {
+    if (!read_array(z, c) || c.dtype != a.dtype || c.read_only || !same_shape(c, shape)) return false;
+    if (row) insert(c, c.ndim - (column ? 0 : 1));
+    if (column) insert(c, c.ndim);
+    return true;
+  }
+};
+
+// The result, or null where the call has to go the long way (no error set) or failed (error set).
+PyObject* multiply(Library& library, PyObject* a, PyObject* b, PyObject* out) {
+  if (!is_array(a) || !is_array(b) || (out != nullptr && !is_array(out))) return nullptr;
+  Operands x;
+  if (!x.read(a, b)) return nullptr;
+  PyObject* made = nullptr;
+  if (out == nullptr) {
+    made = out = new_array(x.a.dtype, x.shape.ndim, x.shape.shape);
+    if (made == nullptr) return nullptr;
+  }
+  PyObject* result = nullptr;
+  try {
+    if (x.read_result(out)) {
+      const Product product(x.a, x.b, x.c, {});
+      if (product.copies() == copy_none) {
+        {
+          const Unlocked unlocked(product.work() > least_work_unlocked);
+          recorded(
+              library.recorder(), [&] { return product.problem(); },
+              [&] { product.run(library.context(), usual_options()); });
+        }
+        Py_INCREF(out);
+        result = out;
+      }
+    }
+  } catch (...) {
+    set_python_error();
+  }
+  Py_XDECREF(made);
+  return result;
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  auto* entry = static_cast<Entry*>(PyCapsule_GetPointer(self, capsule_name));
+  if (entry == nullptr) return nullptr;
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
+  const bool named_out =
+      named == 1 && count == 2 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out") == 0;
+  if ((count == 2 && named == 0) || (count == 3 && named == 0) || named_out) {
+    PyObject* out = count == 3 || named_out ? args[2] : nullptr;
+    if (out == Py_None) out = nullptr;
+    PyObject* result = multiply(*entry->library, args[0], args[1], out);
+    if (result != nullptr || PyErr_Occurred() != nullptr) return result;
+  }
+  return PyObject_Vectorcall(entry->general, args, std::size_t(count), names);
+}
+
+}  // namespace
+
+PyObject* make_matmul(Library& library, PyObject* general, std::string doc) {
+  auto entry = std::make_unique<Entry>();
+  entry->library = &library;
+  entry->doc = std::move(doc);
+  entry->method = {"matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+                   METH_FASTCALL | METH_KEYWORDS, entry->doc.c_str()};
+  Entry* kept = entry.get();
+  PyObject* capsule = PyCapsule_New(kept, capsule_name, destroy);
+  if (capsule == nullptr) return nullptr;
+  entry.release();  // NOLINT: the capsule has it
+  Py_INCREF(general);
+  kept->general = general;
+  PyObject* module = PyUnicode_FromString("tilewright");
+  PyObject* function = module == nullptr ? nullptr : PyCFunction_NewEx(&kept->method, capsule, module);
+  Py_XDECREF(module);
+  Py_DECREF(capsule);
+  return function;
+}
+
+}  // namespace tilewright::python

@@ -1,0 +1,132 @@
+// The package keeps interleaved batches by rows, as its arrays are: to the library each matrix is its
+// transpose, and a product has its sides swapped.
+#include "interleaved.hpp"
+
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/string.h>
+
+#include "operand.hpp"
+#include "product.hpp"
+#include "tilewright/device_layout.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/layout.hpp"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+struct Size {
+  std::int64_t rows, cols, block, count;
+};
+
+// `x`, a vector of elements, as the library's view of matrices with these rows and columns.
+template <class T, Location L>
+InterleavedBatch<T, L> batch(const View& x, const Size& size) {
+  return {reinterpret_cast<T*>(x.data), size.cols, size.rows, size.cols, size.block, size.count};
+}
+
+void check_room(const char* name, const View& x, const Size& size) {
+  const std::int64_t needed = interleaved_elements(size.cols, size.rows, size.cols, size.block, size.count);
+  if (x.ndim != 1 || (x.shape[0] > 1 && x.strides[0] != 1) || x.shape[0] < needed)
+    throw Error(
+        ErrorCode::invalid_argument, name,
+        std::string(name) + " is no vector of the " + std::to_string(needed) + " elements that are needed");
+}
+
+// `x` of (count, rows, cols) by rows, packed or with a stride between matrices.
+template <class T, Location L>
+StridedBatch<T, L> strided(const View& x) {
+  const std::int64_t ld = x.shape[1] > 1 ? x.strides[1] : std::max<std::int64_t>(x.shape[2], 1);
+  return {reinterpret_cast<T*>(x.data),      x.shape[2], x.shape[1], ld,
+          x.shape[0] > 1 ? x.strides[0] : 0, x.shape[0]};
+}
+
+GemmOptions place(const View& x, int threads, std::uint64_t stream) {
+  GemmOptions options;
+  options.device = x.device, options.stream = reinterpret_cast<void*>(stream), options.threads = threads;
+  return options;
+}
+
+void convert(Library& library, const View& matrices, const View& blocks, std::int64_t block, bool into,
+             int threads, std::uint64_t stream) {
+  const Size size{matrices.shape[1], matrices.shape[2], block, matrices.shape[0]};
+  check_room("blocks", blocks, size);
+  const GemmOptions options = place(blocks, threads, stream);
+  const bool host = blocks.location == Location::host;
+  const Unlocked unlocked(true);
+  with_type(blocks.dtype, [&]<class T>(T) {
+    if (host && into)
+      interleave<T>(strided<const T, Location::host>(matrices), batch<T, Location::host>(blocks, size),
+                    threads);
+    else if (host)
+      deinterleave<T>(batch<const T, Location::host>(blocks, size), strided<T, Location::host>(matrices),
+                      threads);
+    else if (into)
+      interleave<T>(library.context(), strided<const T, Location::device>(matrices),
+                    batch<T, Location::device>(blocks, size), options);
+    else
+      deinterleave<T>(library.context(), batch<const T, Location::device>(blocks, size),
+                      strided<T, Location::device>(matrices), options);
+  });
+}
+
+// c (m x n) = alpha a (m x k) b (k x n) + beta c: by columns C^T = B^T A^T.
+void multiply(Library& library, const View& a, const View& b, const View& c, std::int64_t m, std::int64_t n,
+              std::int64_t k, std::int64_t block, std::int64_t count, const Factors& factors,
+              const GemmOptions* given, std::uint64_t stream) {
+  check_room("a", a, {m, k, block, count});
+  check_room("b", b, {k, n, block, count});
+  check_room("c", c, {m, n, block, count});
+  GemmOptions options = given != nullptr ? *given : usual_options();
+  options.device = c.device, options.stream = reinterpret_cast<void*>(stream);
+  const Unlocked unlocked(true);
+  const auto run = [&]<class T, Location L>() {
+    using Value = BatchScalar<T, L>;
+    gemm_batched(library.context(), Op::none, Op::none, Value(scalar<T>(factors.alpha)),
+                 batch<const T, L>(b, {k, n, block, count}), batch<const T, L>(a, {m, k, block, count}),
+                 Value(scalar<T>(factors.beta)), batch<T, L>(c, {m, n, block, count}), options);
+  };
+  with_type(c.dtype, [&]<class T>(T) {
+    if (c.location == Location::host)
+      run.template operator()<T, Location::host>();
+    else
+      run.template operator()<T, Location::device>();
+  });
+}
+
+}  // namespace
+
+void bind_interleaved(nb::module_& module, Library& library) {
+  module.def(
+      "recommended_block", [](const std::string& dtype) { return recommended_block(parse_dtype(dtype)); },
+      nb::arg("dtype"));
+  module.def(
+      "interleaved_elements",
+      [](std::int64_t rows, std::int64_t cols, std::int64_t block, std::int64_t count) {
+        return interleaved_elements(cols, rows, cols, block, count);
+      },
+      nb::arg("rows"), nb::arg("cols"), nb::arg("block"), nb::arg("count"));
+  module.def(
+      "convert_interleaved",
+      [&library](nb::handle matrices, nb::handle blocks, std::int64_t block, bool into, int threads,
+                 std::uint64_t stream) {
+        convert(library, view_of("matrices", matrices), view_of("blocks", blocks), block, into, threads,
+                stream);
+      },
+      nb::arg("matrices"), nb::arg("blocks"), nb::arg("block"), nb::arg("into"), nb::arg("threads"),
+      nb::arg("stream"),
+      "Between (count, rows, cols) arrays by rows and interleaved elements, into these or out of them.");
+  module.def(
+      "multiply_interleaved",
+      [&library](nb::handle a, nb::handle b, nb::handle c, std::int64_t m, std::int64_t n, std::int64_t k,
+                 std::int64_t block, std::int64_t count, std::complex<double> alpha,
+                 std::complex<double> beta, const GemmOptions* options, std::uint64_t stream) {
+        multiply(library, view_of("a", a), view_of("b", b), view_of("c", c), m, n, k, block, count,
+                 {alpha, beta, false, false, false}, options, stream);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("c"), nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("block"),
+      nb::arg("count"), nb::arg("alpha"), nb::arg("beta"), nb::arg("options").none(), nb::arg("stream"));
+}
+
+}  // namespace tilewright::python

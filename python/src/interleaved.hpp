@@ -1,0 +1,12 @@
+// Interleaved batches: conversions and products.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "library.hpp"
+
+namespace tilewright::python {
+
+void bind_interleaved(nanobind::module_& module, Library& library);
+
+}  // namespace tilewright::python

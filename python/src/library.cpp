@@ -1,0 +1,26 @@
+// A notice for each problem without a record would be a line for each shape of a notebook: explain() tells
+// them, and TILEWRIGHT_NOTICES=on brings them back.
+#include "library.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace tilewright::python {
+namespace {
+
+ContextOptions options(const std::string& cblas) {
+  ContextOptions options;
+  options.cblas = cblas;
+  const char* notices = std::getenv("TILEWRIGHT_NOTICES");
+  options.notices = notices != nullptr && std::strcmp(notices, "off") != 0 && *notices != '\0';
+  return options;
+}
+
+}  // namespace
+
+Context& Library::context() {
+  std::call_once(once_, [this] { context_ = std::make_unique<Context>(options(cblas_)); });
+  return *context_;
+}
+
+}  // namespace tilewright::python

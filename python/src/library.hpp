@@ -1,0 +1,49 @@
+// The package's one Context, made when the first call needs it, and Python's lock.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "recorder.hpp"
+#include "tilewright/context.hpp"
+
+namespace tilewright::python {
+
+// Lives in the module, which never goes away; any number of threads may ask for the context.
+class Library {
+ public:
+  Context& context();
+  Recorder& recorder() noexcept { return recorder_; }
+  // The CBLAS for large matrices, to be named before the context is made.
+  void set_cblas(std::string path) { cblas_ = std::move(path); }
+
+ private:
+  std::once_flag once_;
+  std::string cblas_{};
+  Recorder recorder_;
+  std::unique_ptr<Context> context_;
+};
+
+// The lock of Python given up while this lives, where `wanted`.
+class Unlocked {
+ public:
+  explicit Unlocked(bool wanted) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
+  ~Unlocked() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Multiplications above which a call gives up Python's lock: some ten microseconds of work. Below, giving it
+// up and waiting for it again costs more than others could gain.
+inline constexpr double least_work_unlocked = 32768;
+
+}  // namespace tilewright::python

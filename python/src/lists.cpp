@@ -1,0 +1,100 @@
+// Each entry of the lists is a group of the library's: matrices of one shape, as many as its leading
+// dimensions say. Groups take addresses, so that no strides are out of reach.
+#include "lists.hpp"
+
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/vector.h>
+
+#include <vector>
+
+#include "operand.hpp"
+#include "product.hpp"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+struct Entry {
+  Product product;
+  Product::Addresses addresses;
+  GemmProblem problem;
+};
+
+void check_entry(const View& a, const View& b, const View& c, const View& first, std::size_t index) {
+  const auto wrong = [&](const char* argument, const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, argument, "problem " + std::to_string(index) + ": " + what,
+                std::int64_t(index));
+  };
+  if (a.dtype != first.dtype || b.dtype != first.dtype || c.dtype != first.dtype)
+    wrong("dtype", "its arrays are not of the type of the first");
+  for (const View* x : {&a, &b, &c}) {
+    if (x->location != Location::host) wrong("device", "it does not lie in host memory");
+    if (x->ndim < 2) wrong("shape", "its arrays need at least two dimensions each");
+  }
+  if (c.read_only) wrong("out", "its out is read-only");
+}
+
+template <class T>
+void run_entries(Context& context, const std::vector<Entry>& entries, const Factors& factors,
+                 const GemmOptions& options) {
+  std::vector<GemmGroup<T>> groups;
+  for (const Entry& entry : entries) {
+    const GemmProblem& p = entry.problem;
+    GemmGroup<T> group;
+    group.op_a = p.op_a, group.op_b = p.op_b;
+    group.m = p.m, group.n = p.n, group.k = p.k;
+    group.alpha = scalar<T>(factors.alpha), group.beta = scalar<T>(factors.beta);
+    group.a = reinterpret_cast<const T* const*>(entry.addresses.a.data()), group.lda = p.lda;
+    group.b = reinterpret_cast<const T* const*>(entry.addresses.b.data()), group.ldb = p.ldb;
+    group.c = reinterpret_cast<T* const*>(entry.addresses.c.data()), group.ldc = p.ldc;
+    group.count = std::int64_t(entry.addresses.c.size());
+    if (group.count > 0) groups.push_back(group);
+  }
+  gemm_grouped<T>(context, groups, options);
+}
+
+// Nothing, or for each entry what has to be copied first.
+std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list c,
+                              std::complex<double> alpha, std::complex<double> beta, bool conj_a, bool conj_b,
+                              const GemmOptions* options) {
+  const Factors factors{alpha, beta, conj_a, conj_b};
+  std::vector<Entry> entries;
+  std::vector<unsigned> copies;
+  View first;
+  bool copying = false;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const View x = view_of("a", a[i]), y = view_of("b", b[i]), z = view_of("out", c[i]);
+    if (i == 0) first = z;
+    check_entry(x, y, z, first, i);
+    Product product(x, y, z, factors);
+    copies.push_back(product.copies());
+    copying = copying || product.copies() != copy_none;
+    if (!copying) entries.push_back({product, product.addresses(), product.problem()});
+  }
+  if (copying) return copies;
+  if (entries.empty()) return {};
+  const Unlocked unlocked(true);
+  with_type(first.dtype, [&]<class T>(T) {
+    run_entries<T>(library.context(), entries, factors, options != nullptr ? *options : usual_options());
+  });
+  return {};
+}
+
+}  // namespace
+
+void bind_lists(nb::module_& module, Library& library) {
+  module.def(
+      "grouped",
+      [&library](nb::list a, nb::list b, nb::list c, std::complex<double> alpha, std::complex<double> beta,
+                 bool conj_a, bool conj_b, const GemmOptions* options) {
+        return grouped(library, a, b, c, alpha, beta, conj_a, conj_b, options);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("alpha"), nb::arg("beta"), nb::arg("conj_a"),
+      nb::arg("conj_b"), nb::arg("options") = nb::none(),
+      "out[i] = alpha op(a[i]) op(b[i]) + beta out[i] for lists of host arrays, each of its own shape. An "
+      "empty list\n"
+      "where it was done; else a sum of COPY_A, COPY_B and COPY_OUT for each, and nothing was written.");
+}
+
+}  // namespace tilewright::python

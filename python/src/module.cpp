@@ -1,0 +1,109 @@
+// tilewright._core: the library to the package's Python half. Names here are the package's own and may
+// change.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/string.h>
+
+#include <complex>
+
+#include "arrays.hpp"
+#include "entry.hpp"
+#include "errors.hpp"
+#include "interleaved.hpp"
+#include "learning.hpp"
+#include "library.hpp"
+#include "lists.hpp"
+#include "lu.hpp"
+#include "operand.hpp"
+#include "options.hpp"
+#include "product.hpp"
+#include "tilewright/gemm.hpp"
+#include "tilewright/tilewright.h"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+// Options of one call: where its operands lie is a part of them.
+GemmOptions with_place(const GemmOptions* options, const View& c, std::uint64_t stream) {
+  GemmOptions own = options != nullptr ? *options : usual_options();
+  own.device = c.device;
+  own.stream = reinterpret_cast<void*>(stream);
+  return own;
+}
+
+void check_together(const View& a, const View& b, const View& c) {
+  if (a.dtype != c.dtype || b.dtype != c.dtype)
+    throw Error(ErrorCode::invalid_argument, "dtype", "a, b and out are not of one type");
+  const auto elsewhere = [&](const View& x) { return x.location != c.location || x.device != c.device; };
+  if (elsewhere(a) || elsewhere(b))
+    throw Error(ErrorCode::invalid_argument, "device", "a, b and out do not lie in the memory of one device");
+  if (a.ndim < 2 || b.ndim < 2 || c.ndim < 2)
+    throw Error(ErrorCode::invalid_argument, "shape", "a, b and out need at least two dimensions each");
+  if (c.read_only) throw Error(ErrorCode::invalid_argument, "out", "out is read-only");
+}
+
+void check_factor(const char* name, std::complex<double> value, DType dtype) {
+  if (!is_complex(dtype) && value.imag() != 0)
+    throw Error(ErrorCode::invalid_argument, name,
+                std::string(name) + " = " + std::to_string(value.real()) + " + " +
+                    std::to_string(value.imag()) + "j is complex, but the arrays are real");
+}
+
+unsigned product(Library& library, nb::handle a, nb::handle b, nb::handle c, std::complex<double> alpha,
+                 std::complex<double> beta, bool conj_a, bool conj_b, const GemmOptions* options,
+                 std::uint64_t stream, bool sum) {
+  const View x = view_of("a", a), y = view_of("b", b), z = view_of("out", c);
+  check_together(x, y, z);
+  check_factor("alpha", alpha, z.dtype);
+  check_factor("beta", beta, z.dtype);
+  const Product product(x, y, z, {alpha, beta, conj_a, conj_b, sum});
+  if (product.copies() != copy_none) return product.copies();
+  const GemmOptions own = with_place(options, z, stream);
+  const Unlocked unlocked(product.work() > least_work_unlocked || z.location == Location::device);
+  recorded(
+      library.recorder(), [&] { return product.problem(); }, [&] { product.run(library.context(), own); });
+  return copy_none;
+}
+
+}  // namespace
+}  // namespace tilewright::python
+
+NB_MODULE(_core, module) {
+  using namespace tilewright;
+  using namespace tilewright::python;
+  if (!import_numpy()) throw nb::python_error();
+  nb::register_exception_translator(&translate_error);
+  // As the library, never unloaded: threads may still be in it when the interpreter ends.
+  static Library library;
+  bind_operand(module);
+  bind_options(module);
+  bind_learning(module, library);
+  bind_lists(module, library);
+  bind_lu(module, library);
+  bind_interleaved(module, library);
+  module.attr("version") = tilewright_version();
+  module.attr("COPY_A") = unsigned(copy_a);
+  module.attr("COPY_B") = unsigned(copy_b);
+  module.attr("COPY_OUT") = unsigned(copy_c);
+  module.def(
+      "product",
+      [](nb::handle a, nb::handle b, nb::handle c, std::complex<double> alpha, std::complex<double> beta,
+         bool conj_a, bool conj_b, const GemmOptions* options, std::uint64_t stream,
+         bool sum) { return product(library, a, b, c, alpha, beta, conj_a, conj_b, options, stream, sum); },
+      nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("alpha") = std::complex<double>(1),
+      nb::arg("beta") = std::complex<double>(0), nb::arg("conj_a") = false, nb::arg("conj_b") = false,
+      nb::arg("options") = nb::none(), nb::arg("stream") = 0, nb::arg("sum") = false,
+      "out = alpha op(a) op(b) + beta out, where op conjugates or not. a (batch..., m, k), b (batch..., k, "
+      "n) and\n"
+      "out (batch..., m, n) are NumPy arrays or Operands. 0 where it was done; else a sum of COPY_A, COPY_B "
+      "and\n"
+      "COPY_OUT names what lies as no problem can express it, and nothing was written.");
+  module.def(
+      "make_matmul",
+      [](nb::handle general, std::string doc) {
+        return nb::steal(make_matmul(library, general.ptr(), std::move(doc)));
+      },
+      nb::arg("general"), nb::arg("doc"));
+}

@@ -1,0 +1,57 @@
+"""tilewright: products of matrices, from batches of tiny ones to one that fills a GPU.
+
+    import numpy, tilewright
+    a, b = numpy.random.rand(2, 100000, 8, 8)
+    c = tilewright.matmul(a, b)
+
+NumPy arrays, PyTorch tensors and CuPy arrays are multiplied where they lie, and the result is an array of the same maker.
+
+matmul                                  numpy.matmul with factors, transposes, an out, streams and options
+grouped_matmul, variable_matmul         lists of arrays, each of its own shape, in one call
+batch_reduce                            the sum of the products of a batch
+lu_factor, solve, inv                   linear systems
+interleave, matmul_interleaved          batches whose equal elements are neighbours
+explain, problem_of, prepare            what a call would do and why; make what it needs ahead
+record, tune, wisdom, calibrate         what a program multiplies, and how it gets faster on this machine
+info, bench                             the machine; ours beside other libraries
+"""
+
+from . import _core
+from ._blas import find_cblas as _find_cblas
+from ._matmul import matmul as _general_matmul
+
+_core.set_cblas(_find_cblas())
+matmul = _core.make_matmul(
+    _general_matmul,
+    "matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False, "
+    "promote=False, stream=None, **options)\n--\n\n" + _general_matmul.__doc__)
+
+__version__ = _core.version
+
+# Loaded when first asked for, so that importing the package takes no longer than matmul needs.
+_LATER = {
+    "grouped_matmul": "_lists", "variable_matmul": "_lists", "batch_reduce": "_lists",
+    "LU": "_lu", "lu_factor": "_lu", "solve": "_lu", "inv": "_lu",
+    "Interleaved": "_interleaved", "interleave": "_interleaved", "matmul_interleaved": "_interleaved",
+    "Explanation": "_learning", "explain": "_learning", "problem_of": "_learning", "prepare": "_learning",
+    "record": "_learning", "tune": "_learning",
+    "info": "_tool", "bench": "_tool", "calibrate": "_tool",
+    "wisdom": None,
+}
+__all__ = ["matmul", *_LATER]
+
+
+def __getattr__(name):
+    import importlib
+    if name not in _LATER:
+        raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
+    module = _LATER[name]
+    value = importlib.import_module(f".{module or name}", __name__)
+    if module is not None:
+        value = getattr(value, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

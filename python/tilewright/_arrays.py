@@ -1,0 +1,271 @@
+"""Arrays of every maker, seen alike: what a product needs to know of NumPy arrays, PyTorch tensors, CuPy arrays and
+whatever else speaks DLPack or __cuda_array_interface__. One class per maker; nothing here multiplies."""
+
+import sys
+
+import numpy
+
+from . import _core
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+class NumpyKind:
+    """Arrays in host memory that NumPy can see."""
+
+    name = "numpy"
+    lazily_conjugated = False
+
+    def adopt(self, x, name):
+        if isinstance(x, numpy.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array, and products do not know of masks: pass {name}.filled(value)")
+        return numpy.asarray(x)
+
+    def adopt_out(self, x):
+        if not isinstance(x, numpy.ndarray):
+            raise TypeError(f"out is of type {type(x).__name__}, which cannot be written to: pass an array")
+        return x
+
+    def finish(self, x, like):
+        return x
+
+    def dtype(self, x):
+        return x.dtype.name if x.dtype.kind in "fciub" else str(x.dtype)
+
+    def cast(self, x, dtype):
+        return x.astype(dtype)
+
+    def operand(self, x):
+        return x if type(x) is numpy.ndarray else x.view(numpy.ndarray)
+
+    def strides(self, x):
+        return x.strides
+
+    def device(self, x):
+        return None
+
+    def stream(self, x):
+        return 0
+
+    def empty(self, shape, dtype, like):
+        return numpy.empty(shape, dtype)
+
+    def address(self, x):
+        return x.__array_interface__["data"][0]
+
+    def packed(self, x, conjugate):
+        if conjugate:
+            return numpy.conjugate(x, order="C")
+        return x.astype(x.dtype.newbyteorder("="), order="C", copy=True)
+
+    def assign(self, to, values):
+        to[...] = values
+
+    def swapped(self, x):
+        return x.swapaxes(-1, -2)
+
+    def with_axis(self, x, axis):
+        return numpy.expand_dims(x, axis)
+
+
+class ForeignHostKind(NumpyKind):
+    """Host arrays of other makers, by DLPack."""
+
+    name = "dlpack"
+
+    def adopt(self, x, name):
+        try:
+            return numpy.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+
+    def adopt_out(self, x):
+        return self.adopt(x, "out")
+
+    def finish(self, x, like):
+        namespace = getattr(like, "__array_namespace__", None)
+        return namespace().from_dlpack(x) if namespace else x
+
+
+class TorchKind:
+    """PyTorch tensors, in host memory or on a GPU."""
+
+    name = "torch"
+    lazily_conjugated = True
+
+    def __init__(self):
+        torch = sys.modules["torch"]
+        self.torch = torch
+        self.names = {getattr(torch, name): name for name in DTYPES}
+        self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
+        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+    def adopt(self, x, name):
+        if x.layout is not self.torch.strided:
+            raise TypeError(f"{name} is a tensor of layout {x.layout}: products take dense (strided) ones")
+        if x.requires_grad:
+            raise ValueError(f"{name} requires grad, and these products are not recorded: pass {name}.detach()")
+        if x.device.type not in ("cpu", "cuda"):
+            raise ValueError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
+        return x.resolve_neg()
+
+    def adopt_out(self, x):
+        x = self.adopt(x, "out")
+        if x.is_conj():
+            raise ValueError("out is a lazily conjugated tensor: pass the tensor itself")
+        return x
+
+    def finish(self, x, like):
+        return x
+
+    def dtype(self, x):
+        return self.names.get(x.dtype) or str(x.dtype).removeprefix("torch.")
+
+    def cast(self, x, dtype):
+        return x.to(self.types[dtype])
+
+    def operand(self, x):
+        device = x.device.index if x.is_cuda else None
+        return _core.Operand(x.data_ptr(), self.names[x.dtype], x.shape, x.stride(), device)
+
+    def strides(self, x):
+        return x.stride()
+
+    def device(self, x):
+        return x.device.index if x.is_cuda else None
+
+    def stream(self, x):
+        if not x.is_cuda:
+            return 0
+        index = x.device.index
+        if self.raw_stream is not None:
+            return self.raw_stream(index)
+        return self.torch.cuda.current_stream(index).cuda_stream
+
+    def empty(self, shape, dtype, like):
+        return self.torch.empty(shape, dtype=self.types[dtype], device=like.device)
+
+    def address(self, x):
+        return x.data_ptr()
+
+    def packed(self, x, conjugate):
+        values = x.conj() if conjugate != x.is_conj() else x  # of the elements as they are stored
+        return values.clone(memory_format=self.torch.contiguous_format).resolve_conj()
+
+    def assign(self, to, values):
+        to.copy_(values)
+
+    def swapped(self, x):
+        return x.transpose(-1, -2)
+
+    def with_axis(self, x, axis):
+        return x.unsqueeze(axis)
+
+
+class CupyKind:
+    """CuPy arrays."""
+
+    name = "cupy"
+    lazily_conjugated = False
+
+    def __init__(self):
+        self.cupy = sys.modules["cupy"]
+
+    def adopt(self, x, name):
+        return x
+
+    def adopt_out(self, x):
+        return x
+
+    def finish(self, x, like):
+        return x
+
+    def dtype(self, x):
+        return x.dtype.name
+
+    def cast(self, x, dtype):
+        return x.astype(dtype)
+
+    def operand(self, x):
+        size = x.dtype.itemsize
+        strides = [stride // size for stride in x.strides]
+        return _core.Operand(x.data.ptr, x.dtype.name, x.shape, strides, x.data.device_id)
+
+    def strides(self, x):
+        return x.strides
+
+    def device(self, x):
+        return x.data.device_id
+
+    def stream(self, x):
+        return self.cupy.cuda.get_current_stream(x.data.device_id).ptr
+
+    def empty(self, shape, dtype, like):
+        with self.cupy.cuda.Device(like.data.device_id):
+            return self.cupy.empty(shape, dtype)
+
+    def address(self, x):
+        return x.data.ptr
+
+    def packed(self, x, conjugate):
+        with self.cupy.cuda.Device(x.data.device_id):
+            return self.cupy.array(x.conj() if conjugate else x, order="C")
+
+    def assign(self, to, values):
+        with self.cupy.cuda.Device(to.data.device_id):
+            to[...] = values
+
+    def swapped(self, x):
+        return x.swapaxes(-1, -2)
+
+    def with_axis(self, x, axis):
+        return self.cupy.expand_dims(x, axis)
+
+
+_kinds = {numpy.ndarray: NumpyKind()}  # by type; what is found once is found again
+_foreign = {}  # kinds of makers that are not known by name
+
+
+def _device_kind(name):
+    from . import _device_arrays
+    _foreign.setdefault("seen", _device_arrays._Seen)
+    return _foreign.setdefault(name, getattr(_device_arrays, name)())
+
+
+def _find(cls, x, name):
+    if cls is _foreign.get("seen"):
+        return _foreign.get("CudaInterfaceKind") or _foreign["DlpackDeviceKind"]
+    if issubclass(cls, numpy.ndarray):
+        return _kinds[numpy.ndarray]
+    maker = cls.__module__.partition(".")[0]
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and issubclass(cls, torch.Tensor):
+        return TorchKind()
+    if cupy is not None and maker == "cupy" and issubclass(cls, cupy.ndarray):
+        return CupyKind()
+    if hasattr(cls, "__cuda_array_interface__") or hasattr(x, "__cuda_array_interface__"):
+        return _device_kind("CudaInterfaceKind")
+    if hasattr(cls, "__array_interface__") or hasattr(cls, "__array__") or issubclass(cls, (list, tuple, int, float, complex)):
+        return _kinds[numpy.ndarray]
+    if hasattr(cls, "__dlpack__"):
+        device = x.__dlpack_device__()[0]
+        if device in (2, 13):  # CUDA, and its managed memory
+            return _device_kind("DlpackDeviceKind")
+        return ForeignHostKind()
+    try:
+        memoryview(x)
+    except TypeError:
+        raise TypeError(f"{name} is of type {cls.__name__}, which is no array: it has neither __array_interface__ nor "
+                        "__cuda_array_interface__ nor __dlpack__") from None
+    return _kinds[numpy.ndarray]
+
+
+def kind_of(x, name):
+    """The kind of an argument called `name`. Raises TypeError for what is no array."""
+    cls = type(x)
+    kind = _kinds.get(cls)
+    if kind is None:
+        kind = _find(cls, x, name)
+        if kind.name in ("numpy", "torch", "cupy"):
+            _kinds[cls] = kind
+    return kind

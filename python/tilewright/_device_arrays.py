@@ -1,0 +1,128 @@
+"""Arrays on a GPU of makers that the package does not know by name: what __cuda_array_interface__ or a DLPack capsule tells
+of them. Results are only written to an `out`, because nobody says how to make such an array."""
+
+import numpy
+
+from . import _core
+
+
+class _Seen:
+    """What an interface told of an array, with the array itself kept alive."""
+
+    def __init__(self, owner, address, dtype, shape, strides, device, stream, read_only):
+        self.owner, self.address, self.dtype = owner, address, dtype
+        self.shape, self.strides = tuple(shape), tuple(strides)
+        self.device, self.stream, self.read_only = device, stream, read_only
+
+    def with_(self, shape, strides, address=None):
+        return _Seen(self.owner, self.address if address is None else address, self.dtype, shape, strides, self.device,
+                     self.stream, self.read_only)
+
+    def __getitem__(self, index):  # leading dimensions: whole, cut to their first, or one of them
+        shape, strides, address = [], [], self.address
+        for i, (size, stride) in enumerate(zip(self.shape, self.strides)):
+            part = index[i] if i < len(index) else slice(None)
+            if isinstance(part, int):
+                address += part * stride * numpy.dtype(self.dtype).itemsize
+                continue
+            shape.append(1 if part == slice(0, 1) else size)
+            strides.append(stride)
+        return self.with_(shape, strides, address)
+
+
+class _SeenKind:
+    lazily_conjugated = False
+
+    def adopt_out(self, x):
+        x = self.adopt(x, "out")
+        if x.read_only:
+            raise ValueError("out is read-only")
+        return x
+
+    def finish(self, x, like):
+        return x
+
+    def dtype(self, x):
+        return x.dtype
+
+    def operand(self, x):
+        return _core.Operand(x.address, x.dtype, x.shape, x.strides, x.device, x.read_only)
+
+    def strides(self, x):
+        return x.strides
+
+    def device(self, x):
+        return x.device
+
+    def stream(self, x):
+        return x.stream
+
+    def swapped(self, x):
+        return x.with_((*x.shape[:-2], x.shape[-1], x.shape[-2]), (*x.strides[:-2], x.strides[-1], x.strides[-2]))
+
+    def with_axis(self, x, axis):
+        return x.with_((*x.shape[:axis], 1, *x.shape[axis:]), (*x.strides[:axis], 0, *x.strides[axis:]))
+
+    def _unable(self, *_):
+        raise NotImplementedError("the maker of these arrays on a GPU is not known here: results need an out=, one element type "
+                                  "and strides that a product can express (PyTorch and CuPy arrays need none of that)")
+
+    cast = empty = packed = assign = _unable
+
+
+def _packed_strides(shape):
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return strides[::-1]
+
+
+class CudaInterfaceKind(_SeenKind):
+    """By __cuda_array_interface__, of version 3."""
+
+    name = "cuda_array_interface"
+
+    def adopt(self, x, name):
+        if isinstance(x, _Seen):
+            return x
+        told = x.__cuda_array_interface__
+        if told.get("mask") is not None:
+            raise TypeError(f"{name} has a mask, and products do not know of masks")
+        dtype = numpy.dtype(told["typestr"])
+        address, read_only = told["data"]
+        shape = told["shape"]
+        strides = told.get("strides")
+        if strides is None:
+            steps = _packed_strides(shape)
+        else:
+            steps = [stride // dtype.itemsize for stride in strides]
+            if any(stride % dtype.itemsize for stride in strides):
+                raise ValueError(f"{name} has strides that split its elements")
+        return _Seen(x, address, dtype.name, shape, steps, self._device(x), told.get("stream") or 0, read_only)
+
+    @staticmethod
+    def _device(x):
+        device = getattr(x, "device", None)
+        for name in ("id", "index"):
+            number = getattr(device, name, None)
+            if isinstance(number, int):
+                return number
+        if hasattr(x, "__dlpack_device__"):
+            return x.__dlpack_device__()[1]
+        return 0
+
+
+class DlpackDeviceKind(_SeenKind):
+    """By DLPack alone. Work is queued on the default stream, which the array's maker has been told to wait for."""
+
+    name = "dlpack"
+
+    def adopt(self, x, name):
+        if isinstance(x, _Seen):
+            return x
+        try:
+            address, dtype, shape, strides, device, read_only, owner = _core.see_dlpack(x)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+        return _Seen((x, owner), address, dtype, shape, strides, device, 0, read_only)

@@ -1,0 +1,86 @@
+"""Interleaved batches, in which equal elements of the matrices of a block are neighbours (Dongarra 2017, section 4): what
+reads and writes them at full width however small the matrices are."""
+
+from . import _core
+from ._arrays import kind_of
+from ._matmul import common_dtype
+from ._product import make_options
+
+
+class Interleaved:
+    """`count` matrices of (rows, cols) in blocks of `block`; `data` is the vector that holds them, an array of the maker
+    whose arrays were converted. Element (i, j) of matrix p lies at data[(p // block) * block * rows * cols +
+    (i * cols + j) * block + p % block]. The last block is whole; what no matrix takes of it is padding."""
+
+    def __init__(self, data, rows, cols, block, count, dtype, kind):
+        self.data, self.rows, self.cols, self.block, self.count = data, rows, cols, block, count
+        self.dtype, self._kind = dtype, kind
+
+    @property
+    def shape(self):
+        return self.count, self.rows, self.cols
+
+    def __repr__(self):
+        return f"<tilewright.Interleaved {self.shape} {self.dtype}, blocks of {self.block}>"
+
+    def deinterleave(self, out=None, *, threads=0):
+        """The matrices as an array (count, rows, cols) by rows: new, or `out`, packed by rows."""
+        kind = self._kind
+        if out is None:
+            out = kind.empty(self.shape, self.dtype, self.data)
+        elif tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype or not _by_rows(kind, out):
+            raise ValueError(f"out must be an array {self.shape} of {self.dtype} whose rows are packed")
+        _core.convert_interleaved(kind.operand(out), kind.operand(self.data), self.block, False, threads, kind.stream(out))
+        return out
+
+
+def _by_rows(kind, x):
+    size = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}[kind.dtype(x)]
+    unit = 1 if kind.name == "torch" else size
+    strides = [stride // unit for stride in kind.strides(x)]
+    packed = (x.shape[2] <= 1 or strides[2] == 1) and (x.shape[1] <= 1 or strides[1] >= max(x.shape[2], 1))
+    return packed and (x.shape[0] <= 1 or strides[0] >= x.shape[1] * max(strides[1], x.shape[2]) or strides[0] == 0)
+
+
+def interleave(a, block=None, *, threads=0):
+    """Copies a (count, rows, cols) into blocks of `block` matrices; None takes what kernels like best on this machine, and
+    "whole" one block of all. Returns an Interleaved, on a GPU of work that is queued. Raises ValueError for other shapes."""
+    kind = kind_of(a, "a")
+    a = kind.adopt(a, "a")
+    if len(a.shape) != 3:
+        raise ValueError(f"a has the shape {tuple(a.shape)}, and a batch has three dimensions: (count, rows, cols)")
+    dtype = common_dtype(kind.dtype(a), kind.dtype(a), False)
+    count, rows, cols = a.shape
+    if block is None:
+        block = _core.recommended_block(dtype)
+    elif block == "whole":
+        block = max(count, 1)
+    if block < 1:
+        raise ValueError(f"block = {block} but a block holds at least one matrix")
+    if getattr(a, "is_conj", bool)() or not _by_rows(kind, a):
+        a = kind.packed(a, False)
+    data = kind.empty((_core.interleaved_elements(rows, cols, block, count),), dtype, a)
+    _core.convert_interleaved(kind.operand(a), kind.operand(data), block, True, threads, kind.stream(a))
+    return Interleaved(data, rows, cols, block, count, dtype, kind)
+
+
+def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **options):
+    """The products of two Interleaved batches of one block and count, as an Interleaved: new, or `out`. Other arguments are
+    those of matmul."""
+    for name, other in (("block", b.block), ("count", b.count), ("dtype", b.dtype)):
+        if getattr(a, name) != other:
+            raise ValueError(f"the {name} of a is {getattr(a, name)} and that of b {other}")
+    if a.cols != b.rows:
+        raise ValueError(f"a {a.shape} and b {b.shape} do not fit: a row of a has {a.cols} elements and a column of b {b.rows}")
+    kind = a._kind
+    if out is None:
+        if beta != 0:
+            raise ValueError(f"beta = {beta} needs an out to add to")
+        data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)
+        out = Interleaved(data, a.rows, b.cols, a.block, a.count, a.dtype, kind)
+    elif (out.shape, out.block, out.dtype) != ((a.count, a.rows, b.cols), a.block, a.dtype):
+        raise ValueError(f"out is {out!r}, but the products are {(a.count, a.rows, b.cols)} of {a.dtype} in blocks of {a.block}")
+    _core.multiply_interleaved(kind.operand(a.data), kind.operand(b.data), kind.operand(out.data), a.rows, b.cols, a.cols,
+                               a.block, a.count, alpha, beta, make_options(options),
+                               kind.stream(out.data) if stream is None else stream)
+    return out

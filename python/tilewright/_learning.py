@@ -1,0 +1,144 @@
+"""What calls would do, what they did, and how they get faster: explain, prepare, record, tune."""
+
+import html
+import json
+import os
+
+from . import _core
+from ._product import make_options
+
+
+class Explanation(str):
+    """The text of a plan: the candidates and why each was or was not taken, the config, where it comes from, the bound.
+    Notebooks show it as a block."""
+
+    def _repr_html_(self):
+        first, _, rest = self.partition("\n")
+        return f"<details open><summary><code>{html.escape(first)}</code></summary><pre>{html.escape(rest)}</pre></details>"
+
+
+def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False,
+               promote=False):
+    """The problem that matmul of these arguments is, as text, such as
+    'gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100000'. Sides are those of the library, which sees matrices by rows as
+    transposes by columns. Operands that matmul would copy first are taken as copied."""
+    from ._matmul import Operands
+    operands = Operands(a, b, transpose_a, transpose_b, promote)
+    kind = operands.kind_a
+    x, y = operands.a, operands.b
+    result = kind.empty(operands.shape, operands.dtype, x) if out is None else out
+    view = operands.as_matrices(kind, result)
+    for _ in range(2):
+        text = _core.problem_text(kind.operand(x), operands.kind_b.operand(y), kind.operand(view), alpha, beta,
+                                  bool(conjugate_a), bool(conjugate_b))
+        if text:
+            return text
+        x, y = kind.packed(x, conjugate_a), operands.kind_b.packed(y, conjugate_b)
+        conjugate_a = conjugate_b = False
+        view = kind.empty(operands.full_shape, operands.dtype, x)
+    raise RuntimeError("this product has no problem of its own")
+
+
+def explain(problem, b=None, *, device=0, **options):
+    """Why a product is computed as it is, without computing it.
+
+    problem: a problem's text (docs/problem.md), LU's too, or the array a of a product with b. Options are those of
+    matmul. Returns an Explanation, which is a str. Raises ValueError for a text that cannot be read.
+    """
+    if not isinstance(problem, str):
+        if b is None:
+            raise TypeError("explain takes a problem's text, or two arrays")
+        shape = {name: options.pop(name) for name in ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a",
+                                                      "conjugate_b", "promote") if name in options}
+        problem = problem_of(problem, b, **shape)
+    return Explanation(_core.explain(problem, make_options(options), device))
+
+
+def prepare(*problems, device=0, **options):
+    """Makes the plans of problems (texts; problem_of gives those of arrays) and compiles what they need, so that the calls
+    that follow find everything made and can be captured in a CUDA graph."""
+    texts = [problem for one in problems for problem in ([one] if isinstance(one, str) else one)]
+    _core.prepare(texts, make_options(options), device)
+
+
+class record:
+    """Records what a block of code multiplies, on all threads:
+
+        with tilewright.record() as log:
+            ...
+        for row in log.rows: print(row["problem"], row["count"], row["seconds"])
+
+    With a path the problems are added to that file too, as JSON lines that `tilewright tune --from` and `tune` read.
+    Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them.
+    """
+
+    def __init__(self, path=None):
+        self.path = path
+        self.rows = []
+        self._record = None
+
+    def __enter__(self):
+        self._record = _core.Record()
+        _core.begin_record(self._record)
+        return self
+
+    def __exit__(self, *_):
+        _core.end_record(self._record)
+        self.rows = sorted(self._record.runs(), key=lambda row: -row["seconds"])
+        if self.path is not None:
+            with open(self.path, "a") as file:
+                for row in self.rows:
+                    file.write(json.dumps({**row, "residency": "automatic"}) + "\n")
+        return False
+
+    @property
+    def problems(self):
+        """The texts of the problems, those that took longest first."""
+        return [row["problem"] for row in self.rows]
+
+
+class _Bar:
+    """tqdm where it is installed."""
+
+    def __init__(self, total):
+        from tqdm.auto import tqdm
+        self.bar = tqdm(total=total, unit="problem")
+
+    def __call__(self, problem, done, spent_s):
+        self.bar.set_postfix_str(problem)
+        self.bar.update(done - self.bar.n)
+        return True
+
+
+def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", device=0, log="", resume=False, progress=None):
+    """Searches the best configs of problems by measuring and keeps them in the user's wisdom; calls use them from then on.
+
+    problems: texts, lists of them, or rows and records of `record()`. budget_s: seconds in all. objective: time, energy, edp,
+    alpha=0.7, energy_within=5% (all but time need a meter). strategy: exhaustive, random, local, model. progress:
+    callable(problem, done, spent_s) between turns, of which False ends the search; "bar" shows a bar (tqdm); None
+    nothing. log: a file that every measured turn goes to, and with resume=True is gone on from.
+    Returns a dictionary for each problem that the budget sufficed for: config, seconds, regret and so on. Raises ValueError
+    naming a bad argument and NotImplementedError for what cannot be searched. An exception of `progress`, or Ctrl-C, ends
+    the search; what was found before is kept.
+    """
+    from . import _tune
+    texts = list(_texts(problems))
+    if not texts:
+        raise TypeError("tune needs a problem")
+    bar = _Bar(len(texts)) if progress == "bar" else progress
+    rows = _tune.tune(_core.context_capsule(), texts, budget_s, objective, strategy, device, os.fspath(log), resume, bar)
+    for row in rows:
+        row["config"] = json.loads(row["config"]) if row["config"] else {}
+    return rows
+
+
+def _texts(problems):
+    for one in problems:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            yield one["problem"]
+        elif isinstance(one, record):
+            yield from one.problems
+        else:
+            yield from _texts(one)

@@ -1,0 +1,158 @@
+"""LU factorization with partial pivoting and what it serves, for matrices and batches of them, in host memory or on a GPU."""
+
+import itertools
+
+import numpy
+
+from . import _core
+from ._arrays import kind_of
+from ._matmul import common_dtype
+
+
+def _columns(kind, x, dtype):
+    """A copy of x, (batch..., m, n), whose columns lie one after the other."""
+    shape = tuple(x.shape)
+    room = kind.swapped(kind.empty((*shape[:-2], shape[-1], shape[-2]), dtype, x))
+    kind.assign(room, x)
+    return room
+
+
+def _each(batch):
+    return itertools.product(*map(range, batch))
+
+
+def _adopt(x, name, promote, least):
+    kind = kind_of(x, name)
+    x = kind.adopt(x, name)
+    if len(x.shape) < least:
+        raise ValueError(f"{name} has the shape {tuple(x.shape)}, but at least {least} dimensions are needed")
+    if not hasattr(kind, "address"):
+        raise TypeError(f"{name} is of a maker whose arrays LU does not know; NumPy, PyTorch and CuPy arrays are taken")
+    own = kind.dtype(x)
+    dtype = common_dtype(own, own, promote)
+    return kind, (kind.cast(x, dtype) if own != dtype else x), dtype
+
+
+class LU:
+    """P A = L U. `lu` holds L below the diagonal (its own is 1) and U, `pivots` (int64, from 0) which row each row was
+    swapped with, in order; both are arrays of A's maker with A's leading dimensions. `info` is 0, or the first exact zero of
+    U's diagonal counted from 1, for each matrix; on a GPU, looking at it waits for the work. `report` says who
+    computed. Unpacks as (lu, pivots), as scipy.linalg.lu_solve takes them."""
+
+    def __init__(self, kind, dtype, lu, pivots, info, report, target, threads):
+        self._kind, self._dtype, self._pivots = kind, dtype, pivots
+        self.lu, self.pivots, self._info, self.report = lu, pivots - 1, info, report
+        self._target, self._threads = target, threads
+
+    def __iter__(self):
+        return iter((self.lu, self.pivots))
+
+    @property
+    def info(self):
+        return self._info if isinstance(self._info, (int, numpy.ndarray)) else self._info.tolist()
+
+    def _check_regular(self):
+        if self._kind.device(self.lu) is None and numpy.any(numpy.asarray(self._info)):
+            raise numpy.linalg.LinAlgError("singular matrix: U has an exact zero on its diagonal (info)")
+
+    def solve(self, b, *, transpose=False, conjugate=False):
+        """X with op(A) X = B. b: (n,), or (batch..., n, nrhs) with A's leading dimensions; of A's element type and maker.
+        Returns a new array. Raises numpy.linalg.LinAlgError for a singular A in host memory; on a GPU, where nobody has
+        looked, X then has infinities or NaN."""
+        kind = self._kind
+        b = kind.adopt(b, "b")
+        if conjugate and not transpose:
+            raise ValueError("conjugate goes with transpose: systems are solved with A, its transpose, or its conjugate transpose")
+        n = self.lu.shape[-1]
+        if self.lu.shape[-2] != n:
+            raise ValueError(f"a is {tuple(self.lu.shape)}, and systems need square matrices")
+        vector = len(b.shape) == 1
+        right = kind.with_axis(b, 1) if vector else b
+        batch = tuple(self.lu.shape[:-2])
+        if kind.dtype(b) != self._dtype:
+            raise TypeError(f"b has the element type {kind.dtype(b)} and a {self._dtype}")
+        if tuple(right.shape[:-1]) != (*batch, n):
+            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: its rows (and "
+                             "leading dimensions) must be those of a")
+        self._check_regular()
+        x = _columns(kind, right, self._dtype)
+        op = ("c" if conjugate else "t") if transpose else "n"
+        if kind.device(x) is None:
+            for at in _each(batch):
+                _core.lu_solve(op, kind.operand(self.lu[at]), kind.address(self._pivots[at]), kind.operand(x[at]), self._target,
+                               self._threads)
+        else:
+            self._solve_on_device(op, x, batch, n)
+        return x[..., 0] if vector else x
+
+    def _solve_on_device(self, op, x, batch, n):
+        kind = self._kind
+        plan = _core.plan_lu_solve(self._dtype, n, max(n, 1), op, x.shape[-1], max(n, 1), kind.device(x))
+        workspace = kind.empty((max(plan.workspace_bytes, 256),), "uint8", x)
+        self._plans = getattr(self, "_plans", []) + [plan, workspace]
+        for at in _each(batch):
+            plan.solve(self._dtype, kind.address(self.lu[at]), kind.address(self._pivots[at]), kind.address(x[at]),
+                       kind.address(workspace), kind.stream(x))
+
+    def inverse(self):
+        """The inverse of A, a new array. Matrices in host memory alone; raises numpy.linalg.LinAlgError where A is singular."""
+        kind = self._kind
+        if kind.device(self.lu) is not None:
+            raise NotImplementedError("inverses of matrices on a GPU: solve(identity) gives them")
+        self._check_regular()
+        inverse = _columns(kind, self.lu, self._dtype)
+        for at in _each(inverse.shape[:-2]):
+            _core.lu_inverse(kind.operand(inverse[at]), kind.address(self._pivots[at]), self._target, self._threads)
+        return inverse
+
+
+def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False):
+    """Factors P A = L U with partial pivoting (LAPACK xGETRF).
+
+    a: (batch..., m, n), which stays as it is. target: who computes, auto, cpu, gpu or hybrid; threads: 0 for all; candidate, nb:
+    as in tilewright/lu.hpp. Returns an LU. Matrices on a GPU are factored there, queued on the current stream, one after
+    the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
+    """
+    kind, a, dtype = _adopt(a, "a", promote, 2)
+    lu = _columns(kind, a, dtype)
+    batch, (m, n) = tuple(a.shape[:-2]), tuple(a.shape[-2:])
+    pivots = kind.empty((*batch, min(m, n)), "int64", a)
+    if kind.device(a) is not None:
+        return _factor_on_device(kind, dtype, lu, pivots, target, threads)
+    info = numpy.zeros(batch, numpy.int64)
+    report = None
+    for at in _each(batch):
+        report = _core.lu_factor(kind.operand(lu[at]), kind.address(pivots[at]), target, threads, candidate, nb)
+        info[at] = report["info"]
+    return LU(kind, dtype, lu, pivots, info if batch else int(info), report, target, threads)
+
+
+def _factor_on_device(kind, dtype, lu, pivots, target, threads):
+    m, n = lu.shape[-2:]
+    batch = tuple(lu.shape[:-2])
+    plan = _core.plan_lu(dtype, m, n, max(m, 1), kind.device(lu))
+    workspace = kind.empty((max(plan.workspace_bytes, 256),), "uint8", lu)
+    info = kind.empty(batch or (1,), "int64", lu)
+    for at in _each(batch):
+        plan.factor(kind.address(lu[at]), kind.address(pivots[at]), kind.address(info[at] if batch else info),
+                    kind.address(workspace), kind.stream(lu))
+    result = LU(kind, dtype, lu, pivots, info, {"plan": plan.explain()}, target, threads)
+    result._plans = [plan, workspace]  # work may still be queued
+    return result
+
+
+def solve(a, b, *, promote=False, **options):
+    """X with A X = B, as numpy.linalg.solve: a (batch..., n, n), b (n,) or (batch..., n, nrhs). Options are those of lu_factor.
+    Raises numpy.linalg.LinAlgError for a singular matrix in host memory."""
+    factors = lu_factor(a, promote=promote, **options)
+    if promote:
+        kind = kind_of(b, "b")
+        b = kind.cast(kind.adopt(b, "b"), factors._dtype)
+    return factors.solve(b)
+
+
+def inv(a, **options):
+    """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options are those of lu_factor."""
+    if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"a has the shape {tuple(a.shape)}, and inverses need square matrices")
+    return lu_factor(a, **options).inverse()

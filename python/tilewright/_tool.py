@@ -1,0 +1,91 @@
+"""The command-line tool that lies in the package, for what the libraries' public headers do not hold: machines, benches,
+calibration and wisdom as lists of dictionaries. What it prints as JSON is a contract; here it becomes Python's data."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from . import _core
+
+TOOL = pathlib.Path(__file__).parent / "bin" / "tilewright"
+
+
+def _words(options):
+    """Keywords as the tool's flags: check_only=True is --check-only, sizes=[4, 8] is --sizes 4,8."""
+    for name, value in options.items():
+        flag = "--" + name.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            yield flag
+            continue
+        yield flag
+        yield ",".join(str(one) for one in value) if isinstance(value, (list, tuple, range)) else str(value)
+
+
+def _complaint(text, status):
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1] if lines else f"it ended with status {status}"
+
+
+def run_tool(words, progress=None):
+    """Standard output of the tool. progress(line) is called for each line that it prints meanwhile. Raises ValueError for
+    wrong use and RuntimeError for a job that failed, with the tool's sentence."""
+    if not TOOL.exists():
+        raise RuntimeError(f"the tool is not there: {TOOL}")
+    words = [str(TOOL), *words]
+    with tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+        lines = []
+        try:
+            for line in child.stdout:
+                lines.append(line)
+                if progress is not None:
+                    progress(line.rstrip("\n"))
+            child.wait()
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        errors.seek(0)
+        said = errors.read()
+    if child.returncode == 2:
+        raise ValueError(_complaint(said, 2))
+    if child.returncode != 0:
+        raise RuntimeError(_complaint(said, child.returncode))
+    return "".join(lines)
+
+
+def run_json(words, options, progress=None):
+    """The objects that the tool writes with --json, one a line."""
+    handle, path = tempfile.mkstemp(suffix=".jsonl", prefix="tilewright-")
+    os.close(handle)
+    try:
+        run_tool([*words, *_words(options), "--json", path], progress)
+        with open(path) as file:
+            return [json.loads(line) for line in file if line.strip()]
+    finally:
+        os.unlink(path)
+
+
+def info(measure=False, **options):
+    """The machine as a dictionary: instruction sets, caches, GPUs, the libraries found, measured ceilings (measure=True
+    renews them). Keys are those of `tilewright info --json`."""
+    return run_json(["info"], {"measure": measure, **options})[0]
+
+
+def bench(family="gemm_small_cpu", *, progress=None, **options):
+    """Ours beside the peers, interleaved in one run: one dictionary for each case and implementation, and summaries at the
+    end. Keywords are the flags of `tilewright bench`, such as dtype="f64", sizes="2:8", batch=10000, peers="none".
+    progress(text) is called for each line that the tool prints."""
+    return run_json(["bench", family], options, progress)
+
+
+def calibrate(quick=False, *, progress=None, **options):
+    """Fits the models of CPU, GPUs and transfers on this machine and keeps them in wisdom: coefficients, residuals and
+    validation as dictionaries. It takes minutes; quick=True some thirty seconds."""
+    rows = run_json(["calibrate"], {"quick": quick, **options}, progress)
+    _core.forget_plans()
+    return rows

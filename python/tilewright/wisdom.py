@@ -1,0 +1,49 @@
+"""The user's wisdom, which is what tuning has learned: listed, exported, imported. Files are JSON lines or databases."""
+
+import json
+
+from . import _core
+from ._tool import _words, run_json, run_tool
+
+
+def list(problem=None, *, file=None):  # noqa: A001: the tool's word
+    """A dictionary for each record and fitted model, and whether lookups use it. `problem` keeps those whose text
+    contains it."""
+    return run_json(["wisdom", "list", *([problem] if problem else [])], {"file": file})
+
+
+def export(path=None, problem=None, *, file=None):
+    """The records as dictionaries, as `import_` takes them; written to `path` as JSON lines where one is given."""
+    text = run_tool(["wisdom", "export", *([problem] if problem else []), *_words({"file": file})])
+    if path is not None:
+        with open(path, "w") as to:
+            to.write(text)
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def import_(*files, into=None):
+    """Adds the records of files (JSON lines or databases) to the user's wisdom; of two of a problem the newer stays.
+    Returns the tool's report."""
+    return _change("import", files, into)
+
+
+def merge(*files, into=None):
+    """As import_, but of two records of a problem the better measured one stays."""
+    return _change("merge", files, into)
+
+
+def diff(*files):
+    """What two files, or one and the user's wisdom, know differently: a list of dictionaries."""
+    text = run_tool(["wisdom", "diff", *map(str, files)])
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def file():
+    """The user's wisdom that calls believe before what is shipped; '' where there is none."""
+    return _core.wisdom_file()
+
+
+def _change(verb, files, into):
+    text = run_tool(["wisdom", verb, *map(str, files), *_words({"into": into})])
+    _core.forget_plans()
+    return text.strip()
