@@ -10,7 +10,8 @@ import itertools
 import math
 from typing import NamedTuple
 
-LEVELS = 3  # of a batch that one call serves
+LEVELS = 3      # of a batch that one call serves
+LONG_RUN = 16   # problems of the innermost level that make up for the call of a kernel
 
 # What an assignment costs, in nanoseconds, roughly those of one core: only the order of assignments depends on them.
 MEMORY_BYTES, CACHE_BYTES, LINE_BYTES = 10.0, 40.0, 64
@@ -152,7 +153,7 @@ class Planner:
     def product_of(self, copied, r, c, s, levels, outer):
         """The assignment with strides for every operand, and its cost."""
         order = sorted(levels, key=lambda one: (one.c, one.a, one.b), reverse=True)
-        order = longest_within(order)
+        order = ordered_levels(order)
         matrices = {}
         for name, (first, second) in {"a": (r, s), "b": (s, c), "c": (r, c)}.items():
             groups = [*order, first, second]
@@ -211,12 +212,16 @@ def is_good(p):
     return p.m * p.n * p.k > max(p.m, p.n, p.k) and len(p.levels) <= LEVELS
 
 
-def longest_within(levels):
-    """The innermost level is run by one call of a kernel, so a short one changes places with the longest."""
-    if len(levels) < 2 or levels[-1].size >= 16:
+def ordered_levels(levels):
+    """The innermost level is run by one call of a kernel, so a short one changes places with the longest; levels beyond those of one call
+    are calls each, so they are the shortest."""
+    if len(levels) > LEVELS:
+        shortest = sorted(range(len(levels)), key=lambda at: levels[at].size)[:len(levels) - LEVELS]
+        levels = [levels[at] for at in sorted(shortest)] + [one for at, one in enumerate(levels) if at not in shortest]
+    if len(levels) < 2 or levels[-1].size >= LONG_RUN:
         return levels
-    longest = max(range(len(levels)), key=lambda at: levels[at].size)
+    first = max(len(levels) - LEVELS, 0)
+    longest = max(range(first, len(levels)), key=lambda at: levels[at].size)
     if levels[longest].size < 2 * levels[-1].size:
         return levels
     return levels[:longest] + levels[longest + 1:] + [levels[longest]]
-
