@@ -4,7 +4,7 @@ import functools
 
 import numpy
 
-from .._arrays import DTYPES, kind_of
+from .._arrays import DTYPES, CupyKind, ForeignHostKind, NumpyKind, TorchKind, kind_of
 from .._matmul import common_dtype
 
 ITEM_BYTES = {name: numpy.dtype(name).itemsize for name in DTYPES}
@@ -106,7 +106,7 @@ def span(first, shape, byte_strides, item):
     return first + sum(one for one in reach if one < 0), first + sum(one for one in reach if one > 0) + item
 
 
-VIEWS = {"numpy": NumpyViews(), "dlpack": NumpyViews(), "torch": TorchViews(), "cupy": CupyViews()}
+VIEWS = {NumpyKind: NumpyViews(), ForeignHostKind: NumpyViews(), TorchKind: TorchViews(), CupyKind: CupyViews()}
 
 
 class Library:
@@ -114,7 +114,7 @@ class Library:
 
     def __init__(self, kind):
         self.kind = kind
-        self.views = VIEWS.get(kind.name)
+        self.views = VIEWS.get(type(kind))
         if self.views is None:
             raise TypeError("einsum takes arrays of NumPy, PyTorch and CuPy, and host arrays that speak DLPack; convert other arrays of a GPU "
                             "by torch.as_tensor or cupy.asarray, which copy nothing")
@@ -139,9 +139,9 @@ _libraries = {}
 
 
 def library_of(kind):
-    found = _libraries.get(kind.name)
+    found = _libraries.get(type(kind))
     if found is None:
-        found = _libraries[kind.name] = Library(kind)
+        found = _libraries[type(kind)] = Library(kind)
     return found
 
 
@@ -152,7 +152,7 @@ def adopted(operands):
     library = library_of(kinds[0])
     arrays = []
     for index, (kind, one) in enumerate(zip(kinds, operands)):
-        if kind.name != library.kind.name:
+        if type(kind) is not type(library.kind):
             raise TypeError(f"einsum: operand 0 is an array of {library.kind.name} and operand {index} of {kind.name}; convert one of them")
         arrays.append(library.views.plain(kind.adopt(one, f"operand {index}")))
         if kind.device(arrays[-1]) != kind.device(arrays[0]):

@@ -48,7 +48,7 @@ class Call:
 
     def checked_out(self, out):
         kind = kind_of(out, "out")
-        if kind.name != self.library.kind.name:
+        if type(kind) is not type(self.library.kind):
             raise TypeError(f"einsum: out is an array of {kind.name} and the operands are of {self.library.kind.name}")
         out = kind.adopt_out(out)
         if kind.dtype(out) != self.dtype:
