@@ -65,6 +65,12 @@ bool read_array(PyObject* object, View& to) {
   return true;
 }
 
+bool read_dtype(PyObject* dtype, DType& to) {
+  if (!PyArray_DescrCheck(dtype)) return false;
+  auto* description = reinterpret_cast<PyArray_Descr*>(dtype);
+  return PyArray_ISNBO(description->byteorder) && dtype_of_number(description->type_num, to);
+}
+
 PyObject* new_array(DType dtype, int ndim, const std::int64_t* shape) {
   npy_intp dims[View::most_dims];
   for (int i = 0; i < ndim; ++i) dims[i] = npy_intp(shape[i]);

@@ -68,8 +68,9 @@ struct Operands {
   bool row = false, column = false;
   View shape;  // of the result
 
-  bool read(PyObject* x, PyObject* y) {
-    if (!read_array(x, a) || !read_array(y, b) || a.dtype != b.dtype) return false;
+  // After a and b have been read.
+  bool fit() {
+    if (a.dtype != b.dtype || a.location != b.location || a.device != b.device) return false;
     if (a.ndim == 0 || b.ndim == 0 || a.ndim == View::most_dims || b.ndim == View::most_dims) return false;
     row = a.ndim == 1, column = b.ndim == 1;
     if (row) insert(a, 0);
@@ -79,38 +80,70 @@ struct Operands {
     if (row) drop(shape, shape.ndim - (column ? 1 : 2));
     return true;
   }
-  bool read_result(PyObject* z) {
-    if (!read_array(z, c) || c.dtype != a.dtype || c.read_only || !same_shape(c, shape)) return false;
+  // After c has been read.
+  bool fits_result() {
+    if (c.dtype != a.dtype || c.location != a.location || c.device != a.device) return false;
+    if (c.read_only || !same_shape(c, shape)) return false;
     if (row) insert(c, c.ndim - (column ? 0 : 1));
     if (column) insert(c, c.ndim);
     return true;
   }
 };
 
+// NumPy's arrays, or those of a maker.
+class Reader {
+ public:
+  Reader(const Makers& makers, PyObject* first) : type_(Py_TYPE(first)) {
+    numpy_ = is_array(first);
+    if (!numpy_) maker_ = makers.find(type_);
+  }
+  bool known() const { return numpy_ || maker_ != nullptr; }
+  bool read(PyObject* array, View& to) const {
+    return Py_TYPE(array) == type_ && (numpy_ ? read_array(array, to) : maker_->read(array, to));
+  }
+  PyObject* make(PyObject* like, const View& shape, DType dtype) const {
+    return numpy_ ? new_array(dtype, shape.ndim, shape.shape) : maker_->make(like, shape);
+  }
+  bool stream(const View& view, void*& to) const { return numpy_ || maker_->stream(view, to); }
+
+ private:
+  PyTypeObject* type_;
+  bool numpy_ = false;
+  const Maker* maker_ = nullptr;
+};
+
+// Whether it was done; false where the call has to go the long way.
+bool run(Library& library, const Operands& x, void* stream) {
+  const Product product(x.a, x.b, x.c, {});
+  if (product.copies() != copy_none) return false;
+  const bool device = x.c.location == Location::device;
+  if (device && !library.cuda_sought()) return false;
+  const Unlocked unlocked(device || product.work() > least_work_unlocked);
+  recorded(library.recorder(), [&] { return product.problem(); }, [&] {
+    if (!device) return product.run(library.context(), usual_options());
+    GemmOptions options;
+    options.device = x.c.device, options.stream = stream;
+    product.run(library.context(), options);
+  });
+  return true;
+}
+
 // The result, or null where the call has to go the long way (no error set) or failed (error set).
 PyObject* multiply(Library& library, PyObject* a, PyObject* b, PyObject* out) {
-  if (!is_array(a) || !is_array(b) || (out != nullptr && !is_array(out))) return nullptr;
+  const Reader reader(library.makers(), a);
   Operands x;
-  if (!x.read(a, b)) return nullptr;
+  if (!reader.known() || !reader.read(a, x.a) || !reader.read(b, x.b) || !x.fit()) return nullptr;
   PyObject* made = nullptr;
   if (out == nullptr) {
-    made = out = new_array(x.a.dtype, x.shape.ndim, x.shape.shape);
+    made = out = reader.make(a, x.shape, x.a.dtype);
     if (made == nullptr) return nullptr;
   }
   PyObject* result = nullptr;
+  void* stream = nullptr;
   try {
-    if (x.read_result(out)) {
-      const Product product(x.a, x.b, x.c, {});
-      if (product.copies() == copy_none) {
-        {
-          const Unlocked unlocked(product.work() > least_work_unlocked);
-          recorded(
-              library.recorder(), [&] { return product.problem(); },
-              [&] { product.run(library.context(), usual_options()); });
-        }
-        Py_INCREF(out);
-        result = out;
-      }
+    if (reader.read(out, x.c) && x.fits_result() && reader.stream(x.c, stream) && run(library, x, stream)) {
+      Py_INCREF(out);
+      result = out;
     }
   } catch (...) {
     set_python_error();

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "makers.hpp"
 #include "recorder.hpp"
 #include "tilewright/context.hpp"
 
@@ -18,13 +19,19 @@ class Library {
  public:
   Context& context();
   Recorder& recorder() noexcept { return recorder_; }
+  Makers& makers() noexcept { return makers_; }
+  // Whether what CUDA needs has been looked for: the first product on a GPU goes the long way, which does it.
+  bool cuda_sought() const noexcept { return cuda_sought_; }
+  void set_cuda_sought() noexcept { cuda_sought_ = true; }
   // The CBLAS for large matrices, to be named before the context is made.
   void set_cblas(std::string path) { cblas_ = std::move(path); }
 
  private:
   std::once_flag once_;
   std::string cblas_{};
+  bool cuda_sought_ = false;
   Recorder recorder_;
+  Makers makers_;
   std::unique_ptr<Context> context_;
 };
 

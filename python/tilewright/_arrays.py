@@ -99,6 +99,8 @@ class TorchKind:
         self.names = {getattr(torch, name): name for name in DTYPES}
         self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+            _core.add_exchanging(torch.Tensor, torch.Tensor.new_empty)
 
     def adopt(self, x, name):
         if x.layout is not self.torch.strided:
@@ -169,7 +171,15 @@ class CupyKind:
     lazily_conjugated = False
 
     def __init__(self):
-        self.cupy = sys.modules["cupy"]
+        cupy = self.cupy = sys.modules["cupy"]
+
+        def empty(like, shape):
+            return self.empty(shape, like.dtype, like)
+
+        def stream(device):
+            return cupy.cuda.get_current_stream(device).ptr
+
+        _core.add_attributed(cupy.ndarray, empty, stream)
 
     def adopt(self, x, name):
         return x
@@ -223,7 +233,13 @@ class CupyKind:
 
 
 _kinds = {numpy.ndarray: NumpyKind()}  # by type; what is found once is found again
-_foreign = {}  # kinds of makers that are not known by name
+_foreign = {}  # other kinds, by name
+
+
+def _known(name, make):
+    if name not in _foreign:
+        _foreign[name] = make()
+    return _foreign[name]
 
 
 def _device_kind(name):
@@ -240,9 +256,9 @@ def _find(cls, x, name):
     maker = cls.__module__.partition(".")[0]
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and issubclass(cls, torch.Tensor):
-        return TorchKind()
+        return _known("torch", TorchKind)
     if cupy is not None and maker == "cupy" and issubclass(cls, cupy.ndarray):
-        return CupyKind()
+        return _known("cupy", CupyKind)
     if hasattr(cls, "__cuda_array_interface__") or hasattr(x, "__cuda_array_interface__"):
         return _device_kind("CudaInterfaceKind")
     if hasattr(cls, "__array_interface__") or hasattr(cls, "__array__") or issubclass(cls, (list, tuple, int, float, complex)):
@@ -251,6 +267,9 @@ def _find(cls, x, name):
         device = x.__dlpack_device__()[0]
         if device in (2, 13):  # CUDA, and its managed memory
             return _device_kind("DlpackDeviceKind")
+        if device not in (1, 3):  # the host, pinned or not
+            raise TypeError(f"{name}, of type {cls.__name__}, lies on a device of DLPack's type {device}, which is neither the host "
+                            "nor a GPU of CUDA")
         return ForeignHostKind()
     try:
         memoryview(x)

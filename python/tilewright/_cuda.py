@@ -6,6 +6,8 @@ import ctypes
 import os
 import sys
 
+from . import _core
+
 # By the names that the library asks for, the newest first.
 NAMES = (("libnvrtc.so.13", "libnvrtc.so.12"), ("libcublas.so.13", "libcublas.so.12"), ("libcusolver.so.12", "libcusolver.so.11"))
 WHEELS = ("cu13", "cuda_nvrtc", "cublas", "cusolver")
@@ -53,3 +55,4 @@ def load_libraries():
         loaded = True
         for names in NAMES:
             _load(names)
+        _core.set_cuda_sought()

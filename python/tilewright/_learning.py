@@ -88,7 +88,7 @@ class record:
         if self.path is not None:
             with open(self.path, "a") as file:
                 for row in self.rows:
-                    file.write(json.dumps({**row, "residency": "automatic"}) + "\n")
+                    file.write(json.dumps({**row, "residency": "auto"}) + "\n")
         return False
 
     @property

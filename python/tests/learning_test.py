@@ -1,0 +1,135 @@
+"""explain, problem_of, prepare, record and tune, and the functions that ask the tool."""
+
+import inspect
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright
+from tilewright import _tool
+
+A, B = np.ones((100, 8, 8)), np.ones((100, 8, 8))
+
+
+def test_matmul_has_a_signature_and_help():
+    assert inspect.signature(tilewright.matmul) == inspect.signature(tilewright._general_matmul)
+    assert "beta" in tilewright.matmul.__doc__ and tilewright.matmul.__module__ == "tilewright"
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in tilewright.__all__:
+        assert getattr(tilewright, name).__doc__, name
+    assert set(tilewright.__all__) <= set(dir(tilewright))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tilewright.nothing
+
+
+def test_problems_of_arrays():
+    assert tilewright.problem_of(A, B) == "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100"
+    assert tilewright.problem_of(A[0].T, B[0]) == "gemm:f64:nt:m=8,n=8,k=8"
+    assert tilewright.problem_of(A, B, A.copy(), beta=0.5).endswith("beta=general")
+    assert "batch=100" in tilewright.problem_of(A[:, ::2, ::2], B[:, :4])
+
+
+def test_explanations_are_text_that_notebooks_show():
+    told = tilewright.explain(A, B)
+    assert "gemm_small_cpu" in told and isinstance(told, str)
+    assert told._repr_html_().startswith("<details") and "<pre>" in told._repr_html_()
+    assert told == tilewright.explain("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100")
+    assert "lapack" in tilewright.explain("lu:f64:m=100,n=100")
+    with pytest.raises(ValueError, match="nonsense"):
+        tilewright.explain("nonsense:f64")
+    with pytest.raises(TypeError, match="two arrays"):
+        tilewright.explain(A)
+
+
+def test_prepare_takes_problems():
+    tilewright.prepare(tilewright.problem_of(A, B), ["gemm:f32:nn:m=3,n=3,k=3"], threads=1)
+    with pytest.raises(ValueError):
+        tilewright.prepare("gemm:f64:nn:m=-1,n=2,k=2")
+
+
+def test_a_record_has_the_problems_of_its_block(tmp_path):
+    tilewright.matmul(A, B)
+    log = tmp_path / "log.jsonl"
+    with tilewright.record(log) as outer:
+        tilewright.matmul(A, B)
+        with tilewright.record() as inner:
+            tilewright.matmul(A[0], B[0], threads=1)
+            tilewright.matmul(A, B)
+    tilewright.matmul(A[0], B[0])
+    text = "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100"
+    assert {row["problem"]: row["count"] for row in outer.rows} == {text: 2, "gemm:f64:nn:m=8,n=8,k=8": 1}
+    assert {row["problem"]: row["count"] for row in inner.rows} == {text: 1, "gemm:f64:nn:m=8,n=8,k=8": 1}
+    assert all(row["seconds"] > 0 for row in outer.rows)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sorted(line["problem"] for line in lines) == sorted(outer.problems)
+    with tilewright.record(log):
+        tilewright.matmul(A, B)
+    assert text in _tool.run_tool(["record", "list", str(log)])
+    total = tmp_path / "total.jsonl"
+    _tool.run_tool(["record", "merge", str(log), "-o", str(total)])
+    counts = {row["problem"]: row["count"] for row in map(json.loads, total.read_text().splitlines())}
+    assert counts[text] == 3
+
+
+def test_what_is_tuned_is_kept_and_used(tmp_path):
+    code = f"""
+import json, numpy, tilewright
+seen = []
+rows = tilewright.tune("gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2", budget_s=0.5,
+                       progress=lambda problem, done, spent: seen.append(problem))
+kept = [one for one in tilewright.wisdom.list(file={str(tmp_path / 'w.sqlite')!r})]
+print(json.dumps([rows, len(seen), kept, tilewright.wisdom.file()]))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                         env={**__import__("os").environ, "TILEWRIGHT_WISDOM": str(tmp_path / "w.sqlite")})
+    assert run.returncode == 0, run.stderr
+    rows, seen, kept, file = json.loads(run.stdout.splitlines()[-1])
+    assert rows[0]["seconds"] > 0 and rows[0]["config"] and rows[0]["family"] == "gemm_small_cpu"
+    assert seen > 0 and len(kept) >= 1 and file == str(tmp_path / "w.sqlite")
+
+
+def test_errors_of_a_progress_callback_end_the_search():
+    def fail(*_):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        tilewright.tune("gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2", budget_s=5, progress=fail)
+    with pytest.raises(TypeError, match="needs a problem"):
+        tilewright.tune()
+    with pytest.raises(ValueError, match="strategy"):
+        tilewright.tune("gemm:f64:nn:m=3,n=3,k=3", strategy="luck")
+
+
+def test_the_machine_and_a_bench_are_data():
+    machine = tilewright.info()
+    assert isinstance(machine, dict) and machine
+    lines = []
+    rows = tilewright.bench("gemm_small_cpu", sizes=[3], dtype="f64", batch=1000, residency="l2", threads=1, peers="none",
+                            repetitions=3, progress=lines.append)
+    assert any(row.get("impl") == "tilewright" and row["seconds"] > 0 for row in rows) and lines
+    with pytest.raises(ValueError, match="nonsense"):
+        tilewright.bench("nonsense")
+
+
+def test_wisdom_is_exported_and_imported(tmp_path):
+    shipped = sorted((pathlib.Path(tilewright.__file__).resolve().parents[2] / "wisdom").glob("*.jsonl"))
+    if not shipped:
+        pytest.skip("no checkout around the package: no wisdom to import")
+    into, out = tmp_path / "w.sqlite", tmp_path / "w.jsonl"
+    line = next(line for line in shipped[0].read_text().splitlines() if '"problem"' in line)
+    (tmp_path / "one.jsonl").write_text(line + "\n")
+    tilewright.wisdom.import_(tmp_path / "one.jsonl", into=into)
+    rows = tilewright.wisdom.export(out, file=into)
+    assert len(rows) == 1 and rows[0]["problem"] == json.loads(line)["problem"]
+    assert json.loads(out.read_text())["problem"] == rows[0]["problem"]
+    assert len(tilewright.wisdom.list(file=into)) == 1
+    assert tilewright.wisdom.diff(into, out) == []
+    tilewright.wisdom.merge(out, into=into)
+    with pytest.raises((RuntimeError, ValueError), match="nowhere"):
+        tilewright.wisdom.import_(tmp_path / "nowhere.jsonl", into=into)

@@ -1,0 +1,124 @@
+"""Threads, Python's lock, fork, importing and ending: what a package does to the process that it is in."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tilewright
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_many_threads_get_right_results():
+    rng = np.random.default_rng(1)
+    work = [(rng.random((n, 5, 7)), rng.random((n, 7, 4))) for n in (1, 3, 200, 4000)]
+    wrong = []
+
+    def multiply(seed):
+        for i in range(40):
+            a, b = work[(i + seed) % len(work)]
+            got = tilewright.matmul(a, b, threads=1 + i % 2) if i % 3 else tilewright.matmul(a, b)
+            if not np.allclose(got, a @ b, rtol=1e-12):
+                wrong.append((seed, i))
+
+    threads = [threading.Thread(target=multiply, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_others_run_while_a_product_does():
+    """Two threads meet within one long product: the callback of a progress, which needs the lock, is served in a search too."""
+    a = np.ones((900, 900))
+    began, ended, seen = threading.Event(), threading.Event(), []
+
+    def multiply():
+        began.set()
+        for _ in range(20):
+            tilewright.matmul(a, a, threads=1)
+        ended.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # nobody is made to give up the lock: others run only where it is given up
+    try:
+        thread = threading.Thread(target=multiply)
+        thread.start()
+        began.wait()
+        while not ended.is_set():
+            seen.append(ended.is_set())
+            ended.wait(0.0005)
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(seen) > 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_multiplies_too():
+    code = """
+import os, sys, numpy as np, tilewright
+a = np.random.rand(5000, 8, 8)
+big = np.random.rand(200, 200)
+tilewright.matmul(a, a); tilewright.matmul(big, big)
+child = os.fork()
+if child == 0:
+    right = np.allclose(tilewright.matmul(a, a), a @ a) and np.allclose(tilewright.matmul(a[:2], a[:2], threads=2), a[:2] @ a[:2])
+    os._exit(0 if right else 7)
+_, status = os.waitpid(child, 0)
+assert np.allclose(tilewright.matmul(a, a), a @ a)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    assert run(code).returncode == 0
+
+
+def test_importing_loads_no_learning_and_no_cuda():
+    code = """
+import sys, numpy, tilewright
+a = numpy.ones((3, 3))
+tilewright.matmul(a, a)
+loaded = [name for name in sys.modules if name.startswith("tilewright.")]
+maps = open("/proc/self/maps").read()
+print(sorted(loaded))
+print([name for name in ("libcuda", "nvrtc", "cublas", "libtilewright_tune") if name in maps])
+"""
+    out = run(code)
+    assert out.returncode == 0, out.stderr
+    modules, libraries = out.stdout.splitlines()
+    assert "_tune" not in modules and "_learning" not in modules and "_lu" not in modules
+    assert libraries == "[]"
+
+
+def test_nothing_is_printed_and_nothing_leaks_at_the_end():
+    code = "import numpy as n, tilewright; print(tilewright.matmul(n.ones((7, 9, 9)), n.ones((9, 2)))[0, 0, 0])"
+    out = run(code)
+    assert (out.returncode, out.stdout, out.stderr) == (0, "9.0\n", "")
+
+
+def test_references_are_given_back():
+    a, b, out = np.ones((3, 3)), np.ones((3, 3)), np.ones((3, 3))
+    bad = np.ones((4, 3))
+
+    def calls():
+        for _ in range(100):
+            tilewright.matmul(a, b)
+            tilewright.matmul(a, b, out)
+            tilewright.matmul(a, b, out=out, alpha=2)
+            tilewright.matmul(a[::-1], b)
+            for arguments in ((a, bad[:2]), (a, b, bad)):
+                try:
+                    tilewright.matmul(*arguments)
+                except ValueError:
+                    pass
+
+    calls()
+    counts = [sys.getrefcount(x) for x in (a, b, out, bad)]
+    calls()
+    assert [sys.getrefcount(x) for x in (a, b, out, bad)] == counts
