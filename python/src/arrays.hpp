@@ -18,7 +18,8 @@ bool is_array(PyObject* object);
 // Describes an array of one of the four element types and up to View::most_dims dimensions; false for others.
 bool read_array(PyObject* array, View& to);
 
-// One of the four element types of this machine's byte order, from NumPy's description of it; false for others.
+// One of the four element types of this machine's byte order, from NumPy's description of it; false for
+// others.
 bool read_dtype(PyObject* dtype, DType& to);
 
 // A new array, by rows, of unset elements: a new reference, or null with Python's error set.

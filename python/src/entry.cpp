@@ -1,4 +1,4 @@
-// The short way of matmul. It decides on the type and number of arguments alone whether it serves a call, and
+// The short way of matmul. It decides on the types and names of arguments alone whether it serves a call, and
 // computes no error message of its own: what it cannot do goes the long way, which says why.
 #include "entry.hpp"
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "arguments.hpp"
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "product.hpp"
@@ -40,6 +41,12 @@ void insert(View& x, int index) {
 void drop(View& x, int index) {
   std::copy(x.shape + index + 1, x.shape + x.ndim, x.shape + index);
   --x.ndim;
+}
+
+void transpose(View& x) {
+  if (x.ndim < 2) return;
+  std::swap(x.shape[x.ndim - 1], x.shape[x.ndim - 2]);
+  std::swap(x.strides[x.ndim - 1], x.strides[x.ndim - 2]);
 }
 
 // The shape of a's and b's batches broadcast to each other, in front of rows and columns; false where they do
@@ -104,7 +111,11 @@ class Reader {
   PyObject* make(PyObject* like, const View& shape, DType dtype) const {
     return numpy_ ? new_array(dtype, shape.ndim, shape.shape) : maker_->make(like, shape);
   }
-  bool stream(const View& view, void*& to) const { return numpy_ || maker_->stream(view, to); }
+  // The stream that was given, which host arrays have none of, or the maker's current one.
+  bool stream(const View& view, const Arguments& arguments, void*& to) const {
+    if (arguments.stream_given) return view.location == Location::device;
+    return numpy_ || maker_->stream(view, to);
+  }
 
  private:
   PyTypeObject* type_;
@@ -112,36 +123,48 @@ class Reader {
   const Maker* maker_ = nullptr;
 };
 
+bool fits_type(const Factors& factors, DType dtype) {
+  return is_complex(dtype) || (factors.alpha.imag() == 0 && factors.beta.imag() == 0);
+}
+
 // Whether it was done; false where the call has to go the long way.
-bool run(Library& library, const Operands& x, void* stream) {
-  const Product product(x.a, x.b, x.c, {});
+bool run(Library& library, const Operands& x, const Arguments& arguments, void* stream) {
+  if (!fits_type(arguments.factors, x.c.dtype)) return false;
+  const Product product(x.a, x.b, x.c, arguments.factors);
   if (product.copies() != copy_none) return false;
   const bool device = x.c.location == Location::device;
   if (device && !library.cuda_sought()) return false;
   const Unlocked unlocked(device || product.work() > least_work_unlocked);
-  recorded(library.recorder(), [&] { return product.problem(); }, [&] {
-    if (!device) return product.run(library.context(), usual_options());
-    GemmOptions options;
-    options.device = x.c.device, options.stream = stream;
-    product.run(library.context(), options);
-  });
+  recorded(
+      library.recorder(), [&] { return product.problem(); },
+      [&] {
+        if (!device && arguments.threads == 0) return product.run(library.context(), usual_options());
+        GemmOptions options;
+        options.device = x.c.device, options.stream = stream, options.threads = arguments.threads;
+        product.run(library.context(), options);
+      });
   return true;
 }
 
 // The result, or null where the call has to go the long way (no error set) or failed (error set).
-PyObject* multiply(Library& library, PyObject* a, PyObject* b, PyObject* out) {
-  const Reader reader(library.makers(), a);
+PyObject* multiply(Library& library, const Arguments& arguments) {
+  const Reader reader(library.makers(), arguments.a);
   Operands x;
-  if (!reader.known() || !reader.read(a, x.a) || !reader.read(b, x.b) || !x.fit()) return nullptr;
-  PyObject* made = nullptr;
+  if (!reader.known() || !reader.read(arguments.a, x.a) || !reader.read(arguments.b, x.b)) return nullptr;
+  if (arguments.transpose_a) transpose(x.a);
+  if (arguments.transpose_b) transpose(x.b);
+  if (!x.fit()) return nullptr;
+  PyObject *made = nullptr, *out = arguments.out;
   if (out == nullptr) {
-    made = out = reader.make(a, x.shape, x.a.dtype);
+    if (arguments.stream_given) return nullptr;  // a result for another stream than the maker's current one
+    made = out = reader.make(arguments.a, x.shape, x.a.dtype);
     if (made == nullptr) return nullptr;
   }
   PyObject* result = nullptr;
-  void* stream = nullptr;
+  void* stream = arguments.stream;
   try {
-    if (reader.read(out, x.c) && x.fits_result() && reader.stream(x.c, stream) && run(library, x, stream)) {
+    if (reader.read(out, x.c) && x.fits_result() && reader.stream(x.c, arguments, stream) &&
+        run(library, x, arguments, stream)) {
       Py_INCREF(out);
       result = out;
     }
@@ -155,13 +178,9 @@ PyObject* multiply(Library& library, PyObject* a, PyObject* b, PyObject* out) {
 PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   auto* entry = static_cast<Entry*>(PyCapsule_GetPointer(self, capsule_name));
   if (entry == nullptr) return nullptr;
-  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
-  const bool named_out =
-      named == 1 && count == 2 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out") == 0;
-  if ((count == 2 && named == 0) || (count == 3 && named == 0) || named_out) {
-    PyObject* out = count == 3 || named_out ? args[2] : nullptr;
-    if (out == Py_None) out = nullptr;
-    PyObject* result = multiply(*entry->library, args[0], args[1], out);
+  Arguments arguments;
+  if (arguments.parse(args, count, names)) {
+    PyObject* result = multiply(*entry->library, arguments);
     if (result != nullptr || PyErr_Occurred() != nullptr) return result;
   }
   return PyObject_Vectorcall(entry->general, args, std::size_t(count), names);

@@ -1,5 +1,5 @@
-// The C functions by which a maker of arrays tells of them without Python's attributes: DLPack's exchange table
-// (dlpack.h since 1.2, `__dlpack_c_exchange_api__`), as far as it is read here. Its layout is DLPack's.
+// The C functions by which a maker of arrays tells of them without Python's attributes: DLPack's exchange
+// table (dlpack.h since 1.2, `__dlpack_c_exchange_api__`), as far as it is read here. Its layout is DLPack's.
 #pragma once
 
 #include <cstdint>

@@ -128,12 +128,15 @@ class Attributed : public Maker {
   bool read_all(PyObject* array, View& to) const {
     const Reference dtype(PyObject_GetAttr(array, dtype_name_)), memory(PyObject_GetAttr(array, data_name_));
     if (dtype.get() == nullptr || memory.get() == nullptr || !read_dtype(dtype.get(), to.dtype)) return false;
-    const Reference address(PyObject_GetAttr(memory.get(), ptr_name_)), id(PyObject_GetAttr(memory.get(), device_name_));
-    const Reference shape(PyObject_GetAttr(array, shape_name_)), strides(PyObject_GetAttr(array, strides_name_));
+    const Reference address(PyObject_GetAttr(memory.get(), ptr_name_)),
+        id(PyObject_GetAttr(memory.get(), device_name_));
+    const Reference shape(PyObject_GetAttr(array, shape_name_)),
+        strides(PyObject_GetAttr(array, strides_name_));
     std::int64_t at = 0, device = 0;
     int dims = 0;
     if (!read_number(address.get(), at) || !read_number(id.get(), device) ||
-        !read_list(shape.get(), to.shape, to.ndim) || !read_list(strides.get(), to.strides, dims) || dims != to.ndim)
+        !read_list(shape.get(), to.shape, to.ndim) || !read_list(strides.get(), to.strides, dims) ||
+        dims != to.ndim)
       return false;
     to.data = reinterpret_cast<char*>(at);
     to.location = Location::device;
@@ -146,9 +149,12 @@ class Attributed : public Maker {
   }
 
   PyObject* stream_;
-  PyObject *dtype_name_ = PyUnicode_InternFromString("dtype"), *data_name_ = PyUnicode_InternFromString("data");
-  PyObject *ptr_name_ = PyUnicode_InternFromString("ptr"), *device_name_ = PyUnicode_InternFromString("device_id");
-  PyObject *shape_name_ = PyUnicode_InternFromString("shape"), *strides_name_ = PyUnicode_InternFromString("strides");
+  PyObject *dtype_name_ = PyUnicode_InternFromString("dtype"),
+           *data_name_ = PyUnicode_InternFromString("data");
+  PyObject *ptr_name_ = PyUnicode_InternFromString("ptr"),
+           *device_name_ = PyUnicode_InternFromString("device_id");
+  PyObject *shape_name_ = PyUnicode_InternFromString("shape"),
+           *strides_name_ = PyUnicode_InternFromString("strides");
 };
 
 }  // namespace

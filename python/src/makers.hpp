@@ -1,5 +1,5 @@
-// Makers of arrays that matmul's short way knows beside NumPy, each registered with the package's Python half by
-// the type of its arrays.
+// Makers of arrays that matmul's short way knows beside NumPy, each registered with the package's Python half
+// by the type of its arrays.
 #pragma once
 
 #include <Python.h>

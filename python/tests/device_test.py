@@ -106,7 +106,13 @@ def test_work_is_queued_on_the_current_stream(maker):
         z = tilewright.matmul(x, y)
         z = tilewright.matmul(z, y, threads=1)
     stream.synchronize()
-    assert_product(maker.get(z), np.matmul(a, b), b, np.abs(np.matmul(a, b)) * 0)
+    assert_product(maker.get(z), np.matmul(a, b), b)
+    address = getattr(stream, "ptr", None) or stream.cuda_stream
+    w = tilewright.matmul(x[:, ::-1] if hasattr(x, "get") else x.flip(1), y, stream=address)
+    out = tilewright.matmul(x, y, maker.put(np.zeros((50, 8, 8))), stream=address)
+    stream.synchronize()
+    assert_product(maker.get(w), a[:, ::-1], b)
+    assert_product(maker.get(out), a, b)
 
 
 def test_lists_sums_blocks_and_systems(maker):

@@ -36,7 +36,7 @@ def test_many_threads_get_right_results():
 
 
 def test_others_run_while_a_product_does():
-    """Two threads meet within one long product: the callback of a progress, which needs the lock, is served in a search too."""
+    """Nobody is made to give the lock up here, so that others run only where products do."""
     a = np.ones((900, 900))
     began, ended, seen = threading.Event(), threading.Event(), []
 
@@ -47,7 +47,7 @@ def test_others_run_while_a_product_does():
         ended.set()
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1000)  # nobody is made to give up the lock: others run only where it is given up
+    sys.setswitchinterval(1000)
     try:
         thread = threading.Thread(target=multiply)
         thread.start()

@@ -1,6 +1,7 @@
 """Arrays of every maker, seen alike: what a product needs to know of NumPy arrays, PyTorch tensors, CuPy arrays and
 whatever else speaks DLPack or __cuda_array_interface__. One class per maker; nothing here multiplies."""
 
+import contextlib
 import sys
 
 import numpy
@@ -46,6 +47,9 @@ class NumpyKind:
 
     def stream(self, x):
         return 0
+
+    def on(self, stream, x):
+        return contextlib.nullcontext()
 
     def empty(self, shape, dtype, like):
         return numpy.empty(shape, dtype)
@@ -144,6 +148,13 @@ class TorchKind:
             return self.raw_stream(index)
         return self.torch.cuda.current_stream(index).cuda_stream
 
+    def on(self, stream, x):
+        """Within it, what is made and copied is the stream's: it must not be met by work that is queued elsewhere."""
+        if stream is None or not x.is_cuda:
+            return contextlib.nullcontext()
+        cuda = self.torch.cuda
+        return cuda.stream(cuda.ExternalStream(stream, device=x.device) if stream else cuda.default_stream(x.device))
+
     def empty(self, shape, dtype, like):
         return self.torch.empty(shape, dtype=self.types[dtype], device=like.device)
 
@@ -173,7 +184,11 @@ class CupyKind:
     def __init__(self):
         cupy = self.cupy = sys.modules["cupy"]
 
+        current = cupy.cuda.runtime.getDevice
+
         def empty(like, shape):
+            if like.data.device_id == current():
+                return cupy.empty(shape, like.dtype)
             return self.empty(shape, like.dtype, like)
 
         def stream(device):
@@ -209,6 +224,16 @@ class CupyKind:
 
     def stream(self, x):
         return self.cupy.cuda.get_current_stream(x.data.device_id).ptr
+
+    @contextlib.contextmanager
+    def on(self, stream, x):
+        """Within it, what is made and copied is the stream's: it must not be met by work that is queued elsewhere."""
+        if stream is None:
+            yield
+            return
+        cuda = self.cupy.cuda
+        with cuda.Device(x.data.device_id), cuda.ExternalStream(stream, x.data.device_id) if stream else cuda.Stream.null:
+            yield
 
     def empty(self, shape, dtype, like):
         with self.cupy.cuda.Device(like.data.device_id):

@@ -1,6 +1,8 @@
 """Arrays on a GPU of makers that the package does not know by name: what __cuda_array_interface__ or a DLPack capsule tells
 of them. Results are only written to an `out`, because nobody says how to make such an array."""
 
+import contextlib
+
 import numpy
 
 from . import _core
@@ -56,6 +58,9 @@ class _SeenKind:
 
     def stream(self, x):
         return x.stream
+
+    def on(self, stream, x):
+        return contextlib.nullcontext()  # nothing is made or copied
 
     def swapped(self, x):
         return x.with_((*x.shape[:-2], x.shape[-1], x.shape[-2]), (*x.strides[:-2], x.strides[-1], x.strides[-2]))

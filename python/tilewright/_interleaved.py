@@ -76,7 +76,8 @@ def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **option
     if out is None:
         if beta != 0:
             raise ValueError(f"beta = {beta} needs an out to add to")
-        data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)
+        with kind.on(stream, a.data):
+            data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)
         out = Interleaved(data, a.rows, b.cols, a.block, a.count, a.dtype, kind)
     elif (out.shape, out.block, out.dtype) != ((a.count, a.rows, b.cols), a.block, a.dtype):
         raise ValueError(f"out is {out!r}, but the products are {(a.count, a.rows, b.cols)} of {a.dtype} in blocks of {a.block}")

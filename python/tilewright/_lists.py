@@ -66,7 +66,8 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
     results, views = [], []
     for i, (one, to) in enumerate(zip(operands, outs)):
         kind = one.kind_a if to is None else kind_of(to, "out")
-        result = kind.empty(one.shape, one.dtype, one.a) if to is None else _named(i, lambda: one.checked_out(to, kind))
+        with kind.on(stream, one.a):
+            result = kind.empty(one.shape, one.dtype, one.a) if to is None else _named(i, lambda: one.checked_out(to, kind))
         results.append(kind.finish(result, one.like) if to is None else to)
         views.append((kind, one.as_matrices(kind, result)))
     if all(one.kind_a.device(one.a) is None for one in operands):
@@ -106,7 +107,8 @@ def batch_reduce(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpos
     if out is None:
         if beta != 0:
             raise ValueError(f"beta = {beta} needs an out to add to")
-        result = kind.empty(operands.shape, operands.dtype, operands.a)
+        with kind.on(stream, operands.a):
+            result = kind.empty(operands.shape, operands.dtype, operands.a)
     else:
         result = operands.checked_out(out, kind)
     if kind.device(result) is None:

@@ -135,7 +135,8 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
         if beta != 0:
             raise ValueError(f"beta = {beta} needs an out to add to")
         kind = operands.kind_a
-        result = kind.empty(operands.shape, operands.dtype, operands.a)
+        with kind.on(stream, operands.a):
+            result = kind.empty(operands.shape, operands.dtype, operands.a)
     else:
         kind = kind_of(out, "out")
         result = operands.checked_out(out, kind)

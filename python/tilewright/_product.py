@@ -49,8 +49,15 @@ def _product(a_view, b_view, out_view, alpha=1, beta=0, *, conj_a=False, conj_b=
     `stream` (the address of a CUstream; None: the array's current one). Raises ValueError for shapes that do not fit.
     """
     kind_a, kind_b, kind = kind_of(a_view, "a"), kind_of(b_view, "b"), kind_of(out_view, "out")
-    if stream is None:
-        stream = kind.stream(out_view)
+    if stream is not None:
+        with kind.on(stream, out_view):
+            return _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, conj_b, stream, options)
+    stream = kind.stream(out_view)
+    return _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, conj_b, stream, options)
+
+
+def _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, conj_b, stream, options):
+    """_product, of known kinds and on a known stream."""
     if not _cuda.loaded and kind.device(out_view) is not None:
         _cuda.load_libraries()
     built = make_options(options)

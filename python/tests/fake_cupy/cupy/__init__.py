@@ -149,6 +149,11 @@ class _Stream:
 
 class _Cuda:
     Device, Stream = _Device, _Stream
+    runtime = types.SimpleNamespace(getDevice=lambda: cuda.current)
+
+    @staticmethod
+    def ExternalStream(ptr, device_id=-1):
+        return _Stream(ptr)
 
     def __init__(self):
         self.current, self.streams = 0, []
@@ -165,4 +170,5 @@ class _Cuda:
 
 
 cuda = _Cuda()
+_Stream.null = cuda.stream
 fake = True
