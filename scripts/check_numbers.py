@@ -28,7 +28,7 @@ from results import rows_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GENERATORS = ("make_tables.py", "hybrid_page.py", "lu_page.py")  # each fails with --check where a page is stale
 MARK = re.compile(r"<!-- numbers ([^\n]+)\n(.*?)-->\n?", re.S)
-GENERATED = re.compile(r"<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure) .*?<!-- end of table -->\n", re.S)
+GENERATED = re.compile(r"<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure|python) .*?<!-- end of table -->\n", re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
 MOST_UNMARKED = 8  # blocks; see above
 

@@ -4,7 +4,7 @@ lines `<!-- table family=gemm_small_cpu dtype=f64 ... -->` and `<!-- end of tabl
 the measurements (JSON key = value), `residency=` may list several, side by side. `<!-- techniques ... -->` opens the
 table of scripts/bench_techniques, `<!-- counters machine=h200 -->` one of a profiler's counters,
 `<!-- ladder machine=h200 dtype=f64 -->` one of the techniques of large GEMM step by step, `<!-- summaries ... -->` and
-`<!-- ratios ... -->` those of scripts/ratio_tables.py, and
+`<!-- ratios ... -->` those of scripts/ratio_tables.py, `<!-- python ... -->` those of scripts/python_tables.py, and
 `<!-- figure kind=share layout=strided machine=h200 -->` a drawing (scripts/figures.py). `--check` writes nothing and fails
 when a table or a figure is not what the results say."""
 
@@ -16,11 +16,12 @@ import sys
 
 sys.dont_write_bytecode = True
 import figures
+import python_tables
 import ratio_tables
 from results import files_of, rows_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
+TABLE = re.compile(r"(<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure|python) (.*?) -->\n)(.*?)(<!-- end of table -->)", re.S)
 DEFAULTS = {"op": "nn", "layout": "strided", "threads": "1", "alpha": "1", "machine": "avx512-2core"}
 OURS = "tilewright"
 
@@ -250,7 +251,8 @@ def figure(words):
 
 FIGURES = {}  # of all pages, by name
 MAKERS = {"table": table, "techniques": techniques, "grain": grain, "counters": counters, "ladder": ladder, "figure": figure,
-          "summaries": lambda words: ratio_tables.summaries(words, ROOT), "ratios": lambda words: ratio_tables.ratios(words, ROOT)}
+          "summaries": lambda words: ratio_tables.summaries(words, ROOT), "ratios": lambda words: ratio_tables.ratios(words, ROOT),
+          "python": lambda words: python_tables.table(words, ROOT)}
 
 
 def draw_figures(check):

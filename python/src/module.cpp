@@ -17,6 +17,7 @@
 #include "operand.hpp"
 #include "options.hpp"
 #include "product.hpp"
+#include "stack.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/tilewright.h"
 
@@ -83,6 +84,7 @@ NB_MODULE(_core, module) {
   bind_lists(module, library);
   bind_lu(module, library);
   bind_interleaved(module, library);
+  bind_stack(module, library);
   module.attr("version") = tilewright_version();
   module.attr("COPY_A") = unsigned(copy_a);
   module.attr("COPY_B") = unsigned(copy_b);

@@ -53,7 +53,8 @@ class Product {
   Product(const View& a, const View& b, const View& c, const Factors& factors);
 
   unsigned copies() const noexcept { return copies_; }
-  double work() const noexcept;  // multiplications of elements in all
+  bool swapped() const noexcept { return swapped_; }  // whether the problem's A is b
+  double work() const noexcept;                       // multiplications of elements in all
   // The problem of one call; of a product that takes several, that of each.
   GemmProblem problem() const;
   // Where the matrices of each problem of the batch begin, as the problem's A, B and C.

@@ -9,6 +9,8 @@ NumPy arrays, PyTorch tensors and CuPy arrays are multiplied where they lie, and
 matmul                                  numpy.matmul with factors, transposes, an out, streams and options
 grouped_matmul, variable_matmul         lists of arrays, each of its own shape, in one call
 batch_reduce                            the sum of the products of a batch
+stack_matmul                            products of blocks added up by lists of indices, as of block-sparse matrices
+einsum, einsum_path                     contractions of tensors, as products without transposing copies
 lu_factor, solve, inv                   linear systems
 interleave, matmul_interleaved          batches whose equal elements are neighbours
 explain, problem_of, prepare            what a call would do and why; make what it needs ahead
@@ -30,7 +32,8 @@ __version__ = _core.version
 
 # Loaded when first asked for, so that importing the package takes no longer than matmul needs.
 _LATER = {
-    "grouped_matmul": "_lists", "variable_matmul": "_lists", "batch_reduce": "_lists",
+    "grouped_matmul": "_lists", "variable_matmul": "_lists", "batch_reduce": "_lists", "stack_matmul": "_stack",
+    "einsum": "_einsum", "einsum_path": "_einsum", "EinsumPath": "_einsum",
     "LU": "_lu", "lu_factor": "_lu", "solve": "_lu", "inv": "_lu",
     "Interleaved": "_interleaved", "interleave": "_interleaved", "matmul_interleaved": "_interleaved",
     "Explanation": "_learning", "explain": "_learning", "problem_of": "_learning", "prepare": "_learning",

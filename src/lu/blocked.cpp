@@ -140,15 +140,20 @@ LuReport factor_blocked(const LuRequest& r, void* a, std::int64_t* pivots) {
   return report;
 }
 
+std::string declines_blocked(const LuRequest& r) {
+  return r.options.target == Target::cpu ? "" : why_no_update(r, panel_columns(r));
+}
+
 std::string describe_blocked(const LuRequest& r) {
   const HostBlas blas(r.context, r.options.threads);
   const bool lapack = blas.library().available() && blas.library().has_getrf();
   return fmt::format("panels of nb={} by {}; {}", panel_columns(r),
-                     lapack ? "getrf of " + blas.library().name() : "recursion of our own", update_text(r));
+                     lapack ? "getrf of " + blas.library().name() : "recursion of our own",
+                     update_text(r, panel_columns(r)));
 }
 
 }  // namespace
 
-constinit const LuCandidate blocked_lu{"blocked", why_no_update, factor_blocked, describe_blocked};
+constinit const LuCandidate blocked_lu{"blocked", declines_blocked, factor_blocked, describe_blocked};
 
 }  // namespace tilewright

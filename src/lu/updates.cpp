@@ -10,7 +10,6 @@
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/hybrid_models.hpp"
-#include "lu/panels.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {
@@ -86,10 +85,10 @@ bool updates_use_gpus(const LuRequest& r) {
   return plan_uses_gpus(r.context, largest_update(r.problem, nb), product_options(r.options));
 }
 
-std::string why_no_update(const LuRequest& r) {
+std::string why_no_update(const LuRequest& r, std::int64_t nb) {
   if (r.options.target == Target::cpu) return "";
   try {
-    plan(r.context, largest_update(r.problem, panel_columns(r)), product_options(r.options));
+    plan(r.context, largest_update(r.problem, nb), product_options(r.options));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return error.what();
@@ -104,8 +103,8 @@ HybridModels largest_update_models(const LuRequest& r) {
   return hybrid_models({r.context.impl(), largest_update(r.problem, nb), options});
 }
 
-std::string update_text(const LuRequest& r) {
-  const GemmProblem p = largest_update(r.problem, panel_columns(r));
+std::string update_text(const LuRequest& r, std::int64_t nb) {
+  const GemmProblem p = largest_update(r.problem, nb);
   const GemmPlan made = plan(r.context, p, update_options(r, p.m, p.n, p.k));
   const auto share = selected_share(r, p.m, p.n, p.k);
   return fmt::format("the largest update m={},n={},k={} by {} on {}{}", p.m, p.n, p.k, made.impl().candidate,

@@ -17,10 +17,10 @@ GemmOptions product_options(const LuOptions& options);
 
 // Whether plans give the largest update to GPUs.
 bool updates_use_gpus(const LuRequest& request);
-// Why nobody that the options allow makes it; "" where somebody does.
-std::string why_no_update(const LuRequest& request);
+// Why nobody that the options allow makes it with panels of nb columns; "" where somebody does.
+std::string why_no_update(const LuRequest& request, std::int64_t nb);
 // Of the largest: "m=.. by candidate ..".
-std::string update_text(const LuRequest& request);
+std::string update_text(const LuRequest& request, std::int64_t nb);
 
 // Of the largest, where there are GPUs. Throws Error(invalid_argument) naming gpus.
 HybridModels largest_update_models(const LuRequest& request);

@@ -1,0 +1,112 @@
+// A stack is one gemm_stack of the library: indices of blocks become offsets from the first one, of the sides
+// that the library sees.
+#include "stack.hpp"
+
+#include <nanobind/stl/complex.h>
+
+#include <string>
+#include <vector>
+
+#include "operand.hpp"
+#include "product.hpp"
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+struct Blocks {
+  View all, first;              // first: one block
+  const std::int64_t* indices;  // of as many as there are products, each of a block that is there
+
+  std::int64_t offset(std::int64_t product) const { return indices[product] * all.strides[0]; }
+};
+
+Blocks blocks_of(const char* name, nb::handle array, std::uint64_t indices) {
+  View view = view_of(name, array);
+  if (view.ndim != 3)
+    throw Error(ErrorCode::invalid_argument, name,
+                std::string(name) + " has " + std::to_string(view.ndim) +
+                    " dimensions; blocks have three: (count, rows, columns)");
+  if (view.location != Location::host)
+    throw Error(ErrorCode::unsupported, name,
+                std::string(name) + " lies on a GPU, and stacks are multiplied in host memory");
+  Blocks blocks{view, view, reinterpret_cast<const std::int64_t*>(indices)};
+  blocks.first.ndim = 2;
+  for (int i = 0; i < 2; ++i)
+    blocks.first.shape[i] = view.shape[i + 1], blocks.first.strides[i] = view.strides[i + 1];
+  return blocks;
+}
+
+std::vector<StackOffsets> offsets_of(const Blocks& left, const Blocks& right, const Blocks& out,
+                                     std::int64_t count) {
+  std::vector<StackOffsets> offsets;
+  offsets.reserve(std::size_t(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    offsets.push_back({left.offset(i), right.offset(i), out.offset(i)});
+  return offsets;
+}
+
+template <class T>
+GemmStack<T> stack_of(const GemmProblem& p, const Blocks& left, const Blocks& right, const Blocks& out,
+                      const std::vector<StackOffsets>& offsets, std::complex<double> alpha) {
+  GemmStack<T> stack;
+  stack.op_a = p.op_a, stack.op_b = p.op_b;
+  stack.m = p.m, stack.n = p.n, stack.k = p.k;
+  stack.alpha = scalar<T>(alpha);
+  stack.a = reinterpret_cast<const T*>(left.first.data), stack.lda = p.lda;
+  stack.b = reinterpret_cast<const T*>(right.first.data), stack.ldb = p.ldb;
+  stack.c = reinterpret_cast<T*>(out.first.data), stack.ldc = p.ldc;
+  stack.offsets = offsets.data();
+  stack.count = std::int64_t(offsets.size());
+  return stack;
+}
+
+// What a stack cannot take as it lies beyond what a product cannot: offsets have no sign.
+unsigned copies_of(const Blocks& a, const Blocks& b, const Blocks& c, const Product& block) {
+  unsigned copies = block.copies();
+  if (a.all.strides[0] < 0) copies |= copy_a;
+  if (b.all.strides[0] < 0) copies |= copy_b;
+  const bool shared = may_overlap(a.all, c.all) || may_overlap(b.all, c.all);
+  if (shared || (c.all.shape[0] > 1 && c.all.strides[0] <= 0)) copies |= copy_c;
+  return copies;
+}
+
+unsigned stack(Library& library, const Blocks& a, const Blocks& b, const Blocks& c, std::int64_t count,
+               const Factors& factors, const GemmOptions* options) {
+  const Product block(a.first, b.first, c.first, factors);
+  if (const unsigned copies = copies_of(a, b, c, block); copies != copy_none) return copies;
+  if (c.first.read_only) throw Error(ErrorCode::invalid_argument, "out", "out is read-only");
+  const Blocks &left = block.swapped() ? b : a, &right = block.swapped() ? a : b;
+  const auto offsets = offsets_of(left, right, c, count);
+  const Unlocked unlocked(true);
+  with_type(c.first.dtype, [&]<class T>(T) {
+    const auto made = stack_of<T>(block.problem(), left, right, c, offsets, factors.alpha);
+    gemm_stack<T>(library.context(), std::span(&made, 1), scalar<T>(factors.beta),
+                  options != nullptr ? *options : usual_options());
+  });
+  return copy_none;
+}
+
+}  // namespace
+
+void bind_stack(nb::module_& module, Library& library) {
+  module.def(
+      "stack",
+      [&library](nb::handle a, nb::handle b, nb::handle c, std::uint64_t a_indices, std::uint64_t b_indices,
+                 std::uint64_t c_indices, std::int64_t count, std::complex<double> alpha,
+                 std::complex<double> beta, bool conj_a, bool conj_b, const GemmOptions* options) {
+        return stack(library, blocks_of("a", a, a_indices), blocks_of("b", b, b_indices),
+                     blocks_of("out", c, c_indices), count, {alpha, beta, conj_a, conj_b}, options);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("out"), nb::arg("a_indices"), nb::arg("b_indices"),
+      nb::arg("out_indices"), nb::arg("count"), nb::arg("alpha"), nb::arg("beta"), nb::arg("conj_a"),
+      nb::arg("conj_b"), nb::arg("options") = nb::none(),
+      "out[c[i]] += alpha op(a[a[i]]) op(b[b[i]]), after out = beta out of the blocks that are named. "
+      "Indices "
+      "are\n"
+      "addresses of `count` int64. 0 where it was done; else a sum of COPY_A, COPY_B and COPY_OUT, and "
+      "nothing was written.");
+}
+
+}  // namespace tilewright::python

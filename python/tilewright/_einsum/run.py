@@ -1,0 +1,249 @@
+"""einsum and einsum_path: arrays in, a plan (kept for calls alike), products of views, an array out. The products are those of
+tilewright._product; nothing else here touches elements but sums of one operand, copies that the plan names, and stores."""
+
+import functools
+import itertools
+import numbers
+
+from .._arrays import kind_of
+from .._lists import batch_reduce
+from .._product import _product
+from .arrays import ITEM_BYTES, adopted, joined_dtype
+from .parse import letters_of_sublists, parse
+from .path import contraction_path
+from .plan import Value, contiguous, make_plan
+from .report import EinsumPath
+
+
+class Call:
+    """Operands of one call, checked, with all that a plan depends on."""
+
+    def __init__(self, arguments, out, promote):
+        if not arguments:
+            raise TypeError("einsum takes a string of subscripts and operands, or each operand followed by the list of its labels")
+        if isinstance(arguments[0], str):
+            self.subscripts, operands = arguments[0], list(arguments[1:])
+        else:
+            self.subscripts, operands = letters_of_sublists(arguments)
+        if not operands:
+            raise ValueError(f"einsum subscripts '{self.subscripts}': no operand is given")
+        self.like = operands[0]
+        self.operands, self.library = adopted(operands)
+        kind = self.library.kind
+        names = [kind.dtype(one) for one in self.operands]
+        self.dtype = joined_dtype(names, promote)
+        self.operands = [one if name == self.dtype else kind.cast(one, self.dtype) for one, name in zip(self.operands, names)]
+        self.shapes = tuple([tuple(one.shape) for one in self.operands])
+        self.strides = tuple(self.usable_strides())
+        self.out = None if out is None else self.checked_out(out)
+
+    def usable_strides(self):
+        """Those of each operand, once it is copied where its elements cannot be taken as they lie."""
+        for index, array in enumerate(self.operands):
+            strides = self.library.strides(array)
+            if strides is None:
+                self.operands[index] = self.library.kind.cast(array, self.dtype)
+                strides = self.library.strides(self.operands[index])
+            yield strides
+
+    def checked_out(self, out):
+        kind = kind_of(out, "out")
+        if type(kind) is not type(self.library.kind):
+            raise TypeError(f"einsum: out is an array of {kind.name} and the operands are of {self.library.kind.name}")
+        out = kind.adopt_out(out)
+        if kind.dtype(out) != self.dtype:
+            raise TypeError(f"einsum: out is of {kind.dtype(out)} and the operands are of {self.dtype}")
+        if not self.library.views.is_writable(out):
+            raise ValueError("einsum: out is read-only")
+        if kind.device(out) != kind.device(self.operands[0]):
+            raise ValueError(f"einsum: the operands lie on device {kind.device(self.operands[0])} and out on {kind.device(out)}")
+        return out
+
+    def plan(self, optimize):
+        """plan_of() this call. A result that overlaps an operand, or lies backwards, is computed elsewhere and stored; so is, as a whole, an
+        `awkward` one, whose elements do not lie as an array's."""
+        out_shape = out_strides = None
+        apart = self.awkward = False
+        if self.out is not None:
+            out_shape, out_strides = tuple(self.out.shape), self.library.strides(self.out)
+            self.awkward = out_strides is None
+        if out_strides is not None:
+            apart = any(stride < 0 for stride in out_strides) or any(self.library.overlap(self.out, one) for one in self.operands)
+        self.apart = apart
+        return plan_of(self.subscripts, self.shapes, self.strides, self.dtype, out_shape, out_strides, apart, key_of(optimize))
+
+
+def key_of(optimize):
+    if isinstance(optimize, (str, bool)):
+        return optimize
+    return tuple(step if isinstance(step, str) else tuple(step) for step in optimize)
+
+
+def letters_with_strides(labels, strides, shape):
+    """letter -> stride; a letter that stands twice is a diagonal."""
+    found = {}
+    for letter, stride, size in zip(labels, strides, shape):
+        if size > 1:
+            found[letter] = found.get(letter, 0) + stride
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def plan_of(subscripts, shapes, strides, dtype, out_shape, out_strides, apart, optimize):
+    """(shape of the result, plan or None where a size is 0, expression). Shapes and strides are those of the operands."""
+    expression = parse(subscripts, shapes)
+    sizes, output = expression.sizes, expression.output
+    shape = tuple(sizes[letter] for letter in output)
+    if out_shape is not None and out_shape != shape:
+        raise ValueError(f"einsum: out has shape {out_shape} and the result {shape}")
+    path = contraction_path(expression.inputs, output, sizes, optimize)
+    if 0 in sizes.values():
+        return shape, None, expression
+    values = []
+    for labels, one, own in zip(expression.inputs, strides, shapes):
+        values.append(Value(letters_with_strides(labels, one, own), any(stride < 0 for stride, size in zip(one, own) if size > 1)))
+    if out_strides is None:
+        out_strides = tuple(contiguous("".join(output), sizes).values())
+    target = letters_with_strides(output, out_strides, shape)
+    plan = make_plan(values, "".join(target), (target, apart), sizes, ITEM_BYTES[dtype], dtype.startswith("complex"), path)
+    return shape, plan, expression
+
+
+def packed_strides(shape):
+    return tuple(contiguous(range(len(shape)), shape).values())
+
+
+def store(target, made, beta):
+    """target = made + beta * target; beta = 0 does not read it."""
+    if beta == 0:
+        target[...] = made
+        return
+    if beta != 1:
+        target *= beta
+    target += made
+
+
+class Run:
+    """Carries steps out on arrays of one library and type."""
+
+    def __init__(self, library, dtype, options):
+        self.library, self.dtype, self.options = library, dtype, options
+        self.view = library.view
+
+    def product(self, a, b, out, alpha, beta):
+        _product(a, b, out, alpha, beta, **self.options)
+
+    def summed(self, a, b, out, alpha, beta):
+        batch_reduce(a, b, out, alpha=alpha, beta=beta, **self.options)
+
+    def prepared(self, array, source):
+        """The operand once it is summed and copied as the plan says."""
+        if source.total is not None:
+            view, axes = source.total
+            array = self.library.total(self.view(array, *view), axes, self.dtype)
+        return array if source.copy is None else self.library.contiguous(self.view(array, *source.copy))
+
+    def multiply(self, step, left, right, target, alpha, beta):
+        """The step's products into the view `target`: one, or the sum of one for each place of the outer sums."""
+        a, b = self.prepared(left, step.a), self.prepared(right, step.b)
+        if not step.sums:
+            self.product(self.view(a, *step.a.view), self.view(b, *step.b.view), target, alpha, beta)
+            return
+        if not step.product.levels:
+            views = [self.view(one, step.sums + source.view.shape, source.sum_strides + source.view.strides)
+                     for one, source in ((a, step.a), (b, step.b))]
+            self.summed(*views, target, alpha, beta)
+            return
+        for place in itertools.product(*map(range, step.sums)):
+            at = [sum(index * stride for index, stride in zip(place, source.sum_strides)) for source in (step.a, step.b)]
+            self.product(self.view(a, *step.a.view, at[0]), self.view(b, *step.b.view, at[1]), target, alpha, beta)
+            beta = 1
+
+    def step(self, values, step, out, alpha, beta):
+        """Takes the step's operands from `values` and appends its result."""
+        left, right = values[step.left], values[step.right]
+        if step.result is not None:
+            out, alpha, beta = self.library.empty(left, (step.result,), self.dtype), 1, 0
+        if step.stored is None:
+            self.multiply(step, left, right, self.view(out, *step.target), alpha, beta)
+        else:
+            made = self.library.empty(left, (step.through,), self.dtype)
+            self.multiply(step, left, right, self.view(made, *step.target), alpha, 0)
+            shape = step.stored.shape
+            store(self.view(out, *step.stored), self.view(made, shape, packed_strides(shape)), beta)
+        for position in sorted((step.left, step.right), reverse=True):
+            del values[position]
+        values.append(out)
+
+    def single(self, array, single, out, alpha, beta, apart):
+        """One operand: a sum, or a view, into out."""
+        if single.total is not None:
+            view, axes = single.total
+            array = self.library.total(self.view(array, *view), axes, self.dtype)
+        made = self.view(array, *single.view)
+        if alpha != 1 or apart:
+            made = made * alpha
+        store(self.view(out, *single.stored), made, beta)
+
+    def plan(self, call, plan, out, alpha, beta):
+        if plan is None:  # a sum over nothing
+            store(out, 0, beta)
+        elif plan.single is not None:
+            self.single(call.operands[0], plan.single, out, alpha, beta, call.apart)
+        else:
+            for step in plan.steps:
+                self.step(call.operands, step, out, alpha, beta)
+
+
+def check_scalars(dtype, alpha, beta, out):
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not isinstance(value, numbers.Number):
+            raise TypeError(f"einsum: {name} is a {type(value).__name__}, not a number")
+        if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real) and not dtype.startswith("complex"):
+            raise TypeError(f"einsum: {name} is {value!r} and the operands are of {dtype}")
+    if out is None and beta != 0:
+        raise ValueError(f"einsum: beta is {beta!r} and there is no out that it could scale")
+
+
+def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False, **options):
+    """einsum(subscripts, *operands, out=None, *, alpha=1, beta=0, optimize='auto', promote=False, **options)
+
+    alpha * (the contraction that `subscripts` names) + beta * out, as numpy.einsum reads subscripts: labels, '...', '->', or each
+    operand followed by a list of labels. Operands are NumPy, PyTorch or CuPy arrays of one type (float32, float64, complex64,
+    complex128) and any strides; the result is an array of their library, contiguous in the order of its labels unless `out` is given.
+
+    The operands meet two by two. Each meeting is one (batched) product of views: labels become rows, columns, the summed size and
+    levels of the batch so that nothing is transposed in memory. einsum_path() tells what is done, and what is copied.
+
+    optimize: 'auto' (up to six operands the cheapest order, beyond opt_einsum's where it is installed, else a greedy one), 'greedy',
+    'optimal', or a path as of numpy.einsum_path. promote: converts operands of other types instead of refusing them. options go to
+    each product: threads, target, objective and so on; of arrays on a GPU all work is queued on their library's current stream.
+    beta = 0 never reads out; out may overlap operands, at the price of a copy.
+
+    Raises TypeError for types and ValueError for subscripts, shapes and a read-only out, before anything is written."""
+    if "stream" in options:
+        raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
+    call = Call(arguments, out, promote)
+    check_scalars(call.dtype, alpha, beta, out)
+    shape, plan, _ = call.plan(optimize)
+    library = call.library
+    run = Run(library, call.dtype, options)
+    if call.out is not None and not call.awkward:
+        run.plan(call, plan, call.out, alpha, beta)
+        return out
+    made = library.empty(call.operands[0], shape, call.dtype)
+    run.plan(call, plan, made, alpha, 0)
+    if call.out is None:
+        return library.finished(made, call.like)
+    store(call.out, made, beta)
+    return out
+
+
+def einsum_path(*arguments, out=None, optimize="auto", promote=False):
+    """einsum_path(subscripts, *operands, out=None, *, optimize='auto', promote=False)
+
+    What einsum() would do with these operands, and nothing is computed: an EinsumPath, whose text names the product of each step,
+    the part that every label has in it, and what is copied. Arguments and errors are those of einsum()."""
+    call = Call(arguments, out, promote)
+    _, plan, expression = call.plan(optimize)
+    return EinsumPath(expression, plan, call.dtype, ITEM_BYTES[call.dtype])
