@@ -1,6 +1,7 @@
 // pdgemm and pdgetrf as programs on clusters call them: through ScaLAPACK, knowing nothing of this library.
 // Which BLAS serves the processes is decided by who starts them: preload libtilewright_blas, or not. Times
 // every call between barriers, checks the result by products with a vector, and writes a line of JSON.
+// Routine network times messages between the first and the last rank.
 //   mpirun -n 4 distributed_products --routine lu --n 32768 --nb 512 --grid 2x2 --repetitions 2 --json
 //   run.jsonl
 #include <dlfcn.h>
@@ -145,6 +146,40 @@ Outcome run_lu(const Grid& grid, int n, int nb, int repetitions) {
   return outcome;
 }
 
+// --- the network ---
+
+// One way from rank 0 to the last and back, halved: the least of many.
+double seconds_one_way(int bytes, int rank, int last) {
+  std::vector<char> data(std::size_t(bytes) + 1);
+  double least = HUGE_VAL;
+  for (int i = 0; i < 20; ++i) {
+    const double begin = MPI_Wtime();
+    if (rank == 0) {
+      MPI_Send(data.data(), bytes, MPI_CHAR, last, 0, MPI_COMM_WORLD);
+      MPI_Recv(data.data(), bytes, MPI_CHAR, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == last) {
+      MPI_Recv(data.data(), bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(data.data(), bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+    least = std::min(least, (MPI_Wtime() - begin) / 2);
+  }
+  return least;
+}
+
+// A line of the latency and rate that scripts/cluster_model.py reads; empty but on rank 0.
+std::string network_line(int rank, int ranks) {
+  constexpr int small = 8, large = 16 << 20;
+  const double latency = seconds_one_way(small, rank, ranks - 1),
+               long_s = seconds_one_way(large, rank, ranks - 1);
+  if (rank != 0) return "";
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "{\"family\":\"distributed\",\"routine\":\"network\",\"ranks\":%d,\"latency_s\":%.4g,\"bytes_"
+                "per_s\":%.4g}",
+                ranks, latency, large / std::max(long_s - latency, 1e-9));
+  return text;
+}
+
 // --- what is said ---
 
 std::string library_of(const char* symbol) {
@@ -204,14 +239,31 @@ bool read(Options& options, int argc, char** argv) {
     else
       return false;
   }
-  return argc % 2 == 1 && (options.routine == "gemm" || options.routine == "lu") && options.n > 0 &&
-         options.nb > 0 && options.repetitions > 0;
+  return argc % 2 == 1 &&
+         (options.routine == "gemm" || options.routine == "lu" || options.routine == "network") &&
+         options.n > 0 && options.nb > 0 && options.repetitions > 0;
+}
+
+void report(const Options& options, const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+  if (options.json.empty()) return;
+  if (std::FILE* file = std::fopen(options.json.c_str(), "a")) {
+    std::fprintf(file, "%s\n", line.c_str());
+    std::fclose(file);
+  }
 }
 
 int run(Options options) {
   int ranks = 0, rank = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (options.routine == "network") {
+    if (ranks < 2) return 2;
+    const std::string line = network_line(rank, ranks);
+    if (rank == 0) report(options, line);
+    return 0;
+  }
   if (options.rows == 0) options.rows = 1, options.columns = ranks;
   if (options.rows * options.columns != ranks) {
     if (rank == 0)
@@ -225,17 +277,7 @@ int run(Options options) {
   // Contexts, kernels and threads are made by the first calls, which programs make once.
   if (options.warm_n > 0) (void)routine(grid, options.warm_n, options.nb, 1);
   const Outcome outcome = routine(grid, options.n, options.nb, options.repetitions);
-  if (rank == 0) {
-    const std::string line = line_of(options, grid, outcome);
-    std::printf("%s\n", line.c_str());
-    std::fflush(stdout);
-    if (!options.json.empty()) {
-      if (std::FILE* file = std::fopen(options.json.c_str(), "a")) {
-        std::fprintf(file, "%s\n", line.c_str());
-        std::fclose(file);
-      }
-    }
-  }
+  if (rank == 0) report(options, line_of(options, grid, outcome));
   grid.leave();
   return outcome.residual < 16 ? 0 : 1;
 }
@@ -246,9 +288,10 @@ int run(Options options) {
 int main(int argc, char** argv) {
   tilewright::distributed::Options options;
   if (!read(options, argc, argv)) {
-    std::fprintf(stderr,
-                 "distributed_products: --routine gemm|lu --n N --nb NB --grid PxQ --repetitions R --warm N "
-                 "--json FILE --label TEXT\n");
+    std::fprintf(
+        stderr,
+        "distributed_products: --routine gemm|lu|network --n N --nb NB --grid PxQ --repetitions R --warm N "
+        "--json FILE --label TEXT\n");
     return 2;
   }
   MPI_Init(&argc, &argv);

@@ -86,7 +86,6 @@ bool updates_use_gpus(const LuRequest& r) {
 }
 
 std::string why_no_update(const LuRequest& r, std::int64_t nb) {
-  if (r.options.target == Target::cpu) return "";
   try {
     plan(r.context, largest_update(r.problem, nb), product_options(r.options));
   } catch (const Error& error) {
