@@ -122,6 +122,17 @@ inline void refuse_values_per_problem(const tilewright_options* options, const c
   refuse_one("beta_varies", options->beta_varies);
 }
 
+// f() for entry `index` of an array that a C function was given, such as "pass"; errors say which it is.
+template <class F>
+void name_entry(const char* what, std::int64_t index, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    throw Error(error.code(), error.argument(), fmt::format("{} {}: {}", what, index, error.what()),
+                error.problem_index() < 0 ? index : error.problem_index());
+  }
+}
+
 // Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
 struct CallShape {
   Op op_a, op_b;

@@ -83,6 +83,37 @@ void run_strided(Context& context, int dtype, StridedCall x, CLevels levels,
   end_by_rows(options, info_mode, info, levels.counts[0] * levels.counts[1] * levels.counts[2], 1);
 }
 
+// f() of a batch whose levels came in arrays: errors name their entries, and not the fields of a view.
+template <class F>
+void name_levels(F&& f) {
+  constexpr std::pair<const char*, const char*> names[] = {{"outermost_count", "counts[2]"},
+                                                           {"outer_count", "counts[1]"},
+                                                           {"outermost_stride", "a stride of level 2"},
+                                                           {"outer_stride", "a stride of level 1"},
+                                                           {"outermost_a", "strides_a[2]"},
+                                                           {"outermost_b", "strides_b[2]"},
+                                                           {"outermost_c", "strides_c[2]"},
+                                                           {"outer_a", "strides_a[1]"},
+                                                           {"outer_b", "strides_b[1]"},
+                                                           {"outer_c", "strides_c[1]"},
+                                                           {"stride_a", "strides_a[0]"},
+                                                           {"stride_b", "strides_b[0]"},
+                                                           {"stride_c", "strides_c[0]"}};
+  try {
+    f();
+  } catch (const Error& error) {
+    std::string message = error.what(), argument = error.argument();
+    for (const auto& [field, entry] : names) {
+      if (argument == field) argument = entry;
+      for (std::size_t at = 0; (at = message.find(field, at)) != std::string::npos; at += 1) {
+        const bool whole = at == 0 || message[at - 1] == ' ';
+        if (whole) message.replace(at, std::string_view(field).size(), entry);
+      }
+    }
+    throw Error(error.code(), argument, message, error.problem_index());
+  }
+}
+
 template <class T>
 std::vector<ChainPass<T>> to_passes(const tilewright_chain_pass* passes, std::int64_t count) {
   std::vector<ChainPass<T>> all;
@@ -91,12 +122,14 @@ std::vector<ChainPass<T>> to_passes(const tilewright_chain_pass* passes, std::in
     const auto operand = [&]<class U>(U* data, int scratch) {
       return scratch == 0 ? ChainOperand<U>(data) : ChainOperand<U>(ChainScratch{scratch});
     };
-    if (x.plan == nullptr) refuse("plan", fmt::format("pass {}: plan is null", i));
-    const Scalars scalars{x.alpha, x.beta, x.plan->alpha_varies, x.plan->beta_varies};
-    all.push_back({&x.plan->plan, scalars.alpha_of<T, Location::host>(),
-                   operand(static_cast<const T*>(x.a), x.scratch_a),
-                   operand(static_cast<const T*>(x.b), x.scratch_b), scalars.beta_of<T, Location::host>(),
-                   operand(static_cast<T*>(x.c), x.scratch_c)});
+    name_entry("pass", i, [&] {
+      if (x.plan == nullptr) refuse("plan", "plan is null");
+      const Scalars scalars{x.alpha, x.beta, x.plan->alpha_varies, x.plan->beta_varies};
+      all.push_back({&x.plan->plan, scalars.alpha_of<T, Location::host>(),
+                     operand(static_cast<const T*>(x.a), x.scratch_a),
+                     operand(static_cast<const T*>(x.b), x.scratch_b), scalars.beta_of<T, Location::host>(),
+                     operand(static_cast<T*>(x.c), x.scratch_c)});
+    });
   }
   return all;
 }
@@ -119,7 +152,7 @@ tilewright_status tilewright_gemm_strided_batched(
   });
 }
 
-tilewright_status tilewright_gemm_nested_batched(tilewright_context* context, tilewright_dtype dtype,
+tilewright_status tilewright_gemm_levels_batched(tilewright_context* context, tilewright_dtype dtype,
                                                  tilewright_op op_a, tilewright_op op_b, int64_t m, int64_t n,
                                                  int64_t k, const void* alpha, const void* a, int64_t lda,
                                                  const int64_t* strides_a, const void* b, int64_t ldb,
@@ -128,8 +161,13 @@ tilewright_status tilewright_gemm_nested_batched(tilewright_context* context, ti
                                                  const int64_t* counts, const tilewright_options* options,
                                                  tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
-    run_strided(ctx, dtype, {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
-                to_levels(level_count, counts, strides_a, strides_b, strides_c), options, info_mode, info);
+    const CLevels levels = to_levels(level_count, counts, strides_a, strides_b, strides_c);
+    for (int i = 0; i < level_count; ++i)
+      if (counts[i] < 0) refuse("counts", fmt::format("counts[{}] = {} is negative", i, counts[i]));
+    name_levels([&] {
+      run_strided(ctx, dtype, {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, levels, options,
+                  info_mode, info);
+    });
   });
 }
 
@@ -140,7 +178,9 @@ tilewright_status tilewright_run_chain(tilewright_context* context, int64_t coun
     if (pass_count < 0) refuse("pass_count", fmt::format("pass_count = {} is negative", pass_count));
     if (pass_count == 0) return;
     if (passes == nullptr) refuse("passes", "the array passes is null");
-    if (passes[0].plan == nullptr) refuse("plan", "pass 0: plan is null");
+    name_entry("pass", 0, [&] {
+      if (passes[0].plan == nullptr) refuse("plan", "plan is null");
+    });
     ChainOptions own;
     if (options != nullptr) own = {options->threads, options->piece, options->stream};
     dispatch(passes[0].plan->plan.problem().dtype, [&]<class T>() {

@@ -1,4 +1,5 @@
-// Sums of products into one C in the C interface: tilewright_gemm_*_batch_reduce and tilewright_gemm_stack.
+// Sums of products into one C in the C interface: tilewright_gemm_*_batch_reduce, tilewright_gemm_stack and
+// plans of stacks.
 #include <vector>
 
 #include "c_call.hpp"
@@ -7,14 +8,6 @@
 namespace tilewright {
 namespace {
 
-// What the calls have in common that only products with a C of their own have more of.
-void check_sum_options(const tilewright_options* options, const char* call) {
-  refuse_values_per_problem(options, call);
-  if (options != nullptr && options->location != TILEWRIGHT_HOST)
-    throw Error(ErrorCode::unsupported, "location",
-                fmt::format("location = device: {} takes operands in host memory", call));
-}
-
 // One call, whose A and B come as strided or pointer batches by make(data, rows, cols, ld, stride).
 template <class Batch, class Make>
 tilewright_status reduce(tilewright_context* context, const char* call, int dtype, int op_a, int op_b,
@@ -22,27 +15,27 @@ tilewright_status reduce(tilewright_context* context, const char* call, int dtyp
                          const void* beta, void* c, std::int64_t ldc, const tilewright_options* options,
                          Make&& make) {
   return with_context(context, [&](Context& ctx) {
-    check_sum_options(options, call);
+    refuse_values_per_problem(options, call);
     if (is_by_rows(options)) {
       check_by_rows(op_a, op_b, m, n, k, a.ld, b.ld, ldc);
       swap_sides(op_a, op_b, m, n, a, b);
     }
-    dispatch(to_dtype(dtype), [&]<class T>() {
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
       const CallShape s = to_shape(op_a, op_b, m, n, k);
-      const auto batch_a = make.template operator()<T>(a, s.a_rows(), s.a_cols());
-      const auto batch_b = make.template operator()<T>(b, s.b_rows(), s.b_cols());
+      const auto batch_a = make.template operator()<T, L>(a, s.a_rows(), s.a_cols());
+      const auto batch_b = make.template operator()<T, L>(b, s.b_rows(), s.b_cols());
       run_by_rows(options, [&] {
-        gemm_batch_reduce<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), batch_a, batch_b,
-                             value_of<T>("beta", beta), MatrixView<T>{static_cast<T*>(c), m, n, ldc},
-                             CallOptions(options));
+        gemm_batch_reduce<T, L>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), batch_a, batch_b,
+                                value_of<T>("beta", beta), MatrixView<T, L>{static_cast<T*>(c), m, n, ldc},
+                                CallOptions(options));
       });
     });
   });
 }
 
-template <class T>
-GemmStack<T> to_stack(const tilewright_stack& x) {
-  GemmStack<T> stack;
+template <class T, Location L>
+GemmStack<T, L> to_stack(const tilewright_stack& x) {
+  GemmStack<T, L> stack;
   stack.op_a = to_op(x.op_a), stack.op_b = to_op(x.op_b);
   stack.m = x.m, stack.n = x.n, stack.k = x.k;
   stack.alpha = value_of<T>("alpha", x.alpha);
@@ -63,7 +56,8 @@ struct SwappedLists {
   std::vector<StackOffsets> offsets;
   std::vector<StackPointers<T>> pointers;
 
-  void swap(GemmStack<T>& s) {
+  template <Location L>
+  void swap(GemmStack<T, L>& s) {
     check_by_rows(int(s.op_a), int(s.op_b), s.m, s.n, s.k, s.lda, s.ldb, s.ldc);
     swap_sides(s.op_a, s.op_b, s.m, s.n, s.a, s.b, s.lda, s.ldb);
     const auto swap_list = [&](auto& copy, auto& list) {
@@ -77,8 +71,37 @@ struct SwappedLists {
   }
 };
 
+// f(stacks) of a call whose lists the host reads, or which lie by columns.
+template <class T, Location L, class F>
+void with_stacks(const tilewright_stack* stacks, std::int64_t stack_count, Location lists,
+                 const tilewright_options* options, F&& f) {
+  if (lists == Location::device) refuse_by_rows(options, "lists in device memory name matrices");
+  std::vector<GemmStack<T, L>> all;
+  std::vector<SwappedLists<T>> swapped(is_by_rows(options) ? std::size_t(stack_count) : 0);
+  for (std::int64_t s = 0; s < stack_count; ++s)
+    name_entry("stack", s, [&] {
+      all.push_back(to_stack<T, L>(stacks[s]));
+      if (!swapped.empty()) swapped[std::size_t(s)].swap(all.back());
+    });
+  run_by_rows(options, [&] { f(std::span<const GemmStack<T, L>>(all)); });
+}
+
+void check_stacks(const tilewright_stack* stacks, std::int64_t stack_count, const tilewright_options* options,
+                  const char* call) {
+  refuse_values_per_problem(options, call);
+  if (stack_count < 0) refuse("stack_count", fmt::format("stack_count = {} is negative", stack_count));
+  if (stacks == nullptr && stack_count > 0) refuse("stacks", "stacks is null");
+}
+
 }  // namespace
 }  // namespace tilewright
+
+struct tilewright_stack_plan {
+  tilewright::StackPlan plan;
+  tilewright::DType dtype;
+  std::string explanation;
+  mutable tilewright::LastErrors errors;
+};
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
 
@@ -97,8 +120,8 @@ tilewright_status tilewright_gemm_strided_batch_reduce(tilewright_context* conte
   };
   return reduce(context, "tilewright_gemm_strided_batch_reduce", dtype, op_a, op_b, m, n, k, alpha,
                 Strided{a, lda, stride_a}, Strided{b, ldb, stride_b}, beta, c, ldc, options,
-                [&]<class T>(const Strided& x, std::int64_t rows, std::int64_t cols) {
-                  return StridedBatch<const T>{
+                [&]<class T, Location L>(const Strided& x, std::int64_t rows, std::int64_t cols) {
+                  return StridedBatch<const T, L>{
                       static_cast<const T*>(x.data), rows, cols, x.ld, x.stride, batch_count};
                 });
 }
@@ -116,9 +139,9 @@ tilewright_status tilewright_gemm_pointer_batch_reduce(tilewright_context* conte
   };
   return reduce(context, "tilewright_gemm_pointer_batch_reduce", dtype, op_a, op_b, m, n, k, alpha,
                 Pointers{a, lda}, Pointers{b, ldb}, beta, c, ldc, options,
-                [&]<class T>(const Pointers& x, std::int64_t rows, std::int64_t cols) {
-                  return PointerBatch<const T>{reinterpret_cast<const T* const*>(x.data), rows, cols, x.ld,
-                                               batch_count};
+                [&]<class T, Location L>(const Pointers& x, std::int64_t rows, std::int64_t cols) {
+                  return PointerBatch<const T, L>{reinterpret_cast<const T* const*>(x.data), rows, cols, x.ld,
+                                                  batch_count};
                 });
 }
 
@@ -126,21 +149,50 @@ tilewright_status tilewright_gemm_stack(tilewright_context* context, tilewright_
                                         const tilewright_stack* stacks, int64_t stack_count, const void* beta,
                                         const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
-    check_sum_options(options, "tilewright_gemm_stack");
-    if (stack_count < 0) refuse("stack_count", fmt::format("stack_count = {} is negative", stack_count));
-    if (stacks == nullptr && stack_count > 0) refuse("stacks", "stacks is null");
-    dispatch(to_dtype(dtype), [&]<class T>() {
-      std::vector<GemmStack<T>> all;
-      std::vector<SwappedLists<T>> swapped(is_by_rows(options) ? std::size_t(stack_count) : 0);
-      for (std::int64_t s = 0; s < stack_count; ++s) {
-        all.push_back(to_stack<T>(stacks[s]));
-        if (!swapped.empty()) swapped[std::size_t(s)].swap(all.back());
-      }
-      const std::span<const GemmStack<T>> span = all;
-      run_by_rows(options,
-                  [&] { gemm_stack<T>(ctx, span, value_of<T>("beta", beta), CallOptions(options)); });
+    check_stacks(stacks, stack_count, options, "tilewright_gemm_stack");
+    dispatch_at(dtype, options, [&]<class T, Location L>() {
+      with_stacks<T, L>(stacks, stack_count, L, options, [&](auto all) {
+        gemm_stack<T, L>(ctx, all, value_of<T>("beta", beta), CallOptions(options));
+      });
     });
   });
+}
+
+tilewright_status tilewright_stack_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                               const tilewright_stack* stacks, int64_t stack_count,
+                                               tilewright_location lists, const tilewright_options* options,
+                                               tilewright_stack_plan** plan) {
+  if (plan != nullptr) *plan = nullptr;
+  return with_context(context, [&](Context& ctx) {
+    if (plan == nullptr) refuse("plan", "plan is null");
+    check_stacks(stacks, stack_count, options, "tilewright_stack_plan_create");
+    const auto where = to_enum<Location>("lists", lists, TILEWRIGHT_DEVICE);
+    dispatch(to_dtype(dtype), [&]<class T>() {
+      with_stacks<T, Location::device>(stacks, stack_count, where, options, [&](auto all) {
+        StackPlan made = plan_stacks<T>(ctx, all, where, CallOptions(options));
+        std::string explanation = made.explain();
+        *plan = new tilewright_stack_plan{std::move(made), dtype_of<T>, std::move(explanation), {}};
+      });
+    });
+  });
+}
+
+void tilewright_stack_plan_destroy(tilewright_stack_plan* plan) { delete plan; }
+
+tilewright_status tilewright_stack_plan_run(const tilewright_stack_plan* plan, const void* beta,
+                                            void* stream) {
+  if (plan == nullptr) return TILEWRIGHT_INVALID_ARGUMENT;
+  return guarded(plan->errors, [&] {
+    dispatch(plan->dtype, [&]<class T>() { plan->plan.run<T>(value_of<T>("beta", beta), stream); });
+  });
+}
+
+const char* tilewright_stack_plan_explain(const tilewright_stack_plan* plan) {
+  return plan == nullptr ? "" : plan->explanation.c_str();
+}
+
+const char* tilewright_stack_plan_last_error(const tilewright_stack_plan* plan) {
+  return plan == nullptr ? "plan is null" : plan->errors.get();
 }
 
 }  // extern "C"

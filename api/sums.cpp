@@ -2,6 +2,9 @@
 // checks and runs.
 #include <complex>
 
+#include "gemm/device/stack_plan.hpp"
+#include "gemm/device/stacks.hpp"
+#include "gemm/execute.hpp"
 #include "gemm/groups.hpp"
 #include "gemm/sums/calls.hpp"
 #include "gemm/sums/reduce.hpp"
@@ -9,11 +12,12 @@
 namespace tilewright {
 namespace {
 
-template <class T, class Batch>
+template <class T, Location L, class Batch>
 GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, const Batch& b, const T& beta,
-                           const MatrixView<T>& c) {
+                           const MatrixView<T, L>& c) {
   GemmProblem p;
   p.dtype = dtype_of<T>;
+  p.location = L;
   p.op_a = op_a, p.op_b = op_b;
   p.m = c.rows, p.n = c.cols;
   p.k = op_a == Op::none ? a.cols : a.rows;
@@ -30,9 +34,9 @@ GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, con
   return p;
 }
 
-template <class T, class Batch>
+template <class T, Location L, class Batch>
 void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, const Batch& b, const T& beta,
-            const MatrixView<T>& c, const GemmOptions& options) {
+            const MatrixView<T, L>& c, const GemmOptions& options) {
   if (a.count != b.count)
     throw Error(ErrorCode::invalid_argument, "count",
                 fmt::format("the counts of a and b differ: {}, {}", a.count, b.count));
@@ -52,13 +56,17 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
   T* const address = c.data;
   Operands o;
   o.a = a.data, o.b = b.data, o.c = c.data;
-  if (p.layout == Layout::pointer) o.c = const_cast<T**>(&address);
   o.alpha = &alpha, o.beta = &beta;
+  if constexpr (L == Location::device) {
+    if (p.layout == Layout::pointer) o.c = nullptr, o.lists.c = address;
+    return run_device_reduce(context.impl(), p, o, options);
+  }
+  if (p.layout == Layout::pointer) o.c = const_cast<T**>(&address);
   run_batch_reduce(context.impl(), p, o, c.data, options);
 }
 
-template <class T>
-SumList list_of(const GemmStack<T>& stack, const T& beta) {
+template <class T, Location L>
+SumList list_of(const GemmStack<T, L>& stack, const T& beta) {
   SumList list;
   GemmProblem& p = list.problem;
   p.dtype = dtype_of<T>;
@@ -77,6 +85,14 @@ SumList list_of(const GemmStack<T>& stack, const T& beta) {
   static_assert(sizeof(StackPointers<T>) == sizeof(StackPointers<void>));
   list.pointers = reinterpret_cast<const StackPointers<void>*>(stack.pointers);
   return list;
+}
+
+template <class T, Location L>
+std::vector<SumList> lists_of(std::span<const GemmStack<T, L>> stacks, const T& beta) {
+  std::vector<SumList> lists;
+  lists.reserve(stacks.size());
+  for (const GemmStack<T, L>& stack : stacks) lists.push_back(list_of(stack, beta));
+  return lists;
 }
 
 }  // namespace
@@ -98,23 +114,71 @@ void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<P
 template <class T>
 void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
                 const GemmOptions& options) {
-  std::vector<SumList> lists;
-  lists.reserve(stacks.size());
-  for (const GemmStack<T>& stack : stacks) lists.push_back(list_of(stack, beta));
-  run_stacks(context.impl(), lists, &beta, options);
+  run_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
 }
 
+template <class T, Location L>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<StridedBatch<const T, L>> a,
+                       Same<StridedBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
+                       const GemmOptions& options) {
+  reduce(context, op_a, op_b, alpha, a, b, beta, c, options);
+}
+
+template <class T, Location L>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<PointerBatch<const T, L>> a,
+                       Same<PointerBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
+                       const GemmOptions& options) {
+  reduce(context, op_a, op_b, alpha, a, b, beta, c, options);
+}
+
+template <class T, Location L>
+void gemm_stack(Context& context, std::span<const GemmStack<T, L>> stacks, Same<T> beta,
+                const GemmOptions& options) {
+  if constexpr (L == Location::host)
+    run_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
+  else
+    run_device_stacks(context.impl(), lists_of(stacks, beta), &beta, options);
+}
+
+template <class T>
+StackPlan plan_stacks(Context& context, std::span<const GemmStack<T, Location::device>> stacks,
+                      Location lists, const GemmOptions& options) {
+  // Of beta the plan knows only at its runs.
+  return StackPlan(make_stack_plan(context.impl(), lists_of(stacks, T(2)), lists, options));
+}
+
+template <class T>
+void StackPlan::run(Same<T> beta, void* stream) const {
+  impl_->run(dtype_of<T>, &beta, stream);
+}
+
+std::string StackPlan::explain() const { return impl_->explanation; }
+
+#define TILEWRIGHT_INSTANTIATE_AT(T, L)                                                            \
+  template void gemm_batch_reduce<T, L>(Context&, Op, Op, Same<T>, Same<StridedBatch<const T, L>>, \
+                                        Same<StridedBatch<const T, L>>, Same<T>, MatrixView<T, L>, \
+                                        const GemmOptions&);                                       \
+  template void gemm_batch_reduce<T, L>(Context&, Op, Op, Same<T>, Same<PointerBatch<const T, L>>, \
+                                        Same<PointerBatch<const T, L>>, Same<T>, MatrixView<T, L>, \
+                                        const GemmOptions&);                                       \
+  template void gemm_stack<T, L>(Context&, std::span<const GemmStack<T, L>>, Same<T>, const GemmOptions&);
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
   template void gemm_batch_reduce(Context&, Op, Op, Same<T>, Same<StridedBatch<const T>>,                   \
                                   Same<StridedBatch<const T>>, Same<T>, MatrixView<T>, const GemmOptions&); \
   template void gemm_batch_reduce(Context&, Op, Op, Same<T>, Same<PointerBatch<const T>>,                   \
                                   Same<PointerBatch<const T>>, Same<T>, MatrixView<T>, const GemmOptions&); \
-  template void gemm_stack(Context&, std::span<const GemmStack<T>>, Same<T>, const GemmOptions&);
+  template void gemm_stack(Context&, std::span<const GemmStack<T>>, Same<T>, const GemmOptions&);           \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::host)                                                              \
+  TILEWRIGHT_INSTANTIATE_AT(T, Location::device)                                                            \
+  template StackPlan plan_stacks(Context&, std::span<const GemmStack<T, Location::device>>, Location,       \
+                                 const GemmOptions&);                                                       \
+  template void StackPlan::run<T>(Same<T>, void*) const;
 
 TILEWRIGHT_INSTANTIATE(float)
 TILEWRIGHT_INSTANTIATE(double)
 TILEWRIGHT_INSTANTIATE(std::complex<float>)
 TILEWRIGHT_INSTANTIATE(std::complex<double>)
 #undef TILEWRIGHT_INSTANTIATE
+#undef TILEWRIGHT_INSTANTIATE_AT
 
 }  // namespace tilewright

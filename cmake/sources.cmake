@@ -26,8 +26,8 @@ file(GLOB API_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/api/*.cpp)
 list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})
 sources_of(GPU_SOURCES device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
 # Of rooms that every build has: loading and launching.
-set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
-    gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/hybrid/device/cuda_device.cpp gemm/run/cublas.cpp
+set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_small/total.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
+    gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/device/reduce.cpp gemm/hybrid/device/cuda_device.cpp gemm/run/cublas.cpp
     gemm/run/hybrid_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
 # Of the same rooms, but for benches and tests alone.
 set(DEVELOPERS_FILES kernel/jit/sass.cpp kernel/gemm_large/ladder.cpp)

@@ -221,6 +221,54 @@ template <class T>
 void gemm_stack(Context& context, std::span<const GemmStack<T>> stacks, Same<T> beta,
                 const GemmOptions& options = usual_options());
 
+// The same in device memory: the matrices and the pointers of a pointer batch lie there, alpha, beta and the
+// view of C on the host. The call queues two launches on options.stream and returns. Sums are cut where their
+// length and the size of C say, so that the bits are the same each time. Sizes up to 64.
+template <class T, Location L>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<StridedBatch<const T, L>> a,
+                       Same<StridedBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
+                       const GemmOptions& options = usual_options());
+template <class T, Location L>
+void gemm_batch_reduce(Context& context, Op op_a, Op op_b, Same<T> alpha, Same<PointerBatch<const T, L>> a,
+                       Same<PointerBatch<const T, L>> b, Same<T> beta, MatrixView<T, L> c,
+                       const GemmOptions& options = usual_options());
+
+// Stacks in device memory, whose lists (offsets or pointers) lie there too and are not read by the host: the
+// products that name one C must stand one behind the other in their list, and only with beta = 1 may two
+// stacks name the same C. The stacks are queued one after the other on options.stream; each C is held in
+// registers over its run by one warp, so that the bits are the same each time. A product without A or B adds
+// nothing, one without C is left out. Sizes up to 64. For lists in any order there is plan_stacks.
+// gemm_stack<double, Location::device>(...).
+template <class T, Location L>
+void gemm_stack(Context& context, std::span<const GemmStack<T, L>> stacks, Same<T> beta,
+                const GemmOptions& options = usual_options());
+
+// Stacks in device memory that are run again and again: their lists are sorted by C when the plan is made and
+// kept on the device. The plan names the matrices by their addresses, which may hold other elements at each
+// run. It may be run on several streams, one after the other where they write the same C.
+class StackPlan {
+ public:
+  // Each C that the lists name becomes beta * C plus the sum of its products. Queued on `stream`: nothing is
+  // waited for, allocated or compiled. T is the type that the plan was made for.
+  template <class T>
+  void run(Same<T> beta, void* stream = nullptr) const;
+  // Products, sums and the kernel of each launch.
+  std::string explain() const;
+
+  struct Impl;
+  explicit StackPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// C may repeat anywhere, in one list and in several. `lists`: where offsets and pointers lie; those in device
+// memory are read back, which waits for the device. The lists may be gone when this returns. Throws Error as
+// gemm_stack of the host.
+template <class T>
+StackPlan plan_stacks(Context& context, std::span<const GemmStack<T, Location::device>> stacks,
+                      Location lists = Location::host, const GemmOptions& options = usual_options());
+
 // What will run a problem, decided once and reused. A plan is immutable and may be run by several threads at
 // once on different operands; it keeps what it needs of its Context alive.
 class GemmPlan {

@@ -176,7 +176,7 @@ tilewright_status tilewright_gemm_strided_batched(
  * arrays have an entry for each. With three levels matrix (h, i, j) of counts[2] * counts[1] * counts[0] of A
  * begins at a + h * strides_a[2] + i * strides_a[1] + j * strides_a[0] elements, and j runs fastest where
  * problems are numbered. Strides of A and B may be 0. */
-tilewright_status tilewright_gemm_nested_batched(tilewright_context* context, tilewright_dtype dtype,
+tilewright_status tilewright_gemm_levels_batched(tilewright_context* context, tilewright_dtype dtype,
                                                  tilewright_op op_a, tilewright_op op_b, int64_t m, int64_t n,
                                                  int64_t k, const void* alpha, const void* a, int64_t lda,
                                                  const int64_t* strides_a, const void* b, int64_t ldb,
@@ -235,7 +235,8 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const tilewright_options* options, tilewright_info_mode info_mode, int* info);
 
 /* C = alpha * (op(A_0) op(B_0) + op(A_1) op(B_1) + ...) + beta * C: the products of a batch summed into one
- * C; on the host. batch_count = 0 leaves beta * C. */
+ * C. batch_count = 0 leaves beta * C. In device memory (options.location) for sizes up to 64; pointers lie
+ * there too, alpha and beta on the host. */
 tilewright_status tilewright_gemm_strided_batch_reduce(tilewright_context* context, tilewright_dtype dtype,
                                                        tilewright_op op_a, tilewright_op op_b, int64_t m,
                                                        int64_t n, int64_t k, const void* alpha, const void* a,
@@ -279,10 +280,32 @@ typedef struct {
 } tilewright_stack;
 
 /* Each C that the stacks name becomes beta * C plus the sum of all products that name it; C may repeat, in
- * runs or anywhere, which no other call allows. On the host. */
+ * runs or anywhere, which no other call allows.
+ *
+ * With options.location = TILEWRIGHT_DEVICE matrices and lists lie in device memory, and the host does not
+ * read the lists: the products of one C stand one behind the other in theirs, and only with beta = 1 may two
+ * stacks name one C. Sizes up to 64, by columns; queued on options.stream. A plan of stacks takes any order.
+ */
 tilewright_status tilewright_gemm_stack(tilewright_context* context, tilewright_dtype dtype,
                                         const tilewright_stack* stacks, int64_t stack_count, const void* beta,
                                         const tilewright_options* options);
+
+/* Stacks in device memory whose lists are sorted by C once, kept there and run many times. `lists` says where
+ * offsets and pointers lie; those in device memory are read back, which waits for the device. C may repeat
+ * anywhere. The lists may be gone when this returns; the matrices are named by their addresses. */
+typedef struct tilewright_stack_plan tilewright_stack_plan;
+tilewright_status tilewright_stack_plan_create(tilewright_context* context, tilewright_dtype dtype,
+                                               const tilewright_stack* stacks, int64_t stack_count,
+                                               tilewright_location lists, const tilewright_options* options,
+                                               tilewright_stack_plan** plan);
+void tilewright_stack_plan_destroy(tilewright_stack_plan* plan);
+/* Queued on `stream` (a CUstream; null: the default one): nothing is waited for, allocated or compiled. */
+tilewright_status tilewright_stack_plan_run(const tilewright_stack_plan* plan, const void* beta,
+                                            void* stream);
+/* Products and kernel of each launch. Valid as long as the plan. */
+const char* tilewright_stack_plan_explain(const tilewright_stack_plan* plan);
+/* As tilewright_last_error, for runs by this thread. */
+const char* tilewright_stack_plan_last_error(const tilewright_stack_plan* plan);
 
 /* Pinned host memory, which products of host operands on GPUs stream from at the full rate of the link:
  * allocated (not initialised), or the caller's own, pinned as it lies until the handle is destroyed.

@@ -92,6 +92,17 @@ struct VariableSizes {
   const std::int64_t* ldc = nullptr;
 };
 
+// How the arrays of a pointer batch whose sums are formed on a GPU name their matrices.
+struct ProductLists {
+  // What entries count elements from; null where they are addresses. Of a batch that is reduced into one C
+  // that is `c` itself, if it is not null.
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  std::int64_t step = 1;    // entries from one product to the next
+  std::int64_t count = -1;  // products, whatever the plan's problem says; -1: as it says
+};
+
 // The operands of one call of a batch, types erased. For a pointer batch a, b and c are arrays of
 // pointers to matrices; otherwise they are the base addresses. alpha and beta point at values of the
 // problem's dtype; a scalar stride of 0 means one value for all problems, 1 a value per problem (alpha[p *
@@ -107,6 +118,7 @@ struct Operands {
   void* stream = nullptr;  // of the GPU that the operands lie on
   // Of operands on a GPU, all in its memory.
   VariableSizes sizes = {};    // of a variable batch
+  ProductLists lists = {};     // of sums
   int* info = nullptr;         // cleared; receives the codes of bad problems that only the device can see
   std::int64_t info_step = 1;  // 0: one code for all
 };

@@ -63,13 +63,28 @@ void say(Context::Impl& context, GemmPlan::Impl& plan, bool told, const std::str
   if (told) context.notice(text, about);
 }
 
+// The problem as notices name it. Sums are planned for some number of products that calls make up: theirs is
+// left out.
+std::string told_name(const GemmProblem& p) {
+  const std::string text = to_string(p);
+  if (p.sums == Sums::none) return text;
+  std::string name;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    if (!part.starts_with("batch=") && !part.starts_with("run=")) name += (name.empty() ? "" : ":") + part;
+    at = end + 1;
+  }
+  return name;
+}
+
 // That what serves was not measured for the problem or not for the objective. What chooses for itself needs
 // no record, but one of another objective, or none of this one, is worth a word.
 void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan) {
   const WisdomAnswer& known = offer.known;
   if (!r.options.config.empty() || known.source.empty()) return;
   // The one that is told is the call's; calls that one record would serve are told once.
-  const std::string problem = to_string(r.problem), asked = objective_of(r.options).text();
+  const std::string problem = told_name(r.problem), asked = objective_of(r.options).text();
   const std::string tuned = to_string(problem_to_tune(r.problem));
   const bool told = r.context.wisdom_notices;
   const std::string used = known.match == WisdomMatch::none
@@ -93,7 +108,7 @@ void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan
 void notice_no_jit(Context::Impl& context, GemmPlan::Impl& plan) {
   if (plan.passed_over.empty() || plan.candidate.empty()) return;
   say(context, plan, context.wants_notices,
-      fmt::format("{} makes do with {}{}: {}", to_string(plan.problem), plan.candidate,
+      fmt::format("{} makes do with {}{}: {}", told_name(plan.problem), plan.candidate,
                   plan.config_source.empty() ? "" : " (" + plan.config_source + ")", plan.passed_over));
 }
 

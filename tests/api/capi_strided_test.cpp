@@ -14,10 +14,10 @@ class CApiStrided : public ::testing::Test {
   void TearDown() override { tilewright_destroy(context); }
   std::string last() const { return tilewright_last_error(context); }
 
-  tilewright_status nested(const int64_t* counts, const int64_t* a_strides, const int64_t* b_strides,
+  tilewright_status levels(const int64_t* counts, const int64_t* a_strides, const int64_t* b_strides,
                            const int64_t* c_strides, int level_count, double* out,
                            const tilewright_options* options = nullptr) {
-    return tilewright_gemm_nested_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 1, 1, 1,
+    return tilewright_gemm_levels_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 1, 1, 1,
                                           &one, a.data(), 1, a_strides, b.data(), 1, b_strides, &zero, out, 1,
                                           c_strides, level_count, counts, options, TILEWRIGHT_INFO_NONE,
                                           nullptr);
@@ -36,15 +36,15 @@ TEST_F(CApiStrided, EveryLevelHasItsStrides) {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 2; ++j)
         wanted[std::size_t(6 * j + i + 3 * h)] = a[std::size_t(j + 2 * i)] * b[std::size_t(i + 4 * h)];
-  ASSERT_EQ(nested(counts, sa, sb, sc, 3, c.data()), TILEWRIGHT_OK) << last();
+  ASSERT_EQ(levels(counts, sa, sb, sc, 3, c.data()), TILEWRIGHT_OK) << last();
   EXPECT_EQ(c, wanted);
   tilewright_options by_rows = {};
   by_rows.row_major = 1;
   std::vector<double> rows(12);
-  ASSERT_EQ(nested(counts, sa, sb, sc, 3, rows.data(), &by_rows), TILEWRIGHT_OK) << last();
+  ASSERT_EQ(levels(counts, sa, sb, sc, 3, rows.data(), &by_rows), TILEWRIGHT_OK) << last();
   EXPECT_EQ(rows, wanted);
   std::vector<double> same(2), strided(2);
-  ASSERT_EQ(nested(counts, sa, sb, sc + 1, 1, same.data()), TILEWRIGHT_OK) << last();
+  ASSERT_EQ(levels(counts, sa, sb, sc + 1, 1, same.data()), TILEWRIGHT_OK) << last();
   ASSERT_EQ(tilewright_gemm_strided_batched(context, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 1, 1,
                                             1, &one, a.data(), 1, 1, b.data(), 1, 0, &zero, strided.data(), 1,
                                             1, 2, nullptr, TILEWRIGHT_INFO_NONE, nullptr),
@@ -55,14 +55,19 @@ TEST_F(CApiStrided, EveryLevelHasItsStrides) {
 TEST_F(CApiStrided, NamesWhatIsWrongWithLevels) {
   const int64_t counts[] = {2, 3}, strides[] = {1, 2};
   std::vector<double> c(8, -1);
-  EXPECT_EQ(nested(counts, strides, strides, strides, 0, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(levels(counts, strides, strides, strides, 0, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_NE(last().find("level_count = 0"), std::string::npos) << last();
-  EXPECT_EQ(nested(counts, strides, strides, strides, 4, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(nested(nullptr, strides, strides, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(levels(counts, strides, strides, strides, 4, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(levels(nullptr, strides, strides, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_NE(last().find("counts is null"), std::string::npos) << last();
   const int64_t overlapping[] = {1, 1};
-  EXPECT_EQ(nested(counts, strides, strides, overlapping, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_NE(last().find("outer_c = 1"), std::string::npos) << last();
+  EXPECT_EQ(levels(counts, strides, strides, overlapping, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("strides_c[1] = 1 is smaller"), std::string::npos) << last();
+  const int64_t negative[] = {2, -3}, before[] = {-1, 2};
+  EXPECT_EQ(levels(negative, strides, strides, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("counts[1] = -3"), std::string::npos) << last();
+  EXPECT_EQ(levels(counts, strides, before, strides, 2, c.data()), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("strides_b[0] = -1"), std::string::npos) << last();
   EXPECT_EQ(c, std::vector<double>(8, -1));
 }
 
@@ -84,8 +89,12 @@ TEST_F(CApiStrided, ChainsRunThroughScratch) {
   passes[1].scratch_a = 2;
   EXPECT_EQ(tilewright_run_chain(context, 8, passes, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_NE(last().find("pass 1: a = scratch 2"), std::string::npos) << last();
+  passes[1].alpha = nullptr;
+  EXPECT_EQ(tilewright_run_chain(context, 8, passes, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("pass 1: alpha is null"), std::string::npos) << last();
   passes[1].plan = nullptr;
   EXPECT_EQ(tilewright_run_chain(context, 8, passes, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_NE(last().find("pass 1: plan is null"), std::string::npos) << last();
   EXPECT_EQ(tilewright_run_chain(context, 8, nullptr, 2, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_EQ(tilewright_run_chain(context, 8, passes, -1, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_EQ(tilewright_run_chain(context, 8, nullptr, 0, nullptr), TILEWRIGHT_OK);

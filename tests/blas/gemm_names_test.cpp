@@ -57,7 +57,7 @@ void check_fortran(const char* name) {
     expect_near(expected, before, x.c, x.k, name);
   }
 }
-TEST(BlasNames, FortranGemm) { FOR_EACH_NAME(fortran, sdcz, gemm, check_fortran) }
+TEST(BlasNames, FortranGemm) { FOR_EACH_NAME(fortran, sdcz, gemm, check_fortran); }
 
 template <class T, class Int>
 void check_cblas(const char* name) {
@@ -75,7 +75,7 @@ void check_cblas(const char* name) {
     expect_near(expected, before, x.c, x.k, name);
   }
 }
-TEST(BlasNames, CblasGemm) { FOR_EACH_NAME(cblas, sdcz, gemm, check_cblas) }
+TEST(BlasNames, CblasGemm) { FOR_EACH_NAME(cblas, sdcz, gemm, check_cblas); }
 
 // One triangle of alpha A A' + beta C; A' is A^H where `hermitian`.
 template <class T>
@@ -136,10 +136,9 @@ template <class T, class Int>
 void check_fortran_herk(const char* name) {
   check_fortran_rank<T, Int, Real<T>>(name, true);
 }
-TEST(BlasNames, FortranSyrk){FOR_EACH_NAME(fortran, sdcz, syrk, check_fortran_syrk)} TEST(BlasNames,
-                                                                                          FortranHerk) {
-  FOR_EACH_NAME(fortran, cz, herk, check_fortran_herk)
-}
+TEST(BlasNames, FortranSyrk) { FOR_EACH_NAME(fortran, sdcz, syrk, check_fortran_syrk); }
+
+TEST(BlasNames, FortranHerk) { FOR_EACH_NAME(fortran, cz, herk, check_fortran_herk); }
 
 template <class T, class Int, class Scalar, class Pass>
 void check_cblas_rank(const char* name, bool hermitian, Pass&& pass) {
@@ -162,9 +161,9 @@ template <class T, class Int>
 void check_cblas_herk(const char* name) {
   check_cblas_rank<T, Int, Real<T>>(name, true, [](const T& x) { return std::real(x); });
 }
-TEST(BlasNames, CblasSyrk){FOR_EACH_NAME(cblas, sdcz, syrk, check_cblas_syrk)} TEST(BlasNames, CblasHerk) {
-  FOR_EACH_NAME(cblas, cz, herk, check_cblas_herk)
-}
+TEST(BlasNames, CblasSyrk) { FOR_EACH_NAME(cblas, sdcz, syrk, check_cblas_syrk); }
+
+TEST(BlasNames, CblasHerk) { FOR_EACH_NAME(cblas, cz, herk, check_cblas_herk); }
 
 template <class T>
 bool draw_triangle(Random& random, Case<T>& x) {
@@ -195,7 +194,7 @@ void check_fortran_gemmt(const char* name) {
     expect_near(expected, before, x.c, x.k, name);
   }
 }
-TEST(BlasNames, FortranGemmt) { FOR_EACH_NAME(fortran, sdcz, gemmt, check_fortran_gemmt) }
+TEST(BlasNames, FortranGemmt) { FOR_EACH_NAME(fortran, sdcz, gemmt, check_fortran_gemmt); }
 
 template <class T, class Int>
 void check_cblas_gemmt(const char* name) {
@@ -215,7 +214,7 @@ void check_cblas_gemmt(const char* name) {
     expect_near(expected, before, x.c, x.k, name);
   }
 }
-TEST(BlasNames, CblasGemmt) { FOR_EACH_NAME(cblas, sdcz, gemmt, check_cblas_gemmt) }
+TEST(BlasNames, CblasGemmt) { FOR_EACH_NAME(cblas, sdcz, gemmt, check_cblas_gemmt); }
 
 }  // namespace
 }  // namespace tilewright::blas_tests

@@ -87,6 +87,8 @@ GemmSmallArgs<T> arguments(const GemmProblem& p, std::int64_t count, const Opera
   args.sizes_lda = sizes(o.sizes.lda), args.sizes_ldb = sizes(o.sizes.ldb),
   args.sizes_ldc = sizes(o.sizes.ldc);
   args.last = true;
+  args.list_step = 1;
+  args.run = count;
   args.info = o.info;
   args.info_step = 1;
   return args;

@@ -3,56 +3,24 @@
 #include "fake_kernels.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <string_view>
 
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/config.hpp"
 #include "product.hpp"
+#include "shape_text.hpp"
 
 namespace tilewright::fake_cuda {
 namespace {
 
 constexpr std::align_val_t alignment{256};  // as cuMemAlloc gives
-
-// The word after ".name=", or after the "decltype(...)(" that begins the value; "" where there is none.
-std::string value_of(const std::string& text, std::string_view name) {
-  const std::string key = "." + std::string(name) + "=";
-  std::size_t at = text.find(key);
-  if (at == std::string::npos) return "";
-  at += key.size();
-  if (text.compare(at, 9, "decltype(") == 0) at = text.find(")(", at) + 2;
-  std::size_t end = at;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
-    ++end;
-  return text.substr(at, end - at);
-}
-
-// ".m=4, .step_a=decltype(...)(2), ..." inside "GemmSmallShape{...}".
-template <class Shape>
-Shape shape_of(const std::string& expression, const char* begins) {
-  const std::size_t begin = expression.find(begins);
-  const std::string text = expression.substr(begin, expression.find('}', begin) - begin);
-  Shape shape;
-  for_each_field<Shape>([&](const auto& f) {
-    const std::string word = value_of(text, f.name);
-    if (word.empty()) return;
-    using M = std::remove_cvref_t<decltype(shape.*(f.member))>;
-    if constexpr (std::is_same_v<M, bool>)
-      shape.*(f.member) = word == "true";
-    else
-      shape.*(f.member) = static_cast<M>(std::stoi(word));
-  });
-  return shape;
-}
 
 // One operand: element (i, j) of problem q, and whether a matrix lies in the device's memory.
 template <class T>
@@ -361,6 +329,9 @@ Work make_kernel(const std::string& expression, const void* arguments) {
       wrong != nullptr && expression.find(wrong) != std::string::npos)
     return [](const Memory&, int) { return true; };
   if (expression.find("::lu_") != std::string::npos) return make_lu_kernel(expression, arguments);
+  if (expression.find("gemm_small_total<") != std::string::npos ||
+      expression.find(".sums=") != std::string::npos)
+    return make_sums_kernel(expression, arguments);
   if (expression.find("Complex<float>") != std::string::npos)
     return typed<std::complex<float>>(expression, arguments);
   if (expression.find("Complex<double>") != std::string::npos)

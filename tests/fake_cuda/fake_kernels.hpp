@@ -40,7 +40,8 @@ class Memory {
 // A launch with its arguments copied; false when it would touch memory that is not the device's.
 using Work = std::function<bool(const Memory& memory, int device)>;
 Work make_kernel(const std::string& expression, const void* arguments);
-// Of the kernels of LU (fake_lu_kernels.cpp).
+// Of those that sum products into one C (fake_sums.cpp), and of LU (fake_lu_kernels.cpp).
+Work make_sums_kernel(const std::string& expression, const void* arguments);
 Work make_lu_kernel(const std::string& expression, const void* arguments);
 
 }  // namespace tilewright::fake_cuda

@@ -282,6 +282,28 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
   }
 }
 
+// Of sums of products as of batches, and for plans of any number of them.
+TEST_F(GpuTune, SumsIntoOneC) {
+  options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};
+  for (const char* text : {"gemm_stack:f64:nn:m=5,n=3,k=4:batch=1000:run=7",
+                           "gemm_batch_reduce:f32:tn:m=5,n=3,k=4:strided:batch=1000"}) {
+    const auto p = packed(parse_problem(fmt::format("{}:beta=one:residency=cold:location=device", text)));
+    const TuneResult result = tune(p);
+    EXPECT_EQ(result.origin.family, "gemm_small") << text;
+    EXPECT_TRUE(result.accuracy.passed()) << text;
+    EXPECT_GT(result.measured, 0) << text << result.first_wrong;
+    const TempFolder folder;
+    const std::string path = folder / "wisdom.jsonl";
+    std::ofstream(path) << records_of(result).front().dump() << '\n';
+    Context context({.wisdom = path});
+    GemmProblem many = p;
+    many.batch_count = 1000000;
+    const GemmPlan made = plan(context, many, options_);
+    EXPECT_EQ(made.impl().match, WisdomMatch::exact) << text;
+    EXPECT_EQ(made.candidate(), "gemm_small") << text;
+  }
+}
+
 // Sizes that vary, and groups, which are pointer batches.
 TEST_F(GpuTune, VariableAndGroupedBatches) {
   options_of_search_.rules.choices = {{"thread_m", {1, 2}}, {"thread_n", {1, 2}}};

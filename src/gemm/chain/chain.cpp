@@ -306,8 +306,10 @@ std::string Chain::explain() const {
             : fmt::format("in half of a second-level cache of {} KiB", cpu_info().l2_bytes / 1024),
         rooms_.back(), threads_);
   for (std::size_t i = 0; i < passes_.size(); ++i)
-    text += fmt::format("pass {:<6}{} by {}, {} problems of an element\n", i,
-                        to_string(passes_[i].plan->problem), passes_[i].plan->candidate, passes_[i].problems);
+    text +=
+        fmt::format("pass {:<6}{} by {}, {} of an element\n", i, to_string(passes_[i].plan->problem),
+                    passes_[i].plan->candidate,
+                    passes_[i].problems == 1 ? "1 problem" : fmt::format("{} problems", passes_[i].problems));
   return text;
 }
 

@@ -29,6 +29,12 @@ std::shared_ptr<const GemmSmallKernel> GpuMachine::gemm_small(const GemmSmallSha
                                   });
 }
 
+std::shared_ptr<const GemmSmallTotal> GpuMachine::gemm_small_total(DType dtype, bool may_compile) const {
+  return kept_or<GemmSmallTotal>(
+      gemm_small_total_request(dtype, gpu_.limits().compute_capability), may_compile,
+      [&](const JitBinary& binary) { return std::make_shared<const GemmSmallTotal>(gpu_, binary, dtype); });
+}
+
 std::shared_ptr<const GemmLargeKernel> GpuMachine::gemm_large(const GemmLargeShape& shape,
                                                               const GemmLargeConfig& config, DType dtype,
                                                               bool may_compile) const {

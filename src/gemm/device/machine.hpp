@@ -13,6 +13,7 @@
 #include "device/gpu/workspace.hpp"
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_small/loader.hpp"
+#include "kernel/gemm_small/total.hpp"
 #include "kernel/layout/loader.hpp"
 #include "kernel/scale/loader.hpp"
 #include "wisdom/wisdom.hpp"
@@ -33,6 +34,7 @@ class GpuMachine {
   std::shared_ptr<const GemmSmallKernel> gemm_small(const GemmSmallShape& shape,
                                                     const GemmSmallConfig& config, DType dtype,
                                                     bool may_compile) const;
+  std::shared_ptr<const GemmSmallTotal> gemm_small_total(DType dtype, bool may_compile) const;
   // Also throws Error(unsupported) where the compiler's report forbids running it.
   std::shared_ptr<const GemmLargeKernel> gemm_large(const GemmLargeShape& shape,
                                                     const GemmLargeConfig& config, DType dtype,

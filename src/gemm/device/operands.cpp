@@ -8,19 +8,20 @@ namespace {
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-std::int64_t span_bytes(const GemmProblem& p, const OperandLayout& x) {
-  if (x.rows == 0 || x.cols == 0 || p.batch_count == 0) return 0;
-  if (has_pointers(p)) return p.batch_count * std::int64_t(sizeof(void*));
+// `count`: matrices, or entries of the operand's array.
+std::int64_t span_bytes(const GemmProblem& p, const OperandLayout& x, std::int64_t count) {
+  if (x.rows == 0 || x.cols == 0 || count == 0) return 0;
+  if (has_pointers(p)) return count * std::int64_t(sizeof(void*));
   if (is_interleaved(p)) return ((p.batch_count - 1) / p.block + 1) * x.step * size_bytes(p.dtype);
-  return (x.offset(p.batch_count - 1) + x.ld * (x.cols - 1) + x.rows) * size_bytes(p.dtype);
+  return (x.offset(count - 1) + x.ld * (x.cols - 1) + x.rows) * size_bytes(p.dtype);
 }
 
 }  // namespace
 
 GpuOperandCheck::GpuOperandCheck(const GemmProblem& p, int align_bytes, const Gpu* gpu)
-    : a_bytes_(span_bytes(p, layout_a(p))),
-      b_bytes_(span_bytes(p, layout_b(p))),
-      c_bytes_(span_bytes(p, layout_c(p))),
+    : a_bytes_(span_bytes(p, layout_a(p), p.batch_count)),
+      b_bytes_(span_bytes(p, layout_b(p), p.batch_count)),
+      c_bytes_(span_bytes(p, layout_c(p), p.sums == Sums::batch_reduce ? 1 : p.batch_count)),
       a_dense_(contiguous_a(p)),
       b_dense_(contiguous_b(p)),
       c_dense_(contiguous_c(p)),

@@ -67,11 +67,20 @@ bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {
 DeviceRunner::DeviceRunner(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine, int align_bytes)
     : problem_(r.problem),
       machine_(std::move(machine)),
-      check_(problem_, align_bytes, r.options.checked ? &machine_->gpu() : nullptr) {}
+      align_bytes_(align_bytes),
+      asks_driver_(r.options.checked),
+      check_(check_of(problem_)) {}
 
 void DeviceRunner::check(const Operands& o) const {
   refuse_values(o);
   check_addresses(o, !is_zero(problem_, problem_.alpha, o.alpha));
+}
+
+void DeviceRunner::check_addresses(const Operands& o, bool reads_ab) const {
+  if (o.lists.count < 0) return check_.check(o, reads_ab);
+  GemmProblem called = problem_;
+  called.batch_count = o.lists.count;
+  check_of(called).check(o, reads_ab);
 }
 
 std::string DeviceRunner::threads_text() const {

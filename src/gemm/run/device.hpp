@@ -56,12 +56,18 @@ class DeviceRunner : public Runner {
   const GpuMachine& machine() const { return *machine_; }
   // What check() consists of.
   static void refuse_values(const Operands& operands);
-  void check_addresses(const Operands& operands, bool reads_ab) const { check_.check(operands, reads_ab); }
+  void check_addresses(const Operands& operands, bool reads_ab) const;
 
  private:
   GemmProblem problem_;
   std::shared_ptr<const GpuMachine> machine_;
+  int align_bytes_;
+  bool asks_driver_;
   GpuOperandCheck check_;
+
+  GpuOperandCheck check_of(const GemmProblem& problem) const {
+    return GpuOperandCheck(problem, align_bytes_, asks_driver_ ? &machine_->gpu() : nullptr);
+  }
 };
 
 }  // namespace tilewright

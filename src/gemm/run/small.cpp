@@ -1,6 +1,7 @@
 // gemm_small: generated kernels for batches of small products of operands on a GPU.
 #include <algorithm>
 
+#include "gemm/device/reduce.hpp"
 #include "gemm/run/device.hpp"
 #include "gemm/run/scale_device.hpp"
 #include "gemm/run/small_kernels.hpp"
@@ -15,16 +16,19 @@ class SmallRunner : public DeviceRunner {
   SmallRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
               const GemmSmallConfig& config)
       : DeviceRunner(r, machine, align_bytes(r)), kernels_(problem(), *machine, config, align_bytes(r), r) {
-    if (problem().alpha == Scalar::general && !is_seen_on_device(r))
+    if (problem().alpha == Scalar::general && !is_seen_on_device(r) && problem().sums == Sums::none)
       scaling_ = std::make_unique<const DeviceScaling>(r, machine);
   }
 
-  bool reports() const override { return true; }
+  bool reports() const override { return problem().sums == Sums::none; }
   void check(const Operands& o) const override {
     kernels_.check_values(o);
     check_addresses(o, reads_ab(o));
   }
   void run(const Operands& o) const override {
+    // The kernel would multiply each C by 1, which an infinity of complex numbers does not survive.
+    const GemmProblem& p = problem();
+    if (p.sums != Sums::none && p.beta == Scalar::one && (p.k == 0 || is_zero(p, p.alpha, o.alpha))) return;
     if (reads_ab(o))
       kernels_.launch(o);
     else
@@ -66,6 +70,7 @@ std::string why_slower(const PlanRequest& r, const GemmSmallShape& shape, const 
                        const GpuLimits& limits) {
   constexpr double much_better = 1.2;
   const GemmProblem& p = r.problem;
+  if (p.sums != Sums::none) return "";  // a warp of theirs takes its part of the list, however many there are
   const auto forecast = [&](const GemmSmallConfig& c) {
     return gemm_small_forecast(shape, c, p.dtype, limits, gemm_small_cost(shape, c, p.dtype), p.batch_count);
   };
@@ -84,7 +89,10 @@ std::string small_declines(const PlanRequest& r) {
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_limit);
-  const bool scales_only = (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r);
+  if (p.sums != Sums::none && (r.options.alpha_varies || r.options.beta_varies))
+    return "sums have one alpha and one beta for all products";
+  const bool scales_only =
+      (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r) && p.sums == Sums::none;
   if (!has_elements(p) || scales_only) return "no product is formed";
   return why_no_machine(r);
 }
@@ -102,12 +110,15 @@ Offers small_offers(const PlanRequest& r) {
                        [&r, machine, shape](const GemmSmallConfig& config) {
                          if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
                            return Made{nullptr, Refusal::slower, std::move(why)};
+                         if (r.problem.sums == Sums::batch_reduce)
+                           return Made{device_reduce_runner(r, machine, config)};
                          return Made{std::make_shared<const SmallRunner>(r, machine, config)};
                        });
 }
 
 }  // namespace
 
-constinit const Candidate small_way{"gemm_small", Tier::small, small_declines, small_offers};
+constinit const Candidate small_way{"gemm_small", Tier::small,    small_declines,
+                                    small_offers, MathMode::full, true};
 
 }  // namespace tilewright

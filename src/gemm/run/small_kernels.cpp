@@ -92,13 +92,18 @@ void GemmSmallKernelSet::launch(const Operands& o) const {
 
 void GemmSmallKernelSet::queue(const Operands& o, const GemmSmallOperands& prepared) const {
   GemmSmallOperands operands = prepared;
+  if (operands.count == 0) return;
+  const bool as_planned = operands.count == problem_.batch_count;
+  const auto launch = [&](const GemmSmallKernel& kernel, const GpuLaunch& planned) {
+    kernel.launch(operands, as_planned ? planned : kernel.geometry(operands.count), stream_of(o));
+  };
   for (const Launch& one : launches_) {
     operands.sizes.above = one.above;
     operands.sizes.last = one.last;
     if (one.beta_zero != nullptr && is_zero(problem_, problem_.beta, o.beta))
-      one.beta_zero->launch(operands, one.beta_zero_geometry, stream_of(o));
+      launch(*one.beta_zero, one.beta_zero_geometry);
     else
-      one.kernel->launch(operands, one.geometry, stream_of(o));
+      launch(*one.kernel, one.geometry);
   }
 }
 

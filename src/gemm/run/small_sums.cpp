@@ -2,6 +2,7 @@
 #include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/run/sums.hpp"
+#include "gemm/small/calls.hpp"
 #include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
@@ -30,17 +31,7 @@ class SmallSumsRunner : public SumsRunner {
  private:
   void reduce(const Operands& o, const SumCode& code) const override {
     const GemmProblem& p = problem();
-    GemmSmallCpuArguments arguments;
-    arguments.a = o.a;
-    arguments.b = o.b;
-    arguments.c = o.c;
-    arguments.count = p.batch_count;
-    arguments.stride_a = p.stride_a * size_bytes(p.dtype);
-    arguments.stride_b = p.stride_b * size_bytes(p.dtype);
-    arguments.alpha = o.alpha;
-    arguments.beta = o.beta;
-    arguments.self = code.first_kernel.get();
-    call_kernel(p, *code.first_kernel, arguments);
+    call_kernel(p, *code.first_kernel, small_arguments(p, o, 0, p.batch_count, *code.first_kernel));
   }
 
   std::shared_ptr<KernelCache> kernels_;

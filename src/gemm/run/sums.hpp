@@ -7,6 +7,8 @@
 
 namespace tilewright {
 
+class SmallKernels;
+
 class SumsRunner : public HostRunner {
  public:
   explicit SumsRunner(const PlanRequest& request);

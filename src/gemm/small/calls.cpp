@@ -58,7 +58,7 @@ GemmSmallCpuArguments small_arguments(const GemmProblem& p, const Operands& o, s
   if (p.layout == Layout::strided && p.batch_count > 1) {
     arguments.stride_a = p.stride_a * size;
     arguments.stride_b = p.stride_b * size;
-    arguments.stride_c = p.stride_c * size;
+    if (p.sums == Sums::none) arguments.stride_c = p.stride_c * size;
   }
   const auto offset = [&](const OperandLayout& layout) {
     return p.layout == Layout::pointer ? first * std::int64_t(sizeof(void*)) : layout.offset(first) * size;

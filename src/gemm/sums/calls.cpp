@@ -242,6 +242,13 @@ std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
   return list.offsets != nullptr ? find_offset_fault(list, extent) : find_address_fault(list, extent);
 }
 
+void refuse_list(std::size_t list_count, std::size_t list, const SumFault& found) {
+  const std::string of_many = list_count > 1 ? fmt::format("stack {}: ", list) : "";
+  const std::string product = found.index >= 0 ? fmt::format("product {}: ", found.index) : "";
+  throw Error(ErrorCode::invalid_argument, found.fault.argument, of_many + product + found.fault.message,
+              found.index);
+}
+
 SumKernel find_sum_kernel(Context::Impl& context, const GemmProblem& p, const GemmOptions& options) {
   const bool small = is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k);
   if (!small || !are_usual(options)) return find_plan(context, p, options)->runner->small_kernel();
@@ -285,12 +292,7 @@ void run_stacks(Context::Impl& context, std::span<const SumList> lists, const vo
   double bytes = 0;
   std::vector<SumExtent> extents(lists.size());
   for (std::size_t s = 0; s < lists.size(); ++s) {
-    if (const auto found = find_sum_fault(lists[s], extents[s])) {
-      const std::string of_many = lists.size() > 1 ? fmt::format("stack {}: ", s) : "";
-      const std::string product = found->index >= 0 ? fmt::format("product {}: ", found->index) : "";
-      throw Error(ErrorCode::invalid_argument, found->fault.argument,
-                  of_many + product + found->fault.message, found->index);
-    }
+    if (const auto found = find_sum_fault(lists[s], extents[s])) refuse_list(lists.size(), s, *found);
     if (lists[s].writes()) bytes += bytes_of(lists[s], extents[s]);
   }
   if (options.checked) check_overlaps(lists);

@@ -23,6 +23,10 @@ struct SumExtent {
 };
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent);
 
+// Throws Error(invalid_argument) with a list's fault, naming the stack where there are several, and the
+// product.
+[[noreturn]] void refuse_list(std::size_t list_count, std::size_t list, const SumFault& fault);
+
 // The kernel for the sums of a valid problem, made at the first request; null where its sizes have none. What
 // does not enter the code must be the same for all: counts, runs and, but for classes, strides.
 using SumKernel = std::shared_ptr<const GemmSmallCpuKernel>;

@@ -5,6 +5,7 @@
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
+#include "gemm/small/calls.hpp"
 #include "gemm/small/stack_bytes.hpp"
 #include "gemm/sums/calls.hpp"
 #include "gemm/validate.hpp"
@@ -62,17 +63,7 @@ void run_batch_reduce(Context::Impl& context, const GemmProblem& p, const Operan
   planned.batch_count = some_products;
   const SumKernel kernel = find_sum_kernel(context, planned, options);
   if (kernel == nullptr) return execute(*find_plan(context, p, options), o);
-  GemmSmallCpuArguments arguments;
-  arguments.a = o.a;
-  arguments.b = o.b;
-  arguments.c = o.c;
-  arguments.count = p.batch_count;
-  arguments.stride_a = p.stride_a * size_bytes(p.dtype);
-  arguments.stride_b = p.stride_b * size_bytes(p.dtype);
-  arguments.alpha = o.alpha;
-  arguments.beta = o.beta;
-  arguments.self = kernel.get();
-  call_kernel(p, *kernel, arguments);
+  call_kernel(p, *kernel, small_arguments(p, o, 0, p.batch_count, *kernel));
 }
 
 }  // namespace tilewright

@@ -13,7 +13,8 @@ namespace {
 
 // Share of a block's threads that have work, over the rounds that a tile takes.
 double busy_share(const GemmSmallShape& s, const GemmSmallConfig& c) {
-  if (s.sizes_vary) return 1;  // a warp for each problem, whatever its size
+  // A warp for each problem, whatever its size.
+  if (s.sizes_vary || s.sums != GemmSmallSums::none) return 1;
   const int units = gemm_small_units(s, c);
   return double(units) / (ceil_div(units, c.threads) * c.threads);
 }
@@ -133,6 +134,10 @@ class SmallShortlist {
       const bool direct = c.load == GemmSmallLoad::direct;
       if (!allowed(c) || reads_too_often(c)) continue;
       const GemmSmallCost cost = gemm_small_cost(s_, c, dtype_);
+      if (s_.sums != GemmSmallSums::none) {
+        consider_sums(c, cost);
+        continue;
+      }
       if (gemm_small_rings(s_, c)) {
         consider_rings(c, cost, way.worth);
         continue;
@@ -196,8 +201,10 @@ class SmallShortlist {
   // Of larger matrices by pointer every thread would read rows and columns one element at a time.
   bool reads_too_often(const GemmSmallConfig& c) const {
     constexpr int most = 8;
+    // Tensor cores read each element once for a warp.
+    const bool once = s_.sums != GemmSmallSums::none && gemm_small_by_warp(c);
     return c.load == GemmSmallLoad::direct && gemm_small_has(s_, GemmSmallStep::pointer) && s_.k > most &&
-           limits_.compute_capability >= 80;
+           limits_.compute_capability >= 80 && !once;
   }
   // Whether the shape and the device know this way at all, tried with the smallest block.
   bool allowed(GemmSmallConfig c) const {
@@ -223,6 +230,33 @@ class SmallShortlist {
           rank_all(c, cost, worth);
         }
   }
+  // Warps that walk over a list: products for each of them so many that looking the list up costs little, and
+  // so few that all multiprocessors have work and end together.
+  void consider_sums(GemmSmallConfig c, const GemmSmallCost& cost) {
+    const bool direct = c.load == GemmSmallLoad::direct;
+    c.refill = GemmSmallRefill::late;
+    c.persistent = false;
+    for (const int stages : {1, 2, 3, 4})
+      for (const int warps : {1, 2, 4})
+        for (const int products : {1, 4, 8, 16, 32, 64}) {
+          const bool fixed = s_.sums == GemmSmallSums::fixed;  // whole sums, whose number is chosen
+          if ((stages == 1) != direct || fixed != (products == 1)) continue;
+          if (!fixed && products < 16 && problem_count_ == 0) continue;
+          c.stages = stages;
+          c.threads = 32 * warps;
+          c.matrices_per_block = products * warps;
+          rank(c, cost, evenness(c, products));
+        }
+  }
+  double evenness(const GemmSmallConfig& c, int products) const {
+    constexpr double of_list = 1;  // products' worth
+    const double list = products / (products + of_list);
+    if (problem_count_ == 0 || s_.sums == GemmSmallSums::fixed) return list;
+    const int blocks = gemm_small_blocks(s_, c, dtype_, limits_) * limits_.multiprocessors;
+    const double waves = double(problem_count_) / c.matrices_per_block / blocks;
+    return list * waves / std::ceil(waves);
+  }
+
   // Where sizes vary a block is a warp or two: registers for as many blocks as are expected. Its problems
   // take unequal times, which blocks that are handed out as others end even out.
   void rank_all(GemmSmallConfig c, const GemmSmallCost& cost, double worth) {

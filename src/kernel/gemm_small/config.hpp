@@ -30,6 +30,10 @@ enum class GemmSmallRefill : unsigned char { late, at_once, spare };
 // tensor cores (FP64, real and complex; the second on sm_90, at twice the rate).
 enum class GemmSmallMultiply : unsigned char { fma, mma_8x8x4, mma_16x8x4 };
 
+// Which products are summed into one C, held in registers meanwhile. listed: those in turn that name the same
+// C; fixed: so many in turn as the launch says.
+enum class GemmSmallSums : unsigned char { none, listed, fixed };
+
 // What is computed, as far as it enters the code.
 struct GemmSmallShape {
   int m = 1;
@@ -52,13 +56,15 @@ struct GemmSmallShape {
   bool scalars_vary = false;  // alpha and beta of their own for each problem
   bool sizes_vary = false;    // likewise sizes and leading dimensions, of pointers; m, n, k are the largest
   int align_bytes = 16;       // the addresses of packed operands are multiples of this (element size to 128)
+  GemmSmallSums sums = GemmSmallSums::none;
 
   friend constexpr bool operator==(const GemmSmallShape&, const GemmSmallShape&) = default;
 };
 
 // How it is computed.
 struct GemmSmallConfig {
-  int matrices_per_block = 1;  // in one tile of the batch (Masliah's tba)
+  int matrices_per_block = 1;  // in one tile of the batch (Masliah's tba); of sums: products, or of
+                               // fixed ones C
   int threads = 128;
   int thread_m = 1;  // rows and columns of C that one thread computes
   int thread_n = 1;
@@ -107,6 +113,13 @@ struct alignas(16) GemmSmallArgs {
   bool last;              // no other launch takes problems that are too large for this one
   int* info;              // codes of bad problems of pointer batches; may be null
   long long info_step;    // 1 = a code per problem, 0 = one for all
+  // Of sums: what the entries of lists count elements from, null where they are addresses; entries from one
+  // product to the next; of fixed ones, how many products a C gets.
+  const T* origin_a;
+  const T* origin_b;
+  T* origin_c;
+  long long list_step;
+  long long run;
 };
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -351,8 +364,33 @@ constexpr GemmSmallMemory gemm_small_ring_memory(GemmSmallShape s, GemmSmallConf
   return memory;
 }
 
+// What thread tiles that stick out of a matrix of one size read behind it. Varying sizes stick out by what
+// they lack to whole steps.
+constexpr int gemm_small_slack(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
+  const int rows =
+      s.sizes_vary ? gemm_small_rounded(s.m, c.size_step) : gemm_small_tiles_m(s, c) * c.thread_m;
+  const int columns =
+      s.sizes_vary ? gemm_small_rounded(s.n, c.size_step) : gemm_small_tiles_n(s, c) * c.thread_n;
+  const int ld_a = gemm_small_a(s, element_bytes).ld, ld_b = gemm_small_b(s, element_bytes).ld;
+  return ((rows - s.m) * (s.trans_a ? ld_a : 1) + (columns - s.n) * (s.trans_b ? 1 : ld_b)) *
+         gemm_small_lanes(s, c) * element_bytes;
+}
+
+// Sums: `stages` products for each warp, of which A and B lie side by side.
+constexpr GemmSmallMemory gemm_small_sums_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
+  GemmSmallMemory memory;
+  if (c.load == GemmSmallLoad::direct || s.k == 0) return memory;
+  memory.a_bytes = gemm_small_ring_part(s.m, s.k, element_bytes);
+  memory.b_bytes = gemm_small_ring_part(s.k, s.n, element_bytes);
+  memory.b_offset = memory.a_bytes;
+  const int of_block = (memory.a_bytes + memory.b_bytes) * c.stages * (c.threads / 32);
+  memory.total_bytes = gemm_small_rounded(of_block + gemm_small_slack(s, c, element_bytes), 128);
+  return memory;
+}
+
 constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c, int element_bytes) {
   if (gemm_small_rings(s, c)) return gemm_small_ring_memory(s, c, element_bytes);
+  if (s.sums != GemmSmallSums::none) return gemm_small_sums_memory(s, c, element_bytes);
   GemmSmallMemory memory;
   const bool staged = c.load != GemmSmallLoad::direct;
   const GemmSmallOperand a = gemm_small_a(s, element_bytes), b = gemm_small_b(s, element_bytes);
@@ -364,14 +402,7 @@ constexpr GemmSmallMemory gemm_small_memory(GemmSmallShape s, GemmSmallConfig c,
   const int b_count = b.step == GemmSmallStep::broadcast ? 1 : c.stages;
   memory.a_offset = memory.c_bytes * gemm_small_stages_c(s, c);
   memory.b_offset = memory.a_offset + memory.a_bytes * a_count;
-  // Varying sizes stick out by what they lack to whole steps.
-  const int rows =
-      s.sizes_vary ? gemm_small_rounded(s.m, c.size_step) : gemm_small_tiles_m(s, c) * c.thread_m;
-  const int columns =
-      s.sizes_vary ? gemm_small_rounded(s.n, c.size_step) : gemm_small_tiles_n(s, c) * c.thread_n;
-  const int rows_beyond = rows - s.m, columns_beyond = columns - s.n;
-  const int slack = (rows_beyond * (s.trans_a ? a.ld : 1) + columns_beyond * (s.trans_b ? 1 : b.ld)) *
-                    gemm_small_lanes(s, c) * element_bytes;
+  const int slack = gemm_small_slack(s, c, element_bytes);
   memory.barrier_offset =
       gemm_small_rounded(memory.b_offset + memory.b_bytes * b_count + (staged ? slack : 0), 128);
   memory.entry_offset = memory.barrier_offset + (c.load == GemmSmallLoad::bulk ? 8 * c.stages : 0);
@@ -408,6 +439,12 @@ struct EnumNames<GemmSmallRefill> {
 };
 
 template <>
+struct EnumNames<GemmSmallSums> {
+  static constexpr std::array value{std::pair{GemmSmallSums::none, "none"},
+                                    std::pair{GemmSmallSums::listed, "listed"},
+                                    std::pair{GemmSmallSums::fixed, "fixed"}};
+};
+template <>
 struct EnumNames<GemmSmallMultiply> {
   static constexpr std::array value{std::pair{GemmSmallMultiply::fma, "fma"},
                                     std::pair{GemmSmallMultiply::mma_8x8x4, "mma_8x8x4"},
@@ -423,7 +460,7 @@ struct FieldList<GemmSmallShape> {
       field("reads_c", &S::reads_c), field("step_a", &S::step_a), field("step_b", &S::step_b),
       field("step_c", &S::step_c), field("lda", &S::lda), field("ldb", &S::ldb), field("ldc", &S::ldc),
       field("interleave", &S::interleave), field("scalars_vary", &S::scalars_vary),
-      field("sizes_vary", &S::sizes_vary), field("align_bytes", &S::align_bytes));
+      field("sizes_vary", &S::sizes_vary), field("align_bytes", &S::align_bytes), field("sums", &S::sums));
 };
 template <>
 struct FieldList<GemmSmallConfig> {

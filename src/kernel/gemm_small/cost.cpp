@@ -151,10 +151,12 @@ Multiplier multiplier_of(const GemmSmallConfig& c, DType dtype) {
 GemmSmallCost cost_of_sizes(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype) {
   const int bytes = static_cast<int>(size_bytes(dtype));
   const int tiles = gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c);
-  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, gemm_small_units(s, c))};
+  const int units = s.sums == GemmSmallSums::none ? gemm_small_units(s, c) : tiles;
+  Warp warp{s, c, gemm_small_packs(s, c, bytes), bytes, std::min(32, units)};
   gemm_small_by_warp(c) ? read_operands_by_warp(warp) : read_operands(warp);
-  move_results(warp);
-  const double warps = double(tiles) / warp.width;  // per problem
+  if (s.sums == GemmSmallSums::none) move_results(warp);  // else once for many products
+  const double warps = s.sums == GemmSmallSums::none ? double(tiles) / warp.width
+                                                     : double(ceil_div(tiles, 32));  // per problem
   const int k = gemm_small_by_warp(c) ? ceil_div(s.k, 4) * 4 : s.k;
   const double real_products = double(k) * c.thread_m * c.thread_n * (is_complex(dtype) ? 4 : 1);
   const Multiplier by = multiplier_of(c, dtype);
@@ -308,8 +310,37 @@ int tiles_ahead(const GemmSmallConfig& c) {
 
 }  // namespace
 
+namespace {
+
+// Warps that walk over lists. Of each product the list is looked at and, where it is staged, its pieces are
+// asked for: instructions counted in the code. Direct ones have one product on its way for each warp.
+double forecast_of_sums(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
+                        const GpuLimits& limits, const GemmSmallCost& cost) {
+  constexpr double of_product = 40, of_staged = 30, of_piece = 6, pieces_together = 32;
+  const int bytes = static_cast<int>(size_bytes(dtype));
+  const double moved = double(s.m * s.k + s.k * s.n) * bytes, memory = moved / bandwidth;
+  const bool staged = c.load != GemmSmallLoad::direct;
+  const int passes = ceil_div(gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c), 32);
+  GemmSmallCost all = cost;
+  all.issue += passes * of_product / 4;
+  if (staged) all.issue += passes * (of_staged + of_piece * std::ceil(moved / 16 / pieces_together)) / 4;
+  const double warps = gemm_small_blocks(s, c, dtype, limits) * c.threads / 32.0;
+  // A warp waits for its product, and then multiplies it alone.
+  constexpr double cycles_per_instruction = 4;
+  const double computing = all.issue * 4 * cycles_per_instruction;
+  const double waiting = (latency / (staged ? c.stages : 1) + computing) / warps;
+  constexpr double sharpness = 5;
+  const double together =
+      std::pow(std::pow(memory, sharpness) + std::pow(all.cycles(), sharpness) + std::pow(waiting, sharpness),
+               1 / sharpness);
+  return memory / together / passes;
+}
+
+}  // namespace
+
 double gemm_small_forecast(const GemmSmallShape& s, const GemmSmallConfig& c, DType dtype,
                            const GpuLimits& limits, const GemmSmallCost& cost, std::int64_t count) {
+  if (s.sums != GemmSmallSums::none) return forecast_of_sums(s, c, dtype, limits, cost);
   const int bytes = static_cast<int>(size_bytes(dtype));
   const double memory = c.matrices_per_block * moved_bytes(s, bytes) / bandwidth;
   const Turn one = cost_of_turn(s, c, cost);

@@ -17,8 +17,10 @@ void add_code_axes(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType
   space.axis(&C::columns_together, {false, true});
   space.axis(&C::k_unroll, gemm_small_up_to(s.k, {0, 1, 2, 4, 5, 6, 7, 8, 16}));
   space.axis(&C::persistent, {true, false});
-  space.require("a ring of stages needs a block that walks over tiles",
-                [=](const C& c) { return c.persistent || c.stages == 1 || gemm_small_rings(s, c); });
+  space.require("a ring of stages needs a block that walks over tiles", [=](const C& c) {
+    const bool of_warps = gemm_small_rings(s, c) || s.sums != GemmSmallSums::none;
+    return c.persistent || c.stages == 1 || of_warps;
+  });
   space.axis(&C::blocks_per_sm, {0, 1, 2, 3, 4, 6, 8, 12, 16, 20});
   space.require("the registers and threads of the blocks that are asked for exist", [=](const C& c) {
     return c.blocks_per_sm * c.threads <= limits.threads_per_multiprocessor &&
@@ -74,6 +76,22 @@ void add_store_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, con
   space.require("only bulk stores are waited for before stages are loaded again", [](const C& c) {
     return c.refill == GemmSmallRefill::late || c.store == GemmSmallStore::bulk;
   });
+}
+
+// Each warp walks over its own products and holds its C in registers.
+void add_sum_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s) {
+  using C = GemmSmallConfig;
+  space.require("products that are summed up come by copies of their own warp, or are read where they lie",
+                [](const C& c) { return c.load != GemmSmallLoad::bulk; });
+  space.require("sums leave from the registers that hold them",
+                [](const C& c) { return c.store == GemmSmallStore::direct; });
+  space.require("the C of a sum is read by the threads that hold it",
+                [=](const C& c) { return !gemm_small_loads_c(s, c); });
+  space.require("the warps of a block take equally many products of a list", [](const C& c) {
+    return c.matrices_per_block >= c.threads / 32 && c.matrices_per_block % (c.threads / 32) == 0;
+  });
+  space.require("a warp does not read its products more than four times",
+                [=](const C& c) { return gemm_small_tiles_m(s, c) * gemm_small_tiles_n(s, c) <= 4 * 32; });
 }
 
 void add_multiply_rules(Space<GemmSmallConfig>& space, const GemmSmallShape& s, DType dtype,
@@ -138,6 +156,7 @@ Lie lie_of(const GemmProblem& p, std::int64_t stride, std::int64_t ld, std::int6
     case Layout::strided:
       break;
   }
+  if (p.sums != Sums::none) return {GemmSmallStep::strided, 0};
   if (p.batch_count > 1 && stride == 0) return {GemmSmallStep::broadcast, 0};
   const bool narrow = (ld - rows) * static_cast<std::int64_t>(size_bytes(p.dtype)) < gap_limit_bytes;
   const bool packed = narrow && (p.batch_count == 1 || stride == ld * columns);
@@ -178,6 +197,15 @@ GemmSmallShape gemm_small_shape(const GemmProblem& p, int align_bytes, bool scal
   s.scalars_vary = scalars_vary;
   s.sizes_vary = p.layout == Layout::variable;
   s.align_bytes = align_bytes;
+  if (p.sums == Sums::stack) s.sums = GemmSmallSums::listed;
+  if (p.sums == Sums::batch_reduce) {  // into parts of its sum, which lie side by side
+    s.sums = GemmSmallSums::fixed;
+    s.step_c = GemmSmallStep::strided;
+    s.ldc = 0;
+    s.reads_c = false;
+  }
+  // Nothing is known of where listed matrices lie, and other sums are read one matrix after the other.
+  if (p.sums != Sums::none) s.align_bytes = static_cast<int>(size_bytes(p.dtype));
   return s;
 }
 
@@ -235,7 +263,8 @@ namespace {
 std::int64_t most_tile_bytes(const GemmSmallShape& s, const GemmSmallConfig& c, int element_bytes,
                              bool only_staged) {
   const auto tile = [&](const GemmSmallOperand& o, bool counts) {
-    const bool one = o.step == GemmSmallStep::broadcast || (only_staged && gemm_small_rings(s, c));
+    const bool by_warps = gemm_small_rings(s, c) || s.sums != GemmSmallSums::none;
+    const bool one = o.step == GemmSmallStep::broadcast || (only_staged && by_warps);
     const std::int64_t matrices = one ? 1 : c.matrices_per_block;
     return counts ? matrices * o.elements * element_bytes : 0;
   };
@@ -254,6 +283,7 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   add_load_rules(space, s, limits);
   add_store_rules(space, s, limits);
   add_multiply_rules(space, s, dtype, limits);
+  if (s.sums != GemmSmallSums::none) add_sum_rules(space, s);
   space.axis(&C::matrices_per_block, gemm_small_tile_counts(s));
   space.require("tiles divide the blocks of an interleaved batch", [=](const C& c) {
     const bool cut = gemm_small_has(s, GemmSmallStep::interleaved) && s.interleave > 0;
@@ -289,7 +319,8 @@ Space<GemmSmallConfig> gemm_small_space(const GemmSmallShape& s, DType dtype, co
   space.require("a block has at most the threads of the device",
                 [=](const C& c) { return c.threads <= limits.threads_per_block; });
   space.require("no warp of a block is without work", [=](const C& c) {
-    const int warps = s.sizes_vary ? c.matrices_per_block : ceil_div(gemm_small_units(s, c), 32);
+    const bool by_warps = s.sizes_vary || s.sums != GemmSmallSums::none;
+    const int warps = by_warps ? c.matrices_per_block : ceil_div(gemm_small_units(s, c), 32);
     return c.threads <= 32 * std::max(1, warps);
   });
   space.require("no warp's ring is without problems", [=](const C& c) {

@@ -23,6 +23,15 @@ void set_sizes(GemmSmallArgs<T>& args, const GemmSmallSizeArrays& sizes) {
   args.last = sizes.last;
 }
 
+template <class T>
+void set_lists(GemmSmallArgs<T>& args, const GemmSmallLists& lists) {
+  args.origin_a = static_cast<const T*>(lists.origin_a);
+  args.origin_b = static_cast<const T*>(lists.origin_b);
+  args.origin_c = static_cast<T*>(lists.origin_c);
+  args.list_step = lists.step;
+  args.run = lists.run;
+}
+
 }  // namespace
 
 GemmSmallOperands gemm_small_operands(const GemmProblem& p, const Operands& from, bool scalars_vary) {
@@ -34,6 +43,8 @@ GemmSmallOperands gemm_small_operands(const GemmProblem& p, const Operands& from
   if (is_interleaved(p.layout)) o.stride_a = o.stride_b = o.stride_c = p.block;
   o.lda = p.lda, o.ldb = p.ldb, o.ldc = p.ldc;
   o.sizes = {from.sizes.m, from.sizes.n, from.sizes.k, from.sizes.lda, from.sizes.ldb, from.sizes.ldc};
+  o.lists = {from.lists.a, from.lists.b, from.lists.c, from.lists.step};
+  if (from.lists.count >= 0) o.count = from.lists.count;
   o.info = from.info, o.info_step = from.info_step;
   return o;
 }
@@ -82,6 +93,7 @@ void GemmSmallKernel::launch(const GemmSmallOperands& o, const GpuLaunch& geomet
     args.alphas = static_cast<const T*>(o.alphas);
     args.betas = static_cast<const T*>(o.betas);
     set_sizes(args, o.sizes);
+    set_lists(args, o.lists);
     args.info = o.info;
     args.info_step = o.info_step;
     function_.launch(geometry, &args, stream);

@@ -21,6 +21,16 @@ struct GemmSmallSizeArrays {
   bool last = true;              // problems that are too large for this launch belong to no other
 };
 
+// Of sums: what the entries of lists count elements from, null where they are addresses; entries from one
+// product to the next; of fixed ones how many products a C gets.
+struct GemmSmallLists {
+  const void* origin_a = nullptr;
+  const void* origin_b = nullptr;
+  void* origin_c = nullptr;
+  std::int64_t step = 1;
+  std::int64_t run = 1;
+};
+
 // Addresses on the device, of arrays of addresses for pointer batches; strides and leading dimensions in
 // elements, read for operands that are strided, broadcast or have gaps in a pointer batch. The stride of an
 // interleaved operand is the number of problems in its blocks.
@@ -37,6 +47,7 @@ struct GemmSmallOperands {
   const void* alphas = nullptr;  // one per problem, where scalars vary
   const void* betas = nullptr;
   GemmSmallSizeArrays sizes = {};
+  GemmSmallLists lists = {};
   int* info = nullptr;  // set to zero by the caller; receives the codes of bad problems of pointer batches
   std::int64_t info_step = 1;  // 0: one code for all
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernel/gemm_small/ring.cuh"
+#include "kernel/gemm_small/sums.cuh"
 
 namespace tilewright {
 
@@ -63,11 +64,15 @@ __device__ __forceinline__ void gemm_small_by_stages(const GemmSmallTile<T, S, C
 template <class T, GemmSmallShape S, GemmSmallConfig C>
 __global__ void __launch_bounds__(C.threads, C.blocks_per_sm) gemm_small(const GemmSmallArgs<T> args) {
   extern __shared__ __align__(128) unsigned char shared[];
-  const GemmSmallTile<T, S, C> all{args, shared};
-  if constexpr (gemm_small_rings(S, C))
-    gemm_small_by_rings(all);
-  else
-    gemm_small_by_stages(all);
+  if constexpr (S.sums != GemmSmallSums::none) {
+    gemm_small_by_sums<T, S, C>(args, shared);
+  } else {
+    const GemmSmallTile<T, S, C> all{args, shared};
+    if constexpr (gemm_small_rings(S, C))
+      gemm_small_by_rings(all);
+    else
+      gemm_small_by_stages(all);
+  }
 }
 
 }  // namespace tilewright

@@ -20,12 +20,14 @@ GpuPointers::GpuPointers(const Gpu& gpu, const GemmProblem& p, std::int64_t batc
   std::vector<const char*> all(std::size_t(batches * count_));
   for (int operand = 0; operand < 3; ++operand) {
     const std::int64_t step = gpu_stored_operand(p, operand).step * size;
+    // Of sums, C in order, each named by the products of its run.
+    const std::int64_t run = p.sums == Sums::none || operand < 2 ? 0 : products_per_c(p);
     for (std::int64_t i = 0; i < batches; ++i) {
       const Operands o = at(i);
       const void* const bases[] = {o.a, o.b, o.c};
       for (std::int64_t q = 0; q < count_; ++q)
         all[std::size_t(i * count_ + q)] =
-            static_cast<const char*>(bases[operand]) + order[std::size_t(q)] * step;
+            static_cast<const char*>(bases[operand]) + (run > 0 ? q / run : order[std::size_t(q)]) * step;
     }
     arrays_.emplace_back(gpu, all.size() * sizeof(void*));
     arrays_.back().write(all.data(), arrays_.back().bytes());

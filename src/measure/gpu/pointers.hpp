@@ -21,7 +21,7 @@ StoredOperand gpu_stored_operand(const GemmProblem& problem, int operand);
 class GpuPointers {
  public:
   // For `batches` batches, of which at(i) gives the base addresses of batch i: problem q of each has the
-  // matrices number order[q] of A, B and C.
+  // matrices number order[q] of A, B and C; of sums the C of its run.
   GpuPointers(const Gpu& gpu, const GemmProblem& problem, std::int64_t batches,
               const std::function<Operands(std::int64_t)>& at, std::span<const std::int64_t> order);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/gemm_small/loader.hpp"
+#include "kernel/gemm_small/total.hpp"
 #include "measure/gpu/ring.hpp"
 #include "tune/family/families.hpp"
 #include "tune/gpu/pool.hpp"
@@ -27,10 +28,27 @@ constexpr SearchPace small_pace{.shortest_turn_s = 1e-3,
 
 constexpr ChoiceSizes small_sizes{.usual = 240, .whole = 4000, .fewest = 24};
 
+// What the parts of a batch that is reduced into one C need beside the kernel that forms them.
+struct AddingUp {
+  AddingUp(const GemmProblem& p, TuneGpu& gpu)
+      : kernel(
+            gpu.gpu(),
+            gpu.compiler().compile(gemm_small_total_request(p.dtype, gpu.gpu().limits().compute_capability)),
+            p.dtype),
+        scratch(gpu.gpu(), gemm_small_parts_bytes(p, p.batch_count)) {}
+
+  GemmSmallTotal kernel;
+  GpuBuffer scratch;
+};
+
 class SmallTrial : public GpuTrial {
  public:
-  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel)
-      : problem_(problem), one_block_(shape.interleave == 0), kernel_(std::move(kernel)) {
+  SmallTrial(const GemmProblem& problem, const GemmSmallShape& shape, std::unique_ptr<GemmSmallKernel> kernel,
+             std::shared_ptr<const AddingUp> adding_up)
+      : problem_(problem),
+        one_block_(shape.interleave == 0),
+        kernel_(std::move(kernel)),
+        adding_up_(std::move(adding_up)) {
     // The code knows the size of small blocks, so that a shorter batch must consist of several.
     if (problem_.layout == Layout::interleaved && !one_block_) problem_.layout = Layout::block_interleaved;
   }
@@ -53,12 +71,16 @@ class SmallTrial : public GpuTrial {
   // The kernel knows what its operands are: addresses of strided or interleaved matrices, or arrays of
   // addresses.
   void launch(const Operands& o, const GemmProblem& p, unsigned blocks) const {
+    if (adding_up_ != nullptr)
+      return gemm_small_reduce(*kernel_, adding_up_->kernel, p, o, p.batch_count,
+                               adding_up_->scratch.as<void>());
     kernel_->launch(gemm_small_operands(p, o), static_cast<CUstream_st*>(o.stream), blocks);
   }
 
   GemmProblem problem_;
   bool one_block_;  // all problems are interleaved together, however many they are
   std::unique_ptr<GemmSmallKernel> kernel_;
+  std::shared_ptr<const AddingUp> adding_up_;  // null where each product has its C, or its run of them
 };
 
 bool lies_anywhere(const GemmProblem& p) {
@@ -73,7 +95,9 @@ GemmSmallShape planned_shape(const GemmProblem& p) {
 class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
  public:
   SmallKernelsOf(const GemmProblem& problem, std::vector<GemmSmallConfig> configs, TuneGpu& gpu)
-      : GpuKernelsOf(std::move(configs)), problem_(problem), shape_(planned_shape(problem)), gpu_(gpu) {}
+      : GpuKernelsOf(std::move(configs)), problem_(problem), shape_(planned_shape(problem)), gpu_(gpu) {
+    if (problem.sums == Sums::batch_reduce) adding_up_ = std::make_shared<const AddingUp>(problem, gpu);
+  }
 
   const char* family() const override { return "gemm_small"; }
   JitBinary compile(std::size_t i) const override {
@@ -83,13 +107,14 @@ class SmallKernelsOf : public GpuKernelsOf<GemmSmallConfig> {
   std::unique_ptr<GpuTrial> load(std::size_t i, const JitBinary& binary) const override {
     return std::make_unique<SmallTrial>(
         problem_, shape_,
-        std::make_unique<GemmSmallKernel>(gpu_.gpu(), binary, shape_, config(i), problem_.dtype));
+        std::make_unique<GemmSmallKernel>(gpu_.gpu(), binary, shape_, config(i), problem_.dtype), adding_up_);
   }
 
  private:
   GemmProblem problem_;
   GemmSmallShape shape_;
   TuneGpu& gpu_;
+  std::shared_ptr<const AddingUp> adding_up_;
 };
 
 // As many matrices as the arena holds.
@@ -131,7 +156,7 @@ class SmallFamily : public TuneFamily {
       return Decline{
           .argument = "layout",
           .reason = fmt::format("of sizes up to {} batches are tuned for on the GPU: strided, pointer, "
-                                "interleaved, block_interleaved or variable",
+                                "interleaved, block_interleaved or variable, and sums of products",
                                 gemm_small_limit)};
     if (p.layout == Layout::grouped)
       return Decline{.argument = "layout", .reason = "tune the pointer batches that it consists of"};

@@ -143,8 +143,8 @@ void GpuPool::check(Slot& slot) {
     edges.any_alignment = true;
     if (slot.failure.empty()) check(slot, edges);
   }
-  // Batches of many sizes have been looked at.
-  if (!slot.failure.empty() || layout == Layout::variable) return;
+  // Batches of many sizes, and of sums, have been looked at.
+  if (!slot.failure.empty() || layout == Layout::variable || problem_.sums != Sums::none) return;
   if (!sample_)
     sample_.emplace(
         sampled_check(arena_, problem_, representative(problem_.alpha), representative(problem_.beta)));

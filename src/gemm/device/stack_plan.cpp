@@ -1,0 +1,160 @@
+// Lists are sorted on the host as those of calls there are, and written to the device as triples of addresses
+// in which each C has one run.
+#include "gemm/device/stack_plan.hpp"
+
+#include <cstring>
+
+#include "gemm/device/stacks.hpp"
+#include "gemm/execute.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/small/kernels.hpp"
+#include "gemm/sums/calls.hpp"
+#include "gemm/sums/order.hpp"
+
+#if TILEWRIGHT_HAS_GPU
+#include "gemm/device/machine.hpp"
+#endif
+
+namespace tilewright {
+
+#if TILEWRIGHT_HAS_GPU
+namespace {
+
+using Triple = StackPointers<void>;
+
+// The products of one list in their order, C by C.
+struct SortedList {
+  std::vector<Triple> begin_sums, go_on;
+};
+
+// Those of lists in device memory, brought to the host.
+struct BroughtLists {
+  std::vector<std::vector<StackOffsets>> offsets;
+  std::vector<std::vector<Triple>> pointers;
+
+  template <class Product>
+  static const Product* bring(const Gpu& gpu, const Product* list, std::int64_t count,
+                              std::vector<std::vector<Product>>& kept) {
+    if (list == nullptr) return nullptr;
+    kept.emplace_back(std::size_t(count));
+    gpu.read(kept.back().data(), const_cast<Product*>(list), std::size_t(count) * sizeof(Product));
+    return kept.back().data();
+  }
+  BroughtLists(const Gpu& gpu, std::span<SumList> lists) {
+    for (SumList& list : lists) {
+      if (list.count() <= 0) continue;
+      list.offsets = bring(gpu, list.offsets, list.count(), offsets);
+      list.pointers = bring(gpu, list.pointers, list.count(), pointers);
+    }
+  }
+};
+
+std::vector<SortedList> sorted(std::span<const SumList> lists, const SumOrder& order) {
+  std::vector<SortedList> all(lists.size());
+  const auto append = [&](std::vector<Triple>& to, std::size_t s, std::int64_t first, std::int64_t count) {
+    with_products(lists[s], [&](auto&& at) {
+      for (std::int64_t i = first; i < first + count; ++i) to.push_back({at(i).a, at(i).b, at(i).c});
+    });
+  };
+  if (const std::int64_t only = order.as_listed(); only >= 0) {
+    append(all[std::size_t(only)].begin_sums, std::size_t(only), 0, order.count());
+    return all;
+  }
+  std::int32_t begun_by = -1;  // the list with the first products of the C that is walked over
+  for (const SumRun& run : order.runs()) {
+    if (run.begins_sum) begun_by = run.list;
+    const auto s = std::size_t(run.list);
+    append(run.list == begun_by ? all[s].begin_sums : all[s].go_on, s, run.first, run.count);
+  }
+  return all;
+}
+
+StackPlan::Impl::Part part_of(Context::Impl& context, const SumList& list, const GemmOptions& options,
+                              bool begins_sums) {
+  StackPlan::Impl::Part part;
+  part.begins_sums = begins_sums;
+  GemmProblem p = device_sums_problem(list.problem);
+  p.beta = begins_sums ? Scalar::general : Scalar::one;
+  GemmOptions stated = options;
+  stated.align_bytes = int(size_bytes(p.dtype));
+  part.plan = find_plan(context, p, stated);
+  part.operands = operands_of_list(list, nullptr, nullptr);
+  dispatch(p.dtype, [&]<class T>() {
+    const T one(1);
+    std::memcpy(part.alpha.data(), list.alpha, sizeof(T));
+    std::memcpy(part.one.data(), &one, sizeof(T));
+  });
+  return part;
+}
+
+void check_lists(std::span<const SumList> lists, std::vector<SumExtent>& extents) {
+  extents.resize(lists.size());
+  for (std::size_t s = 0; s < lists.size(); ++s)
+    if (const auto fault = find_sum_fault(lists[s], extents[s])) refuse_list(lists.size(), s, *fault);
+}
+
+}  // namespace
+
+std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, std::vector<SumList> lists,
+                                                       Location where, const GemmOptions& options) {
+  const auto machine = context.gpus->open(options.device);
+  const Gpu::Current current(machine->gpu());
+  for (std::size_t s = 0; s < lists.size(); ++s)
+    if (const auto fault = device_list_fault(lists[s])) refuse_list(lists.size(), s, {*fault});
+  std::optional<BroughtLists> brought;
+  if (where == Location::device) brought.emplace(machine->gpu(), lists);
+  std::vector<SumExtent> extents;
+  check_lists(lists, extents);
+  const SumOrder order(lists, context.small->sum_scratches(), lists.size() == 1 && extents[0].ascends);
+  auto plan = std::make_shared<StackPlan::Impl>();
+  if (!lists.empty()) plan->dtype = lists.front().problem.dtype;
+  if (order.count() == 0) return plan;
+  const std::vector<SortedList> products = sorted(lists, order);
+  const auto memory =
+      std::make_shared<GpuBuffer>(machine->gpu(), std::size_t(order.count()) * sizeof(Triple));
+  plan->memory = memory;
+  std::size_t at = 0;
+  for (std::size_t s = 0; s < lists.size(); ++s)
+    for (const bool begins : {true, false}) {
+      const std::vector<Triple>& part = begins ? products[s].begin_sums : products[s].go_on;
+      if (part.empty()) continue;
+      memory->write(part.data(), part.size() * sizeof(Triple), at);
+      SumList list = lists[s];
+      list.a = list.b = list.c = nullptr;
+      list.offsets = nullptr;
+      list.pointers = memory->as<Triple>(at);
+      list.problem.batch_count = std::int64_t(part.size());
+      at += part.size() * sizeof(Triple);
+      plan->parts.push_back(part_of(context, list, options, begins));
+      const Runner& runner = *plan->parts.back().plan->runner;
+      plan->explanation +=
+          fmt::format("stack {}: {} products {}: {} {}\n", s, part.size(),
+                      begins ? "that begin sums" : "that go on with sums of stacks before it",
+                      plan->parts.back().plan->candidate, runner.config_text());
+    }
+  return plan;
+}
+
+#else
+
+std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl&, std::vector<SumList>, Location,
+                                                       const GemmOptions&) {
+  throw Error(ErrorCode::unsupported, "stacks", "stacks in device memory: this build has no GPU runtime");
+}
+
+#endif
+
+void StackPlan::Impl::run(DType type, const void* beta, void* stream) const {
+  if (type != dtype && !parts.empty())
+    throw Error(ErrorCode::invalid_argument, "beta",
+                fmt::format("the plan is for {} but beta is {}", to_string(dtype), to_string(type)));
+  for (const Part& part : parts) {
+    Operands o = part.operands;
+    o.alpha = part.alpha.data();
+    o.beta = part.begins_sums ? beta : part.one.data();
+    o.stream = stream;
+    execute(*part.plan, o);
+  }
+}
+
+}  // namespace tilewright
