@@ -1,9 +1,10 @@
-/* A block-sparse product as codes of electronic structure have it: blocks of 5, 13 and 23 in any combination, one dgemm each. */
+/* A block-sparse product as codes of electronic structure have it: blocks of 5, 13 and 23 in any combination,
+ * one dgemm each. */
 #include <stdio.h>
 #include <stdlib.h>
 
-void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*, const double*,
-            const int*, const double*, double*, const int*);
+void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+            const int*, const double*, const int*, const double*, double*, const int*);
 
 int main(void) {
   static const int sizes[] = {5, 13, 23};
@@ -17,8 +18,8 @@ int main(void) {
   for (int i = 0; i < 4000000; ++i) {
     state = state * 1664525u + 1013904223u;
     const int m = sizes[state >> 8 & 1], n = sizes[(state >> 10) % 3], k = sizes[(state >> 14) % 3];
-    dgemm_("N", "N", &m, &n, &k, &one, a + (state >> 16) % places * largest, &m, b + (state >> 22) % places * largest, &k, &one,
-           c + (state >> 12) % places * largest, &m);
+    dgemm_("N", "N", &m, &n, &k, &one, a + (state >> 16) % places * largest, &m,
+           b + (state >> 22) % places * largest, &k, &one, c + (state >> 12) % places * largest, &m);
   }
   for (int i = 0; i < places * largest; ++i) sum += c[i];
   printf("%g\n", sum);
