@@ -13,10 +13,15 @@ using Dgemm = void (*)(const char*, const char*, const int*, const int*, const i
 using Strided = void (*)(int, int, int, int, int, int, double, const double*, int, int, const double*, int,
                          int, double, double*, int, int, int);
 
+using Grouped = void (*)(int, const int*, const int*, const int*, const int*, const int*, const double*,
+                         const double**, const int*, const double**, const int*, const double*, double**,
+                         const int*, int, const int*);
+
 struct Library {
   std::string name;
   Dgemm dgemm = nullptr;
   Strided strided = nullptr;
+  Grouped grouped = nullptr;
 };
 
 // Those of wheels have names of their own.
@@ -38,7 +43,8 @@ std::vector<Library> open_all(int count, char** arguments) {
       continue;
     }
     all.push_back({one.substr(0, at), reinterpret_cast<Dgemm>(find(handle, "dgemm_")),
-                   reinterpret_cast<Strided>(find(handle, "cblas_dgemm_batch_strided"))});
+                   reinterpret_cast<Strided>(find(handle, "cblas_dgemm_batch_strided")),
+                   reinterpret_cast<Grouped>(find(handle, "cblas_dgemm_batch"))});
   }
   return all;
 }
@@ -113,6 +119,59 @@ void compare_strided(const std::vector<Library>& libraries, int n) {
   print_case(line, turns.seconds(11, count));
 }
 
+// The experiment of the Batched BLAS paper's Fig. 2: the same 10,000 problems as one group and as 10,000
+// groups of one, by all who have groups.
+struct GroupedProblems {
+  static constexpr int count = 10000;
+  GroupedProblems(int n, std::size_t batches)
+      : a(batches * count * std::size_t(n * n), 0.5),
+        b(a.size(), 0.25),
+        c(a.size()),
+        at_a(batches * count),
+        at_b(at_a.size()),
+        at_c(at_a.size()),
+        ops(count, 111),
+        sizes(count, n),
+        ones(count, 1),
+        all(1, count),
+        alphas(count, 1),
+        betas(count, 0) {
+    for (std::size_t p = 0; p < at_a.size(); ++p)
+      at_a[p] = &a[p * std::size_t(n * n)], at_b[p] = &b[p * std::size_t(n * n)],
+      at_c[p] = &c[p * std::size_t(n * n)];
+  }
+  void multiply(Grouped gemm, std::size_t batch, bool one_group) {
+    const std::size_t first = batch * count;
+    const int* n = sizes.data();
+    gemm(102, ops.data(), ops.data(), n, n, n, alphas.data(), &at_a[first], n, &at_b[first], n, betas.data(),
+         &at_c[first], n, one_group ? 1 : count, one_group ? all.data() : ones.data());
+  }
+
+  std::vector<double> a, b, c;
+  std::vector<const double*> at_a, at_b;
+  std::vector<double*> at_c;
+  std::vector<int> ops, sizes, ones, all;
+  std::vector<double> alphas, betas;
+};
+
+void compare_grouped(const std::vector<Library>& libraries, int n) {
+  const std::size_t bytes = std::size_t(3 * n * n) * 8 * GroupedProblems::count;
+  const std::size_t batches = std::max<std::size_t>(1, (std::size_t(256) << 20) / bytes);
+  GroupedProblems problems(n, batches);
+  std::size_t next = 0;
+  Turns turns;
+  for (const Library& x : libraries)
+    for (const bool one_group : {true, false})
+      if (x.grouped != nullptr)
+        turns.add(x.name + (one_group ? " one group" : " groups of one"),
+                  [&, one_group] { problems.multiply(x.grouped, next++ % batches, one_group); });
+  (void)turns.seconds(2, GroupedProblems::count);
+  nlohmann::json line = line_of("batch_groups");
+  line["n"] = n;
+  line["batch"] = GroupedProblems::count;
+  print_case(line, turns.seconds(21, GroupedProblems::count));
+}
+
 }  // namespace
 }  // namespace tilewright::clients
 
@@ -126,4 +185,5 @@ int main(int count, char** arguments) {
     compare_single(libraries, n);
   for (const int n : {2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 16, 20, 23, 24, 28, 31, 32})
     compare_strided(libraries, n);
+  for (const int n : {2, 4, 8, 16, 32}) compare_grouped(libraries, n);
 }

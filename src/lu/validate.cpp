@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/refuse.hpp"
 #include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {
 namespace {
-
-[[noreturn]] void refuse_argument(const std::string& argument, const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, argument, message);
-}
 
 void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld,
                      DType dtype) {
