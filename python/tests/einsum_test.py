@@ -9,7 +9,6 @@ import pytest
 import tilewright
 from tilewright._einsum import path as paths
 from tilewright._einsum import pieces, run
-from tilewright._einsum.product import is_matrix
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 
@@ -66,6 +65,15 @@ def most_error(text, operands, scale):
     return factor * (terms + 4 * len(operands) + 4) * np.finfo(operands[0].dtype).eps * scale + np.finfo(operands[0].dtype).tiny
 
 
+def lies_as_a_matrix(array):
+    """Whether rows or columns are contiguous and do not overlap, as the BLAS wants them; one row or one column may have any stride."""
+    sides = sorted((stride // array.itemsize, size) for stride, size in zip(array.strides[-2:], array.shape[-2:]) if size > 1)
+    if len(sides) < 2:
+        return all(stride > 0 for stride, _ in sides)
+    (inner, length), (outer, _) = sides
+    return inner == 1 and outer >= length
+
+
 @pytest.fixture
 def products(monkeypatch):
     """All views that are handed to products and sums of products, each seen to be a matrix that is taken as it lies."""
@@ -74,8 +82,7 @@ def products(monkeypatch):
     def spied(real):
         def call(a, b, out, *factors, **options):
             for one in (a, b, out):
-                rows, columns = (stride // one.itemsize for stride in one.strides[-2:])
-                assert is_matrix(one.shape[-2], rows, one.shape[-1], columns), (one.shape, one.strides)
+                assert lies_as_a_matrix(one), (one.shape, one.strides)
             seen.append((a, b, out))
             return real(a, b, out, *factors, **options)
 
@@ -274,6 +281,21 @@ def test_no_pieces_of_a_label_that_a_step_sums(monkeypatch):
     told = tilewright.einsum_path("ab,bc,cd->d", *operands)
     assert told.piece is None or told.piece[0] == "d"
     assert np.allclose(tilewright.einsum("ab,bc,cd->d", *operands), np.einsum("ab,bc,cd->d", *operands), rtol=1e-10)
+
+
+def test_rows_that_overlap_are_no_matrix(products):
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(40.0), 9)
+    b = np.arange(45.0).reshape(9, 5)
+    assert np.array_equal(tilewright.einsum("ij,jk", windows, b), windows @ b)
+
+
+def test_out_over_an_operand_of_products_that_are_added_up():
+    rng = np.random.default_rng(12)
+    a, b = filled(rng, (50, 2, 16, 16), "float64"), filled(rng, (50, 16, 2, 16), "float64")
+    assert tilewright.einsum_path("xpmk,xkpn->xmn", a, b).steps[0]["added_up"] == 2
+    wanted = np.einsum("xpmk,xkpn->xmn", a, b)
+    tilewright.einsum("xpmk,xkpn->xmn", a, b, out=a[:, 1])
+    assert np.allclose(a[:, 1], wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_promotion():
