@@ -76,8 +76,8 @@ NB_MODULE(_core, module) {
   using namespace tilewright::python;
   if (!import_numpy()) throw nb::python_error();
   nb::register_exception_translator(&translate_error);
-  // As the library, never unloaded: threads may still be in it when the interpreter ends.
-  static Library library;
+  // Never destroyed: threads may still be in it when the process ends, and a driver may have gone before.
+  static Library& library = *new Library;
   bind_operand(module);
   bind_options(module);
   bind_learning(module, library);
