@@ -33,7 +33,7 @@ def test_matmul(tmp_path):
 
 
 def test_einsum(tmp_path):
-    rows = run(tmp_path, "bench_einsum.py", "--threads", "1", "--cases", "gram,tensor abc")
+    rows = run(tmp_path, "bench_einsum.py", "--threads", "1", "--cases", "gram,attention")
     assert {row["impl"] for row in rows if "impl" in row} >= {"tilewright", "numpy"}
     assert all(row["copied_bytes"] == 0 for row in rows if row.get("impl") == "tilewright")
 

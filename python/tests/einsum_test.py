@@ -8,8 +8,7 @@ import pytest
 
 import tilewright
 from tilewright._einsum import path as paths
-from tilewright._einsum import run
-from tilewright._einsum.product import is_matrix
+from tilewright._einsum import pieces, run
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 
@@ -66,6 +65,15 @@ def most_error(text, operands, scale):
     return factor * (terms + 4 * len(operands) + 4) * np.finfo(operands[0].dtype).eps * scale + np.finfo(operands[0].dtype).tiny
 
 
+def lies_as_a_matrix(array):
+    """Whether rows or columns are contiguous and do not overlap, as the BLAS wants them; one row or one column may have any stride."""
+    sides = sorted((stride // array.itemsize, size) for stride, size in zip(array.strides[-2:], array.shape[-2:]) if size > 1)
+    if len(sides) < 2:
+        return all(stride > 0 for stride, _ in sides)
+    (inner, length), (outer, _) = sides
+    return inner == 1 and outer >= length
+
+
 @pytest.fixture
 def products(monkeypatch):
     """All views that are handed to products and sums of products, each seen to be a matrix that is taken as it lies."""
@@ -74,8 +82,7 @@ def products(monkeypatch):
     def spied(real):
         def call(a, b, out, *factors, **options):
             for one in (a, b, out):
-                rows, columns = (stride // one.itemsize for stride in one.strides[-2:])
-                assert is_matrix(one.shape[-2], rows, one.shape[-1], columns), (one.shape, one.strides)
+                assert lies_as_a_matrix(one), (one.shape, one.strides)
             seen.append((a, b, out))
             return real(a, b, out, *factors, **options)
 
@@ -144,10 +151,10 @@ def test_what_one_product_is_is_not_copied(text, a, b, products):
 
 
 def test_copies_are_told():
-    a, b = np.ones((5, 6, 70)), np.ones((6, 4, 70))
+    a, b = np.ones((15, 16, 700)), np.ones((16, 14, 700))
     told = tilewright.einsum_path("ijb,jkb->ikb", a, b)
     assert told.copy_count > 0
-    sizes = {"a": a.nbytes, "b": b.nbytes, "c": 5 * 4 * 70 * 8}
+    sizes = {"a": a.nbytes, "b": b.nbytes, "c": 15 * 14 * 700 * 8}
     assert told.copied_bytes == sum(sizes[name] for name in told.steps[0]["copies"])
     assert "ijb,jkb->ikb" in str(told) and "<table>" in told._repr_html_()
     backwards = tilewright.einsum_path("ij,jk->ik", np.ones((4, 5))[::-1], np.ones((5, 6)))
@@ -243,6 +250,52 @@ def test_sums_of_products_without_levels_are_one_call(products):
     assert told.steps[0]["added_up"] == 20 and told.copied_bytes == 0
     made = tilewright.einsum("pik,pkj->ij", a, b)
     assert len(products) == 1 and np.allclose(made, np.einsum("pik,pkj->ij", a, b), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_pieces(dtype, monkeypatch):
+    """Contractions in pieces, the last one shorter, of operands and results with any strides, add up to the whole."""
+    monkeypatch.setattr(pieces, "CACHE_BYTES", 2 ** 14)
+    rng = np.random.default_rng(10)
+    d, u = filled(rng, (6, 5), dtype), filled(rng, (5, 211, 5, 5), dtype).transpose(1, 0, 2, 3)
+    text = "xi,yj,zk,eijk->xyez"
+    told = tilewright.einsum_path(text, d, d, d, u)
+    label, size = told.piece
+    assert label == "e" and 1 < size < 211 and 211 % size != 0
+    wanted, scale = reference(text, [d, d, d, u])
+    assert (np.abs(tilewright.einsum(text, d, d, d, u) - wanted) <= most_error(text, [d, d, d, u], scale)).all()
+    out = filled(rng, (6, 211, 6, 6), dtype).transpose(0, 2, 1, 3)
+    limit = most_error(text, [d, d, d, u], 2 * scale + np.abs(out))
+    wanted = 2 * wanted - out
+    assert tilewright.einsum(text, d, d, d, u, out=out, alpha=2, beta=-1) is out
+    assert (np.abs(out - wanted) <= limit).all()
+    with pytest.raises(ValueError, match="threads = -1"):
+        tilewright.einsum(text, d, d, d, u, out=out, threads=-1)
+    assert (np.abs(out - wanted) <= limit).all()
+
+
+def test_no_pieces_of_a_label_that_a_step_sums(monkeypatch):
+    monkeypatch.setattr(pieces, "CACHE_BYTES", 2 ** 10)
+    rng = np.random.default_rng(11)
+    operands = [filled(rng, shape, "float64") for shape in ((40, 30), (30, 50), (50, 20))]
+    told = tilewright.einsum_path("ab,bc,cd->d", *operands)
+    assert told.piece is None or told.piece[0] == "d"
+    assert np.allclose(tilewright.einsum("ab,bc,cd->d", *operands), np.einsum("ab,bc,cd->d", *operands), rtol=1e-10)
+
+
+def test_rows_that_overlap_are_no_matrix(products):
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(40.0), 9)
+    b = np.arange(45.0).reshape(9, 5)
+    assert np.array_equal(tilewright.einsum("ij,jk", windows, b), windows @ b)
+
+
+def test_out_over_an_operand_of_products_that_are_added_up():
+    rng = np.random.default_rng(12)
+    a, b = filled(rng, (50, 2, 16, 16), "float64"), filled(rng, (50, 16, 2, 16), "float64")
+    assert tilewright.einsum_path("xpmk,xkpn->xmn", a, b).steps[0]["added_up"] == 2
+    wanted = np.einsum("xpmk,xkpn->xmn", a, b)
+    tilewright.einsum("xpmk,xkpn->xmn", a, b, out=a[:, 1])
+    assert np.allclose(a[:, 1], wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_promotion():

@@ -25,6 +25,24 @@ def batch_reduce(a: A, b: Array, out: Array | None = None, *, alpha: Factor = 1,
                  transpose_b: bool = False, conjugate_a: bool = False, conjugate_b: bool = False, promote: bool = False,
                  stream: int | None = None, **options: Any) -> A: ...
 
+def stack_matmul(a: Array, b: Array, out: A, a_index: Sequence[int], b_index: Sequence[int], out_index: Sequence[int], *,
+                 alpha: Factor = 1, beta: Factor = 0, transpose_a: bool = False, transpose_b: bool = False,
+                 conjugate_a: bool = False, conjugate_b: bool = False, promote: bool = False, **options: Any) -> A: ...
+def einsum(*arguments: Any, out: Array | None = None, alpha: Factor = 1, beta: Factor = 0, optimize: Any = "auto",
+           promote: bool = False, **options: Any) -> Any: ...
+def einsum_path(*arguments: Any, out: Array | None = None, optimize: Any = "auto", promote: bool = False) -> EinsumPath: ...
+
+class EinsumPath:
+    contraction: str
+    dtype: str
+    steps: list[dict[str, Any]]
+    flops: float
+    copied_bytes: int
+    copy_count: int
+    piece: tuple[str, int] | None
+    def rows(self) -> Iterable[tuple[str, ...]]: ...
+    def _repr_html_(self) -> str: ...
+
 class LU:
     lu: Array
     pivots: Array

@@ -9,6 +9,7 @@ import numpy
 from . import _core
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
+_names = {numpy.dtype(name): name for name in DTYPES}  # NumPy puts names together anew each time
 
 
 class NumpyKind:
@@ -31,7 +32,7 @@ class NumpyKind:
         return x
 
     def dtype(self, x):
-        return x.dtype.name if x.dtype.kind in "fciub" else str(x.dtype)
+        return _names.get(x.dtype) or (x.dtype.name if x.dtype.kind in "fciub" else str(x.dtype))
 
     def cast(self, x, dtype):
         return x.astype(dtype)

@@ -26,7 +26,7 @@ class Source(NamedTuple):
 
 class Step(NamedTuple):
     """values[left] times values[right] becomes the last of the values. result: elements of the new array, None where it is the
-    caller's. target: the view of C within it, or of a temporary with `through` elements that is then stored to the view `stored`."""
+    caller's. target: the view of C within it, or of a temporary with `through` elements that is then stored to the view `stored`. letters: of C."""
 
     left: int
     right: int
@@ -39,6 +39,7 @@ class Step(NamedTuple):
     stored: View | None
     sums: tuple
     product: Product
+    letters: tuple
     text: str
 
 
@@ -55,6 +56,7 @@ class Plan(NamedTuple):
     single: Single | None
     flops: float
     copied_elements: int
+    path: tuple = ()
 
 
 class Value(NamedTuple):
@@ -76,6 +78,19 @@ def view_of(letters, strides, sizes):
 
 def elements(letters, sizes):
     return math.prod(sizes[letter] for letter in letters)
+
+
+def in_place(base, other, needed):
+    """The order of a product that lies as `base` does (letter -> stride), with what `other` brings where the first summed letter was."""
+    brought = [x for x in other if x in needed and x not in base]
+    order = []
+    for letter in sorted(base, key=lambda x: -base[x]):
+        if letter in needed:
+            order.append(letter)
+        else:
+            order += brought
+            brought = []
+    return "".join(order + brought)
 
 
 class Planning:
@@ -113,6 +128,7 @@ class Planning:
         batch = [x for x in by_a if x in b]
         blocks = [batch, [x for x in by_a if x not in b], [x for x in by_b if x not in a]]
         found = {"".join(itertools.chain(*one)) for one in itertools.permutations(blocks)}
+        found |= {in_place(a, b, set(kept)), in_place(b, a, set(kept))}
         found.add("".join(x for x in self.output if x in kept) + "".join(x for x in by_a + by_b if x in kept and x not in self.output))
         for order in sorted(found) if following else ():
             shared = "".join(x for x in order if x in following)
@@ -171,9 +187,11 @@ class Planning:
     def cost_after(self, c, other, needed, last):
         mine = {x: stride for x, stride in c.items() if x in needed or x in other.strides}
         theirs = {x: stride for x, stride in other.strides.items() if x in needed or x in c}
-        kept = [x for x in [*mine, *(y for y in theirs if y not in mine)] if x in needed]
-        target = self.out_strides[0] if last else contiguous(kept, self.sizes)
-        return self.planned(Value(mine, False), Value(theirs, other.must_copy), target).cost
+        if last:
+            targets = [self.out_strides[0]]
+        else:
+            targets = [contiguous(order, self.sizes) for order in {in_place(mine, theirs, needed), in_place(theirs, mine, needed)}]
+        return min(self.planned(Value(mine, False), Value(theirs, other.must_copy), target).cost for target in targets)
 
     def source(self, value, total, product, name):
         matrix = getattr(product, name)
@@ -194,7 +212,7 @@ class Planning:
             self.copied += through
         text = f"{''.join(left[0].strides)},{''.join(right[0].strides)}->{''.join(c)}"
         self.flops += self.kind_flops() * math.prod((*product.levels, *product.sums, product.m, product.n, product.k))
-        self.steps.append(Step(i, j, a, b, result, target, len(product.sums), through, stored, product.sums, product, text))
+        self.steps.append(Step(i, j, a, b, result, target, len(product.sums), through, stored, product.sums, product, tuple(c), text))
 
     def kind_flops(self):
         return 8 if self.kind[1] else 2
@@ -210,4 +228,4 @@ def make_plan(values, output, out_strides, sizes, item_bytes, complex_type, path
         return Plan((), single, 0.0, elements(output, sizes))
     for index, (i, j) in enumerate(path):
         planning.contract(i, j, path[index + 1:])
-    return Plan(tuple(planning.steps), None, planning.flops, planning.copied)
+    return Plan(tuple(planning.steps), None, planning.flops, planning.copied, tuple(path))

@@ -11,12 +11,16 @@ import math
 from typing import NamedTuple
 
 LEVELS = 3      # of a batch that one call serves
+LONG_SIDE = 64  # above, with the other sides up to it, a side is cut into levels: kernels take whole small problems best
 LONG_RUN = 16   # problems of the innermost level that make up for the call of a kernel
 
-# What an assignment costs, in nanoseconds, roughly those of one core: only the order of assignments depends on them.
-MEMORY_BYTES, CACHE_BYTES, LINE_BYTES = 10.0, 40.0, 64
-OPERATIONS = 16.0
-PROBLEM, RUN, CALL = 8.0, 80.0, 2000.0
+# What an assignment costs, in nanoseconds, roughly those of one core as measured with operands in its caches: only the order of
+# assignments depends on them. APART: of each run of neighbours that does not begin where another one ends. TURNED: of each element of
+# the operand that shares the side along which C is contiguous, where it is not contiguous along it itself.
+MEMORY_BYTES, CACHE_BYTES, LINE_BYTES = 15.0, 400.0, 64
+OPERATIONS = 50.0
+PROBLEM, RUN, CALL = 1.0, 80.0, 2000.0
+APART, TURNED = 0.8, 0.12
 COPY_FACTOR = 2.0  # an assignment with copies must be this much cheaper than one product without
 
 
@@ -86,11 +90,19 @@ def is_matrix(rows, row_stride, columns, column_stride):
     return (rows == 1 or row_stride >= 1) and (columns == 1 or column_stride >= 1)
 
 
-def bytes_touched(rows, row_stride, columns, column_stride, item):
-    """Of one matrix: elements that do not lie side by side take a cache line, or what is between them."""
-    if columns > 1 and (rows == 1 or column_stride < row_stride):
-        rows, row_stride, columns = columns, column_stride, rows
-    return columns * rows * (item if rows == 1 else max(item, min(LINE_BYTES, row_stride * item)))
+def runs_of(rows, row_stride, columns, column_stride):
+    """(elements, distance of elements) of the runs of neighbours that a matrix is of, and (how many, their distance)."""
+    by_columns = columns == 1 or (rows > 1 and row_stride <= column_stride)
+    inner, outer = (rows, row_stride), (columns, column_stride)
+    return (inner, outer) if by_columns else (outer, inner)
+
+
+def matrix_cost(rows, row_stride, columns, column_stride, item):
+    """(bytes touched, nanoseconds of gaps) of one matrix: elements that do not lie side by side take a cache line, or what is between."""
+    (length, step), (count, distance) = runs_of(rows, row_stride, columns, column_stride)
+    if length > 1 and step != 1:
+        return count * length * max(item, min(LINE_BYTES, step * item)), APART * count * length
+    return count * length * item, APART * count if count > 1 and distance != length else 0.0
 
 
 class Letters(NamedTuple):
@@ -152,6 +164,7 @@ class Planner:
 
     def product_of(self, copied, r, c, s, levels, outer):
         """The assignment with strides for every operand, and its cost."""
+        r, c, levels = self.without_long_side(copied, r, c, s, levels)
         order = sorted(levels, key=lambda one: (one.c, one.a, one.b), reverse=True)
         order = ordered_levels(order)
         matrices = {}
@@ -168,15 +181,25 @@ class Planner:
                        letters=(*(one.letters for one in order), r.letters, c.letters, s.letters), cost=0.0)
         return made._replace(cost=self.cost(made))
 
+    def without_long_side(self, copied, r, c, s, levels):
+        """(rows, columns, levels) once the only side that is above LONG_SIDE is cut into a level of equal parts, where strides can."""
+        for long, other, owners in ((r, c, "ac"), (c, r, "bc")):
+            part = next((size for size in range(LONG_SIDE, LONG_RUN - 1, -1) if long.size % size == 0), 0)
+            if long.size > LONG_SIDE >= max(other.size, s.size) > 1 and part and not any(name in copied for name in owners):
+                cut = Group(long.letters, long.size // part, long.a * part, long.b * part, long.c * part)
+                short = long._replace(size=part)
+                return (short, c, [*levels, cut]) if long is r else (r, short, [*levels, cut])
+        return r, c, levels
+
     def cost(self, p):
         """Nanoseconds by the constants above."""
         problems, repeats = math.prod(p.levels), math.prod(p.sums)
-        ns = problems * (PROBLEM + self.flops * p.m * p.n * p.k / OPERATIONS)
+        ns = problems * (PROBLEM + self.flops * p.m * p.n * p.k / OPERATIONS + self.turned(p))
         for matrix, rows, columns, weight in ((p.a, p.m, p.k, 1), (p.b, p.k, p.n, 1), (p.c, p.m, p.n, 2)):
             *levels, row_stride, column_stride = matrix.strides
-            touched = weight * bytes_touched(rows, row_stride, columns, column_stride, self.item)
+            touched, gaps = matrix_cost(rows, row_stride, columns, column_stride, self.item)
             distinct = math.prod(count for count, stride in zip(p.levels, levels) if stride != 0)
-            ns += touched * (distinct / MEMORY_BYTES + (problems - distinct) / CACHE_BYTES)
+            ns += weight * (touched * (distinct / MEMORY_BYTES + (problems - distinct) / CACHE_BYTES) + gaps * distinct)
         ordered = sorted(p.levels)
         calls = math.prod(ordered[:max(0, len(ordered) - LEVELS)])
         runs = math.prod(p.levels[:-1]) if p.levels else 1
@@ -185,6 +208,15 @@ class Planner:
             size = math.prod(self.sizes[letter] for letter in self.strides[name])
             ns += CALL + 3 * size * self.item / MEMORY_BYTES
         return ns
+
+    def turned(self, p):
+        """Nanoseconds of one problem for an operand that lies across C."""
+        if p.m == 1 or p.n == 1 or p.k == 1:
+            return 0.0
+        (c_rows, c_columns), (a_rows, _), (_, b_columns) = (one.strides[-2:] for one in (p.c, p.a, p.b))
+        if c_columns == 1:
+            return 0.0 if b_columns == 1 else TURNED * p.k * p.n
+        return 0.0 if c_rows == 1 and a_rows == 1 else TURNED * p.m * p.k
 
     def best(self):
         """The cheapest assignment; one with copies only where it is far cheaper than any without. There always is one: copies of

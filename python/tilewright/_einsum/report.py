@@ -8,11 +8,13 @@ class EinsumPath:
     """steps: one dict per product, with `contraction`, the sizes `m`, `n`, `k`, `levels` (counts of the batch, outermost first),
     `labels` of each, `added_up` (how many products are summed one after the other), `copies` (which of a, b, c are copied, a and b
     before the product, c after it) and `summed` (which are summed over labels of their own first). flops: operations of all products.
-    copied_bytes: of all copies and sums of single operands. str() and notebooks show a table."""
+    copied_bytes: of all copies and sums of single operands. piece: (label, size) where host operands are contracted in pieces that stay in a
+    cache, with all threads, else None. str() and notebooks show a table."""
 
-    def __init__(self, expression, plan, dtype, item_bytes):
+    def __init__(self, expression, plan, dtype, item_bytes, pieces=None):
         self.contraction = ",".join(expression.inputs) + "->" + expression.output
         self.dtype = dtype
+        self.piece = None if pieces is None else tuple(pieces)
         self.steps = [] if plan is None else [step_data(step) for step in plan.steps]
         self.flops = 0.0 if plan is None else plan.flops
         self.copied_bytes = 0 if plan is None else plan.copied_elements * item_bytes
@@ -30,7 +32,8 @@ class EinsumPath:
         rows = list(self.rows())
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join([f"{self.contraction}, {self.dtype}: {self.flops:.3g} operations, {self.copied_bytes} bytes copied", *lines])
+        pieces = "" if self.piece is None else f", in pieces of {self.piece[1]} {self.piece[0]}"
+        return "\n".join([f"{self.contraction}, {self.dtype}: {self.flops:.3g} operations, {self.copied_bytes} bytes copied{pieces}", *lines])
 
     __repr__ = __str__
 

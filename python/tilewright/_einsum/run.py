@@ -3,7 +3,9 @@ tilewright._product; nothing else here touches elements but sums of one operand,
 
 import functools
 import itertools
+import math
 import numbers
+import os
 
 from .._arrays import kind_of
 from .._lists import batch_reduce
@@ -11,8 +13,12 @@ from .._product import _product
 from .arrays import ITEM_BYTES, adopted, joined_dtype
 from .parse import letters_of_sublists, parse
 from .path import contraction_path
+from .pieces import cut, pieces_of
 from .plan import Value, contiguous, make_plan
 from .report import EinsumPath
+
+
+FRESH_BYTES = 2 ** 25  # from here on, allocators ask the system for every array
 
 
 class Call:
@@ -35,6 +41,7 @@ class Call:
         self.operands = [one if name == self.dtype else kind.cast(one, self.dtype) for one, name in zip(self.operands, names)]
         self.shapes = tuple([tuple(one.shape) for one in self.operands])
         self.strides = tuple(self.usable_strides())
+        self.on_device = kind.device(self.operands[0]) is not None
         self.out = None if out is None else self.checked_out(out)
 
     def usable_strides(self):
@@ -128,7 +135,26 @@ class Run:
 
     def __init__(self, library, dtype, options):
         self.library, self.dtype, self.options = library, dtype, options
-        self.view = library.view
+        self.kept, self.views = {}, {}  # id -> array that serves every piece, and views of these
+
+    def view(self, array, shape, strides, offset=0):
+        if id(array) not in self.kept:
+            return self.library.view(array, shape, strides, offset)
+        key = (id(array), shape, strides, offset)
+        found = self.views.get(key)
+        if found is None:
+            found = self.views[key] = self.library.view(array, shape, strides, offset)
+        return found
+
+    def room(self, like, elements, step):
+        """Memory for what is between two steps: the same for every piece."""
+        if not self.kept:
+            return self.library.empty(like, (elements,), self.dtype)
+        found = self.views.get((id(step), elements))
+        if found is None:
+            found = self.views[id(step), elements] = self.library.empty(like, (elements,), self.dtype)
+            self.kept[id(found)] = found
+        return found
 
     def product(self, a, b, out, alpha, beta):
         _product(a, b, out, alpha, beta, **self.options)
@@ -163,7 +189,7 @@ class Run:
         """Takes the step's operands from `values` and appends its result."""
         left, right = values[step.left], values[step.right]
         if step.result is not None:
-            out, alpha, beta = self.library.empty(left, (step.result,), self.dtype), 1, 0
+            out, alpha, beta = self.room(left, step.result, step), 1, 0
         if step.stored is None:
             self.multiply(step, left, right, self.view(out, *step.target), alpha, beta)
         else:
@@ -185,14 +211,44 @@ class Run:
             made = made * alpha
         store(self.view(out, *single.stored), made, beta)
 
-    def plan(self, call, plan, out, alpha, beta):
+    def plan(self, operands, plan, out, alpha, beta, apart):
         if plan is None:  # a sum over nothing
             store(out, 0, beta)
         elif plan.single is not None:
-            self.single(call.operands[0], plan.single, out, alpha, beta, call.apart)
+            self.single(operands[0], plan.single, out, alpha, beta, apart)
         else:
             for step in plan.steps:
-                self.step(call.operands, step, out, alpha, beta)
+                self.step(operands, step, out, alpha, beta)
+
+    def whole(self, call, plan, expression, out, alpha, beta):
+        """The contraction, piece by piece where that keeps what is between its steps in a cache."""
+        pieces = None if call.apart or call.on_device else pieces_of(expression, plan, ITEM_BYTES[self.dtype], thread_count(self.options))
+        if pieces is None:
+            self.plan(list(call.operands), plan, out, alpha, beta, call.apart)
+            return
+        strides = self.library.strides(out)
+        self.kept = {id(one): one for one, labels in zip(call.operands, expression.inputs) if pieces.letter not in labels}
+        for first in range(0, expression.sizes[pieces.letter], pieces.size):
+            size = min(pieces.size, expression.sizes[pieces.letter] - first)
+            shapes, at = zip(*(cut(labels, shape, own, pieces.letter, first, size) for labels, shape, own in zip(
+                (*expression.inputs, expression.output), (*call.shapes, tuple(out.shape)), (*call.strides, strides))))
+            _, piece, _ = plan_of(call.subscripts, shapes[:-1], call.strides, self.dtype, shapes[-1], strides, False, plan.path)
+            operands = [one if id(one) in self.kept else self.library.view(one, *how) for one, *how in zip(call.operands, shapes, call.strides, at)]
+            self.plan(operands, piece, self.view(out, shapes[-1], strides, at[-1]), alpha, beta, False)
+
+
+def thread_count(options):
+    """How many threads products may take; an option that is none is left to them to refuse."""
+    asked = options.get("threads", 0)
+    return asked if isinstance(asked, int) and asked > 0 else len(os.sched_getaffinity(0))
+
+
+def fresh_options(options, made, call):
+    """Options of products into memory that the system has yet to hand out: it zeroes that when it is first written to, in a cache, and
+    stores that go around caches would throw this out."""
+    if call.on_device or math.prod(made.shape) * ITEM_BYTES[call.dtype] < FRESH_BYTES:
+        return options
+    return {"residency": "l2", **options}
 
 
 def check_scalars(dtype, alpha, beta, out):
@@ -213,7 +269,8 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
     complex128) and any strides; the result is an array of their library, contiguous in the order of its labels unless `out` is given.
 
     The operands meet two by two. Each meeting is one (batched) product of views: labels become rows, columns, the summed size and
-    levels of the batch so that nothing is transposed in memory. einsum_path() tells what is done, and what is copied.
+    levels of the batch so that nothing is transposed in memory. Where results in between are large and their products share a label,
+    the whole is done in pieces of that label that stay in a cache. einsum_path() tells what is done, and what is copied.
 
     optimize: 'auto' (up to six operands the cheapest order, beyond opt_einsum's where it is installed, else a greedy one), 'greedy',
     'optimal', or a path as of numpy.einsum_path. promote: converts operands of other types instead of refusing them. options go to
@@ -225,14 +282,15 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
         raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
     call = Call(arguments, out, promote)
     check_scalars(call.dtype, alpha, beta, out)
-    shape, plan, _ = call.plan(optimize)
+    shape, plan, expression = call.plan(optimize)
     library = call.library
     run = Run(library, call.dtype, options)
     if call.out is not None and not call.awkward:
-        run.plan(call, plan, call.out, alpha, beta)
+        run.whole(call, plan, expression, call.out, alpha, beta)
         return out
     made = library.empty(call.operands[0], shape, call.dtype)
-    run.plan(call, plan, made, alpha, 0)
+    run.options = fresh_options(options, made, call)
+    run.whole(call, plan, expression, made, alpha, 0)
     if call.out is None:
         return library.finished(made, call.like)
     store(call.out, made, beta)
@@ -246,4 +304,6 @@ def einsum_path(*arguments, out=None, optimize="auto", promote=False):
     the part that every label has in it, and what is copied. Arguments and errors are those of einsum()."""
     call = Call(arguments, out, promote)
     _, plan, expression = call.plan(optimize)
-    return EinsumPath(expression, plan, call.dtype, ITEM_BYTES[call.dtype])
+    item = ITEM_BYTES[call.dtype]
+    pieces = None if call.apart or call.on_device else pieces_of(expression, plan, item, thread_count({}))
+    return EinsumPath(expression, plan, call.dtype, item, pieces)
