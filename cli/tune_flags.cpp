@@ -67,6 +67,15 @@ GemmProblem logged_problem(const nlohmann::json& line) {
   return problem;
 }
 
+// Why a logged problem has no configs to search; "" where it has. Programs multiply matrices without elements
+// too, as HPL does at the edge of a panel.
+std::string why_without_space(const GemmProblem& problem) {
+  if (std::min({problem.m, problem.n, problem.k}) == 0) return "a size of 0, and nothing to tune";
+  if (problem.location == Location::host && largest_size(problem) > gemm_small_cpu_limit)
+    return fmt::format("a size above {}, and such have no space on the host", gemm_small_cpu_limit);
+  return "";
+}
+
 // The distinct problems of a record log.
 void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
   std::ifstream file(path);
@@ -83,11 +92,9 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
     try {
       const GemmProblem problem = logged_problem(nlohmann::json::parse(line));
       ++found;
-      if (problem.location == Location::host && largest_size(problem) > gemm_small_cpu_limit) {
-        fmt::print(stderr,
-                   "--from = '{}': line {} is left out: {} has a size above {}, and such have no space on "
-                   "the host\n",
-                   path, number, to_string(problem), gemm_small_cpu_limit);
+      if (const std::string why = why_without_space(problem); !why.empty()) {
+        fmt::print(stderr, "--from = '{}': line {} is left out: {} has {}\n", path, number,
+                   to_string(problem), why);
         continue;
       }
       // A record stands for any batch count, so that several of one problem in a log are one.

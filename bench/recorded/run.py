@@ -111,7 +111,9 @@ def measure(name, command, a, folder):
     row = {"family": "recorded", "program": name, **{way: round(min(s), 4) for way, s in seconds.items()}}
     row["gain"] = round(row["alone_s"] / row["tuned_s"], 4)
     row["served"] = served[-1].removeprefix("tilewright: ") if served else ""
-    row["tune"] = (tuned.stdout.strip().splitlines() or [tuned.stderr.strip()])[-1] if tuned else "nothing was recorded"
+    said = f"{tuned.stderr}\n{tuned.stdout}".strip().splitlines() if tuned else ["nothing was recorded"]
+    row["left_out"] = sum("is left out" in line for line in said)
+    row["tune"] = ([line for line in said if "is left out" not in line] or [""])[-1]
     return row
 
 

@@ -205,9 +205,10 @@ class Tune(Driver):
         log = self.folder / "log.jsonl"
         texts = [PROBLEM.replace("batch=1", f"batch={count}") for count in (10, 20, 30)]
         log.write_text("".join(json.dumps({"problem": text, "count": 1, "seconds": 1e-6}) + "\n"
-                               for text in texts + ["gemm:f64:nn:m=400,n=4,k=4"]))
+                               for text in texts + ["gemm:f64:nn:m=400,n=4,k=4", "gemm:f64:nn:m=8,n=0,k=4"]))
         result = self.tune("--from", log, "--budget", "1s")
         self.assertIn("line 4 is left out", result.stderr)
+        self.assertIn("line 5 is left out", result.stderr)
         self.assertIn("1 problems", result.stdout + result.stderr)
 
     def test_flags_of_sizes_are_refused_without_them(self):
