@@ -26,6 +26,7 @@ struct Case {
     b = matrix(op_b, k, n);
     c = matrix('N', m, n);
     // Neither C of beta = 0 nor the operands of alpha = 0 are read.
+    if (!all_are_ours()) return;
     const T nan = std::numeric_limits<Real<T>>::quiet_NaN();
     if (beta == T(0)) fill(c, nan);
     if (alpha == T(0)) fill(a, nan), fill(b, nan);

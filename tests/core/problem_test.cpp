@@ -136,7 +136,7 @@ TEST(ProblemText, PageIsRight) {
       EXPECT_NO_THROW(parse_problem(text)) << text;
       ++examples;
     }
-  EXPECT_EQ(examples, 9);
+  EXPECT_EQ(examples, 10);
   const std::string unknown = error_of("gemm:f64:nn:m=1,n=1,k=1:colour=red");
   std::istringstream keys(unknown.substr(unknown.rfind('(') + 1));
   for (std::string key; std::getline(keys >> std::ws, key, ',');) {
