@@ -104,6 +104,7 @@ struct Context::Impl {
   std::shared_ptr<HybridNode> hybrid;     // products of host operands on CPU and GPUs; never null
   std::shared_ptr<LuMachines> lu;         // of LU on GPUs; null until it is first asked for
   std::once_flag lu_asked;
+  BoundedMap<std::string, std::int64_t> lu_panels{256};  // columns that models chose, by problem and options
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   std::shared_ptr<SmallKernels> small;  // of calls without a plan of their own; never null
   PlanCache plans;

@@ -1,6 +1,9 @@
 // Panels by models of the machine.
 #include "lu/panels.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -14,7 +17,7 @@ namespace {
 std::int64_t columns_on_cpu(std::int64_t count) { return count >= 512 ? 128 : 64; }
 
 constexpr std::array<std::int64_t, 7> columns_with_gpus{64, 128, 192, 256, 384, 512, 768};
-constexpr int places = 4;  // of the matrix that are looked at
+constexpr int places = 3;  // of the matrix that are looked at
 
 // Both rows of a swap are read and written, of each column a line of a cache at least half of which is not
 // used before it leaves.
@@ -32,10 +35,38 @@ double step_seconds(const HostModel& host, const LuProblem& p, double j, std::in
   const double swaps = swap_seconds(host, width, double(p.n) - width, double(size_bytes(p.dtype)));
   const auto below = std::int64_t(double(p.m) - j) - nb, right = std::int64_t(double(p.n) - j) - nb;
   if (right <= 0) return panel + swaps;
-  const double solve = gemm.of(width, double(right), width / 2);
+  // Half of a product's operations, at half its rate.
+  const double solve = gemm.of(width, double(right), width);
   if (below <= 0) return panel + swaps + solve;
   const UpdateTime made = update(below, right, nb);
   return swaps + solve + (made.leaves_the_cpu ? std::max(made.seconds, panel) : made.seconds + panel);
+}
+
+std::string key_of(const LuRequest& r) {
+  const LuOptions& o = r.options;
+  return fmt::format("{} {} {} {} {} {} {}", to_string(r.problem), int(o.target), o.threads, int(o.select),
+                     fmt::join(o.gpus, ","), o.gpu_memory_bytes, int(r.split));
+}
+
+// Downhill from the middle: the time has one minimum.
+std::int64_t fastest_columns(const LuRequest& r) {
+  const auto node = largest_update_models(r).node;
+  const auto seconds = [&](std::size_t i) {
+    return blocked_seconds(node->host, r.problem, columns_with_gpus[i],
+                           [&](auto m, auto n, auto k) { return predicted_update(r, m, n, k); });
+  };
+  const std::int64_t count = std::min(r.problem.m, r.problem.n);
+  std::size_t choices = 1;
+  while (choices < columns_with_gpus.size() && columns_with_gpus[choices] <= count) ++choices;
+  std::size_t best = choices / 2;
+  double least_s = seconds(best);
+  for (const int step : {1, -1})
+    for (std::size_t next = best + std::size_t(step); next < choices; next += std::size_t(step)) {
+      const double next_s = seconds(next);
+      if (next_s >= least_s) break;
+      best = next, least_s = next_s;
+    }
+  return columns_with_gpus[best];
 }
 
 }  // namespace
@@ -44,7 +75,7 @@ double panel_seconds(const GemmTime& host, double m, double n) {
   constexpr double least = 8;
   double seconds = 0, calls = 1;
   for (double half = n / 2; half >= least; half /= 2, calls *= 2)
-    seconds += calls * (host.of(m, half, half) + host.of(half, half, half / 2));
+    seconds += calls * (host.of(m, half, half) + host.of(half, half, half));
   return seconds;
 }
 
@@ -60,21 +91,15 @@ double blocked_seconds(const HostModel& host, const LuProblem& p, std::int64_t n
 
 std::int64_t panel_columns(const LuRequest& r) {
   const std::int64_t count = std::min(r.problem.m, r.problem.n);
-  if (r.options.nb > 0) return std::min(r.options.nb, count);
-  HybridNode* const hybrid = r.context.impl().hybrid.get();
-  if (r.options.target == Target::cpu || hybrid->gpus().empty() ||
+  if (r.options.nb > 0 || count <= columns_with_gpus.front())
+    return r.options.nb > 0 ? std::min(r.options.nb, count) : count;
+  Context::Impl& context = r.context.impl();
+  if (r.options.target == Target::cpu || context.hybrid->gpus().empty() ||
       (r.options.target == Target::automatic && !updates_use_gpus(r)))
     return std::min(columns_on_cpu(count), count);
-  const auto node = largest_update_models(r).node;
-  std::int64_t best = std::min(columns_with_gpus.front(), count);
-  double least_s = 0;
-  for (const std::int64_t nb : columns_with_gpus) {
-    if (nb > count) break;
-    const double seconds = blocked_seconds(
-        node->host, r.problem, nb, [&](auto m, auto n, auto k) { return predicted_update(r, m, n, k); });
-    if (nb == columns_with_gpus.front() || seconds < least_s) best = nb, least_s = seconds;
-  }
-  return best;
+  // What a split is costs more than a small step of the algorithm.
+  return *context.lu_panels.get(
+      key_of(r), [&] { return std::make_shared<const std::int64_t>(std::min(fastest_columns(r), count)); });
 }
 
 }  // namespace tilewright
