@@ -39,8 +39,13 @@ def note_of(root, files, more):
     return f"{more} {', '.join(devices)}; " + links(files, root)
 
 
+def digits(value):
+    """Three of them, or all before the point."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
 def per_product(row):
-    return f"{row['seconds'] / row['batch_count'] * 1e9:.3g}"
+    return digits(row["seconds"] / row["batch_count"] * 1e9)
 
 
 def matmul(root, wanted):
@@ -78,7 +83,7 @@ def einsum(root, wanted):
     peers = sorted({impl for rows in cases.values() for impl in rows} - {OURS})
     lines = []
     for name, rows in cases.items():
-        cells = [f"{rows[impl]['seconds'] * 1e3:.3g}" if impl in rows else "" for impl in (*peers, OURS)]
+        cells = [digits(rows[impl]["seconds"] * 1e3) if impl in rows else "" for impl in (*peers, OURS)]
         lines.append([f"{name}: `{rows[OURS]['subscripts']}`", *cells, f"{speedup(rows):.2f}", str(rows[OURS]["copies"])])
     lines.append(["all, geometric mean", *[""] * (len(peers) + 1), f"{geometric_mean([speedup(rows) for rows in cases.values()]):.2f}", ""])
     head = ["contraction", *peers, OURS, "times as fast as the best peer", "copies"]
@@ -115,7 +120,7 @@ def overhead(root, wanted):
     if not cases:
         return none("bench_overhead.py")
     impls = list(dict.fromkeys(impl for rows in cases.values() for impl in rows))
-    lines = [[case, *(f"{rows[impl]['seconds'] * 1e6:.3g}" if impl in rows else "" for impl in impls)] for (case, _), rows in cases.items()]
+    lines = [[case, *(digits(rows[impl]["seconds"] * 1e6) if impl in rows else "" for impl in impls)] for (case, _), rows in cases.items()]
     imports, _ = newest(root, wanted["machine"], "import")
     note = "Microseconds of a call, one thread."
     for rows in imports.values():
