@@ -40,7 +40,8 @@ void add_lu_flags(CLI::App& verb, BenchLuFlags& flags) {
       ->capture_default_str();
   verb.add_option(
           "--nb", flags.panels,
-          "of lu: columns of a panel, a list of auto (by a rule), counts and ranges, and exhaustive, "
+          "of lu: columns of a panel, a list of auto (by models or a rule), counts and ranges, and "
+          "exhaustive, "
           "which times panels (those of the list, else 64 to 768) and shares of the CPU for the optimum")
       ->capture_default_str();
   verb.add_option(

@@ -159,7 +159,7 @@ void add_lu(CLI::App& app) {
   verb->add_flag("--refine", flags->refine,
                  "improves X by iterative refinement and tells its backward error");
   verb->add_option("--target", flags->target, "who multiplies: auto, cpu, gpu or hybrid (default auto)");
-  verb->add_option("--nb", flags->nb, "columns of a panel (default: as tuned, or by a rule)");
+  verb->add_option("--nb", flags->nb, "columns of a panel (default: as tuned, or by models or a rule)");
   verb->add_option("--select", flags->select,
                    "how the CPU's share beside GPUs is chosen: flops, square or panel (default panel)");
   verb->add_option("--candidate", flags->candidate,

@@ -32,7 +32,8 @@ struct LuOptions {
   // "": what tuning has found for such a problem (`tilewright tune lu:...`), else the first that accepts; or
   // streamed, lapack, blocked or reference
   std::string candidate{};
-  std::int64_t nb = 0;  // columns of a panel, of candidates streamed and blocked; 0: as tuned, or by a rule
+  std::int64_t nb =
+      0;  // columns of a panel, of candidates streamed and blocked; 0: as tuned, or by models or a rule
   LuSelect select = LuSelect::panel;  // no effect where the CPU or GPUs compute alone
   std::vector<int> gpus{};            // that may be used; empty: all
   std::int64_t gpu_memory_bytes = 0;  // of each GPU, at most; 0: what is free

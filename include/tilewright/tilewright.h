@@ -332,7 +332,7 @@ typedef struct {
   int threads;              /* 0: OpenMP's default; inside a parallel region always 1 */
   const char* candidate;    /* null: as tuned, else the first that accepts; or streamed, lapack, blocked,
                                reference; of plans panels, cusolver */
-  int64_t nb;               /* columns of a panel; 0: as tuned, or by a rule */
+  int64_t nb;               /* columns of a panel; 0: as tuned, or by models or a rule */
   int select;               /* tilewright_lu_select */
   const int* gpus;          /* those that may be used; null: all */
   int gpu_count;            /* entries of gpus */

@@ -204,27 +204,6 @@ class Outputs(Case):
         page = pathlib.Path(told.split("Pages by task: ")[1].strip())
         self.assertTrue(page.is_absolute() and page.is_file(), page)
 
-    def test_records_that_would_count_wrongly(self):
-        log, other = self.folder / "log.jsonl", self.folder / "other.jsonl"
-        line = {"problem": "gemm:f64:nn:m=4,n=4,k=4", "count": 2, "seconds": 0.5, "residency": "l1"}
-        log.write_text(json.dumps(line) + "\n")
-        listed = run("record", "list", log, "--top", "0")
-        self.assertEqual(listed.returncode, 0, listed.stderr)
-        self.assertNotIn("m=4", listed.stdout)
-        self.assertIn("1 problems, 0.5 s", listed.stdout)
-        self.assertEqual(run("record", "list", log, "--top", "-1").returncode, 2)
-        (self.folder / "link.jsonl").symlink_to(log)
-        for again in (log, self.folder / "link.jsonl"):
-            merged = run("record", "merge", log, again, "-o", other)
-            self.assertEqual(merged.returncode, 2)
-            self.assertIn("counted twice", merged.stderr)
-            self.assertFalse(other.exists())
-        for key, value in (("count", -2), ("seconds", -0.5)):
-            other.write_text(json.dumps({**line, key: value}) + "\n")
-            listed = run("record", "list", other)
-            self.assertEqual(listed.returncode, 1)
-            self.assertIn(f"{key} = {value}", listed.stderr)
-
     def test_explain_tells_of_copies(self):
         result = self.gemm(self.array((6, 5, 5)), self.array((6, 5, 5), order="F"), "--explain")
         self.assertIn("B (Fortran order, interleaved) is copied to C order", result.stdout)
