@@ -111,12 +111,12 @@ NodeModel usual_node(int host_threads, const std::vector<std::string>& gpu_names
     }
     node.gpus.push_back(gpu);
   }
-  node.together = gpu_names.size() > 1 ? 1.22 : 1;
+  if (gpu_names.size() > 1) node.together = {int(gpu_names.size()), 1, 1.22};
   node.source = "round figures of a current node; `tilewright calibrate` measures this one";
   return node;
 }
 
-nlohmann::json transfer_coefficients(const GpuModel& gpu, double together) {
+nlohmann::json transfer_coefficients(const GpuModel& gpu, const TogetherTime& together) {
   return {{"to_device", to_json(gpu.to_device)},
           {"to_host", to_json(gpu.to_host)},
           {"pageable_to_device", to_json(gpu.pageable_to_device)},
@@ -125,11 +125,14 @@ nlohmann::json transfer_coefficients(const GpuModel& gpu, double together) {
           {"row_s", gpu.row_s},
           {"duplex", gpu.duplex},
           {"memory_bytes_per_s", gpu.memory_bytes_per_s},
-          {"together", together}};
+          {"together", together.both_ways},
+          {"together_one_way", together.one_way},
+          {"together_gpus", together.gpus}};
 }
 
-void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& together) {
+void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, TogetherTime& together) {
   GpuModel read = gpu;
+  TogetherTime shared = together;
   read.to_device = transfer(coefficients, "to_device");
   read.to_host = transfer(coefficients, "to_host");
   read.pageable_to_device = transfer(coefficients, "pageable_to_device");
@@ -138,12 +141,29 @@ void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& to
   read.row_s = number(coefficients, "row_s");
   read.duplex = number(coefficients, "duplex", 1);
   read.memory_bytes_per_s = number(coefficients, "memory_bytes_per_s", 1);
-  together = number(coefficients, "together", 1);
-  gpu = read;
+  shared.both_ways = number(coefficients, "together", 1);
+  // Nothing was timed in one direction by all before there were more than two.
+  const auto optional = [&](const char* name, double otherwise) {
+    return coefficients.contains(name) ? number(coefficients, name, 1) : otherwise;
+  };
+  shared.one_way = optional("together_one_way", 1), shared.gpus = int(optional("together_gpus", shared.gpus));
+  gpu = read, together = shared;
 }
 
-nlohmann::json gemm_device_coefficients(const GemmTime& time) { return to_json(time); }
-GemmTime take_gemm_device(const nlohmann::json& coefficients) { return numbers<GemmTime>(coefficients); }
+nlohmann::json gemm_device_coefficients(const GemmTime& time, const SustainedRate& sustained) {
+  nlohmann::json coefficients = to_json(time);
+  if (sustained.factor > 1) coefficients["sustained"] = to_json(sustained);
+  return coefficients;
+}
+
+void take_gemm_device(const nlohmann::json& coefficients, GemmTime& time, SustainedRate& sustained) {
+  SustainedRate read;
+  if (coefficients.contains("sustained")) {
+    read = numbers<SustainedRate>(coefficients["sustained"]);
+    number(coefficients["sustained"], "factor", 1);
+  }
+  time = numbers<GemmTime>(coefficients), sustained = read;
+}
 
 nlohmann::json gemm_host_coefficients(const GemmTime& time, int threads) {
   nlohmann::json coefficients = to_json(time);
@@ -267,15 +287,16 @@ NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::s
   assembly.read(host_copy_model, host, "", "", [&](const auto& c) { take_host_copy(c, node.host); });
   if (!gpu_names.empty())
     assembly.read(pipeline_model, host, "", "", [&](const auto& c) { take_pipeline(c, node.host); });
-  double together = 1;
+  TogetherTime together = node.together;
+  together.one_way = together.both_ways = 1;
   for (GpuModel& gpu : node.gpus) {
-    double of_this = node.together;
+    TogetherTime of_this = node.together;
     assembly.read(transfer_model, gpu.name, "", "", [&](const auto& c) { take_transfer(c, gpu, of_this); });
     gpu.row_s = std::max(gpu.row_s, least_row_s);
-    together = std::max(together, of_this);
+    if (of_this.both_ways >= together.both_ways) together = of_this;
     each_dtype([&](std::size_t i, const std::string& dtype) {
       assembly.read(gemm_device_model, gpu.name, dtype, "",
-                    [&](const auto& c) { gpu.gemm[i] = take_gemm_device(c); });
+                    [&](const auto& c) { take_gemm_device(c, gpu.gemm[i], gpu.sustained[i]); });
     });
   }
   node.together = together;

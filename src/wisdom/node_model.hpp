@@ -7,14 +7,16 @@
 // transfer or product is an object of the names in its field list below. *_coefficients() write them,
 // take_*() read them.
 //   transfer     a GPU       to_device, to_host, pageable_to_device, pageable_to_host, from_peer: transfers;
-//                            row_s, duplex, together, memory_bytes_per_s: numbers
-//   gemm_device  a GPU       a product, per dtype
+//                            row_s, duplex, together, memory_bytes_per_s and, where they were timed,
+//                            together_one_way, together_gpus: numbers
+//   gemm_device  a GPU       a product, per dtype, and, where it was timed, sustained: {after_s, factor}
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
 //   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; memory_bytes_per_s and, where it
 //                            was timed, register_s_per_byte: numbers
 //   pipeline     the CPU     gamma, start_s and, where it was timed, copies_beside: numbers
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -44,6 +46,30 @@ struct GemmTime {
     return m * n * k > 0
                ? start_s + s_per_product * m * n * (k + waiting_k) + s_per_c * m * n + s_per_ab * (m + n) * k
                : 0;
+  }
+};
+
+// Where heat and power slow a GPU's clock: what it multiplies for longer than `after_s` takes `factor` times
+// as long from then on.
+struct SustainedRate {
+  double after_s = 0, factor = 1;
+  double of(double seconds) const { return seconds + std::max(0.0, seconds - after_s) * (factor - 1); }
+};
+
+// What GPUs that move data at once leave one another: how many times as long each direction takes while all
+// `gpus` of the node use theirs, in one direction or in both.
+struct TogetherTime {
+  int gpus = 1;
+  double one_way = 1, both_ways = 1;
+  // While the directions in use, `into` GPUs and `out` of them, would each carry so much of what one carries
+  // alone: host memory has a rate for each of them and one for both.
+  double slower(double into, double out, double duplex) const {
+    return std::max(
+        {1.0, std::max(into, out) * one_way / gpus, (into + out) * duplex * both_ways / (2 * gpus)});
+  }
+  // While so many GPUs copy both ways.
+  double slower(std::size_t busy, double duplex) const {
+    return slower(double(busy) / duplex, double(busy) / duplex, duplex);
   }
 };
 
@@ -81,14 +107,13 @@ struct GpuModel {
   double memory_bytes_per_s = 0;           // of the GPU's own memory
   TransferTime from_peer;                  // from another GPU of the node; s_per_byte 0: no direct way
   std::array<GemmTime, dtype_count> gemm;  // of operands in its memory, whichever way the plan takes
+  std::array<SustainedRate, dtype_count> sustained;
 };
 
 struct NodeModel {
   HostModel host;
   std::vector<GpuModel> gpus;
-  // How many times as long each direction takes while all GPUs move data in both; one direction alone was
-  // never seen to be slower for it.
-  double together = 1;
+  TogetherTime together;
   bool calibrated = false;  // else some of it are round figures
   std::string source;       // of the coefficients, in words, for explain
 };
@@ -109,10 +134,10 @@ inline constexpr const char* pipeline_model = "pipeline";
 
 // What calibrate writes, and the reverse. take_*() throw Error(invalid_argument) naming the coefficient that
 // is missing, no number, or below what it can be, and leave the target as it was.
-nlohmann::json transfer_coefficients(const GpuModel& gpu, double together);
-void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, double& together);
-nlohmann::json gemm_device_coefficients(const GemmTime& time);
-GemmTime take_gemm_device(const nlohmann::json& coefficients);
+nlohmann::json transfer_coefficients(const GpuModel& gpu, const TogetherTime& together);
+void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, TogetherTime& together);
+nlohmann::json gemm_device_coefficients(const GemmTime& time, const SustainedRate& sustained = {});
+void take_gemm_device(const nlohmann::json& coefficients, GemmTime& time, SustainedRate& sustained);
 nlohmann::json gemm_host_coefficients(const GemmTime& time, int threads);
 // For so many threads: those of a product timed with another number go in proportion.
 GemmTime take_gemm_host(const nlohmann::json& coefficients, int threads);
@@ -126,6 +151,17 @@ struct FieldList<TransferTime> {
   using T = TransferTime;
   static constexpr auto value =
       std::make_tuple(field("start_s", &T::start_s), field("s_per_byte", &T::s_per_byte));
+};
+template <>
+struct FieldList<TogetherTime> {
+  using T = TogetherTime;
+  static constexpr auto value = std::make_tuple(field("gpus", &T::gpus), field("one_way", &T::one_way),
+                                                field("both_ways", &T::both_ways));
+};
+template <>
+struct FieldList<SustainedRate> {
+  using T = SustainedRate;
+  static constexpr auto value = std::make_tuple(field("after_s", &T::after_s), field("factor", &T::factor));
 };
 template <>
 struct FieldList<GemmTime> {

@@ -77,6 +77,7 @@ void expect_near(const GemmTime& found, const GemmTime& truth, const char* what)
 
 TEST_F(CalibrateTest, FindsTheCoefficientsAndServesAsTheNodesModel) {
   SimulatedNode node(2);
+  node.node.sustained[std::size_t(DType::f64)] = {0.1, 1.25};
   WisdomStore store(folder_ / "wisdom.sqlite", sqlite::Mode::write);
   CalibrationOptions o = options(false);
   o.store = &store;
@@ -101,7 +102,9 @@ TEST_F(CalibrateTest, FindsTheCoefficientsAndServesAsTheNodesModel) {
   expect_near(gpu.from_peer, node.node.from_peer, "from_peer");
   expect_near(gpu.duplex, node.node.duplex, "duplex");
   expect_near(gpu.row_s, node.node.row_s, "row_s", 0.1);
-  expect_near(found.together, node.node.together, "together");
+  expect_near(found.together.both_ways, node.node.together, "together");
+  expect_near(found.together.one_way, node.node.one_way, "together, one way");
+  EXPECT_EQ(found.together.gpus, 2);
   expect_near(gpu.memory_bytes_per_s, 2.5e12, "memory of the GPU");
   expect_near(found.host.gamma, node.node.gamma, "gamma", 0.02);
   expect_near(found.host.stream_start_s, 70e-6, "stream_start_s", 0.02);
@@ -110,6 +113,9 @@ TEST_F(CalibrateTest, FindsTheCoefficientsAndServesAsTheNodesModel) {
     expect_near(found.host.gemm[std::size_t(dtype)], node.node.host.gemm[std::size_t(dtype)], "host");
     expect_near(gpu.gemm[std::size_t(dtype)], node.node.gpus_gemm[std::size_t(dtype)], "device");
   }
+  expect_near(gpu.sustained[std::size_t(DType::f64)].factor, 1.25, "sustained", 0.02);
+  expect_near(gpu.sustained[std::size_t(DType::f64)].after_s, 0.1, "sustained after", 0.3);
+  EXPECT_EQ(gpu.sustained[std::size_t(DType::c64)].factor, 1);
   ASSERT_EQ(found.host.copies.size(), 4u) << "1, 2, 4 and 8 threads";
   expect_near(found.host.copies[3].time.s_per_byte, 1.8 / 96e9, "copies of eight threads");
 }

@@ -42,7 +42,8 @@ class SimulatedNode : public CalibrationMachine {
     std::array<GemmTime, dtype_count> gpus_gemm;
     TransferTime to_device{9e-6, 1 / 55e9}, to_host{8e-6, 1 / 53e9}, pageable_to_device{20e-6, 1 / 10e9},
         pageable_to_host{18e-6, 1 / 17e9}, from_peer{6e-6, 1 / 390e9};
-    double duplex = 1.13, together = 1.22, row_s = 150e-9, gamma = 0.3, copies_beside = 1.4;
+    std::array<SustainedRate, dtype_count> sustained{};
+    double duplex = 1.13, together = 1.22, one_way = 1.1, row_s = 150e-9, gamma = 0.3, copies_beside = 1.4;
   } node;
   static constexpr double node_memory_rate = 120e9;
 
@@ -91,7 +92,8 @@ class SimulatedNode : public CalibrationMachine {
       case TimedWork::host_gemm:
         return product(node.host.gemm, e) * busy;
       case TimedWork::device_gemm:
-        return product(node.gpus_gemm, e);
+        return node.sustained[std::size_t(e.dtype)].of(double(std::max<std::int64_t>(e.in_a_row, 1)) *
+                                                       product(node.gpus_gemm, e));
     }
     return 0;
   }
@@ -102,6 +104,7 @@ class SimulatedNode : public CalibrationMachine {
   double transfer(const Experiment& e, const TransferTime& time) const {
     const double both = e.beside == Beside::nothing || e.beside == Beside::all_gpus ? 1 : node.duplex;
     const double all = e.beside == Beside::transfers      ? node.together
+                       : e.beside == Beside::all_gpus     ? node.one_way
                        : e.beside == Beside::host_product ? node.copies_beside
                                                           : 1;
     return time.of(double(e.bytes)) * both * all + node.row_s * double(e.pieces);

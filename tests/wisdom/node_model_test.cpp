@@ -39,11 +39,24 @@ TEST_F(NodeModelTest, RoundFiguresSayThatTheyAre) {
 TEST_F(NodeModelTest, CoefficientsComeBackAsTheyWent) {
   GpuModel gpu = usual_node(4, {"GPU"}).gpus[0], read;
   gpu.from_peer = {1e-6, 2e-12};
-  double together = 0;
-  take_transfer(transfer_coefficients(gpu, 1.5), read, together);
-  EXPECT_EQ(transfer_coefficients(read, together), transfer_coefficients(gpu, 1.5));
+  const TogetherTime shared{4, 1.25, 1.5};
+  TogetherTime together;
+  take_transfer(transfer_coefficients(gpu, shared), read, together);
+  EXPECT_EQ(transfer_coefficients(read, together), transfer_coefficients(gpu, shared));
+  nlohmann::json older = transfer_coefficients(gpu, shared);
+  older.erase("together_one_way"), older.erase("together_gpus");
+  together = {2, 1, 1};
+  take_transfer(older, read, together);
+  EXPECT_EQ(to_json(together), to_json(TogetherTime{2, 1, 1.5}));
   const GemmTime time{1e-6, 2e-12, 3e-12, 4e-12, 5};
-  EXPECT_EQ(to_json(take_gemm_device(gemm_device_coefficients(time))), to_json(time));
+  const SustainedRate sustained{0.1, 1.2};
+  GemmTime time_read;
+  SustainedRate sustained_read;
+  take_gemm_device(gemm_device_coefficients(time, sustained), time_read, sustained_read);
+  EXPECT_EQ(to_json(time_read), to_json(time));
+  EXPECT_EQ(to_json(sustained_read), to_json(sustained));
+  take_gemm_device(gemm_device_coefficients(time), time_read, sustained_read);
+  EXPECT_EQ(sustained_read.factor, 1) << "as in records of before";
   EXPECT_EQ(to_json(take_gemm_host(gemm_host_coefficients(time, 4), 4)), to_json(time));
   EXPECT_DOUBLE_EQ(take_gemm_host(gemm_host_coefficients(time, 4), 8).s_per_product, 1e-12);
   HostModel host = usual_node(4, {}).host, other;
@@ -60,7 +73,7 @@ TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
   HostModel host = usual_node(4, {}).host;
   host.gamma = 0.25, host.memory_bytes_per_s = 5e10;
   const GemmTime time{1e-6, 2e-12, 0, 0, 5};
-  std::vector<FittedModel> models = {fitted(transfer_model, "GPU", transfer_coefficients(gpu, 1.1)),
+  std::vector<FittedModel> models = {fitted(transfer_model, "GPU", transfer_coefficients(gpu, {1, 1, 1.1})),
                                      fitted(host_copy_model, "CPU", host_copy_coefficients(host)),
                                      fitted(pipeline_model, "CPU", pipeline_coefficients(host))};
   for (const char* dtype : {"f32", "f64", "c64", "c128"}) {
@@ -70,7 +83,7 @@ TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
   const NodeModel all = node(models);
   EXPECT_TRUE(all.calibrated) << all.source;
   EXPECT_EQ(all.gpus[0].to_device.s_per_byte, 1e-9);
-  EXPECT_EQ(all.together, 1.1);
+  EXPECT_EQ(all.together.both_ways, 1.1);
   EXPECT_EQ(all.host.gamma, 0.25);
   EXPECT_EQ(all.host.gemm[1].s_per_product, 2e-12);
   EXPECT_EQ(all.gpus[0].gemm[3].waiting_k, 5);
@@ -86,7 +99,7 @@ TEST_F(NodeModelTest, WhatIsFoundTakesThePlaceOfRoundFigures) {
 
 TEST_F(NodeModelTest, WrongCoefficientsAreLeftOutOneByOne) {
   GpuModel gpu = usual_node(4, {"GPU"}).gpus[0];
-  nlohmann::json wrong = transfer_coefficients(gpu, 1);
+  nlohmann::json wrong = transfer_coefficients(gpu, {});
   wrong["duplex"] = 0.5;
   HostModel host = usual_node(4, {}).host;
   host.gamma = 0.25;

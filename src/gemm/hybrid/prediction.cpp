@@ -34,10 +34,12 @@ class TimedShare {
         unit_operation_(std::size_t(schedule_.units), -1) {}
 
   void add() {
+    const double pace = sustained_pace();
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
       const StreamStep& step = schedule_.steps[i];
       if (step.kind == StepKind::multiply) {
-        const StepCost cost = product_cost(gpu_, shape_.part(step.piece));
+        StepCost cost = product_cost(gpu_, shape_.part(step.piece));
+        cost.seconds *= pace;
         result.compute_s += cost.seconds;
         add_operation(i, step.lane, Traffic::none, cost, -1);
       } else if (step.kind == StepKind::add_c) {
@@ -72,6 +74,14 @@ class TimedShare {
   SplitPrediction result;
 
  private:
+  // How many times as long products take for there being so many of them.
+  double sustained_pace() const {
+    double seconds = 0;
+    for (const StreamStep& step : schedule_.steps)
+      if (step.kind == StepKind::multiply) seconds += product_cost(gpu_, shape_.part(step.piece)).seconds;
+    return seconds > 0 ? gpu_.sustained[std::size_t(shape_.problem().dtype)].of(seconds) / seconds : 1;
+  }
+
   void add_operation(std::size_t step, Lane lane, Traffic traffic, const StepCost& cost, int before) {
     TimedOperation operation;
     operation.lane = first_lane_ + int(lane);
@@ -263,8 +273,7 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     all.gpu_s =
         std::max(all.gpu_s, all.copied_bytes * (staged ? staged_passes : 1) / node.host.memory_bytes_per_s);
   const double duplex = split.gpus.empty() ? 1 : node.gpus[std::size_t(split.gpus[0].gpu)].duplex;
-  const bool together = split.gpus.size() > 1;
-  const double slowed = duplex * (together ? node.together : 1);
+  const double slowed = duplex * node.together.slower(split.gpus.size(), duplex);
   if (staged && !split.gpus.empty())
     all.gpu_s += lost_to_host(all, slowed, beside_copiers, std::numeric_limits<double>::infinity());
   all.seconds = all.gpu_s;

@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-Timeline::Timeline(int gpu_count, int lanes_per_gpu, std::vector<double> duplex, double together)
+Timeline::Timeline(int gpu_count, int lanes_per_gpu, std::vector<double> duplex, const TogetherTime& together)
     : lanes_per_gpu_(lanes_per_gpu),
       duplex_(std::move(duplex)),
       together_(together),
@@ -60,8 +60,19 @@ void Timeline::look_at_traffic() {
     if (traffic == Traffic::to_host) directions_[gpu][1] = true;
     if (traffic == Traffic::host_copy) ++host_copies_;
   }
-  both_ways_ = 0;
-  for (const auto& used : directions_) both_ways_ += used[0] && used[1];
+  std::array<double, 2> carried{};
+  double duplex = 1;
+  for (std::size_t gpu = 0; gpu < directions_.size(); ++gpu) {
+    const auto& used = directions_[gpu];
+    for (const int way : {0, 1})
+      carried[std::size_t(way)] += used[std::size_t(way)] ? 1 / own_factor(gpu) : 0;
+    duplex = std::max(duplex, duplex_[gpu]);
+  }
+  slower_ = together_.slower(carried[0], carried[1], duplex);
+}
+
+double Timeline::own_factor(std::size_t gpu) const {
+  return directions_[gpu][0] && directions_[gpu][1] ? duplex_[gpu] : 1;
 }
 
 double Timeline::speed_of(const State& state) const {
@@ -72,8 +83,7 @@ double Timeline::speed_of(const State& state) const {
     case Traffic::host_copy:
       return 1.0 / std::max(1, host_copies_);
     default:
-      if (!directions_[gpu][0] || !directions_[gpu][1]) return 1;
-      return 1 / (duplex_[gpu] * (both_ways_ > 1 ? together_ : 1));
+      return 1 / (own_factor(gpu) * slower_);
   }
 }
 

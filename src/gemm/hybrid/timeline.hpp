@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "wisdom/node_model.hpp"
+
 namespace tilewright {
 
 // What an operation is slowed down by.
@@ -28,7 +30,7 @@ struct TimedOperation {
 class Timeline {
  public:
   // `lanes_per_gpu` lanes belong to each GPU; `duplex` and `together` as in GpuModel and NodeModel.
-  Timeline(int gpu_count, int lanes_per_gpu, std::vector<double> duplex, double together);
+  Timeline(int gpu_count, int lanes_per_gpu, std::vector<double> duplex, const TogetherTime& together);
 
   int add(const TimedOperation& operation);
   // Has a queued operation wait for another one as well.
@@ -54,20 +56,22 @@ class Timeline {
   };
 
   void begin_what_can();
+  double own_factor(std::size_t gpu) const;
   double speed_of(const State& state) const;
   void look_at_traffic();
 
   int lanes_per_gpu_;
   std::vector<double> duplex_;
-  double together_;
+  TogetherTime together_;
   std::vector<State> state_;
   std::vector<LaneState> lanes_;
   std::vector<int> ended_;
   double now_ = 0;
-  // Of what runs just now: per GPU whether each direction is in use, how many GPUs use both, and how many
-  // lanes copy on the host.
+  // Of what runs just now: per GPU whether each direction is in use, how many times as long transfers take
+  // for those of other GPUs, and how many lanes copy on the host.
   std::vector<std::array<bool, 2>> directions_;
-  int both_ways_ = 0, host_copies_ = 0;
+  double slower_ = 1;
+  int host_copies_ = 0;
 };
 
 // What is left of an operation's start when its lane was busy until then: it has been launched meanwhile.

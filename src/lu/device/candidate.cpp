@@ -41,8 +41,7 @@ LuPace pace_of(const NodeModel& node, int gpu, DType dtype) {
 double seconds_on(const LuRequest& r, const NodeModel& node, const std::vector<int>& gpus) {
   const GpuModel& gpu = node.gpus[std::size_t(gpus.front())];
   const double bytes = double(r.problem.m * size_bytes(r.problem.dtype));
-  const bool alone = gpus.size() == 1;
-  const double beside = gpu.duplex * (alone ? 1 : node.together);
+  const double beside = gpu.duplex * node.together.slower(gpus.size(), gpu.duplex);
   return node.host.stream_start_s +
          StreamedLuPlan(shape_of(r), pace_of(node, gpus.front(), r.problem.dtype), int(gpus.size()),
                         gpu.to_device.s_per_byte * bytes * beside, gpu.to_host.s_per_byte * bytes * beside)

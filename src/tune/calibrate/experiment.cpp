@@ -23,6 +23,7 @@ std::string to_string(const Experiment& e) {
   if (e.bytes > 0) text += " " + size_text(e.bytes);
   if (e.pieces > 0) text += fmt::format(" in {} far pieces", e.pieces);
   if (e.is_gemm()) text += fmt::format(" {} {}x{}x{}", to_string(e.dtype), e.m, e.n, e.k);
+  if (e.in_a_row > 0) text += fmt::format(", {} in a row", e.in_a_row);
   if (e.beside != Beside::nothing) text += " beside " + to_string(e.beside);
   if (e.beside == Beside::host_product) text += fmt::format(" {}x{}x{}", e.m, e.n, e.k);
   return text;

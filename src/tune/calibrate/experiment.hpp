@@ -3,6 +3,7 @@
 // is timed is machine.hpp's.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "core/problem.hpp"
@@ -62,20 +63,23 @@ struct Experiment {
   std::int64_t pieces = 0;  // that the bytes of a transfer lie in, `pitch_bytes` apart; 0: one
   DType dtype = DType::f64;
   std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t in_a_row = 0;  // products, on a GPU that rested before; 0: one, as it comes
 
   bool is_gemm() const { return work == TimedWork::host_gemm || work == TimedWork::device_gemm; }
-  double products() const { return double(m) * double(n) * double(k); }
+  double products() const {
+    return double(m) * double(n) * double(k) * double(std::max<std::int64_t>(in_a_row, 1));
+  }
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };
 
 template <>
 struct FieldList<Experiment> {
   using E = Experiment;
-  static constexpr auto value =
-      std::make_tuple(field("work", &E::work), field("beside", &E::beside), field("gpu", &E::gpu),
-                      field("peer", &E::peer), field("pinned", &E::pinned), field("threads", &E::threads),
-                      field("bytes", &E::bytes), field("pieces", &E::pieces), field("dtype", &E::dtype),
-                      field("m", &E::m), field("n", &E::n), field("k", &E::k));
+  static constexpr auto value = std::make_tuple(
+      field("work", &E::work), field("beside", &E::beside), field("gpu", &E::gpu), field("peer", &E::peer),
+      field("pinned", &E::pinned), field("threads", &E::threads), field("bytes", &E::bytes),
+      field("pieces", &E::pieces), field("dtype", &E::dtype), field("m", &E::m), field("n", &E::n),
+      field("k", &E::k), field("in_a_row", &E::in_a_row));
 };
 
 // "to_device gpu 0 pinned 64 MiB beside other_direction", "host_gemm f64 1024x128x1024"; no two experiments

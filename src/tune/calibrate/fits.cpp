@@ -87,7 +87,7 @@ FittedTask left_unfitted(FittedTask fitted) {
 FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
   FittedTask fitted;
   GpuModel gpu;
-  double together = 1;
+  TogetherTime together;
   struct Way {
     const char* name;
     TransferTime GpuModel::*time;
@@ -114,9 +114,10 @@ FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
   gpu.duplex =
       factor_of(add_factor(fitted, "duplex", busy(Beside::other_direction), Beside::nothing, timings));
   if (const auto shared = busy(Beside::transfers); !shared.empty())
-    together = factor_of(add_factor(fitted, "together", shared, Beside::other_direction, timings));
+    together.both_ways = factor_of(add_factor(fitted, "together", shared, Beside::other_direction, timings));
   if (const auto one_way = busy(Beside::all_gpus); !one_way.empty())
-    add_factor(fitted, "together_one_way", one_way, Beside::nothing, timings);
+    together.one_way = factor_of(add_factor(fitted, "together_one_way", one_way, Beside::nothing, timings));
+  for (const Experiment& e : task.installation) together.gpus = std::max(together.gpus, e.gpu + 1);
   add_pieces(fitted, task, timings, gpu.row_s);
   const FittedPart* own = add_linear(fitted, "device_copy", task, kind_of(TimedWork::device_copy), timings);
   if (own == nullptr || !(own->fit.coefficients[1] > 0)) return left_unfitted(fitted);

@@ -43,20 +43,38 @@ GemmTime time_of(const FittedPart& general, double c_s) {
   return time;
 }
 
+// Less than what clocks of a GPU differ by from one minute to the next is not told from it.
+constexpr double least_slowing = 1.02;
+
+// From three runs of products in a row: the shortest has the rate of the beginning, what the longest takes
+// beyond the middle one that of the end.
+SustainedRate sustained_of(const CalibrationTask& task, const Timings& timings) {
+  std::vector<std::pair<double, double>> runs;  // products, seconds
+  for (const Experiment& e : task.installation)
+    if (const TimedPoint* point = e.in_a_row > 0 ? timings.find(e) : nullptr)
+      runs.emplace_back(double(e.in_a_row), point->seconds);
+  if (runs.size() < 3) return {};
+  std::sort(runs.begin(), runs.end());
+  const auto &shortest = runs.front(), &middle = runs[runs.size() - 2], &longest = runs.back();
+  const double early = shortest.second / shortest.first;
+  const double late = (longest.second - middle.second) / (longest.first - middle.first);
+  if (late < least_slowing * early) return {};
+  return {std::max(0.0, early * (late * longest.first - longest.second) / (late - early)), late / early};
+}
+
 }  // namespace
 
 FittedTask fit_products(const CalibrationTask& task, const Timings& timings, double c_s) {
   FittedTask fitted;
-  const auto square =
-      chosen(task.installation, [](const Experiment& e) { return e.m >= least_m && e.k == e.m; });
-  const auto panel =
-      chosen(task.installation, [](const Experiment& e) { return e.m >= least_m && e.k < e.m; });
+  const auto single = chosen(task.installation, [](const Experiment& e) { return e.in_a_row == 0; });
+  const auto square = chosen(single, [](const Experiment& e) { return e.m >= least_m && e.k == e.m; });
+  const auto panel = chosen(single, [](const Experiment& e) { return e.m >= least_m && e.k < e.m; });
   const FittedPart* general =
       add_fit(fitted, {"general", {"start_s", "s_per_product", "s_per_mn", "s_per_ab"}, general_terms},
-              task.installation, timings);
+              single, timings);
   if (general == nullptr) return fitted;
   const GemmTime time = time_of(*general, c_s);
-  fitted.coefficients = to_json(time);
+  fitted.coefficients = gemm_device_coefficients(time, sustained_of(task, timings));
   fitted.predict = [time](const Experiment& e) { return time.of(double(e.m), double(e.n), double(e.k)); };
   if (const auto* part =
           add_fit(fitted, {"square", {"k1", "k2", "k3"}, square_terms, false}, square, timings))

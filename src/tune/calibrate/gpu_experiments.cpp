@@ -2,6 +2,7 @@
 #include "tune/calibrate/gpu_experiments.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
 constexpr double idle_s = 0.02;                 // before a start
+constexpr std::chrono::milliseconds rest(300);  // before products in a row
 constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
 constexpr int beside_copies = 120;              // that are timed together beside products of some 10 ms
 
@@ -262,7 +264,10 @@ double GpuExperiments::product(Context& context, const Experiment& e) {
                  {node.operands->as<T>(std::size_t(c_at)), e.m, e.n, e.m}, options);
     };
     if (node.seen.insert(to_string(e)).second) multiply();  // plans, loads and compiles
-    return GpuTimer(node.gpu, node.work.get()).seconds(multiply);
+    if (e.in_a_row > 0) std::this_thread::sleep_for(rest);
+    return GpuTimer(node.gpu, node.work.get()).seconds([&] {
+      for (std::int64_t i = 0; i < std::max<std::int64_t>(e.in_a_row, 1); ++i) multiply();
+    });
   });
 }
 

@@ -9,6 +9,8 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t kibi = 1 << 10, mebi = 1 << 20;
+// Products that follow one another for 0.05 to 0.4 s at 60 TFLOP/s.
+constexpr std::int64_t long_n = 4096;
 constexpr int memory_part = 4;  // of a memory that operands may fill is one part
 
 using Sizes = std::vector<std::int64_t>;
@@ -214,9 +216,16 @@ CalibrationTask gemm_task(const CalibrationMachine& machine, const CalibrationSc
   const TimedWork work = on_device ? TimedWork::device_gemm : TimedWork::host_gemm;
   const auto memory = on_device ? machine.gpus()[std::size_t(gpu)].memory_bytes : machine.host().memory_bytes;
   const double most_bytes = double(memory) / memory_part;
-  return {on_device ? gemm_device_model : gemm_host_model, gpu, dtype,
-          products(work, gpu, dtype, installed_shapes(scope, on_device), most_bytes),
-          products(work, gpu, dtype, unseen_shapes(scope), most_bytes)};
+  CalibrationTask task{on_device ? gemm_device_model : gemm_host_model, gpu, dtype,
+                       products(work, gpu, dtype, installed_shapes(scope, on_device), most_bytes),
+                       products(work, gpu, dtype, unseen_shapes(scope), most_bytes)};
+  if (on_device)
+    for (Experiment e : products(work, gpu, dtype, {{long_n, long_n, long_n}}, most_bytes))
+      for (const std::int64_t count : {24, 96, 192}) {
+        e.in_a_row = is_complex(dtype) ? count / 4 : count;
+        task.installation.push_back(e);
+      }
+  return task;
 }
 
 }  // namespace
@@ -229,6 +238,7 @@ double operand_bytes(const Experiment& e) {
 double weight_of(const Experiment& e) {
   if (e.beside == Beside::transfers || e.beside == Beside::host_product) return 3;
   if (e.work == TimedWork::host_gemm) return std::clamp(e.products() / 2e9, 0.5, 12.0);
+  if (e.in_a_row > 0) return double(e.in_a_row) / 12;  // with the rest before
   return e.work == TimedWork::device_gemm ? 0.5 : 0.3;
 }
 

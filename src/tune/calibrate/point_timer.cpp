@@ -16,7 +16,7 @@ double units_of(const Experiment& e) {
 }
 
 std::string kind_text(Experiment e) {
-  e.bytes = 0, e.m = e.n = e.k = 0;
+  e.bytes = 0, e.m = e.n = e.k = e.in_a_row = 0;
   return to_string(e);
 }
 

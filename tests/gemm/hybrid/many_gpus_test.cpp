@@ -97,7 +97,8 @@ TEST(ManyGpus, SimulatedOnesDoWhatWasPredicted) {
         EXPECT_TRUE(result.is_right) << what << result.error;
         double last = 0;
         for (const double seconds : result.seconds) last = std::max(last, seconds);
-        EXPECT_NEAR(last, call.split.gpu_s, 0.02 * call.split.gpu_s) << what;
+        // A simulated device takes the others to copy both ways whenever it does.
+        EXPECT_NEAR(last, call.split.gpu_s, 0.05 * call.split.gpu_s) << what;
         EXPECT_EQ(run_simulated(call).c, result.c) << what;
       }
 }

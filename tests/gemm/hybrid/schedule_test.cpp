@@ -39,7 +39,7 @@ TEST(Schedule, SlicesCoverKAndGrow) {
 }
 
 TEST(Timeline, LanesRunSideBySideAndWait) {
-  Timeline timeline(1, 2, {1}, 1);
+  Timeline timeline(1, 2, {1}, {});
   const int first = timeline.add({.lane = 0, .seconds = 2});
   const int beside = timeline.add({.lane = 1, .seconds = 3});
   const int later = timeline.add({.lane = 0, .seconds = 1, .after = {beside, -1, -1, -1}});
@@ -55,7 +55,7 @@ TEST(Timeline, LanesRunSideBySideAndWait) {
 }
 
 TEST(Timeline, BothDirectionsSlowEachOther) {
-  Timeline timeline(1, 2, {1.25}, 1);
+  Timeline timeline(1, 2, {1.25}, {});
   const int in = timeline.add({.lane = 0, .traffic = Traffic::to_device, .seconds = 4});
   const int out = timeline.add({.lane = 1, .traffic = Traffic::to_host, .seconds = 2});
   timeline.run();
@@ -64,7 +64,7 @@ TEST(Timeline, BothDirectionsSlowEachOther) {
 }
 
 TEST(Timeline, GpusTogetherAndHostCopiesShare) {
-  Timeline timeline(2, 3, {1, 1}, 2);
+  Timeline timeline(2, 3, {1, 1}, {2, 1, 2});
   std::vector<int> copies;
   for (const int gpu : {0, 1}) {
     copies.push_back(timeline.add({.lane = 3 * gpu, .traffic = Traffic::to_device, .seconds = 1}));
@@ -75,8 +75,28 @@ TEST(Timeline, GpusTogetherAndHostCopiesShare) {
   for (const int copy : copies) EXPECT_DOUBLE_EQ(timeline.end_of(copy), 2);
 }
 
+// Four GPUs, of which the host feeds two and a half at once, and no more than three directions in all.
+TEST(Timeline, HostMemoryHasARateForEachDirectionAndForBoth) {
+  const TogetherTime together{4, 1.6, 8.0 / 3};
+  const auto seconds_of = [&](int into, int out) {
+    Timeline timeline(4, 2, {1, 1, 1, 1}, together);
+    for (int gpu = 0; gpu < 4; ++gpu) {
+      if (gpu < into) timeline.add({.lane = 2 * gpu, .traffic = Traffic::to_device, .seconds = 1});
+      if (gpu < out) timeline.add({.lane = 2 * gpu + 1, .traffic = Traffic::to_host, .seconds = 1});
+    }
+    timeline.run();
+    return timeline.now();
+  };
+  EXPECT_DOUBLE_EQ(seconds_of(1, 0), 1);
+  EXPECT_DOUBLE_EQ(seconds_of(2, 0), 1);
+  EXPECT_DOUBLE_EQ(seconds_of(4, 0), 1.6);
+  EXPECT_DOUBLE_EQ(seconds_of(1, 1), 1);
+  EXPECT_DOUBLE_EQ(seconds_of(2, 2), 4.0 / 3);
+  EXPECT_DOUBLE_EQ(seconds_of(4, 4), 8.0 / 3);
+}
+
 TEST(Timeline, WhatCanNeverBeginIsLeft) {
-  Timeline timeline(1, 2, {1}, 1);
+  Timeline timeline(1, 2, {1}, {});
   const int x = timeline.add({.lane = 0, .seconds = 1});
   const int y = timeline.add({.lane = 1, .seconds = 1, .after = {x, -1, -1, -1}});
   timeline.hold_back(x, y);

@@ -184,13 +184,12 @@ class BatchChooser {
   }
 
   void predict_gpus(const Split& split, SplitPrediction& all) const {
-    const bool together = split.gpus.size() > 1;
     double staged = 0;
     for (const GpuShare& share : split.gpus) {
       const GpuModel& gpu = node_.gpus[std::size_t(share.gpu)];
       const double in = bytes_in(double(share.count)) * gpu.to_device.s_per_byte;
       const double out = bytes_out(double(share.count)) * gpu.to_host.s_per_byte;
-      const double slower = gpu.duplex * (together ? node_.together : 1);
+      const double slower = gpu.duplex * node_.together.slower(split.gpus.size(), gpu.duplex);
       const double moving = std::max(in, out) + (slower - 1) * std::min(in, out);
       const double computing = compute_s(gpu, double(share.count));
       const double pieces = std::ceil(double(share.count) / double(share.tile));

@@ -82,8 +82,9 @@ SimulatedDevice::SimulatedDevice(SimulatedNode& node, int gpu, const SimulatedFa
     : node_(node),
       model_(node.model().gpus.at(std::size_t(gpu))),
       faults_(faults),
-      timeline_(1, lane_count, {model_.duplex * (node.model().gpus.size() > 1 ? node.model().together : 1)},
-                1) {}
+      timeline_(1, lane_count,
+                {model_.duplex * node.model().together.slower(node.model().gpus.size(), model_.duplex)}, {}) {
+}
 
 std::string SimulatedDevice::name() const { return model_.name; }
 
