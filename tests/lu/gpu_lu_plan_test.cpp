@@ -10,6 +10,7 @@
 #include "support/gpu_fixture.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/tilewright.h"
+#include "tune/lu/pool.hpp"
 #include "tune/lu/session.hpp"
 #include "wisdom/families.hpp"
 
@@ -258,6 +259,15 @@ TEST_F(GpuLuPlan, TuningKeepsWhatIsTakenAfterwards) {
   EXPECT_EQ(found[0].record.at("device"), gpu_->limits().name);
   EXPECT_EQ(found[0].record.at("problem"), "lu:f64:m=200,n=200:lda=208:location=device");
   EXPECT_GE(found[0].candidates, 3) << "the default, and panels of two widths";
+}
+
+// Wider than plans take is nothing to try.
+TEST_F(GpuLuPlan, TuningTriesTheWidthsThatPlansTake) {
+  const auto pool =
+      lu_pool({context_, parse_lu_problem("lu:f32:m=2000,n=2000:location=device"), {}, device_});
+  std::vector<std::int64_t> widths;
+  for (std::size_t i = 0; i < pool->size(); ++i) widths.push_back(pool->fields(i).at("nb"));
+  EXPECT_EQ(*std::max_element(widths.begin(), widths.end()), 512);
 }
 
 TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {

@@ -11,10 +11,11 @@ namespace {
 
 constexpr int block_threads = gemm_small_total_elements * gemm_small_total_shares;
 
-// Enough to fill a device, and not so many that the parts take much of its memory.
+// Enough to fill a device several times over, so that its multiprocessors end together, and not so many that
+// the parts take much of its memory.
 constexpr std::int64_t fewest_products = 4;
 std::int64_t most_parts(const GemmProblem& p) {
-  constexpr std::int64_t most = 4096, fewest = 512, most_bytes = std::int64_t(64) << 20;
+  constexpr std::int64_t most = 32768, fewest = 512, most_bytes = std::int64_t(64) << 20;
   return std::clamp(most_bytes / (p.m * p.n * size_bytes(p.dtype)), fewest, most);
 }
 

@@ -6,13 +6,13 @@ namespace tilewright {
 
 // C = alpha (part 0 + part 1 + ...) + beta C; parts of m x n elements lie one behind the other.
 template <class T>
-struct GemmSmallTotalArgs {
+struct alignas(16) GemmSmallTotalArgs {
+  T alpha, beta;  // first, where the alignment of host and device complex numbers makes no difference
   const T* parts;
   T* c;
   T* const* c_at;  // where the address of C stands, where `c` is null
   long long part_count;
   long long m, n, ldc;
-  T alpha, beta;
   bool reads_c;  // beta is not zero
 };
 

@@ -106,8 +106,8 @@ std::unique_ptr<LuRunner> make_runner(const LuRunnerRequest& request) {
   return std::make_unique<R>(request);
 }
 
-constexpr PlanCandidate plan_candidates[] = {{{"panels", true}, make_runner<PanelRunner>},
-                                             {{"cusolver", false}, make_runner<SolverRunner>}};
+constexpr PlanCandidate plan_candidates[] = {{{"panels", LuEngine::most_nb}, make_runner<PanelRunner>},
+                                             {{"cusolver", 0}, make_runner<SolverRunner>}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // What plans of matrices in device memory tell of themselves besides tilewright/lu.hpp.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace tilewright {
 
 struct LuPlanCandidateName {
   const char* name;
-  bool takes_panels;  // whether LuOptions::nb means something to it
+  std::int64_t most_nb;  // that LuOptions::nb may be; 0: it has blocks of its own
 };
 // In the order in which they are asked.
 std::vector<LuPlanCandidateName> lu_plan_candidates();

@@ -36,7 +36,7 @@ constexpr std::int64_t widths[] = {48, 64, 96, 128, 192, 256, 320, 384, 512, 768
 bool takes(const LuPoolRequest& r, const LuConfig& config) {
   if (r.problem.location == Location::device) {
     for (const auto& one : lu_plan_candidates())
-      if (one.name == config.candidate) return config.nb == 0 || one.takes_panels;
+      if (one.name == config.candidate) return config.nb <= one.most_nb;
     return false;
   }
   LuOptions options;
