@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "scalapack/account.hpp"
+
 namespace tilewright::scalapack {
 namespace {
 
@@ -69,6 +71,7 @@ class Halves {
   // Whole blocks, so that both halves begin with one.
   int half(int n) const { return std::max(1, n / nb_ / 2) * nb_; }
   void panel(int m, int n, int i, int j) {
+    const Account::Span span(Part::panels);
     int info = 0;
     routines<T>().panel(&m, &n, a_, &i, &j, desc_, pivots_, &info);
     if (info_ == 0 && info > 0) info_ = info + j - first_column_;
@@ -77,6 +80,7 @@ class Halves {
   // Block by block: a panel leaves its pivots on every process where the next of its own rows lie, and those
   // of the process's own blocks take their place later.
   void swap_rows(int columns, int j, int first, int last) {
+    const Account::Span span(Part::swaps);
     for (int end; first <= last; first = end + 1) {
       end = std::min(last, first + nb_ - 1);
       std::copy(all_pivots_.begin() + (first - 1), all_pivots_.begin() + end,
@@ -87,6 +91,7 @@ class Halves {
   }
   // A := A - L U with A at (i, j2), m x n, L at (i, j1) and U at (i2, j2), k deep.
   void subtract(int m, int n, int k, int i, int j1, int i2, int j2) {
+    const Account::Span span(Part::products);
     const T minus_one(-1), one(1);
     routines<T>().gemm("N", "N", &m, &n, &k, &minus_one, a_, &i, &j1, desc_, a_, &i2, &j2, desc_, &one, a_,
                        &i, &j2, desc_);
@@ -99,6 +104,7 @@ class Halves {
       subtract(m - top, n, top, i + top, j, i, j2);
       return solve(m - top, n, i + top, j + top, j2);
     }
+    const Account::Span span(Part::triangles);
     const T one(1);
     routines<T>().trsm("Left", "Lower", "No transpose", "Unit", &m, &n, &one, a_, &i, &j, desc_, a_, &i, &j2,
                        desc_);
@@ -133,6 +139,7 @@ void factor(const int* m, const int* n, T* a, const int* ia, const int* ja, cons
     if (r.their_factor == nullptr) give_up("pxgetrf");
     return r.their_factor(m, n, a, ia, ja, desc, pivots, info);
   }
+  Account::account().begin_factorization();
   const Topologies scope(desc[context_]);
   const int square = std::min(*m, *n);
   Halves<T> halves(a, desc, pivots, *ja, *ia + *m - 1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fake_scalapack.hpp"
+#include "scalapack/account.hpp"
 #include "scalapack/block.hpp"
 #include "scalapack/factor.hpp"
 #include "scalapack/panel.hpp"
@@ -46,6 +47,20 @@ void expect_same_factors(int m, int n, int nb, int ia, int ja) {
   for (std::size_t i = 0; i < own.values.size(); ++i)
     worst = std::max(worst, double(std::abs(own.values[i] - theirs.values[i])));
   EXPECT_LT(worst, sizeof(T) == sizeof(float) || sizeof(T) == 2 * sizeof(float) ? 1e-2 : 1e-9) << what;
+}
+
+// A line for the end of the process, with every part of it.
+TEST(ScaLapack, AccountsForWhatFactorizationsSpend) {
+  int m = 200, one = 1, info = 0;
+  Matrix<double> a(m, m, 8);
+  factor<double>(&m, &m, a.values.data(), &one, &one, a.desc, a.pivots.data(), &info);
+  const std::string text = Account::account().text();
+  EXPECT_NE(text.find(" factorization"), std::string::npos) << text;
+  for (const char* name : part_names) {
+    const auto at = text.find(std::string(" ") + name + " ");
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_GT(std::stod(text.substr(at + std::string(name).size() + 2)), 0) << text;
+  }
 }
 
 TEST(ScaLapack, FactorsAreTheirsInEveryShape) {

@@ -23,6 +23,7 @@ namespace {
 constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
 constexpr double idle_s = 0.02;                 // before a start
 constexpr std::chrono::milliseconds rest(300);  // before products in a row
+constexpr int copies_beside_each = 2;           // of products in a row, each of some 2 ms
 constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
 constexpr int beside_copies = 120;              // that are timed together beside products of some 10 ms
 
@@ -93,6 +94,21 @@ struct GpuExperiments::Node {
     for (int i = 0; i < count; ++i) queue(direction, bytes);
   }
   void wait() const { in.synchronize(), out.synchronize(); }
+
+  // Beside copies both ways, as the products of a pipeline, on a GPU that rested before.
+  template <class F>
+  double seconds_in_a_row(std::int64_t count, F&& multiply) {
+    constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
+    for (const TimedWork way : ways) make_room(way_of(way), train_bytes, true);
+    std::this_thread::sleep_for(rest);
+    for (const TimedWork way : ways)
+      queue_train(way, train_bytes, int(std::min<std::int64_t>(copies_beside_each * count, most_queued)));
+    const double seconds = GpuTimer(gpu, work.get()).seconds([&] {
+      for (std::int64_t i = 0; i < count; ++i) multiply();
+    });
+    wait();
+    return seconds;
+  }
 
   // Random elements of this type in the whole of it.
   void fill_operands(std::int64_t bytes, DType dtype) {
@@ -264,10 +280,8 @@ double GpuExperiments::product(Context& context, const Experiment& e) {
                  {node.operands->as<T>(std::size_t(c_at)), e.m, e.n, e.m}, options);
     };
     if (node.seen.insert(to_string(e)).second) multiply();  // plans, loads and compiles
-    if (e.in_a_row > 0) std::this_thread::sleep_for(rest);
-    return GpuTimer(node.gpu, node.work.get()).seconds([&] {
-      for (std::int64_t i = 0; i < std::max<std::int64_t>(e.in_a_row, 1); ++i) multiply();
-    });
+    if (e.in_a_row > 0) return node.seconds_in_a_row(e.in_a_row, multiply);
+    return GpuTimer(node.gpu, node.work.get()).seconds(multiply);
   });
 }
 

@@ -1,0 +1,47 @@
+// What the factorizations of this process spent on each of their parts, waits for other processes among
+// them: told on stderr when the process ends, where TILEWRIGHT_VERBOSE asks for a summary.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace tilewright::scalapack {
+
+enum class Part : std::size_t { panels, swaps, triangles, products };
+constexpr std::array<const char*, 4> part_names{"panels", "swaps", "triangles", "products"};
+
+class Account {
+ public:
+  // For as long as it lives.
+  class Span {
+   public:
+    explicit Span(Part part) : part_(part), begin_(std::chrono::steady_clock::now()) {}
+    ~Span() {
+      account().seconds_[std::size_t(part_)] +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    Part part_;
+    std::chrono::steady_clock::time_point begin_;
+  };
+
+  void begin_factorization() { ++factorizations_; }
+  // "2 factorizations: panels 3.21 s, swaps ..."; empty where there was none.
+  std::string text() const;
+
+  static Account& account();
+
+ private:
+  Account() = default;
+  ~Account();
+
+  std::array<double, part_names.size()> seconds_{};
+  long factorizations_ = 0;
+};
+
+}  // namespace tilewright::scalapack
