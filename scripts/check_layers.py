@@ -32,7 +32,7 @@ ALLOWED = {
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
     "python": ("tilewright/",),
-    "src/scalapack": (),
+    "src/scalapack": ("tilewright/",),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
     "api": ("",),

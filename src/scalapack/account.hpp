@@ -9,8 +9,8 @@
 
 namespace tilewright::scalapack {
 
-enum class Part : std::size_t { panels, swaps, triangles, products };
-constexpr std::array<const char*, 4> part_names{"panels", "swaps", "triangles", "products"};
+enum class Part : std::size_t { on_gpus, panels, swaps, triangles, products };
+constexpr std::array<const char*, 5> part_names{"on GPUs", "panels", "swaps", "triangles", "products"};
 
 class Account {
  public:

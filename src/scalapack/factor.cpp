@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scalapack/account.hpp"
+#include "scalapack/on_gpus.hpp"
 
 namespace tilewright::scalapack {
 namespace {
@@ -129,6 +130,12 @@ bool is_sound(int m, int n, int ia, int ja, const int* desc) {
          (ja - 1) % desc[column_block_] == 0;
 }
 
+template <class T>
+bool on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pivots, int* info) {
+  const Account::Span span(Part::on_gpus);
+  return factor_on_gpus(m, n, a, ia, ja, desc, pivots, info);
+}
+
 }  // namespace
 
 template <class T>
@@ -142,12 +149,16 @@ void factor(const int* m, const int* n, T* a, const int* ia, const int* ja, cons
   Account::account().begin_factorization();
   const Topologies scope(desc[context_]);
   const int square = std::min(*m, *n);
-  Halves<T> halves(a, desc, pivots, *ja, *ia + *m - 1);
-  halves.factor(*m, square, *ia, *ja);
-  if (*n > square) halves.finish_right(square, *n - square, *ia, *ja);
+  int found = 0;
+  if (!on_gpus(*m, *n, a, *ia, *ja, desc, pivots, &found)) {
+    Halves<T> halves(a, desc, pivots, *ja, *ia + *m - 1);
+    halves.factor(*m, square, *ia, *ja);
+    if (*n > square) halves.finish_right(square, *n - square, *ia, *ja);
+    found = halves.info();
+  }
   // The first zero pivot that any process column met.
   const int one = 1, none = -1, column = place_in(desc[context_]).column, all = square + 1;
-  int first = halves.info() == 0 ? all : halves.info(), unused = 0;
+  int first = found == 0 ? all : found, unused = 0;
   tools().least(&desc[context_], "Rowwise", " ", &one, &one, &first, &one, &unused, &unused, &none, &none,
                 &column);
   *info = first == all ? 0 : first;

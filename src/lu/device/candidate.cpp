@@ -169,23 +169,31 @@ class StreamedCall {
 // The matrix as it was, for the CPU to take over.
 class Kept {
  public:
-  Kept(const LuRequest& r, const void* a) : request_(r), columns_(std::size_t(r.problem.n)) {
-    const std::size_t column = std::size_t(r.problem.m * size_bytes(r.problem.dtype));
-    bytes_.resize(column * columns_);
-    for (std::size_t j = 0; j < columns_; ++j)
-      std::memcpy(bytes_.data() + j * column, static_cast<const char*>(a) + j * pitch(), column);
+  Kept(const LuRequest& r, const void* a)
+      : request_(r), bytes_(std::make_unique_for_overwrite<char[]>(column() * std::size_t(r.problem.n))) {
+    // By all threads, each of which also has the system find pages for its part.
+    copy([&](std::int64_t j) {
+      std::memcpy(own(j), static_cast<const char*>(a) + std::size_t(j) * pitch(), column());
+    });
   }
   void restore(void* a) const {
-    const std::size_t column = bytes_.size() / columns_;
-    for (std::size_t j = 0; j < columns_; ++j)
-      std::memcpy(static_cast<char*>(a) + j * pitch(), bytes_.data() + j * column, column);
+    copy([&](std::int64_t j) {
+      std::memcpy(static_cast<char*>(a) + std::size_t(j) * pitch(), own(j), column());
+    });
   }
 
  private:
+  template <class F>
+  void copy(F&& one) const {
+    const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (std::int64_t j = 0; j < request_.problem.n; ++j) one(j);
+  }
+  std::size_t column() const { return std::size_t(request_.problem.m * size_bytes(request_.problem.dtype)); }
   std::size_t pitch() const { return std::size_t(request_.problem.lda * size_bytes(request_.problem.dtype)); }
+  char* own(std::int64_t j) const { return bytes_.get() + std::size_t(j) * column(); }
   const LuRequest& request_;
-  std::size_t columns_;
-  std::vector<char> bytes_;
+  std::unique_ptr<char[]> bytes_;
 };
 
 LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots, const Error& why) {

@@ -95,7 +95,7 @@ const GpuLuPanel& LuEngine::panel_of(std::int64_t rows) const {
 LuStep lu_step(const LuShape& shape, int index) {
   LuStep step;
   step.index = index;
-  step.first = index * shape.nb;
+  step.first = step.column = index * shape.nb;
   step.columns = std::min(shape.nb, std::min(shape.m, shape.n) - step.first);
   return step;
 }
@@ -139,26 +139,26 @@ void LuEngine::factor_block(const LuStep& step) {
   const GpuLuRows& rows = rows_of(step);
   CUstream_st* const on = stream(LuLane::panel);
   for (std::int64_t done = 0; done < step.columns; done += width) {
-    const std::int64_t first = step.first + done,
+    const std::int64_t first = step.first + done, column = step.column + done,
                        columns = std::min<std::int64_t>(width, step.columns - done);
     const std::int64_t left = step.columns - done - columns;
     int* const moves = moves_of(step) + done / width * lu_moves_ints(width);
     LuPanelOperands o;
-    o.a = at(first, first).data, o.ld = shape_.lda;
+    o.a = at(first, column).data, o.ld = shape_.lda;
     o.m = shape_.m - first, o.n = columns;
     o.first_row = o.first_column = first;
     o.pivots = operands_.pivots + first, o.moves = moves, o.info = operands_.info;
     o.exchange = workspace(layout_.exchange);
     panel.launch(o, on);
-    const std::int64_t next = first + columns;
-    rows.solve(at(first, next), left, at(first, first), int(columns), moves, on);
-    multiply(LuLane::panel, shape_.m - next, left, columns, -1, at(next, first), at(first, next), 1,
-             at(next, next));
+    const std::int64_t next = first + columns, beside = column + columns;
+    rows.solve(at(first, beside), left, at(first, column), int(columns), moves, on);
+    multiply(LuLane::panel, shape_.m - next, left, columns, -1, at(next, column), at(first, beside), 1,
+             at(next, beside));
   }
   const int lists = int((step.columns + width - 1) / width);
   if (lists > 1)
-    rows.swap(at(step.first, step.first), step.columns, {moves_of(step), lists, width, true}, on);
-  rows.close(at(step.first, step.first), int(step.columns), shape_.m - step.first,
+    rows.swap(at(step.first, step.column), step.columns, {moves_of(step), lists, width, true}, on);
+  rows.close(at(step.first, step.column), int(step.columns), shape_.m - step.first,
              {moves_of(step), lists, width}, inverse_of(step), merged_of(step),
              reinterpret_cast<int*>(workspace(layout_.origin)), on);
 }
@@ -172,7 +172,7 @@ void LuEngine::eliminate(const LuStep& step, std::int64_t first, std::int64_t co
   const LuBlock top = at(step.first, first), solved{workspace(layout_.products[int(lane)]), step.columns};
   multiply(lane, step.columns, columns, step.columns, 1, {inverse_of(step), step.columns}, top, 0, solved);
   rows_of(step).copy(solved, top, step.columns, columns, stream(lane));
-  multiply(lane, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.first), solved, 1,
+  multiply(lane, shape_.m - step.end(), columns, step.columns, -1, at(step.end(), step.column), solved, 1,
            at(step.end(), first));
 }
 
@@ -186,11 +186,10 @@ void LuEngine::receive(const LuStep& step, const LuEngine& from) {
   const auto pitch = std::size_t(shape_.lda * element_bytes());
   const CopiedBlock block{std::size_t((shape_.m - step.first) * element_bytes()), std::size_t(step.columns),
                           pitch, pitch};
-  queue_from_peer(gpu(), at(step.first, step.first).data, from.at(step.first, step.first).data, block, on);
-  queue_from_peer(gpu(), inverse_of(step), from.gpu(), from.inverse_of(step),
-                  std::size_t(layout_.inverse_bytes), on);
-  queue_from_peer(gpu(), merged_of(step), from.gpu(), from.merged_of(step),
-                  std::size_t(layout_.lists_of_block - layout_.merged_in_lists), on);
+  queue_from_peer(gpu(), at(step.first, step.column).data, from.at(step.first, step.column).data, block, on);
+  const auto own = companions_of(step), theirs = from.companions_of(step);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    queue_from_peer(gpu(), own[i].data, from.gpu(), theirs[i].data, std::size_t(own[i].bytes), on);
 }
 
 }  // namespace tilewright

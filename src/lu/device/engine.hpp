@@ -4,6 +4,7 @@
 // schedule.hpp's.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct DeviceLuOperands {
 
 // One block of columns and what it is followed by.
 struct LuStep {
-  std::int64_t first = 0, columns = 0;  // of the block
+  std::int64_t first = 0, columns = 0;  // of the block in the whole matrix
+  std::int64_t column = 0;              // where it lies: another place where columns are shared out
   int index = 0;
   std::int64_t end() const { return first + columns; }
 };
@@ -66,6 +68,16 @@ class LuEngine {
   void update(const LuStep& step, std::int64_t first, std::int64_t columns, LuLane lane);
   // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
+
+  // What others need of a finished block beside its columns.
+  struct Companion {
+    void* data;
+    std::int64_t bytes;
+  };
+  std::array<Companion, 2> companions_of(const LuStep& step) const {
+    return {{{inverse_of(step), layout_.inverse_bytes},
+             {merged_of(step), layout_.lists_of_block - layout_.merged_in_lists}}};
+  }
 
   // Where a block is, and its leading dimension.
   LuBlock at(std::int64_t row, std::int64_t column) const;

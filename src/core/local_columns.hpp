@@ -1,0 +1,18 @@
+// Columns that lie in turn on the members of a team, in blocks.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tilewright {
+
+// How many of the columns before `column` member `own` of `members` has, where block j of `nb` columns
+// belongs to member j mod members (ScaLAPACK's NUMROC with source 0).
+constexpr std::int64_t local_columns(std::int64_t column, std::int64_t nb, int own, int members) {
+  const std::int64_t blocks = column / nb, rest = column % nb;
+  const std::int64_t whole = blocks / members * nb;
+  const std::int64_t beyond = blocks % members - own;  // members before this block have one more
+  return whole + (beyond > 0 ? nb : beyond == 0 ? rest : 0);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,338 @@
+// LU of a matrix whose blocks of columns lie in turn on the members of a team, each on its GPU: right-looking
+// with the next block ahead, as schedule.cpp queues it for GPUs that one process has. A member's columns lie
+// side by side on its device, behind them two places for the blocks of others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "core/local_columns.hpp"
+#include "device/gpu/copies.hpp"
+#include "gemm/hybrid/node.hpp"
+#include "lu/candidates.hpp"
+#include "lu/device/engine.hpp"
+#include "lu/device/machines.hpp"
+#include "lu/updates.hpp"
+#include "lu/validate.hpp"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t places = 2;  // for blocks of others: one is updated with while the next arrives
+
+struct CyclicJob {
+  LuShape shape;  // of the whole matrix on the device
+  void* a = nullptr;
+  std::int64_t lda = 0;
+  std::int64_t* pivots = nullptr;
+  const LuTeam* team = nullptr;
+  std::int64_t own_columns = 0;
+};
+
+std::int64_t device_bytes(const LuShape& shape, std::int64_t own_columns) {
+  return shape.lda * (own_columns + places * shape.nb) * size_bytes(shape.dtype);
+}
+
+class CyclicLu {
+ public:
+  CyclicLu(const CyclicJob& job, std::shared_ptr<LuTools> tools, const LuPace& pace)
+      : job_(job),
+        engine_(std::move(tools), job.shape, pace),
+        gpu_(engine_.gpu()),
+        a_(gpu_, std::size_t(device_bytes(job.shape, job.own_columns))),
+        pivots_(gpu_, std::size_t(least() * 8)),
+        info_(gpu_, 8),
+        workspace_(gpu_, std::size_t(engine_.workspace_bytes())),
+        copies_(gpu_),
+        factored_(gpu_),
+        updated_(gpu_) {
+    for (std::int64_t i = 0; i < places; ++i)
+      places_.emplace_back(gpu_, job.team->members == 1 ? 0 : message_bytes(job.shape.m, nb()));
+  }
+
+  // The first zero pivot of this member's blocks.
+  std::int64_t run() {
+    const Gpu::Current current(gpu_);
+    move_columns(true);
+    engine_.begin({a_.as<void>(), pivots_.as<long long>(), info_.as<long long>(), workspace_.as<void>()});
+    if (is_own(0)) factor(step_at(0));
+    for (int i = 0; i < engine_.steps(); ++i) {
+      const LuStep step = step_at(i);
+      if (job_.team->members > 1) is_own(i) ? send(step) : receive(step);
+      (is_own(i) ? factored_ : place_of(step).arrived).hold_back(engine_.stream(LuLane::update));
+      look_ahead(step);
+      update_rest(step);
+    }
+    for (const LuLane lane : {LuLane::panel, LuLane::update}) {
+      factored_.record(engine_.stream(lane));
+      factored_.synchronize();
+    }
+    move_columns(false);
+    return read_results();
+  }
+
+ private:
+  std::int64_t nb() const { return job_.shape.nb; }
+  std::int64_t least() const { return std::min(job_.shape.m, job_.shape.n); }
+  std::int64_t element_bytes() const { return size_bytes(job_.shape.dtype); }
+  int owner_of(int index) const { return index % job_.team->members; }
+  bool is_own(int index) const { return owner_of(index) == job_.team->own; }
+  // Of this member's columns, those that lie before column `column` of the matrix.
+  std::int64_t own_before(std::int64_t column) const {
+    return local_columns(column, nb(), job_.team->own, job_.team->members);
+  }
+  // Of a block: room for its message, and when it had arrived and was last read on either stream.
+  struct BlockPlace {
+    BlockPlace(const Gpu& gpu, std::int64_t bytes)
+        : message(gpu, std::size_t(std::max<std::int64_t>(bytes, 8))),
+          arrived(gpu),
+          looked_ahead(gpu),
+          updated(gpu) {}
+    PinnedBuffer message;
+    GpuEvent arrived, looked_ahead, updated;
+  };
+  BlockPlace& place_of(const LuStep& step) { return places_[std::size_t(step.index % places)]; }
+
+  LuStep step_at(int index) const {
+    LuStep step = engine_.step_at(index);
+    step.column = is_own(index) ? own_before(step.first) : job_.own_columns + index % places * nb();
+    return step;
+  }
+
+  // A message: the block's columns from its first row on, its companions, its pivots.
+  std::int64_t message_bytes(std::int64_t rows, std::int64_t columns) const {
+    std::int64_t bytes = rows * columns * element_bytes() + columns * 8;
+    for (const auto& one : engine_.companions_of(engine_.step_at(0))) bytes += (one.bytes + 7) / 8 * 8;
+    return bytes;
+  }
+  // Calls block(device, message, columns), then piece(device, message, bytes) for what follows it.
+  template <class Block, class Piece>
+  std::int64_t walk(const LuStep& step, char* at, Block&& block, Piece&& piece) {
+    const std::int64_t rows = job_.shape.m - step.first, column_bytes = rows * element_bytes();
+    CopiedBlock columns;
+    columns.piece_bytes = columns.host_pitch = std::size_t(column_bytes);
+    columns.pieces = std::size_t(step.columns);
+    columns.device_pitch = std::size_t(job_.shape.lda * element_bytes());
+    const char* const begin = at;
+    block(engine_.at(step.first, step.column).data, at, columns);
+    at += column_bytes * step.columns;
+    for (const auto& one : engine_.companions_of(step)) {
+      piece(one.data, at, one.bytes);
+      at += (one.bytes + 7) / 8 * 8;
+    }
+    piece(pivots_.as<char>(std::size_t(step.first * 8)), at, step.columns * 8);
+    at += step.columns * 8;
+    return at - begin;
+  }
+
+  // The matrix's home is the host: in at the beginning, out at the end.
+  void move_columns(bool in) {
+    if (job_.own_columns == 0) return;
+    CopiedBlock all;
+    all.piece_bytes = std::size_t(job_.shape.m * element_bytes());
+    all.pieces = std::size_t(job_.own_columns);
+    all.device_pitch = std::size_t(job_.shape.lda * element_bytes());
+    all.host_pitch = std::size_t(job_.lda * element_bytes());
+    in ? queue_to_device(gpu_, a_.as<void>(), job_.a, all, copies_.get())
+       : queue_to_host(gpu_, job_.a, a_.as<void>(), all, copies_.get());
+    copies_.synchronize();
+  }
+
+  void factor(const LuStep& step) {
+    engine_.factor_block(step);
+    factored_.record(engine_.stream(LuLane::panel));
+  }
+
+  void send(const LuStep& step) {
+    CUstream_st* const on = copies_.get();
+    BlockPlace& place = place_of(step);
+    char* const at = static_cast<char*>(place.message.data());
+    place.arrived.synchronize();  // what lay there before is on the device
+    factored_.hold_back(on);
+    const std::int64_t bytes = walk(
+        step, at,
+        [&](void* device, char* host, const CopiedBlock& block) {
+          queue_to_host(gpu_, host, device, block, on);
+        },
+        [&](void* device, char* host, std::int64_t count) {
+          queue_to_host(gpu_, host, device, std::size_t(count), on);
+        });
+    copies_.synchronize();
+    job_.team->broadcast(at, bytes, job_.team->own);
+    std::memcpy(job_.pivots + step.first, at + bytes - step.columns * 8, std::size_t(step.columns) * 8);
+  }
+
+  void receive(const LuStep& step) {
+    CUstream_st* const on = copies_.get();
+    BlockPlace& place = place_of(step);
+    char* const at = static_cast<char*>(place.message.data());
+    place.arrived.synchronize();
+    const auto none = [](auto&&...) {};
+    const std::int64_t bytes = walk(step, at, none, none);
+    job_.team->broadcast(at, bytes, owner_of(step.index));
+    // The block before the last lay in the same place, and is read until then.
+    place.updated.hold_back(on), place.looked_ahead.hold_back(on);
+    walk(
+        step, at,
+        [&](void* device, char* host, const CopiedBlock& block) {
+          queue_to_device(gpu_, device, host, block, on);
+        },
+        [&](void* device, char* host, std::int64_t count) {
+          queue_to_device(gpu_, device, host, std::size_t(count), on);
+        });
+    place.arrived.record(on);
+    std::memcpy(job_.pivots + step.first, at + bytes - step.columns * 8, std::size_t(step.columns) * 8);
+  }
+
+  void look_ahead(const LuStep& step) {
+    if (step.index + 1 == engine_.steps() || !is_own(step.index + 1)) return;
+    const LuStep next = step_at(step.index + 1);
+    CUstream_st* const panels = engine_.stream(LuLane::panel);
+    updated_.hold_back(panels);  // its columns, by the update before this one
+    if (!is_own(step.index)) place_of(step).arrived.hold_back(panels);
+    engine_.update(step, next.column, next.columns, LuLane::panel);
+    place_of(step).looked_ahead.record(panels);
+    factor(next);
+  }
+
+  void update_rest(const LuStep& step) {
+    CUstream_st* const updates = engine_.stream(LuLane::update);
+    const bool is_ahead = step.index + 1 < engine_.steps() && is_own(step.index + 1);
+    const std::int64_t first =
+        is_ahead ? own_before(engine_.step_at(step.index + 1).end()) : own_before(step.end());
+    if (first < job_.own_columns) engine_.update(step, first, job_.own_columns - first, LuLane::update);
+    if (const std::int64_t left = own_before(step.first); left > 0)
+      engine_.move(step, 0, left, LuLane::update);
+    updated_.record(updates);
+    place_of(step).updated.record(updates);
+  }
+
+  std::int64_t read_results() {
+    if (job_.team->members == 1) gpu_.read(job_.pivots, pivots_.as<void>(), std::size_t(least() * 8));
+    long long info = 0;
+    gpu_.read(&info, info_.as<void>(), sizeof info);
+    if (info == lu_panel_waited_in_vain)
+      throw Error(ErrorCode::device_lost, "gpu",
+                  fmt::format("blocks of a panel waited in vain for one another on {}", gpu_.limits().name));
+    return info;
+  }
+
+  const CyclicJob& job_;
+  LuEngine engine_;
+  const Gpu& gpu_;
+  GpuBuffer a_, pivots_, info_, workspace_;
+  GpuStream copies_;
+  GpuEvent factored_, updated_;
+  std::vector<BlockPlace> places_;
+};
+
+// So that cuBLAS finds columns at multiples of 16 bytes.
+std::int64_t device_ld(std::int64_t m, DType dtype) {
+  const std::int64_t each = std::max<std::int64_t>(1, 16 / size_bytes(dtype));
+  return std::max<std::int64_t>(each, (m + each - 1) / each * each);
+}
+
+void require(bool holds, const char* argument, std::int64_t value, const char* rule) {
+  if (!holds)
+    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} = {} {}", argument, value, rule));
+}
+
+// Which of the GPUs that it may use a member takes, and whether there is room.
+struct Member {
+  int position = -1;
+  std::string reason;
+  std::shared_ptr<const NodeModel> node;
+};
+
+LuShape shape_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb) {
+  return {dtype, m, n, device_ld(m, dtype), nb};
+}
+
+Member member_of(Context& context, const LuShape& shape, std::int64_t own_columns, const LuOptions& options) {
+  Member member;
+  std::string why_none;
+  HybridNode& hybrid = *context.impl().hybrid;
+  if (hybrid.gpus(&why_none).empty()) {
+    member.reason = "there is no GPU: " + why_none;
+    return member;
+  }
+  const LuProblem part{shape.dtype, shape.m, std::max<std::int64_t>(1, own_columns), shape.m};
+  const HybridModels models = largest_update_models({context, part, options});
+  member.node = models.node, member.position = models.request.gpus.front();
+  const std::int64_t free = hybrid.open(std::span(&member.position, 1)), cap = models.request.memory_bytes,
+                     allowed = cap > 0 ? std::min(free, cap) : free;
+  // Its columns, and for each block an inverse and the rows of a product.
+  const std::int64_t needed =
+      device_bytes(shape, own_columns) +
+      (2 * std::min(shape.m, shape.n) + shape.n) * shape.nb * size_bytes(shape.dtype) +
+      (std::int64_t(64) << 20);
+  if (needed > allowed)
+    member.reason = fmt::format("its columns take {} MiB of a GPU that has {}", needed >> 20, allowed >> 20);
+  return member;
+}
+
+void check(std::int64_t m, std::int64_t n, std::int64_t nb, const LuTeam& team) {
+  require(m >= 0, "m", m, "is negative");
+  require(n >= 0, "n", n, "is negative");
+  require(nb >= 1 && nb <= LuEngine::most_nb, "nb", nb,
+          fmt::format("is not from 1 to {}", LuEngine::most_nb).c_str());
+  require(team.members >= 1, "team.members", team.members, "is not at least 1");
+  require(team.own >= 0 && team.own < team.members, "team.own", team.own, "is none of the members");
+  if (team.members > 1 && !team.broadcast)
+    throw Error(ErrorCode::invalid_argument, "team.broadcast", "team.broadcast is empty");
+}
+
+}  // namespace
+
+std::string why_not_cyclic(Context& context, DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb,
+                           const LuTeam& team, const LuOptions& options) {
+  if (nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", nb, LuEngine::most_nb);
+  check(m, n, nb, team);
+  if (m == 0 || n == 0) return "";
+  try {
+    return member_of(context, shape_of(dtype, m, n, nb), local_columns(n, nb, team.own, team.members),
+                     options)
+        .reason;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;
+    return error.what();
+  }
+}
+
+template <class T>
+LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std::int64_t nb, T* a,
+                          std::int64_t lda, std::int64_t* pivots, const LuTeam& team,
+                          const LuOptions& options) {
+  check(m, n, nb, team);
+  require(lda >= std::max<std::int64_t>(1, m), "lda", lda, fmt::format("is below max(1, m = {})", m).c_str());
+  LuReport report;
+  if (m == 0 || n == 0) return report;
+  const std::int64_t own_columns = local_columns(n, nb, team.own, team.members);
+  if (a == nullptr && own_columns > 0) throw Error(ErrorCode::invalid_argument, "a", "a is null");
+  if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
+  CyclicJob job;
+  job.shape = shape_of(dtype_of<T>, m, n, nb);
+  job.a = a, job.lda = lda, job.pivots = pivots, job.team = &team, job.own_columns = own_columns;
+  const Member member = member_of(context, job.shape, own_columns, options);
+  if (!member.reason.empty()) throw Error(ErrorCode::unsupported, "target", member.reason);
+  const HybridGpu& gpu = context.impl().hybrid->gpus()[std::size_t(member.position)];
+  const auto tools = LuMachines::of(context.impl()).tools(gpu.ordinal);
+  const std::lock_guard lock(tools->mutex());
+  const GemmTime& product = member.node->gpus[std::size_t(member.position)].gemm[std::size_t(dtype_of<T>)];
+  report.info = CyclicLu(job, tools, {product}).run();
+  report.candidate = "cyclic", report.nb = nb, report.gpus = 1;
+  return report;
+}
+
+#define TILEWRIGHT_INSTANTIATE(T)                                                                          \
+  template LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, \
+                                     std::int64_t*, const LuTeam&, const LuOptions&);
+TILEWRIGHT_INSTANTIATE(float)
+TILEWRIGHT_INSTANTIATE(double)
+TILEWRIGHT_INSTANTIATE(std::complex<float>)
+TILEWRIGHT_INSTANTIATE(std::complex<double>)
+#undef TILEWRIGHT_INSTANTIATE
+
+}  // namespace tilewright
