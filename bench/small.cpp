@@ -1,6 +1,6 @@
-// bench_small: gemm<n, n, n> of small.hpp beside the best plain compile-time loop at every n, data in L1, one
-// thread. Everybody is checked against the definition, then takes turns in the rounds of the bench engine,
-// timed by the thread's CPU time.
+// bench_small: gemm<n, n, n> of small.hpp beside the best of LIBXSMM, Eigen and OpenBLAS and the best plain
+// compile-time loop at every n, data in L1, one thread. Everybody is checked against the definition, then
+// takes turns in the rounds of the bench engine, timed by the thread's CPU time.
 #include <CLI/CLI.hpp>
 #include <fstream>
 
@@ -13,6 +13,12 @@
 
 namespace tilewright::bench {
 namespace {
+
+#ifdef TILEWRIGHT_BENCH_AVX2
+constexpr bool only_avx2 = true;
+#else
+constexpr bool only_avx2 = false;
+#endif
 
 struct Options {
   int first = 2, last = 32, rounds = 15;
@@ -51,41 +57,45 @@ bool is_right(const SmallCase& entry) {
 class Small {
  public:
   Small(const Options& options, const std::string& path) : options_(options) {
-    for (const auto& list : {small_header_f64(), small_header_f32(), small_loops_f64(), small_loops_f32(),
-                             small_loops_f64_512(), small_loops_f32_512()})
+    for (const auto& list :
+         {small_header_f64(), small_header_f32(), small_loops_f64(), small_loops_f32(), small_loops_f64_512(),
+          small_loops_f32_512(), small_eigen_f64(), small_eigen_f32(), small_peers(only_avx2)})
       entries_.insert(entries_.end(), list.begin(), list.end());
     if (!path.empty()) file_.open(path);
     file_ << nlohmann::json{{"command", command_line()}}.dump() << '\n';
   }
 
-  // Ratios of the best loop's time to ours over the sizes.
+  // Ratios of the best library's and of the best loop's time to ours over the sizes.
   void run(const std::string& dtype, int beta, bool one_problem) {
-    std::vector<double> ratios;
-    for (int n = options_.first; n <= options_.last; ++n)
-      ratios.push_back(measure(case_of(dtype, n, beta, one_problem)));
-    const auto least = std::min_element(ratios.begin(), ratios.end());
-    const auto least_n = options_.first + (least - ratios.begin());
-    fmt::print(
-        "{} beta {} {}: ratio to the best plain loop: geometric mean {:.3f}, least {:.3f} at n = {}\n\n",
-        dtype, beta, one_problem ? "one problem repeated" : "24 KiB of problems", geometric_mean(ratios),
-        *least, least_n);
-    file_ << nlohmann::json{{"summary", true},
-                            {"family", "small"},
-                            {"dtype", dtype},
-                            {"op", "nn"},
-                            {"layout", "strided"},
-                            {"beta", beta},
-                            {"residency", "l1"},
-                            {"threads", 1},
-                            {"one_problem", one_problem},
-                            {"ratio_geomean", geometric_mean(ratios)},
-                            {"ratio_min", *least},
-                            {"ratio_min_case", fmt::format("n={}", least_n)}}
-                 .dump()
-          << '\n';
+    std::vector<double> to_library, to_loop;
+    for (int n = options_.first; n <= options_.last; ++n) {
+      const auto [library, loop] = measure(case_of(dtype, n, beta, one_problem));
+      to_library.push_back(library), to_loop.push_back(loop);
+    }
+    nlohmann::json row{{"summary", true}, {"family", "small"},      {"dtype", dtype},
+                       {"op", "nn"},      {"layout", "strided"},    {"beta", beta},
+                       {"threads", 1},    {"residency", "l1"},      {"one_problem", one_problem},
+                       {"isa", isa()},    {"compiler", __VERSION__}};
+    fmt::print("{} beta {} {}: ", dtype, beta, one_problem ? "one problem repeated" : "24 KiB of problems");
+    summarize(row, "ratio", "library", to_library);
+    summarize(row, "loop_ratio", "plain loop", to_loop);
+    fmt::print("\n\n");
+    file_ << row.dump() << '\n';
   }
 
  private:
+  static const char* isa() { return only_avx2 ? "avx2" : "native"; }
+
+  void summarize(nlohmann::json& row, const std::string& key, const char* whom,
+                 const std::vector<double>& ratios) const {
+    const auto least = std::min_element(ratios.begin(), ratios.end());
+    const auto least_n = options_.first + (least - ratios.begin());
+    row[key + "_geomean"] = geometric_mean(ratios), row[key + "_min"] = *least;
+    row[key + "_min_case"] = fmt::format("n={}", least_n);
+    fmt::print("ratio to the best {}: geometric mean {:.3f}, least {:.3f} at n = {}; ", whom,
+               geometric_mean(ratios), *least, least_n);
+  }
+
   static Case case_of(const std::string& dtype, int n, int beta, bool one_problem) {
     Case c;
     c.family = "small", c.beta = beta;
@@ -97,7 +107,37 @@ class Small {
     return c;
   }
 
-  double measure(const Case& c) {
+  // The best library's and the best loop's time over ours.
+  std::pair<double, double> measure(const Case& c) {
+    std::vector<Contender> all = contenders(c);
+    hold_rounds(all, [this](Contender& one) { return turn(one); }, {.rounds = options_.rounds});
+    const Contender *ours = nullptr, *library = nullptr, *loop = nullptr;
+    for (const Contender& one : all) {
+      const Contender*& best =
+          one.role == Role::ours ? ours : (one.impl.starts_with("loop") ? loop : library);
+      if (best == nullptr || one.seconds.centre < best->seconds.centre) best = &one;
+    }
+    const double to_library = library->seconds.centre / ours->seconds.centre;
+    const double to_loop = loop->seconds.centre / ours->seconds.centre;
+    for (const Contender& one : all) {
+      if (one.role != Role::ours &&
+          one.seconds.centre > 2 * std::min(library->seconds.centre, loop->seconds.centre))
+        continue;
+      nlohmann::json row = measured_row(c, one.impl, one.seconds);
+      row["config"] = one.variant, row["compiler"] = __VERSION__, row["isa"] = isa();
+      row["gflops"] = flops(c.problem) / one.seconds.centre * 1e-9;
+      if (one.role == Role::ours) row["ratio"] = to_library, row["loop_ratio"] = to_loop;
+      file_ << row.dump() << '\n';
+    }
+    fmt::print("{:<56} {:6.1f} GFLOP/s, {:6.1f} ({} {}) ratio {:.2f}, {:6.1f} ({} {}) ratio {:.2f}\n",
+               problem_text(c), flops(c.problem) / ours->seconds.centre * 1e-9,
+               flops(c.problem) / library->seconds.centre * 1e-9, library->impl, library->variant, to_library,
+               flops(c.problem) / loop->seconds.centre * 1e-9, loop->impl, loop->variant, to_loop);
+    return {to_library, to_loop};
+  }
+
+  // Who multiplies this case, each found to be right.
+  std::vector<Contender> contenders(const Case& c) {
     const GemmProblem& p = c.problem;
     std::vector<Contender> all;
     arena_.prepare(1 << 16, 1 << 16, p.dtype, Data::uniform);
@@ -114,21 +154,7 @@ class Small {
         entry.run(arena_.inputs(), arena_.inputs() + (1 << 15), arena_.outputs(), count, passes);
       };
     }
-    hold_rounds(all, [this](Contender& one) { return turn(one); }, {.rounds = options_.rounds});
-    const Contender *ours = nullptr, *loop = nullptr;
-    for (const Contender& one : all) {
-      const Contender*& best = one.role == Role::ours ? ours : loop;
-      if (best == nullptr || one.seconds.centre < best->seconds.centre) best = &one;
-      nlohmann::json row = measured_row(c, one.impl, one.seconds);
-      row["config"] = one.variant, row["compiler"] = __VERSION__;
-      row["gflops"] = flops(p) / one.seconds.centre * 1e-9;
-      file_ << row.dump() << '\n';
-    }
-    const double ratio = loop->seconds.centre / ours->seconds.centre;
-    fmt::print("{:<60} {:6.1f} GFLOP/s, loop {:6.1f} ({} {}), ratio {:.2f}\n", problem_text(c),
-               flops(p) / ours->seconds.centre * 1e-9, flops(p) / loop->seconds.centre * 1e-9, loop->impl,
-               loop->variant, ratio);
-    return ratio;
+    return all;
   }
 
   // Seconds of one pass over the batch. Untimed first: a core's clock needs a while to follow a change of
@@ -163,7 +189,8 @@ int main(int argc, char** argv) {
   Options o;
   std::string sizes = "2:32", json;
   CLI::App app(
-      "small.hpp beside compile-time loops. Example: bench_small --sizes 4:8 --dtype f64 --repetitions 51");
+      "small.hpp beside libraries and compile-time loops. Example: bench_small --sizes 4:8 --dtype f64 "
+      "--repetitions 51");
   app.add_option("--sizes", sizes, "n, or first:last")->capture_default_str();
   app.add_option("--dtype", o.dtypes)
       ->delimiter(',')

@@ -47,5 +47,9 @@ SmallCases small_loops_f64();
 SmallCases small_loops_f32();
 SmallCases small_loops_f64_512();
 SmallCases small_loops_f32_512();
+SmallCases small_eigen_f64();
+SmallCases small_eigen_f32();
+// LIBXSMM and OpenBLAS of both types, those that are found; only_avx2: kept from wider vectors.
+SmallCases small_peers(bool only_avx2);
 
 }  // namespace tilewright::bench

@@ -96,7 +96,7 @@ TILEWRIGHT_INLINE void multiply_range(T alpha, const T* a, const T* b, T beta, T
                                       std::int64_t last) {
   std::int64_t p = first;
   constexpr Config config = chosen_config<M, N, K, OpA, OpB, T>;
-  if constexpr (config.flat) {
+  if constexpr (OpA == Op::none && OpB == Op::none && can_be_flat(shape_of<T, M, N, K>(), native_isa)) {
     using Widest = Flat<T, M, native_isa.vector_bytes / static_cast<int>(sizeof(T))>;
     for (; p + Widest::problems <= last; p += Widest::problems)
       Widest::run(alpha, a + p * M * K, b + p * K * N, beta, c + p * M * N);

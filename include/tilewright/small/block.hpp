@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <complex>
 #include <cstdint>
 
@@ -37,9 +38,10 @@ struct Call {
   T beta;
 };
 
-template <int Row, int Lanes, int Valid>
+// A Slice as a type.
+template <int Row, int Lanes, int Valid, int Skip = 0>
 struct Rows {
-  static constexpr int row = Row, lanes = Lanes, valid = Valid;
+  static constexpr int row = Row, lanes = Lanes, valid = Valid, skip = Skip;
 };
 
 template <class R, int... At>
@@ -63,7 +65,8 @@ TILEWRIGHT_INLINE V scale(T factor, V v) {
 // s + beta * v
 template <class T, int Lanes, class V>
 TILEWRIGHT_INLINE V plus_scaled(V s, T beta, V v) {
-  if (beta == T(1)) return s + v;
+  if constexpr (Number<T>::parts == 2)
+    if (beta == T(1)) return s + v;
   return s + scale<T, Lanes>(beta, v);
 }
 
@@ -74,14 +77,21 @@ struct Sums {
   using V = Vector<R, P::lanes>;
   static constexpr int parts = Number<T>::parts;
 
+  // Whether C is met in vectors as wide as these, masked where more than two narrower ones would be needed.
+  static constexpr bool updated_masked =
+      P::skip == 0 && P::lanes != P::valid && std::popcount(unsigned(P::valid)) > 2;
+  static constexpr bool updated_whole = P::skip == 0 && (P::lanes == P::valid || updated_masked);
+
   V left;  // A(rows, k)
   V sum[std::size_t(Chains)][std::size_t(NR * parts)];
 
   TILEWRIGHT_INLINE void load_a(const R* p) { left = load<R, P::lanes, P::valid>(p + P::row); }
 
-  TILEWRIGHT_INLINE void clear() {
-    for (auto& chain : sum)
-      for (V& s : chain) s = V{};
+  TILEWRIGHT_INLINE void clear() { clear(Indices<Chains * NR * parts>{}); }
+  // Without a loop, which g++ would turn into a memset() of an object that it could have kept in registers.
+  template <int... At>
+  TILEWRIGHT_INLINE void clear(IndexList<At...>) {
+    ((sum[At / (NR * parts)][At % (NR * parts)] = V{}), ...);
   }
   template <int Chain, int J, bool Start>
   TILEWRIGHT_INLINE void add(V b) {
@@ -91,46 +101,57 @@ struct Sums {
       sum[Chain][J] = left * b + sum[Chain][J];
   }
 
+  // alpha * (A B)(:, J). By value: g++ keeps sums that are written once more in memory too.
   template <int J>
-  TILEWRIGHT_INLINE V& joined() {
-    return sum[0][J * parts];
-  }
-  // joined() = alpha * (A B)(:, J).
-  template <int J>
-  TILEWRIGHT_INLINE void join(T alpha) {
-    for (int chain = 1; chain < Chains; ++chain)
-      for (int part = 0; part < parts; ++part) sum[0][J * parts + part] += sum[chain][J * parts + part];
+  TILEWRIGHT_INLINE V total(T alpha) const {
+    V s = joined<J * parts>();
     if constexpr (parts == 2)
-      joined<J>() += pairs<P::lanes>(R(ConjB ? 1 : -1), R(ConjB ? -1 : 1)) *
-                     permute<SwappedPairs, P::lanes>(sum[0][J * parts + 1]);
-    if (alpha != T(1)) joined<J>() = scale<T, P::lanes>(alpha, joined<J>());
+      s += pairs<P::lanes>(R(ConjB ? 1 : -1), R(ConjB ? -1 : 1)) *
+           permute<SwappedPairs, P::lanes>(joined<J * parts + 1>());
+    if (parts == 1 || alpha != T(1)) s = scale<T, P::lanes>(alpha, s);
+    return s;
   }
-  // joined() += beta * C(:, J), unless put_update() does it.
-  template <int J>
-  TILEWRIGHT_INLINE void add_c(T beta, const R* c) {
-    if constexpr (P::lanes == P::valid)
-      joined<J>() = plus_scaled<T, P::lanes>(joined<J>(), beta, load<R, P::lanes>(c + P::row));
+  template <int Column>
+  TILEWRIGHT_INLINE V joined() const {
+    V s = sum[0][Column];
+    for (int chain = 1; chain < Chains; ++chain) s += sum[chain][Column];
+    return s;
   }
+  static TILEWRIGHT_INLINE void put(R* c, V v) { store<R, P::lanes, P::valid>(c + P::row, v); }
+
+  // total() + beta * C(:, J), of which put_update() adds the latter where C is met in parts.
   template <int J>
-  TILEWRIGHT_INLINE void put(R* c) {
-    store<R, P::lanes, P::valid>(c + P::row, joined<J>());
+  TILEWRIGHT_INLINE V updated(T alpha, T beta, const R* c) const {
+    if constexpr (updated_whole)
+      return plus_scaled<T, P::lanes>(total<J>(alpha), beta, load<R, P::lanes, P::valid>(c + P::row));
+    else
+      return total<J>(alpha);
   }
   // Partial vectors meet C in whole narrower ones: a partial load cannot be served by the stores before it,
-  // and waits.
-  template <int J>
-  TILEWRIGHT_INLINE void put_update(T beta, R* c) {
-    if constexpr (P::lanes == P::valid)
-      put<J>(c);
+  // and waits. So do vectors with rows that another block has updated, which must not be updated again.
+  static TILEWRIGHT_INLINE void put_update(T beta, R* c, V v) {
+    if constexpr (updated_whole)
+      put(c, v);
     else
-      put_parts<J, 0>(beta, c + P::row);
+      put_parts<P::skip>(beta, c + P::row, v);
   }
-  template <int J, int First>
-  TILEWRIGHT_INLINE void put_parts(T beta, R* c) {
+  // Masked updates of all columns, all loads before the stores: a load waits for a masked store before it
+  // even where it meets only lanes that this leaves alone.
+  template <int... J>
+  TILEWRIGHT_INLINE void update_all(T alpha, T beta, R* c, std::int64_t column, IndexList<J...> all) const {
+    put_all(c, column, all, updated<J>(alpha, beta, c + J * column)...);
+  }
+  template <int... J, class... Value>
+  static TILEWRIGHT_INLINE void put_all(R* c, std::int64_t column, IndexList<J...>, Value... v) {
+    (put(c + J * column, v), ...);
+  }
+  template <int First>
+  static TILEWRIGHT_INLINE void put_parts(T beta, R* c, V v) {
     if constexpr (First < P::valid) {
       constexpr int lanes = floor_pow2(P::valid - First);
-      const auto s = sub<R, P::lanes, First, lanes>(joined<J>());
+      const auto s = sub<R, P::lanes, First, lanes>(v);
       store<R, lanes>(c + First, plus_scaled<T, lanes>(s, beta, load<R, lanes>(c + First)));
-      put_parts<J, First + lanes>(beta, c);
+      put_parts<First + lanes>(beta, c, v);
     }
   }
 };
@@ -166,32 +187,38 @@ struct Block : Sums<T, P, NR, Chains, ConjB>... {
   }
 
   template <int J>
-  TILEWRIGHT_INLINE void join(T alpha) {
-    (Of<P>::template join<J>(alpha), ...);
+  TILEWRIGHT_INLINE void put_column(T alpha, R* c) const {
+    (Of<P>::put(c, Of<P>::template total<J>(alpha)), ...);
   }
+  // All loads of a column come before its stores: overlapping rows must be read only once.
   template <int J>
-  TILEWRIGHT_INLINE void add_c(T beta, const R* c) {
-    (Of<P>::template add_c<J>(beta, c), ...);
+  TILEWRIGHT_INLINE void update_column(T alpha, T beta, R* c) const {
+    put_updates(beta, c, Of<P>::template updated<J>(alpha, beta, c)...);
   }
-  template <int J>
-  TILEWRIGHT_INLINE void put(R* c) {
-    (Of<P>::template put<J>(c), ...);
+  template <class... V>
+  static TILEWRIGHT_INLINE void put_updates(T beta, R* c, V... v) {
+    (Of<P>::put_update(beta, c, v), ...);
   }
-  template <int J>
-  TILEWRIGHT_INLINE void put_update(T beta, R* c) {
-    (Of<P>::template put_update<J>(beta, c), ...);
-  }
-  // C = alpha * sums + beta * C. All loads of C come before its stores: overlapping rows must be read only
-  // once.
-  template <int... J>
-  TILEWRIGHT_INLINE void finish(R* c, const Call<T>& call, IndexList<J...>) {
-    (join<J>(call.alpha), ...);
+
+  // C = alpha * sums + beta * C. Stepping: addresses are formed anew for each column; as distances from the
+  // first one they would be three bytes longer in every instruction.
+  template <bool Stepping, int... J>
+  TILEWRIGHT_INLINE void finish(R* c, const Call<T>& call, IndexList<J...>) const {
+    constexpr bool at_once = sizeof...(P) == 1 && (Of<P>::updated_masked && ...);
     if (call.beta == T(0)) {
-      (put<J>(c + J * call.c_column), ...);
+      ((put_column<J>(call.alpha, c), c = next_column<(Stepping && J + 1 < sizeof...(J))>(c, call)), ...);
+    } else if constexpr (at_once) {
+      (Of<P>::update_all(call.alpha, call.beta, c, call.c_column, Indices<sizeof...(J)>{}), ...);
     } else {
-      (add_c<J>(call.beta, c + J * call.c_column), ...);
-      (put_update<J>(call.beta, c + J * call.c_column), ...);
+      ((update_column<J>(call.alpha, call.beta, c),
+        c = next_column<(Stepping && J + 1 < sizeof...(J))>(c, call)),
+       ...);
     }
+  }
+  template <bool Stepping>
+  static TILEWRIGHT_INLINE R* next_column(R* c, const Call<T>& call) {
+    c += call.c_column;
+    return Stepping ? opaque(c) : c;
   }
 };
 

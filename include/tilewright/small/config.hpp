@@ -70,11 +70,13 @@ constexpr int ceil_pow2(int x) {
 }
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-// A vector of `lanes` rows beginning at `row`, of which the first `valid` are the matrix's.
+// A vector of `lanes` rows beginning at `row`, of which the first `valid` are the matrix's. The first
+// `skip` were another block's already, which may have updated them.
 struct Slice {
   int row = 0;
   int lanes = 0;
   int valid = 0;
+  int skip = 0;
 };
 
 // The rows left over by the widest vectors, as at most one vector of each width.
@@ -92,17 +94,17 @@ constexpr TailSlices tail_slices(int m, int widest, Tail tail) {
   const int cover = ceil_pow2(rest);
   if (rest > 0 && cover != rest) {  // 1, 2, 4, ... rows fill a narrower vector exactly
     if (tail == Tail::mask) {
-      out.add({row, cover, rest});
+      out.add({row, cover, rest, 0});
       return out;
     }
     if (tail == Tail::overlap && m >= cover) {
-      out.add({m - cover, cover, cover});
+      out.add({m - cover, cover, cover, 0});
       return out;
     }
   }
   while (rest > 0) {
     const int lanes = floor_pow2(rest);
-    out.add({row, lanes, lanes});
+    out.add({row, lanes, lanes, 0});
     row += lanes;
     rest -= lanes;
   }
@@ -112,8 +114,8 @@ constexpr TailSlices tail_slices(int m, int widest, Tail tail) {
 // Columns per block: as many as allowed, evenly shared among the blocks.
 constexpr int even_share(int n, int most) { return ceil_div(n, ceil_div(n, most)); }
 
-// The rule for kernels of register blocks. Its constants are those that timing every config found best, or
-// within a few percent of it, at n = 2 .. 32 in f32 and f64 on an AVX-512 machine.
+// The rule for kernels of register blocks: what the registers hold, and constants that timing found good, or
+// within a few percent of the best, at n = 2 .. 32 in f32 and f64 on AVX-512 and AVX2.
 constexpr Config choose_blocks(Shape s, Isa isa) {
   Config c;
   const int most_lanes = isa.vector_bytes / s.element_bytes;
@@ -124,32 +126,41 @@ constexpr Config choose_blocks(Shape s, Isa isa) {
   const int vectors = s.m / lanes + tail_slices(s.m, lanes, c.tail).count;
   c.mr = even_share(vectors, isa.registers == 32 ? 4 : 3);
 
-  // All columns at once if their sums fit; else equal shares of few enough to leave registers for A and B.
-  const int sums = isa.registers == 32 ? 24 : 12;
-  const int most_nr = sums / (c.mr * s.parts) > 1 ? sums / (c.mr * s.parts) : 1;
-  c.nr = s.n <= most_nr ? s.n : even_share(s.n, most_nr < 8 ? most_nr : 8);
+  // As many sums as leave registers for the rows of A and an element of B; columns in equal shares.
+  const int most_nr = (isa.registers - c.mr - 1) / (c.mr * s.parts);
+  c.nr = even_share(s.n, most_nr > 1 ? most_nr : 1);
   // One vector of rows and all of A in registers: B is best read in order, column after column.
   if (isa.masks && vectors == 1 && lanes == s.m && lanes == most_lanes && s.k <= 8 && s.parts == 1) c.nr = 1;
 
-  // Short k written out; else four steps, and more sums where the block has too few to hide the latency of an
-  // addition.
-  c.k_unroll = s.k * c.mr <= 18 ? s.k : 4;
+  // Few multiplications are written out, of many one step of k: a step of a dozen hides the loop's own
+  // instructions, and more of them only take room. More sums where the block has too few to hide the latency
+  // of an addition.
   const int independent = c.mr * c.nr * s.parts;
+  c.k_unroll = 1;
+  if (s.k * independent <= 64)
+    c.k_unroll = s.k;
+  else
+    while (c.k_unroll < 4 && c.k_unroll * independent < 8) c.k_unroll *= 2;
   if (s.k >= 16)
     while (c.k_chains < 4 && independent * c.k_chains < 8) c.k_chains *= 2;
+  if (c.k_unroll < c.k_chains) c.k_unroll = c.k_chains;
   return c;
+}
+
+// Whether flat.hpp knows how: C, as a run of lanes, is a vector or a part of one.
+constexpr bool can_be_flat(Shape s, Isa isa) {
+  const int bytes = s.m * s.n * s.element_bytes;
+  return s.parts == 1 && s.m == s.n && s.m == s.k && (s.m == 2 || s.m == 4) && bytes >= 16 &&
+         bytes <= isa.vector_bytes;
 }
 
 // The rule for op(A) = A and op(B) = B.
 constexpr Config choose_config(Shape s, Isa isa) {
   Config c = choose_blocks(s, isa);
-  if (s.parts == 1 && s.m == s.n && s.m == s.k && (s.m == 2 || s.m == 4)) {
-    const int bytes = s.m * s.n * s.element_bytes;
-    // Two vectors of C still share the permuted columns of A.
-    if (bytes >= 16 && bytes <= (isa.masks ? 2 : 1) * isa.vector_bytes) {
-      c.flat = true;
-      c.vector_bytes = bytes < isa.vector_bytes ? bytes : isa.vector_bytes;
-    }
+  // The permutations have one port: columns of a vector of their own go without them unless there are many.
+  if (can_be_flat(s, isa) && (s.m * s.element_bytes < 16 || s.n >= 4)) {
+    c.flat = true;
+    c.vector_bytes = s.m * s.n * s.element_bytes;
   }
   return c;
 }

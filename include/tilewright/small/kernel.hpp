@@ -32,23 +32,27 @@ struct Kernel {
 
   template <int Index>
   using WholeRows = Rows<Index * lanes, lanes, lanes>;
-  // Vector `index` of the last block, rows counted from the block's first.
+  // Vector `index` of the last block, rows counted from the block's first. An overlapping one that is alone
+  // there has rows of the block before.
   static constexpr Slice last_slice(int index) {
     constexpr int first = blocks * mr;
-    if (first + index < whole) return {index * lanes, lanes, lanes};
+    if (first + index < whole) return {index * lanes, lanes, lanes, 0};
     Slice s = tail.slice[static_cast<std::size_t>(first + index - whole)];
+    if (vectors - first == 1 && s.row < whole * lanes) s.skip = whole * lanes - s.row;
     s.row -= first * lanes;
     return s;
   }
   template <int Index>
-  using LastRows = Rows<last_slice(Index).row, last_slice(Index).lanes, last_slice(Index).valid>;
+  using LastRows =
+      Rows<last_slice(Index).row, last_slice(Index).lanes, last_slice(Index).valid, last_slice(Index).skip>;
 
   // Where all of A and a block of C fit the registers, the compiler sees through the loops and loads A once.
   // Elsewhere it must not: g++ would carry elements of A and B from block to block and from pass to pass
   // (predictive commoning) and write short loops out, and then has not the registers for it.
+  static constexpr bool seen_through = left_fits && blocks == 0 && unroll == K;
   template <class X>
   static TILEWRIGHT_INLINE X hidden(X x) {
-    if constexpr (left_fits && blocks == 0 && unroll == K)
+    if constexpr (seen_through)
       return x;
     else
       return opaque(x);
@@ -78,7 +82,7 @@ struct Kernel {
       });
       sums.template steps<false>(a, b, call, Indices<K % unroll>{});
     }
-    sums.finish(c, call, Indices<NR>{});
+    sums.template finish<!seen_through>(c, call, Indices<NR>{});
   }
   template <int NR, int... At>
   static TILEWRIGHT_INLINE void whole_block(const R* a, const R* b, R* c, const Call<T>& call,
