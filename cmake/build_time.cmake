@@ -14,6 +14,20 @@ set(JOINED_FILES 8)
 function(build_from_nothing target)
   if(TILEWRIGHT_FROM_NOTHING)
     target_precompile_headers(${target} PRIVATE ${COMMON_HEADERS} ${ARGN})
+    join_files(${target})
+  endif()
+endfunction()
+
+# build_as(TARGET OTHER): from nothing as well, with the headers that OTHER has precompiled, whose options it must have.
+function(build_as target other)
+  if(TILEWRIGHT_FROM_NOTHING)
+    precompiled_as(${target} ${other})
+    join_files(${target})
+  endif()
+endfunction()
+
+function(join_files target)
+  if(TILEWRIGHT_FROM_NOTHING)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${JOINED_FILES})
     # What joining brings about by itself: a file's own names are seen by those after it, and seem to come from a header.
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -25,4 +39,9 @@ function(precompiled_as target other)
   if(TILEWRIGHT_FROM_NOTHING)
     target_precompile_headers(${target} REUSE_FROM ${other})
   endif()
+endfunction()
+
+# optimised_less(TARGET): in builds that are made to be tested, what is waited for by nobody.
+function(optimised_less target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()

@@ -6,16 +6,17 @@
 void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
             const int*, const double*, const int*, const double*, double*, const int*);
 
-int main(void) {
+int main(int count, char** arguments) {
   static const int sizes[] = {5, 13, 23};
   enum { places = 60, largest = 23 * 23 };
   double *a = malloc(sizeof(double) * places * largest), *b = malloc(sizeof(double) * places * largest),
          *c = calloc(places * largest, sizeof(double));
+  const int calls = 4000000 * (count > 1 ? atoi(arguments[1]) : 1);
   unsigned state = 1;
   const double one = 1;
   double sum = 0;
   for (int i = 0; i < places * largest; ++i) a[i] = b[i] = (double)(i % 7) / 100;
-  for (int i = 0; i < 4000000; ++i) {
+  for (int i = 0; i < calls; ++i) {
     state = state * 1664525u + 1013904223u;
     const int m = sizes[state >> 8 & 1], n = sizes[(state >> 10) % 3], k = sizes[(state >> 14) % 3];
     dgemm_("N", "N", &m, &n, &k, &one, a + (state >> 16) % places * largest, &m,

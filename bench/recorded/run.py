@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Record, tune, ship, on programs that know nothing of the library (docs/blas.md). Each runs with its BLAS alone, with the library
 before it, then records what it multiplies; the tool tunes that, and the program runs again with the wisdom found. Prints a line
-of JSON for each: CPU seconds of the whole process, least of several runs in turn, with one thread.
+that says where it ran, and one of JSON for each: CPU seconds of the whole process, least of several runs in turn, with one thread.
 
-    bench/recorded/run.py [--build build/dev] [--folder build/recorded] [--runs 3] [--budget 60s] [PROGRAM...]
+    bench/recorded/run.py [--build build/dev] [--folder build/recorded] [--runs 3] [--budget 60s] [--rounds 10] [PROGRAM...]
 
 Programs: numpy, scipy (Debian's), numpy_wheel, scipy_wheel (of build/blas_check), octave, blocks, hpl (--xhpl PROGRAM, as
 scripts/cluster_bundle builds it). Those that are not there are left out, with a line that says so."""
@@ -63,20 +63,20 @@ def commands(a, folder):
     wheel = pathlib.Path(a.wheels) / "bin/python"
     octave = shutil.which("octave-cli") or shutil.which("octave")
     blocks = folder / "blocks"
-    built = subprocess.run(["cc", "-O2", HERE / "blocks.c", "-o", blocks, "-lblas"], capture_output=True, text=True)
+    built = subprocess.run(["cc", "-O2", HERE / "blocks.c", "-o", blocks, "-l:libblas.so.3"], capture_output=True, text=True)
     (folder / "hpccinf.txt").write_text(HPL)
 
     def python(program, script, module):
         there = pathlib.Path(program).exists() and subprocess.run([program, "-c", f"import {module}"], capture_output=True).returncode == 0
-        return ([str(program), str(HERE / script)], None) if there else (None, f"{program} has no {module}")
+        return ([str(program), str(HERE / script), str(a.rounds)], None) if there else (None, f"{program} has no {module}")
 
     return {
         "numpy": python("/usr/bin/python3", "stacks.py", "numpy"),
         "scipy": python("/usr/bin/python3", "factors.py", "scipy"),
         "numpy_wheel": python(wheel, "stacks.py", "numpy"),
         "scipy_wheel": python(wheel, "factors.py", "scipy"),
-        "octave": ([octave, "--norc", "--quiet", str(HERE / "blocks.m")], None) if octave else (None, "there is no octave"),
-        "blocks": ([str(blocks)], None) if built.returncode == 0 else (None, built.stderr.strip().splitlines()[-1]),
+        "octave": ([octave, "--norc", "--quiet", str(HERE / "blocks.m"), str(a.rounds)], None) if octave else (None, "there is no octave"),
+        "blocks": ([str(blocks), str(a.rounds)], None) if built.returncode == 0 else (None, built.stderr.strip().splitlines()[-1]),
         "hpl": ([a.xhpl], None) if a.xhpl else (None, "--xhpl names none"),
     }
 
@@ -117,6 +117,19 @@ def measure(name, command, a, folder):
     return row
 
 
+def made_on(a):
+    """The line that runs of results/ begin with: what was run, where, and which versions answered."""
+    cpu = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("model name")), "")
+    said = lambda *command: subprocess.run(command, capture_output=True, text=True).stdout.strip().splitlines()
+    versions = {"blas": os.path.realpath("/etc/alternatives/libblas.so.3-x86_64-linux-gnu")}
+    for module in ("numpy", "scipy"):
+        versions[module] = (said("/usr/bin/python3", "-c", f"import {module}; print({module}.__version__)") or [""])[-1]
+    versions["octave"] = (said("octave-cli", "--version") if shutil.which("octave-cli") else [""])[0]
+    return {"command": "bench/recorded/run.py " + " ".join(sys.argv[1:]), "device": cpu, "cores": os.cpu_count(),
+            "budget": a.budget, "runs": a.runs, "rounds": a.rounds, "versions": versions}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build/dev", type=lambda p: pathlib.Path(p).resolve())
@@ -125,11 +138,13 @@ def main():
     parser.add_argument("--xhpl")
     parser.add_argument("--runs", default=3, type=int)
     parser.add_argument("--budget", default="60s")
+    parser.add_argument("--rounds", default=10, type=int, help="how often a program does its work: starting it weighs less")
     parser.add_argument("programs", nargs="*")
     a = parser.parse_args()
     folder = a.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     programs = commands(a, folder)
+    print(json.dumps(made_on(a)), flush=True)
     for name in a.programs or programs:
         if name not in programs:
             sys.exit(f"recorded: '{name}' is none of {', '.join(programs)}")

@@ -10,7 +10,9 @@
 namespace tilewright {
 namespace {
 
-[[noreturn]] void refuse() { throw Error(ErrorCode::unsupported, "device", "this build has no GPU runtime"); }
+[[noreturn]] void refuse_without_gpu() {
+  throw Error(ErrorCode::unsupported, "device", "this build has no GPU runtime");
+}
 
 }  // namespace
 
@@ -21,14 +23,14 @@ struct LuRefinePlan::Impl {};
 
 std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
 std::string device_lu_candidate(Context&, const LuProblem&, const LuOptions&) { return ""; }
-std::string device_lu_text(Context&, const LuProblem&, const LuOptions&) { refuse(); }
-LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse(); }
+std::string device_lu_text(Context&, const LuProblem&, const LuOptions&) { refuse_without_gpu(); }
+LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse_without_gpu(); }
 const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan
-std::string LuPlan::explain() const { refuse(); }
+std::string LuPlan::explain() const { refuse_without_gpu(); }
 std::int64_t LuPlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
 void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const {
-  refuse();
+  refuse_without_gpu();
 }
 std::string why_not_cyclic(Context&, DType, std::int64_t, std::int64_t, std::int64_t, const LuTeam&,
                            const LuOptions&) {
@@ -41,30 +43,32 @@ LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*
 }
 
 LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int64_t, const LuOptions&) {
-  refuse();
+  refuse_without_gpu();
 }
 std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
 void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const {
-  refuse();
+  refuse_without_gpu();
 }
 
-LuInversePlan plan_lu_inverse(Context&, const LuProblem&, std::int64_t, const LuOptions&) { refuse(); }
+LuInversePlan plan_lu_inverse(Context&, const LuProblem&, std::int64_t, const LuOptions&) {
+  refuse_without_gpu();
+}
 std::int64_t LuInversePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
 void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const {
-  refuse();
+  refuse_without_gpu();
 }
 
 LuRefinePlan plan_lu_refine(Context&, const LuProblem&, Op, std::int64_t, const LuRefineLayout&, int,
                             const LuOptions&) {
-  refuse();
+  refuse_without_gpu();
 }
 std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return 0; }
 template <class T>
 void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*, double*, void*,
                           void*) const {
-  refuse();
+  refuse_without_gpu();
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \

@@ -15,11 +15,6 @@ import tune_test
 class TuneOnGpu(tune_test.Driver):
     """The same search over the kernels of a GPU. A fake one will do, whose times mean nothing."""
 
-    def command(self, *arguments):
-        """Budgets are of turns, so that how busy this machine is decides nothing."""
-        counted = () if "--check" in arguments else ("--clock", "turns")
-        return super().command(*arguments, *counted)
-
     PROBLEM = "gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000:beta=one:residency=cold:location=device"
 
     def test_check_measures_records_of_the_gpu_again(self):
@@ -27,7 +22,7 @@ class TuneOnGpu(tune_test.Driver):
         for problem in (self.PROBLEM, large):
             wisdom = self.folder / "checked.jsonl"
             wisdom.unlink(missing_ok=True)
-            self.tune(problem, "--budget", "0.4s", "--megabytes", "2", "--json", wisdom)
+            self.tune(problem, "--budget", "0.2s", "--megabytes", "2", "--json", wisdom)
             again = (problem, "--check", "--megabytes", "2", "--wisdom", wisdom)
             # Times on a fake mean nothing, so that a sound record may do better or worse than it did.
             result = self.tune(*again, "--budget", "0.4s", "--json", "-", code=(0, 1))
@@ -90,15 +85,15 @@ class TuneOnGpu(tune_test.Driver):
         meter = os.environ["LD_LIBRARY_PATH"] + ":" + os.environ["METER"]
         wisdom = self.folder / "w.sqlite"
         job = (self.LARGE, "--objective", "energy", "--megabytes", "1", *self.FEW, "--wisdom", wisdom)
-        result = self.tune(*job, "--budget", "1.5s", code=(0, 1), LD_LIBRARY_PATH=meter, FAKE_NVML_OTHERS="2")
+        result = self.tune(*job, "--budget", "0.4s", code=(0, 1), LD_LIBRARY_PATH=meter, FAKE_NVML_OTHERS="2")
         weighed = [line for line in self.lines(self.sweep) if "energy_j" in line or "joules" in line]
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("nothing is kept of it: energy needs a larger --budget than 1.5s", result.stderr)
+        self.assertIn("nothing is kept of it: energy needs a larger --budget than 0.4s", result.stderr)
         self.assertIn("0 of 1 problems are done", result.stderr)
         self.assertIn("NOTE 2 other processes compute on the card", result.stdout)
         self.assertIn("0 records", self.tool("wisdom", "list", "--file", wisdom))
         self.assertGreaterEqual(len(weighed), 2)
-        result = self.tune(*job, "--budget", "1.5s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_MOVES_PER_SECOND="1")
+        result = self.tune(*job, "--budget", "0.4s", code=1, LD_LIBRARY_PATH=meter, FAKE_NVML_MOVES_PER_SECOND="1")
         self.assertIn("no energy was measured of gemm:f64", result.stderr)
         self.assertIn("moved", result.stderr)
 
@@ -112,7 +107,7 @@ class TuneOnGpu(tune_test.Driver):
 
     def test_large_problems_meet_cublas(self):
         out, wisdom = self.folder / "w.jsonl", self.folder / "w.sqlite"
-        job = (self.LARGE, "--budget", "1.5s", "--megabytes", "1", *self.FEW, "--json", out, "--wisdom", wisdom)
+        job = (self.LARGE, "--budget", "0.6s", "--megabytes", "1", *self.FEW, "--json", out, "--wisdom", wisdom)
         self.assertIn("regret against it", self.tune(*job).stdout)
         ours, cublas = self.lines(out)
         self.assertEqual((ours["family"], ours["impl"], ours["location"]), ("gemm", "tilewright", "device"))
@@ -145,13 +140,13 @@ class TuneOnGpu(tune_test.Driver):
         self.assertIn("was begun with gpu_uuid", self.tune(*job, "--resume", code=2).stderr)
 
     def test_large_problems_from_the_whole_space(self):
-        self.tune(self.LARGE, "--budget", "0.5s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
+        self.tune(self.LARGE, "--budget", "0.3s", "--megabytes", "1", "--space", "whole", "--strategy", "random",
                   "--set", "tile_m=32", "--set", "tile_n=32", "--json", self.folder / "w.jsonl", "--wisdom", "none")
         self.assertEqual(self.lines(self.folder / "w.jsonl")[0]["config"]["tile_m"], 32)
 
     def test_failing_configs_are_kept_with_their_reason(self):
         wisdom = self.folder / "w.sqlite"
-        job = (self.LARGE, "--budget", "1.5s", "--megabytes", "1", "--set", "tile_m=32", "--set", "tile_n=32",
+        job = (self.LARGE, "--budget", "0.5s", "--megabytes", "1", "--set", "tile_m=32", "--set", "tile_n=32",
                "--set", "stages=2,3", "--wisdom", wisdom)
         self.tune(*job, TILEWRIGHT_FAKE_SPILLS=".stages=3", TILEWRIGHT_CACHE=str(self.folder / "jit"))
         failed = [json.loads(line) for line in self.tool("wisdom", "export", "--file", wisdom)
@@ -166,7 +161,7 @@ class TuneOnGpu(tune_test.Driver):
         # A library that is none hides whatever the machine has.
         for name in ("libcublas.so.13", "libcublas.so.12", "libcublas.so"):
             (self.folder / "lib" / name).write_text("none")
-        result = self.tune(self.LARGE, "--budget", "0.5s", "--megabytes", "1", *self.FEW, "--json", self.folder / "w.jsonl",
+        result = self.tune(self.LARGE, "--budget", "0.3s", "--megabytes", "1", *self.FEW, "--json", self.folder / "w.jsonl",
                            LD_LIBRARY_PATH=str(self.folder / "lib"))
         self.assertIn("not in the contest: cublas", result.stdout)
         (ours,) = self.lines(self.folder / "w.jsonl")

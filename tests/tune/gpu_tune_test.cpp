@@ -27,7 +27,7 @@ class GpuTune : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    options_of_search_.budget_s = is_fake() ? 0.4 : 15;  // a real compiler takes a second for a kernel
+    options_of_search_.budget_s = is_fake() ? 0.2 : 15;  // a real compiler takes a second for a kernel
     // On the fake card turns alone count: how busy this machine is does not matter.
     if (is_fake()) options_of_search_.clock = BudgetClock::of_turns();
     options_of_search_.rules.choices = {{"tile_m", {32, 64}}, {"tile_n", {32, 64}}, {"load", {"async"}}};
