@@ -25,7 +25,6 @@ enum State : std::uint32_t { idle, offered, taken, ended };
 // How long a thread stays awake for what comes next: calls of a loop in Python are some 50 us apart. Waking
 // it later is a system call, 3 to 5 us of the caller's time (2 cores).
 constexpr auto awake = std::chrono::microseconds(200);
-constexpr int pauses = 200;
 
 void pause() {
 #if defined(__x86_64__)
@@ -33,17 +32,19 @@ void pause() {
 #endif
 }
 
-// Returns what the slot holds once that is not `state`. After a moment the core is given away to whoever
-// wants it: a caller that held on to it might wait for a thread that waits for this core.
+// Returns what the slot holds once that is not `state`. After a moment a caller gives its core away to
+// whoever wants it: one that held on to it might wait for a thread that waits for this core. A thread without
+// work does not: beside one that spins, as those of NumPy's OpenBLAS do, it would be milliseconds before it
+// is back.
 std::uint32_t wait_while(const std::atomic<std::uint32_t>& slot, std::uint32_t state) {
-  for (int i = 0; i < pauses; ++i) {
-    if (const std::uint32_t now = slot.load(std::memory_order_acquire); now != state) return now;
-    pause();
-  }
+  constexpr int pauses = 20, rounds_before_yielding = 10;
   const auto end = std::chrono::steady_clock::now() + awake;
-  while (std::chrono::steady_clock::now() < end) {
-    if (const std::uint32_t now = slot.load(std::memory_order_acquire); now != state) return now;
-    sched_yield();
+  for (int round = 0; round == 0 || std::chrono::steady_clock::now() < end; ++round) {
+    for (int i = 0; i < pauses; ++i) {
+      if (const std::uint32_t now = slot.load(std::memory_order_acquire); now != state) return now;
+      pause();
+    }
+    if (state == taken && round >= rounds_before_yielding) sched_yield();
   }
   slot.wait(state, std::memory_order_acquire);
   return slot.load(std::memory_order_acquire);
