@@ -127,8 +127,18 @@ bool fits_type(const Factors& factors, DType dtype) {
   return is_complex(dtype) || (factors.alpha.imag() == 0 && factors.beta.imag() == 0);
 }
 
-// Whether it was done; false where the call has to go the long way.
-bool run(Library& library, const Operands& x, const Arguments& arguments, void* stream) {
+// From so many bytes on, allocators ask the system for every array. It zeroes a page when that is first
+// written to, in a cache, and stores that go around caches would throw the page out.
+constexpr double fresh_bytes = 1 << 25;
+
+double bytes_of(const View& x) {
+  double bytes = size_bytes(x.dtype);
+  for (int i = 0; i < x.ndim; ++i) bytes *= double(x.shape[i]);
+  return bytes;
+}
+
+// Whether it was done; false where the call has to go the long way. `made`: the result is a new array.
+bool run(Library& library, const Operands& x, const Arguments& arguments, void* stream, bool made) {
   if (!fits_type(arguments.factors, x.c.dtype)) return false;
   const Product product(x.a, x.b, x.c, arguments.factors);
   if (product.copies() != copy_none) return false;
@@ -138,8 +148,11 @@ bool run(Library& library, const Operands& x, const Arguments& arguments, void* 
   recorded(
       library.recorder(), [&] { return product.problem(); },
       [&] {
-        if (!device && arguments.threads == 0) return product.run(library.context(), usual_options());
+        const bool fresh = made && !device && bytes_of(x.c) >= fresh_bytes;
+        if (!device && !fresh && arguments.threads == 0)
+          return product.run(library.context(), usual_options());
         GemmOptions options;
+        if (fresh) options.residency = Residency::l2;
         options.device = x.c.device, options.stream = stream, options.threads = arguments.threads;
         product.run(library.context(), options);
       });
@@ -164,7 +177,7 @@ PyObject* multiply(Library& library, const Arguments& arguments) {
   void* stream = arguments.stream;
   try {
     if (reader.read(out, x.c) && x.fits_result() && reader.stream(x.c, arguments, stream) &&
-        run(library, x, arguments, stream)) {
+        run(library, x, arguments, stream, made != nullptr)) {
       Py_INCREF(out);
       result = out;
     }

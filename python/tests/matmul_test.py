@@ -119,3 +119,16 @@ def test_promotion_is_asked_for():
     mixed = tilewright.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), np.complex128), promote=True)
     assert mixed.dtype == np.complex128
     assert tilewright.matmul(np.ones((2, 2), np.float16), np.ones((2, 2), np.float16), promote=True).dtype == np.float32
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_large_new_results_are_those_into_an_array(threads):
+    # From 32 MiB on a new result is computed with other options.
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((2, 16500, 16, 16))
+    out = np.full_like(a, np.nan)
+    assert tilewright.matmul(a, b, out=out, threads=threads) is out
+    made = tilewright.matmul(a, b, threads=threads)
+    assert made.nbytes > 2 ** 25
+    np.testing.assert_allclose(made, out, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(made[::1000], a[::1000] @ b[::1000], rtol=1e-12, atol=1e-12)

@@ -26,6 +26,7 @@ Environment Environment::read() {
   environment.nvrtc = variable("TILEWRIGHT_NVRTC");
   environment.nvrtc_flags = variable("TILEWRIGHT_NVRTC_FLAGS");
   environment.jit = variable("TILEWRIGHT_JIT");
+  environment.team = variable("TILEWRIGHT_TEAM");
   environment.gpus = variable("TILEWRIGHT_GPUS");
   environment.gpu_memory = variable("TILEWRIGHT_GPU_MEMORY");
   environment.log = variable("TILEWRIGHT_LOG");
@@ -67,6 +68,10 @@ const std::vector<EnvironmentVariable>& environment_variables() {
        "what else that compiler is told, separated by spaces, such as -lineinfo for a profiler"},
       {"TILEWRIGHT_JIT", "on",
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
+      {"TILEWRIGHT_TEAM", "auto",
+       "whose threads share a call out: own, the library's; openmp; auto: OpenMP's where the program has "
+       "them "
+       "at work, or tells them where to stay or how to wait, else own"},
       {"TILEWRIGHT_GPUS", "",
        "which GPUs products of host operands may use: how many, or a list such as 0,2; empty: all, of which "
        "each of several ranks of MPI on one node has its part"},

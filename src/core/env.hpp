@@ -22,6 +22,7 @@ struct Environment {
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
   std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces
   std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
+  std::string team;         // TILEWRIGHT_TEAM: auto (default), own, openmp: whose threads share calls out
   std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = the rank's
   std::string gpu_memory;   // TILEWRIGHT_GPU_MEMORY: of each of them, at most: 8GiB; "" = what is free
   std::string log;          // TILEWRIGHT_LOG: off, warn (default), info, debug

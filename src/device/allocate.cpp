@@ -86,7 +86,7 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
                 fmt::format("batch_count = {} problems of {} bytes are more than 2^63 bytes", batch_count,
                             bytes_per_problem));
   if (threads == 0) threads = omp_get_max_threads();
-  if (omp_in_parallel()) threads = 1;
+  if (is_in_team()) threads = 1;
 
   BatchBuffer buffer;
   buffer.placement_ = placement;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/trust.hpp"
+#include "device/team.hpp"
 
 namespace tilewright {
 namespace {
@@ -121,6 +122,7 @@ void CblasLibrary::find_control() {
   all_threads_ = reinterpret_cast<int (*)()>(find("openblas_get_num_threads"));
   const auto parallel = reinterpret_cast<int (*)()>(find("openblas_get_parallel"));
   const int kind = parallel == nullptr ? 0 : parallel();  // 0: one thread, 1: its own threads, 2: OpenMP's
+  if (kind == 2) prefer_openmp();
   if (set_local_threads_ != nullptr)
     control_ = Control::local;
   else if (kind == 2)

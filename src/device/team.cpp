@@ -1,6 +1,9 @@
-// What limits a team: children of fork, and trying whether the threads can be had.
+// What limits a team: children of fork, and trying whether the threads can be had; and whose threads it is
+// made of.
 #include "device/team.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -8,7 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/env.hpp"
 
 namespace tilewright {
 namespace {
@@ -27,29 +34,12 @@ void in_child() {
 }
 [[maybe_unused]] const int watches_fork = pthread_atfork(before_fork, nullptr, in_child);
 
-// Stacks as OpenMP gives them to its threads: "512", "16M", " 1 G "; without a unit KiB. 0: as the system
-// does.
-std::size_t stack_bytes() {
-  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
-    const char* text = std::getenv(name);
-    if (text == nullptr) continue;
-    char* end = nullptr;
-    const unsigned long long size = std::strtoull(text, &end, 10);
-    if (end == text) continue;
-    while (*end == ' ') ++end;
-    const char unit = *end == '\0' ? 'K' : char(*end & ~0x20);
-    const int shift = unit == 'B' ? 0 : unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : -1;
-    if (shift >= 0 && size < (1ull << 40)) return std::size_t(size << shift);
-  }
-  return 0;
-}
-
 // Threads that wait until all have been started.
 class Trial {
  public:
   Trial() {
     pthread_attr_init(&attributes_);
-    if (const std::size_t bytes = stack_bytes(); bytes > 0)
+    if (const std::size_t bytes = stack_bytes_of_threads(); bytes > 0)
       (void)pthread_attr_setstacksize(&attributes_, bytes);
     pthread_mutex_lock(&mutex_);
   }
@@ -80,7 +70,93 @@ class Trial {
   std::vector<pthread_t> threads_;
 };
 
+thread_local bool inside = false;
+
+// Whether anybody but this project has the OpenMP runtime loaded: of all libraries, who names its file as
+// needed.
+class OthersWithOpenmp {
+ public:
+  OthersWithOpenmp() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &info) == 0 || info.dli_fname == nullptr)
+      return;
+    runtime_ = base_name(info.dli_fname);
+    dl_iterate_phdr(visit, this);
+  }
+  bool found() const { return found_; }
+
+ private:
+  static std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+  static int visit(dl_phdr_info* object, std::size_t, void* self) {
+    auto& search = *static_cast<OthersWithOpenmp*>(self);
+    if (base_name(object->dlpi_name).find("tilewright") != std::string_view::npos) return 0;
+    for (int i = 0; i < object->dlpi_phnum; ++i)
+      if (const auto& part = object->dlpi_phdr[i]; part.p_type == PT_DYNAMIC)
+        search.found_ |= search.needs(reinterpret_cast<const ElfW(Dyn)*>(object->dlpi_addr + part.p_vaddr),
+                                      object->dlpi_addr);
+    return search.found_ ? 1 : 0;
+  }
+  bool needs(const ElfW(Dyn) * entries, ElfW(Addr) base) const {
+    ElfW(Addr) names = 0;
+    for (const auto* entry = entries; entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == DT_STRTAB) names = entry->d_un.d_ptr;
+    if (names == 0) return false;
+    if (names < base) names += base;  // where the loader has not made an address of it
+    for (const auto* entry = entries; entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == DT_NEEDED &&
+          runtime_ == base_name(reinterpret_cast<const char*>(names + entry->d_un.d_val)))
+        return true;
+    return false;
+  }
+
+  std::string runtime_;
+  bool found_ = false;
+};
+
+// Who tells OpenMP's threads where to stay or how to wait means ours.
+bool openmp_is_told() {
+  return omp_get_proc_bind() != omp_proc_bind_false || std::getenv("OMP_WAIT_POLICY") != nullptr ||
+         std::getenv("GOMP_SPINCOUNT") != nullptr;
+}
+
+std::atomic<bool> openmp_was_chosen = false;
+
+bool choose_openmp() {
+  const std::string asked = Environment::read().team;
+  return asked == "openmp" || (asked != "own" && (openmp_is_told() || OthersWithOpenmp().found()));
+}
+
 }  // namespace
+
+std::size_t stack_bytes_of_threads() {
+  for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    char* end = nullptr;
+    const unsigned long long size = std::strtoull(text, &end, 10);
+    if (end == text) continue;
+    while (*end == ' ') ++end;
+    const char unit = *end == '\0' ? 'K' : char(*end & ~0x20);
+    const int shift = unit == 'B' ? 0 : unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : -1;
+    if (shift >= 0 && size < (1ull << 40)) return std::size_t(size << shift);
+  }
+  return 0;
+}
+
+bool threads_were_lost() { return is_child; }
+
+bool is_in_team() { return inside || omp_in_parallel() != 0; }
+
+InTeam::InTeam() : before_(inside) { inside = true; }
+InTeam::~InTeam() { inside = before_; }
+
+void prefer_openmp() { openmp_was_chosen = true; }
+
+bool openmp_runs_teams() {
+  static const bool chosen = choose_openmp();
+  return chosen || openmp_was_chosen;
+}
 
 int usable_threads(int wanted) {
   // Of the calling thread, since each that calls has a pool of its own.

@@ -1,6 +1,7 @@
-// A team of OpenMP's threads for one parallel region: as many as this process can have, in the caller's
-// floating-point mode, with the exceptions that OpenMP may not let escape carried out of it. How work is cut
-// is the caller's.
+// A team of threads for one parallel region: as many as this process can have, in the caller's floating-point
+// mode, with the exceptions that may not escape from a thread carried out of it. How work is cut is the
+// caller's. The threads are the caller's own (device/thread_pool.hpp), or OpenMP's where the program has
+// these at work anyway.
 #pragma once
 
 #include <omp.h>
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+
+#include "device/thread_pool.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -23,8 +26,31 @@ inline constexpr int most_threads = 4096;
 
 // How many of these threads a team of the calling thread can have: OpenMP ends the process where one cannot
 // be started, so larger teams than before are tried first (address space, ulimit -u, limits of a container).
-// 1 in a child of fork whose parent had threads: of OpenMP's pool only the memory is left there.
+// 1 in a child of fork whose parent had threads: of a pool only the memory is left there.
 int usable_threads(int wanted);
+
+// Whether the calling thread is at work in a team, or in a parallel region of the caller's OpenMP.
+bool is_in_team();
+
+// The calling thread at work in a team while it lives.
+class InTeam {
+ public:
+  InTeam();
+  ~InTeam();
+  InTeam(const InTeam&) = delete;
+  InTeam& operator=(const InTeam&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Whether teams are OpenMP's: TILEWRIGHT_TEAM says so, the program tells OpenMP's threads where to stay or
+// how to wait, or somebody else in this process has the same runtime. Its threads spin for milliseconds after
+// a region: a second pool beside them would have no cores, and alone they leave none to others, such as the
+// threads of an OpenBLAS.
+bool openmp_runs_teams();
+// From now on: a library was opened that computes with them.
+void prefer_openmp();
 
 // Rounding, flush-to-zero and denormals-are-zero of the calling thread; flags that operations raised are not
 // part of it.
@@ -85,20 +111,31 @@ class FirstException {
   std::exception_ptr first_;
 };
 
-// f(thread, thread_count) on each thread of a team of at most `threads`.
+// f(thread, thread_count) for each thread of a team of at most `threads`. A thread that comes late finds its
+// part done by the caller, so none may wait for another in f.
 template <class F>
 void run_team(int threads, F&& f) {
-  threads = usable_threads(threads);
+  threads = is_in_team() ? 1 : usable_threads(threads);
   if (threads <= 1) {
     f(0, 1);
     return;
   }
   const FloatMode mode;
   FirstException exception;
-#pragma omp parallel num_threads(threads)
-  {
+  const auto work = [&](int thread, int thread_count) {
     const FloatModeScope scope(mode);
-    exception.guard([&] { f(omp_get_thread_num(), omp_get_num_threads()); });
+    exception.guard([&] { f(thread, thread_count); });
+  };
+  if (openmp_runs_teams()) {
+#pragma omp parallel num_threads(threads)
+    work(omp_get_thread_num(), omp_get_num_threads());
+  } else {
+    auto one = [&](int thread) {
+      const InTeam scope;
+      work(thread, threads);
+    };
+    ThreadPool::own().run(
+        threads, [](void* what, int thread) { (*static_cast<decltype(one)*>(what))(thread); }, &one);
   }
   exception.rethrow();
 }

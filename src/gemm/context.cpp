@@ -49,6 +49,13 @@ bool is_on(const char* name, const std::string& value) {
   return value != "off";
 }
 
+// Read by the first team, which has no error to give.
+void check_team(const std::string& value) {
+  if (!value.empty() && value != "auto" && value != "own" && value != "openmp")
+    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_TEAM",
+                fmt::format("TILEWRIGHT_TEAM = '{}' is not one of auto, own, openmp", value));
+}
+
 bool notices_wanted(const Environment& environment) {
   return is_on("TILEWRIGHT_NOTICES", environment.notices) && environment.log != "off";
 }
@@ -105,6 +112,7 @@ Context::Impl::Impl(const ContextOptions& options)
       candidates(gemm_candidates()) {
   log_level(environment.log);
   isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
+  check_team(environment.team);
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
 #if TILEWRIGHT_HAS_GPU
   const std::string cache = cache_folder(environment);

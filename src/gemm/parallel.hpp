@@ -11,10 +11,10 @@
 
 namespace tilewright {
 
-// How many threads a call may use: 1 inside the caller's parallel region, else what was asked for or OpenMP's
-// default.
+// How many threads a call may use: 1 inside a team or the caller's parallel region, else what was asked for
+// or OpenMP's default.
 inline int allowed_threads(int asked) {
-  if (omp_in_parallel()) return 1;
+  if (is_in_team()) return 1;
   return usable_threads(asked > 0 ? asked : omp_get_max_threads());
 }
 

@@ -1,11 +1,10 @@
 // The three selections of the paper.
 #include "lu/updates.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "device/team.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
@@ -134,7 +133,7 @@ GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, s
 }
 
 bool is_update_of_gpus_alone(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty() || omp_in_parallel()) return false;
+  if (!may_use_gpus(r.options) || r.context.impl().hybrid->gpus().empty() || is_in_team()) return false;
   if (r.options.target == Target::gpu) return true;
   const GemmOptions options = update_options(r, m, n, k);
   const GemmProblem problem = update_problem(r.problem, m, n, k);

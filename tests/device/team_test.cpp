@@ -9,10 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <complex>
+#include <cstdlib>
 #include <functional>
 #include <limits>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "core/problem.hpp"
@@ -125,6 +131,105 @@ TEST(Team, CallersModeHoldsOnAllThreads) {
   EXPECT_GT(near, 0);
   EXPECT_GT(above, near);
   EXPECT_EQ(thirds(), near);
+}
+
+// Threads that come in time do their parts, the caller those that others are late for; which, is chance.
+TEST(ThreadPool, EveryPartIsDoneOnce) {
+  ThreadPool pool;
+  std::array<std::atomic<int>, many> times{};
+  const auto work = [](void* what, int index) {
+    ++(*static_cast<decltype(times)*>(what))[std::size_t(index)];
+  };
+  constexpr int rounds = 2000;
+  for (int i = 0; i < rounds; ++i) pool.run(many, work, &times);
+  EXPECT_EQ(pool.size(), many - 1);
+  for (const auto& one : times) EXPECT_EQ(one, rounds);
+}
+
+// A thread that has begun is waited for; one that is asleep is woken.
+TEST(ThreadPool, WaitsForWhatThreadsHaveTaken) {
+  ThreadPool pool;
+  struct Meeting {
+    std::atomic<bool> taken = false, finished = false;
+  };
+  for (int i = 0; i < 3; ++i) {
+    Meeting meeting;
+    const auto work = [](void* what, int index) {
+      auto& both = *static_cast<Meeting*>(what);
+      if (index == 1) both.taken = true;
+      if (index == 0)
+        while (!both.taken) std::this_thread::yield();
+      if (index == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than anybody stays awake
+        both.finished = true;
+      }
+    };
+    pool.run(2, work, &meeting);
+    EXPECT_TRUE(meeting.finished);
+  }
+}
+
+// Each calling thread has threads of its own, and they end with it.
+TEST(ThreadPool, CallersDoNotShare) {
+  std::array<int, 3> sums{};
+  std::vector<std::thread> callers;
+  for (int& sum : sums)
+    callers.emplace_back([&sum] {
+      std::atomic<int> total = 0;
+      for (int i = 0; i < 200; ++i)
+        ThreadPool::own().run(
+            many, [](void* what, int index) { *static_cast<std::atomic<int>*>(what) += index; }, &total);
+      sum = total;
+    });
+  for (std::thread& caller : callers) caller.join();
+  for (const int sum : sums) EXPECT_EQ(sum, 200 * (0 + 1 + 2 + 3));
+}
+
+TEST(Team, IsOneThreadWithinATeam) {
+  std::array<int, many> sizes{};
+  EXPECT_FALSE(is_in_team());
+  run_team(many, [&](int thread, int) {
+    EXPECT_TRUE(is_in_team());
+    run_team(many, [&](int, int inner) { sizes[std::size_t(thread)] = inner; });
+  });
+  EXPECT_FALSE(is_in_team());
+  for (const int size : sizes) EXPECT_EQ(size, 1);
+}
+
+TEST(Team, FirstExceptionComesOutOnceAllAreDone) {
+  std::atomic<int> count = 0;
+  EXPECT_THROW(run_team(many,
+                        [&](int, int) {
+                          ++count;
+                          throw std::runtime_error("each");
+                        }),
+               std::runtime_error);
+  EXPECT_EQ(count, many);
+}
+
+// Whose threads they are is asked for by the environment, of processes of their own.
+TEST(Team, IsWhoseTheEnvironmentSays) {
+  const auto teams = [](const char* variable, const char* value) {
+    return in_child([&] {
+      setenv(variable, value, 1);
+      execl("/proc/self/exe", "library_test", "--gtest_also_run_disabled_tests",
+            "--gtest_filter=Team.DISABLED_AreOwn:Team.ChildrenOf*:Team.CallersMode*:Team.IsOne*:Team.First*",
+            nullptr);
+      return false;
+    });
+  };
+  EXPECT_EQ(teams("TILEWRIGHT_TEAM", "own"), 0);
+  EXPECT_EQ(teams("TILEWRIGHT_TEAM", "openmp"), 1) << "DISABLED_AreOwn must fail";
+  EXPECT_EQ(teams("OMP_WAIT_POLICY", "passive"), 1);
+  setenv("TILEWRIGHT_TEAM", "mine", 1);
+  EXPECT_THROW(Context(), Error);
+  unsetenv("TILEWRIGHT_TEAM");
+}
+
+TEST(Team, DISABLED_AreOwn) {
+  EXPECT_FALSE(openmp_runs_teams());
+  run_team(many, [](int, int) { EXPECT_EQ(omp_in_parallel(), 0); });
+  EXPECT_EQ(ThreadPool::own().size(), many - 1);
 }
 
 #if defined(__x86_64__)

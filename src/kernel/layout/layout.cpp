@@ -50,8 +50,7 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
   const std::int64_t blocks = (x.count + x.block - 1) / x.block;
   const std::int64_t groups = (x.block + group_problems - 1) / group_problems;
   const std::int64_t block_step = x.block * x.ld * x.cols;
-  const bool alone =
-      omp_in_parallel() || x.count * x.rows * x.cols * std::int64_t(sizeof(T)) < bytes_worth_a_team;
+  const bool alone = is_in_team() || x.count * x.rows * x.cols * std::int64_t(sizeof(T)) < bytes_worth_a_team;
   const int team = alone ? 1 : threads > 0 ? threads : omp_get_max_threads();
   run_team(team, [&](std::int64_t thread, std::int64_t thread_count) {
     const std::int64_t share = blocks * groups / thread_count, rest = blocks * groups % thread_count;

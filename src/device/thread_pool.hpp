@@ -1,0 +1,44 @@
+// The threads that a calling thread keeps for its teams: awake for a moment after each, then asleep. What
+// they are late for the caller does itself, so that a team takes no longer than its caller alone would,
+// whoever else wants the cores.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace tilewright {
+
+class ThreadPool {
+ public:
+  using Work = void (*)(void* what, int index);
+
+  // The calling thread's. It ends with it.
+  static ThreadPool& own();
+
+  ThreadPool();
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // work(what, index) once for each index in [0, count): 0 on the caller, others on a thread of their own
+  // each where there is one and it comes before the caller has done what was its own, else on the caller.
+  // Work must not throw, and no index may wait for another. Not from within work. Throws std::bad_alloc
+  // before anything is done.
+  void run(int count, Work work, void* what);
+
+  // Threads that were started.
+  int size() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Stacks as OpenMP gives them to its threads: OMP_STACKSIZE is "512", "16M", " 1 G "; without a unit KiB. 0:
+// as the system does.
+std::size_t stack_bytes_of_threads();
+
+// Whether this process is the child of one that had threads: of them only the memory is left.
+bool threads_were_lost();
+
+}  // namespace tilewright
