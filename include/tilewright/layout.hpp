@@ -2,8 +2,8 @@
 // Views say where the matrices lie; nothing is allocated. block == count makes the fully interleaved layout.
 //
 // Every function checks its views before it writes anything and throws Error naming the view, the field, its
-// value and, for pointers, the problem. Outside a parallel region the work is shared among `threads` OpenMP
-// threads (0: OpenMP's default); inside one it stays on the calling thread.
+// value and, for pointers, the problem. Outside a parallel region the work is shared among `threads` threads
+// (0: OpenMP's default number); inside one it stays on the calling thread.
 #pragma once
 
 #include <cstdint>

@@ -74,8 +74,8 @@ template <class T>
 LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, const std::int64_t* pivots,
                     const LuOptions& options = {});
 
-// Processes, or threads with a Context each, among which the columns of a matrix lie in turn: block j of nb
-// columns belongs to member j mod `members`.
+// Processes, or threads with a Context each (a Context's GPU is one factorization's at a time), among which
+// the columns of a matrix lie in turn: block j of nb columns belongs to member j mod `members`.
 struct LuTeam {
   int members = 1;
   int own = 0;  // this one, from 0 on

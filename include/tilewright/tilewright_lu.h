@@ -52,7 +52,8 @@ typedef struct {
 
 /* As tilewright_lu_factor, of an m x n matrix whose columns a team has, each member on one GPU. a holds the
  * member's own blocks of nb columns side by side; all members receive all pivots; *info is the first zero
- * pivot of the member's own blocks. Of options, gpus and gpu_memory_bytes count. */
+ * pivot of the member's own blocks. Of options, gpus and gpu_memory_bytes count. After a failure that follows
+ * the first broadcast a and the calls of other members are undefined. */
 tilewright_status tilewright_lu_factor_cyclic(tilewright_context* context, tilewright_dtype dtype, int64_t m,
                                               int64_t n, int64_t nb, void* a, int64_t lda, int64_t* pivots,
                                               int64_t* info, const tilewright_lu_team* team,

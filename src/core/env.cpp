@@ -82,7 +82,9 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_BLAS", "auto",
        "which calls of BLAS names libtilewright_blas serves itself: auto, those that win; off, none; all"},
       {"TILEWRIGHT_VERBOSE", "0",
-       "what libtilewright_blas says on stderr: 1 a summary at exit, 2 each new shape too, 3 each call"},
+       "what libtilewright_blas says on stderr: 1 a summary at exit, 2 each new shape too, 3 each call; from "
+       "1 on "
+       "libtilewright_scalapack says what its factorizations spent"},
       {"TILEWRIGHT_RECORD", "",
        "file in which libtilewright_blas records the problems of BLAS calls; %p stands for the process"},
   };

@@ -116,7 +116,8 @@ class FirstException {
 template <class F>
 void run_team(int threads, F&& f) {
   threads = is_in_team() ? 1 : usable_threads(threads);
-  if (threads <= 1) {
+  const bool is_openmp = threads > 1 && openmp_runs_teams();
+  if (threads <= 1 || (!is_openmp && ThreadPool::own_has_ended())) {
     f(0, 1);
     return;
   }
@@ -126,7 +127,7 @@ void run_team(int threads, F&& f) {
     const FloatModeScope scope(mode);
     exception.guard([&] { f(thread, thread_count); });
   };
-  if (openmp_runs_teams()) {
+  if (is_openmp) {
 #pragma omp parallel num_threads(threads)
     work(omp_get_thread_num(), omp_get_num_threads());
   } else {

@@ -149,10 +149,23 @@ ThreadPool::~ThreadPool() {
   for (const auto& helper : impl_->helpers) helper->join();
 }
 
+namespace {
+
+thread_local bool has_ended = false;  // of a type that outlives what is destroyed
+
+struct OwnPool {
+  ThreadPool pool;
+  ~OwnPool() { has_ended = true; }
+};
+
+}  // namespace
+
 ThreadPool& ThreadPool::own() {
-  thread_local ThreadPool pool;
-  return pool;
+  thread_local OwnPool own;
+  return own.pool;
 }
+
+bool ThreadPool::own_has_ended() { return has_ended; }
 
 int ThreadPool::size() const { return int(impl_->helpers.size()); }
 

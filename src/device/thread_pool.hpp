@@ -14,6 +14,8 @@ class ThreadPool {
 
   // The calling thread's. It ends with it.
   static ThreadPool& own();
+  // Whether the thread is past that: in destructors and at the end of the program.
+  static bool own_has_ended();
 
   ThreadPool();
   ~ThreadPool();

@@ -39,7 +39,7 @@ std::string why_not_cyclic(Context&, DType, std::int64_t, std::int64_t, std::int
 template <class T>
 LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*,
                           const LuTeam&, const LuOptions&) {
-  refuse();
+  refuse_without_gpu();
 }
 
 LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int64_t, const LuOptions&) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace tilewright::scalapack {
 
@@ -15,9 +16,12 @@ std::string Account::text() const {
   if (factorizations_ == 0) return "";
   std::string all =
       std::to_string(factorizations_) + (factorizations_ == 1 ? " factorization:" : " factorizations:");
+  const char* comma = "";
   for (std::size_t part = 0; part < part_names.size(); ++part) {
+    if (seconds_[part] == 0) continue;
     char one[64];
-    std::snprintf(one, sizeof one, "%s %s %.3g s", part == 0 ? "" : ",", part_names[part], seconds_[part]);
+    std::snprintf(one, sizeof one, "%s %s %.3g s", std::exchange(comma, ","), part_names[part],
+                  seconds_[part]);
     all += one;
   }
   return all;

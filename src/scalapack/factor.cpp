@@ -130,12 +130,6 @@ bool is_sound(int m, int n, int ia, int ja, const int* desc) {
          (ja - 1) % desc[column_block_] == 0;
 }
 
-template <class T>
-bool on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pivots, int* info) {
-  const Account::Span span(Part::on_gpus);
-  return factor_on_gpus(m, n, a, ia, ja, desc, pivots, info);
-}
-
 }  // namespace
 
 template <class T>
@@ -150,7 +144,7 @@ void factor(const int* m, const int* n, T* a, const int* ia, const int* ja, cons
   const Topologies scope(desc[context_]);
   const int square = std::min(*m, *n);
   int found = 0;
-  if (!on_gpus(*m, *n, a, *ia, *ja, desc, pivots, &found)) {
+  if (!factor_on_gpus(*m, *n, a, *ia, *ja, desc, pivots, &found)) {
     Halves<T> halves(a, desc, pivots, *ja, *ia + *m - 1);
     halves.factor(*m, square, *ia, *ja);
     if (*n > square) halves.finish_right(square, *n - square, *ia, *ja);

@@ -6,15 +6,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
+#include "scalapack/account.hpp"
 #include "tilewright/tilewright.h"
 
 namespace tilewright::scalapack {
+
+double least_work_on_gpus = 2e10;
+
 namespace {
 
-// Of 2/3 n^3 or its like: below it a GPU is not looked for.
-constexpr double least_work = 2e10;
 constexpr int largest_block = 512;
 
 struct Library {
@@ -87,7 +90,8 @@ template <class T>
 bool factor_on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pivots, int* info) {
   const Place place = place_in(desc[context_]);
   const int nb = desc[column_block_], square = std::min(m, n);
-  if (place.rows != 1 || nb > largest_block || (ja - 1) % nb != 0 || double(m) * n * square < least_work)
+  if (place.rows != 1 || nb > largest_block || (ja - 1) % nb != 0 ||
+      double(m) * n * square < least_work_on_gpus)
     return false;
   Row row{desc[context_], ((ja - 1) / nb + desc[column_source_]) % place.columns, place.columns};
   const int own = (place.column - row.first + row.columns) % row.columns;
@@ -96,13 +100,15 @@ bool factor_on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pi
   const bool can =
       l.context != nullptr && l.can_factor(l.context, dtype_of<T>, m, n, nb, &team, nullptr) == TILEWRIGHT_OK;
   if (!all_agree(row.context, can)) return false;
+  const Account::Span span(Part::on_gpus);
   T* const first = a + (ia - 1) + std::ptrdiff_t(own_columns_before(ja, desc, place)) * desc[lld_];
   std::vector<std::int64_t> found(static_cast<std::size_t>(square));
   std::int64_t zero = 0;
   if (l.factor(l.context, dtype_of<T>, m, n, nb, first, desc[lld_], found.data(), &zero, &team, nullptr) !=
       TILEWRIGHT_OK) {
-    std::fprintf(stderr, "tilewright: %s\n", l.last_error(l.context));
-    give_up("pxgetrf");
+    // Others wait for this process, and its columns may be gone.
+    std::fprintf(stderr, "tilewright: pxgetrf failed on a GPU: %s\n", l.last_error(l.context));
+    std::abort();
   }
   std::transform(found.begin(), found.end(), pivots + (ia - 1),
                  [&](std::int64_t pivot) { return int(pivot) + ia - 1; });

@@ -7,6 +7,9 @@
 
 namespace tilewright::scalapack {
 
+// m x n x min(m, n) below which a GPU is not looked for; a test asks for less.
+extern double least_work_on_gpus;
+
 // As pxGETRF of a sound submatrix, with info of this process's own columns. False, and nothing done, where
 // the grid, the block size or the work is not for it, or one process cannot take part: all processes then
 // have the same answer.

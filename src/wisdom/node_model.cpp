@@ -146,7 +146,9 @@ void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, TogetherTi
   const auto optional = [&](const char* name, double otherwise) {
     return coefficients.contains(name) ? number(coefficients, name, 1) : otherwise;
   };
-  shared.one_way = optional("together_one_way", 1), shared.gpus = int(optional("together_gpus", shared.gpus));
+  constexpr double most_gpus = 1024;
+  shared.one_way = optional("together_one_way", 1);
+  shared.gpus = int(std::min(most_gpus, optional("together_gpus", shared.gpus)));
   gpu = read, together = shared;
 }
 
@@ -293,7 +295,8 @@ NodeModel node_model(const Wisdom* wisdom, const std::string& host, const std::s
     TogetherTime of_this = node.together;
     assembly.read(transfer_model, gpu.name, "", "", [&](const auto& c) { take_transfer(c, gpu, of_this); });
     gpu.row_s = std::max(gpu.row_s, least_row_s);
-    if (of_this.both_ways >= together.both_ways) together = of_this;
+    if (of_this.both_ways >= together.both_ways) std::swap(together, of_this);
+    together.one_way = std::max(together.one_way, of_this.one_way);
     each_dtype([&](std::size_t i, const std::string& dtype) {
       assembly.read(gemm_device_model, gpu.name, dtype, "",
                     [&](const auto& c) { take_gemm_device(c, gpu.gemm[i], gpu.sustained[i]); });

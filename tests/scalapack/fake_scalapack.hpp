@@ -1,4 +1,4 @@
-// What the fake ScaLAPACK was called for.
+// What the fake ScaLAPACK and the fake libtilewright were called for.
 #pragma once
 
 struct FakeCalls {
@@ -8,3 +8,9 @@ struct FakeCalls {
   int rows = 1, columns = 1;  // the grid that it tells of; the process is the first
 };
 extern "C" FakeCalls fake_calls;
+
+struct FakeGpus {
+  bool takes_part = false;
+  int asked = 0, factored = 0;
+};
+extern "C" FakeGpus fake_gpus;

@@ -10,6 +10,7 @@
 #include "scalapack/account.hpp"
 #include "scalapack/block.hpp"
 #include "scalapack/factor.hpp"
+#include "scalapack/on_gpus.hpp"
 #include "scalapack/panel.hpp"
 
 namespace tilewright::scalapack {
@@ -49,6 +50,31 @@ void expect_same_factors(int m, int n, int nb, int ia, int ja) {
   EXPECT_LT(worst, sizeof(T) == sizeof(float) || sizeof(T) == 2 * sizeof(float) ? 1e-2 : 1e-9) << what;
 }
 
+// Submatrices too, whose pivots count from the matrix's first row, and a zero pivot.
+TEST(ScaLapack, FactorizationsOnGpusAreTheirs) {
+  least_work_on_gpus = 1, fake_gpus.takes_part = true;
+  const int before = fake_gpus.factored;
+  expect_same_factors<double>(40, 40, 16, 1, 1);
+  expect_same_factors<double>(61, 37, 8, 9, 17);
+  expect_same_factors<double>(30, 50, 8, 17, 1);
+  EXPECT_EQ(fake_gpus.factored, before + 3);
+  Matrix<double> zero(9, 9, 4);
+  std::fill(zero.values.begin(), zero.values.begin() + 5 * 12, 0.0);
+  const int m = 9, one = 1;
+  int info = 7;
+  factor<double>(&m, &m, zero.values.data(), &one, &one, zero.desc, zero.pivots.data(), &info);
+  EXPECT_EQ(info, 1);
+  EXPECT_NE(Account::account().text().find("on GPUs"), std::string::npos);
+  fake_gpus.takes_part = false;
+  const int asked = fake_gpus.asked;
+  expect_same_factors<double>(40, 40, 16, 1, 1);
+  EXPECT_EQ(fake_gpus.asked, asked + 1) << "and all did without";
+  least_work_on_gpus = 2e10;
+  expect_same_factors<double>(40, 40, 16, 1, 1);
+  EXPECT_EQ(fake_gpus.asked, asked + 1) << "too little to ask";
+  EXPECT_EQ(fake_gpus.factored, before + 4);
+}
+
 // A line for the end of the process, with every part of it.
 TEST(ScaLapack, AccountsForWhatFactorizationsSpend) {
   int m = 200, one = 1, info = 0;
@@ -56,10 +82,9 @@ TEST(ScaLapack, AccountsForWhatFactorizationsSpend) {
   factor<double>(&m, &m, a.values.data(), &one, &one, a.desc, a.pivots.data(), &info);
   const std::string text = Account::account().text();
   EXPECT_NE(text.find(" factorization"), std::string::npos) << text;
-  for (const char* name : part_names) {
+  for (const char* name : {"panels", "swaps", "triangles", "products"}) {
     const auto at = text.find(std::string(" ") + name + " ");
     ASSERT_NE(at, std::string::npos) << text;
-    // Looking at the work, and leaving it to the CPU, takes time too.
     EXPECT_GT(std::stod(text.substr(at + std::string(name).size() + 2)), 0) << text;
   }
 }

@@ -185,9 +185,10 @@ class Kept {
  private:
   template <class F>
   void copy(F&& one) const {
-    const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::int64_t j = 0; j < request_.problem.n; ++j) one(j);
+    const std::int64_t columns = request_.problem.n;
+    run_team(allowed_threads(request_.options.threads), [&](int thread, int count) {
+      for (std::int64_t j = columns * thread / count; j < columns * (thread + 1) / count; ++j) one(j);
+    });
   }
   std::size_t column() const { return std::size_t(request_.problem.m * size_bytes(request_.problem.dtype)); }
   std::size_t pitch() const { return std::size_t(request_.problem.lda * size_bytes(request_.problem.dtype)); }

@@ -103,9 +103,7 @@ class CyclicLu {
 
   // A message: the block's columns from its first row on, its companions, its pivots.
   std::int64_t message_bytes(std::int64_t rows, std::int64_t columns) const {
-    std::int64_t bytes = rows * columns * element_bytes() + columns * 8;
-    for (const auto& one : engine_.companions_of(engine_.step_at(0))) bytes += (one.bytes + 7) / 8 * 8;
-    return bytes;
+    return rows * columns * element_bytes() + columns * 8 + engine_.companion_bytes();
   }
   // Calls block(device, message, columns), then piece(device, message, bytes) for what follows it.
   template <class Block, class Piece>
@@ -120,7 +118,7 @@ class CyclicLu {
     at += column_bytes * step.columns;
     for (const auto& one : engine_.companions_of(step)) {
       piece(one.data, at, one.bytes);
-      at += (one.bytes + 7) / 8 * 8;
+      at += one.bytes;
     }
     piece(pivots_.as<char>(std::size_t(step.first * 8)), at, step.columns * 8);
     at += step.columns * 8;
@@ -228,58 +226,48 @@ class CyclicLu {
   std::vector<BlockPlace> places_;
 };
 
-// So that cuBLAS finds columns at multiples of 16 bytes.
-std::int64_t device_ld(std::int64_t m, DType dtype) {
-  const std::int64_t each = std::max<std::int64_t>(1, 16 / size_bytes(dtype));
-  return std::max<std::int64_t>(each, (m + each - 1) / each * each);
-}
-
-void require(bool holds, const char* argument, std::int64_t value, const char* rule) {
-  if (!holds)
-    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} = {} {}", argument, value, rule));
-}
-
-// Which of the GPUs that it may use a member takes, and whether there is room.
-struct Member {
-  int position = -1;
-  std::string reason;
-  std::shared_ptr<const NodeModel> node;
-};
-
 LuShape shape_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb) {
   return {dtype, m, n, device_ld(m, dtype), nb};
 }
 
+// The GPU that a member takes, with all that can be known to be wrong before memory is taken.
+struct Member {
+  std::string reason;  // why it cannot take part
+  std::shared_ptr<LuTools> tools;
+  LuPace pace;
+};
+
 Member member_of(Context& context, const LuShape& shape, std::int64_t own_columns, const LuOptions& options) {
   Member member;
-  std::string why_none;
   HybridNode& hybrid = *context.impl().hybrid;
-  if (hybrid.gpus(&why_none).empty()) {
+  if (std::string why_none; hybrid.gpus(&why_none).empty()) {
     member.reason = "there is no GPU: " + why_none;
     return member;
   }
   const LuProblem part{shape.dtype, shape.m, std::max<std::int64_t>(1, own_columns), shape.m};
   const HybridModels models = largest_update_models({context, part, options});
-  member.node = models.node, member.position = models.request.gpus.front();
-  const std::int64_t free = hybrid.open(std::span(&member.position, 1)), cap = models.request.memory_bytes,
+  const int position = models.request.gpus.front();
+  member.pace = {models.node->gpus[std::size_t(position)].gemm[std::size_t(shape.dtype)]};
+  member.tools = LuMachines::of(context.impl()).tools(hybrid.gpus()[std::size_t(position)].ordinal);
+  // Compiles its kernels, or says which sizes none of them is for.
+  const LuEngine engine(member.tools, shape, member.pace);
+  const std::int64_t free = hybrid.open(std::span(&position, 1)), cap = models.request.memory_bytes,
                      allowed = cap > 0 ? std::min(free, cap) : free;
-  // Its columns, and for each block an inverse and the rows of a product.
   const std::int64_t needed =
-      device_bytes(shape, own_columns) +
-      (2 * std::min(shape.m, shape.n) + shape.n) * shape.nb * size_bytes(shape.dtype) +
-      (std::int64_t(64) << 20);
+      device_bytes(shape, own_columns) + engine.workspace_bytes() + std::min(shape.m, shape.n) * 8;
   if (needed > allowed)
     member.reason = fmt::format("its columns take {} MiB of a GPU that has {}", needed >> 20, allowed >> 20);
   return member;
 }
 
-void check(std::int64_t m, std::int64_t n, std::int64_t nb, const LuTeam& team) {
-  require(m >= 0, "m", m, "is negative");
-  require(n >= 0, "n", n, "is negative");
-  require(nb >= 1 && nb <= LuEngine::most_nb, "nb", nb,
-          fmt::format("is not from 1 to {}", LuEngine::most_nb).c_str());
-  require(team.members >= 1, "team.members", team.members, "is not at least 1");
-  require(team.own >= 0 && team.own < team.members, "team.own", team.own, "is none of the members");
+void validate(const LuTeam& team, std::int64_t nb) {
+  if (nb < 1) throw Error(ErrorCode::invalid_argument, "nb", fmt::format("nb = {} is not at least 1", nb));
+  if (team.members < 1)
+    throw Error(ErrorCode::invalid_argument, "team.members",
+                fmt::format("team.members = {} is not at least 1", team.members));
+  if (team.own < 0 || team.own >= team.members)
+    throw Error(ErrorCode::invalid_argument, "team.own",
+                fmt::format("team.own = {} is none of {} members", team.own, team.members));
   if (team.members > 1 && !team.broadcast)
     throw Error(ErrorCode::invalid_argument, "team.broadcast", "team.broadcast is empty");
 }
@@ -288,9 +276,10 @@ void check(std::int64_t m, std::int64_t n, std::int64_t nb, const LuTeam& team) 
 
 std::string why_not_cyclic(Context& context, DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb,
                            const LuTeam& team, const LuOptions& options) {
-  if (nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", nb, LuEngine::most_nb);
-  check(m, n, nb, team);
+  validate(team, nb), validate(options);
+  validate(LuProblem{dtype, m, n, std::max<std::int64_t>(1, m)});
   if (m == 0 || n == 0) return "";
+  if (nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", nb, LuEngine::most_nb);
   try {
     return member_of(context, shape_of(dtype, m, n, nb), local_columns(n, nb, team.own, team.members),
                      options)
@@ -305,23 +294,21 @@ template <class T>
 LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std::int64_t nb, T* a,
                           std::int64_t lda, std::int64_t* pivots, const LuTeam& team,
                           const LuOptions& options) {
-  check(m, n, nb, team);
-  require(lda >= std::max<std::int64_t>(1, m), "lda", lda, fmt::format("is below max(1, m = {})", m).c_str());
+  validate(team, nb), validate(options);
+  const std::int64_t own_columns =
+      m > 0 && n > 0 ? local_columns(n, nb, team.own, team.members) : std::int64_t(0);
+  validate_size("m", m), validate_size("n", n);
+  validate(LuMatrix{"a", a, m, own_columns, "lda", lda, dtype_of<T>});
   LuReport report;
   if (m == 0 || n == 0) return report;
-  const std::int64_t own_columns = local_columns(n, nb, team.own, team.members);
-  if (a == nullptr && own_columns > 0) throw Error(ErrorCode::invalid_argument, "a", "a is null");
   if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
   CyclicJob job;
   job.shape = shape_of(dtype_of<T>, m, n, nb);
   job.a = a, job.lda = lda, job.pivots = pivots, job.team = &team, job.own_columns = own_columns;
   const Member member = member_of(context, job.shape, own_columns, options);
   if (!member.reason.empty()) throw Error(ErrorCode::unsupported, "target", member.reason);
-  const HybridGpu& gpu = context.impl().hybrid->gpus()[std::size_t(member.position)];
-  const auto tools = LuMachines::of(context.impl()).tools(gpu.ordinal);
-  const std::lock_guard lock(tools->mutex());
-  const GemmTime& product = member.node->gpus[std::size_t(member.position)].gemm[std::size_t(dtype_of<T>)];
-  report.info = CyclicLu(job, tools, {product}).run();
+  const std::lock_guard lock(member.tools->mutex());
+  report.info = CyclicLu(job, member.tools, member.pace).run();
   report.candidate = "cyclic", report.nb = nb, report.gpus = 1;
   return report;
 }

@@ -24,6 +24,11 @@ std::int64_t moves_bytes(std::int64_t columns) {
 
 }  // namespace
 
+std::int64_t device_ld(std::int64_t m, DType dtype) {
+  const std::int64_t each = std::max<std::int64_t>(1, 16 / size_bytes(dtype));
+  return std::max<std::int64_t>(each, (m + each - 1) / each * each);
+}
+
 LuShape with_nb(LuShape shape) {
   const std::int64_t size = std::min(shape.m, shape.n);
   if (shape.nb == 0) shape.nb = size <= 2000 ? 128 : size <= 5000 ? 192 : size <= 12000 ? 256 : 512;

@@ -35,6 +35,9 @@ struct LuStep {
   std::int64_t end() const { return first + columns; }
 };
 
+// A leading dimension with which cuBLAS finds columns at multiples of 16 bytes.
+std::int64_t device_ld(std::int64_t m, DType dtype);
+
 // The shape with a rule of thumb's nb where it has none.
 LuShape with_nb(LuShape shape);
 
@@ -69,7 +72,7 @@ class LuEngine {
   // The block of `step` and what belongs to it, from another GPU; on the stream of updates.
   void receive(const LuStep& step, const LuEngine& from);
 
-  // What others need of a finished block beside its columns.
+  // What others need of a finished block beside its columns; once a factorization has begun.
   struct Companion {
     void* data;
     std::int64_t bytes;
@@ -77,6 +80,9 @@ class LuEngine {
   std::array<Companion, 2> companions_of(const LuStep& step) const {
     return {{{inverse_of(step), layout_.inverse_bytes},
              {merged_of(step), layout_.lists_of_block - layout_.merged_in_lists}}};
+  }
+  std::int64_t companion_bytes() const {
+    return layout_.inverse_bytes + layout_.lists_of_block - layout_.merged_in_lists;
   }
 
   // Where a block is, and its leading dimension.

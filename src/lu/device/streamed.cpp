@@ -16,12 +16,6 @@ namespace {
 constexpr std::int64_t ring_bytes = std::int64_t(64) << 20;
 constexpr std::int64_t least_piece_bytes = 8192;
 
-// So that cuBLAS finds columns at multiples of 16 bytes.
-std::int64_t device_ld(std::int64_t m, DType dtype) {
-  const std::int64_t each = std::max<std::int64_t>(1, 16 / size_bytes(dtype));
-  return std::max<std::int64_t>(each, (m + each - 1) / each * each);
-}
-
 LuShape shape_of(const StreamedLuJob& job) {
   return {job.dtype, job.m, job.n, device_ld(job.m, job.dtype), job.nb};
 }

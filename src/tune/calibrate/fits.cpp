@@ -84,7 +84,8 @@ FittedTask left_unfitted(FittedTask fitted) {
   return fitted;
 }
 
-FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
+// `gpus`: of the machine, of any name, all of which shared what was timed beside all of them.
+FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings, int gpus) {
   FittedTask fitted;
   GpuModel gpu;
   TogetherTime together;
@@ -117,7 +118,7 @@ FittedTask fit_transfers(const CalibrationTask& task, const Timings& timings) {
     together.both_ways = factor_of(add_factor(fitted, "together", shared, Beside::other_direction, timings));
   if (const auto one_way = busy(Beside::all_gpus); !one_way.empty())
     together.one_way = factor_of(add_factor(fitted, "together_one_way", one_way, Beside::nothing, timings));
-  for (const Experiment& e : task.installation) together.gpus = std::max(together.gpus, e.gpu + 1);
+  together.gpus = std::max(1, gpus);
   add_pieces(fitted, task, timings, gpu.row_s);
   const FittedPart* own = add_linear(fitted, "device_copy", task, kind_of(TimedWork::device_copy), timings);
   if (own == nullptr || !(own->fit.coefficients[1] > 0)) return left_unfitted(fitted);
@@ -273,7 +274,7 @@ const FittedPart* add_fit(FittedTask& to, const Formula& formula, const std::vec
 
 FittedTask fit_task(const CalibrationTask& task, const Timings& timings, const CalibrationMachine& machine) {
   if (task.model == host_copy_model) return fit_host_copies(task, timings, machine.host().threads);
-  if (task.model == transfer_model) return fit_transfers(task, timings);
+  if (task.model == transfer_model) return fit_transfers(task, timings, int(machine.gpus().size()));
   if (task.model == pipeline_model) return fit_pipeline(task, timings);
   const double rate = task.gpu >= 0 ? machine.gpus()[std::size_t(task.gpu)].memory_bytes_per_s
                                     : timings.stream_rate(Beside::nothing);
