@@ -32,7 +32,7 @@ ALLOWED = {
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/blas": ("tilewright/", "core/"),
     "python": ("tilewright/",),
-    "src/scalapack": ("tilewright/",),
+    "src/scalapack": ("tilewright/", "core/"),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
     "api": ("",),

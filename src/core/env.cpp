@@ -70,8 +70,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
       {"TILEWRIGHT_TEAM", "auto",
        "whose threads share a call out: own, the library's; openmp; auto: OpenMP's where the program has "
-       "them "
-       "at work, or tells them where to stay or how to wait, else own"},
+       "them at work, or tells them where to stay or how to wait, else own"},
       {"TILEWRIGHT_GPUS", "",
        "which GPUs products of host operands may use: how many, or a list such as 0,2; empty: all, of which "
        "each of several ranks of MPI on one node has its part"},
@@ -83,8 +82,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
        "which calls of BLAS names libtilewright_blas serves itself: auto, those that win; off, none; all"},
       {"TILEWRIGHT_VERBOSE", "0",
        "what libtilewright_blas says on stderr: 1 a summary at exit, 2 each new shape too, 3 each call; from "
-       "1 on "
-       "libtilewright_scalapack says what its factorizations spent"},
+       "1 on libtilewright_scalapack says what its factorizations spent"},
       {"TILEWRIGHT_RECORD", "",
        "file in which libtilewright_blas records the problems of BLAS calls; %p stands for the process"},
   };

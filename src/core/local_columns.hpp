@@ -1,7 +1,6 @@
-// Columns that lie in turn on the members of a team, in blocks.
+// Columns, or rows, that lie in turn on the members of a team, in blocks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace tilewright {

@@ -50,7 +50,7 @@ std::string bind_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes
   return note;
 }
 
-// Makes the pages exist, each touched by the thread that will work on it.
+// Makes the pages exist, each touched by the thread that will work on it, where that does not come late.
 void touch_pages(char* data, std::int64_t mapped_bytes, std::int64_t bytes_per_problem,
                  std::int64_t batch_count, Placement placement, int threads) {
   const auto ranges = thread_ranges(batch_count, placement == Placement::per_node ? problems_per_border : 1,

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/local_columns.hpp"
+
 namespace tilewright::scalapack {
 namespace {
 
@@ -33,9 +35,7 @@ void find_theirs(F*& function, const std::string& name) {
 }
 
 int own_before(int count, int nb, int source, int process, int processes) {
-  const int distance = (processes + process - source) % processes, blocks = count / nb;
-  const int own = blocks / processes * nb, extra = blocks % processes;
-  return own + (distance < extra ? nb : distance == extra ? count % nb : 0);
+  return int(local_columns(count, nb, (processes + process - source) % processes, processes));
 }
 
 template <class T>

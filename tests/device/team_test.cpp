@@ -235,6 +235,7 @@ TEST(Team, IsWhoseTheEnvironmentSays) {
   unsetenv("TILEWRIGHT_TEAM");
 }
 
+// For the test above alone: what a process has chosen stays.
 TEST(Team, DISABLED_AreOwn) {
   EXPECT_FALSE(openmp_runs_teams());
   run_team(many, [](int, int) { EXPECT_EQ(omp_in_parallel(), 0); });

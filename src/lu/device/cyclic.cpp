@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/local_columns.hpp"
+#include "core/refuse.hpp"
 #include "device/gpu/copies.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "lu/candidates.hpp"
@@ -261,15 +262,12 @@ Member member_of(Context& context, const LuShape& shape, std::int64_t own_column
 }
 
 void validate(const LuTeam& team, std::int64_t nb) {
-  if (nb < 1) throw Error(ErrorCode::invalid_argument, "nb", fmt::format("nb = {} is not at least 1", nb));
+  if (nb < 1) refuse_argument("nb", fmt::format("nb = {} is not at least 1", nb));
   if (team.members < 1)
-    throw Error(ErrorCode::invalid_argument, "team.members",
-                fmt::format("team.members = {} is not at least 1", team.members));
+    refuse_argument("team.members", fmt::format("team.members = {} is not at least 1", team.members));
   if (team.own < 0 || team.own >= team.members)
-    throw Error(ErrorCode::invalid_argument, "team.own",
-                fmt::format("team.own = {} is none of {} members", team.own, team.members));
-  if (team.members > 1 && !team.broadcast)
-    throw Error(ErrorCode::invalid_argument, "team.broadcast", "team.broadcast is empty");
+    refuse_argument("team.own", fmt::format("team.own = {} is none of {} members", team.own, team.members));
+  if (team.members > 1 && !team.broadcast) refuse_argument("team.broadcast", "team.broadcast is empty");
 }
 
 }  // namespace
@@ -301,7 +299,7 @@ LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std:
   validate(LuMatrix{"a", a, m, own_columns, "lda", lda, dtype_of<T>});
   LuReport report;
   if (m == 0 || n == 0) return report;
-  if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
+  if (pivots == nullptr) refuse_argument("pivots", "pivots is null");
   CyclicJob job;
   job.shape = shape_of(dtype_of<T>, m, n, nb);
   job.a = a, job.lda = lda, job.pivots = pivots, job.team = &team, job.own_columns = own_columns;
