@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -80,6 +81,10 @@ CUresult copy_out(void* to, CUdeviceptr from, std::size_t bytes, int device) {
 CUresult copy_block(const CUDA_MEMCPY2D& copy, int device) {
   const auto lock = count("copy");
   if (const CUresult lost = copy_allowed(); lost != CUDA_SUCCESS) return lost;
+  const std::size_t most = std::numeric_limits<std::int32_t>::max();  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
+  if (copy.srcPitch > most || copy.dstPitch > most ||
+      copy.WidthInBytes > std::min(copy.srcPitch, copy.dstPitch))
+    return CUDA_ERROR_INVALID_VALUE;
   const bool in = copy.dstMemoryType != CU_MEMORYTYPE_HOST;
   const bool from_device = copy.srcMemoryType != CU_MEMORYTYPE_HOST;
   const std::size_t pitch = in ? copy.dstPitch : copy.srcPitch;

@@ -9,11 +9,11 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
+#include "far_columns.hpp"
 #include "gemm/hybrid/device/cuda_device.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"
 #include "lu/reference.hpp"
-#include "lu_cases.hpp"
 #include "support/gpu_fixture.hpp"
 
 namespace tilewright::testing {
@@ -268,6 +268,21 @@ TEST_F(GpuLuHost, FaultsAreToldOfOrMadeGood) {
         }
       }
     }
+}
+
+// Columns that lie further apart than copies of blocks reach, which is 2 GiB.
+TEST_F(GpuLuHost, OffsetsPassThirtyTwoBits) {
+  const std::int64_t n = 150;
+  const auto a = make_matrix<float>(LuKind::random, n, n);
+  for (const std::int64_t ld : {(std::int64_t(1) << 24) + 8, (std::int64_t(1) << 29) + 8}) {
+    const FarColumns<float> lu(a, ld);
+    if (!lu) GTEST_SKIP() << "no address space";
+    std::vector<std::int64_t> pivots(n);
+    const LuReport report =
+        lu_factor(context_, n, n, lu.data(), ld, pivots.data(), lu_options("streamed", Target::gpu, 40));
+    EXPECT_EQ(report.candidate, "streamed");
+    EXPECT_LT(factor_ratio(a, lu.near(a), pivots), 3) << ld;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/dispatch.hpp"
+#include "device/gpu/copies.hpp"
 #include "device/gpu/graph.hpp"
 #include "lu/reference.hpp"
 #include "lu_cases.hpp"
@@ -303,6 +304,36 @@ TEST_F(GpuLuPlan, WrongArgumentsAreNamed) {
   EXPECT_EQ(argument_of([&] { plan_lu(context_, problem, unknown); }), "candidate");
   unknown = lu_options_, unknown.device = 99;
   EXPECT_THROW(plan_lu(context_, problem, unknown), Error);
+}
+
+// 10 GB whose columns lie 2^24 elements apart, panels, swaps and updates included.
+TEST_F(GpuLuPlan, OffsetsPassThirtyTwoBits) {
+  if (is_fake()) GTEST_SKIP() << "the fake driver fills its memory, which is the host's";
+  const std::int64_t n = 150, ld = (1 << 24) + 8;
+  const auto a = make_matrix<float>(LuKind::random, n, n), b = make_matrix<float>(LuKind::random, n, 3);
+  LuOptions options = lu_options_;
+  options.nb = 40;
+  const LuPlan lu = plan_lu(context_, {DType::f32, n, n, ld}, options);
+  const LuSolvePlan systems = plan_lu_solve(context_, lu.problem(), Op::none, 3, n, options);
+  const std::int64_t bytes = (ld * (n - 1) + n) * 4;
+  if (bytes + (1 << 28) > free_memory(*gpu_)) GTEST_SKIP() << "a smaller GPU";
+  GpuBuffer far(*gpu_, std::size_t(bytes)), x(*gpu_, b.data.size() * 4), pivots(*gpu_, n * 8), info(*gpu_, 8),
+      workspace(*gpu_, std::size_t(std::max(lu.workspace_bytes(), systems.workspace_bytes())));
+  for (std::int64_t j = 0; j < n; ++j) far.write(&a(0, j), n * 4, std::size_t(j * ld) * 4);
+  x.write(b.data.data(), x.bytes());
+  const GpuStream stream(*gpu_);
+  lu.factor(far.as<float>(), pivots.as<std::int64_t>(), info.as<std::int64_t>(), workspace.as<void>(),
+            stream.get());
+  systems.solve<float>(far.as<float>(), pivots.as<std::int64_t>(), x.as<float>(), workspace.as<void>(),
+                       stream.get());
+  stream.synchronize();
+  auto factors = a, solution = b;
+  std::vector<std::int64_t> chosen(n);
+  for (std::int64_t j = 0; j < n; ++j) far.read(&factors(0, j), n * 4, std::size_t(j * ld) * 4);
+  pivots.read(chosen.data(), pivots.bytes());
+  x.read(solution.data.data(), x.bytes());
+  EXPECT_LT(factor_ratio(a, factors, chosen), 3);
+  EXPECT_LT(solve_ratio(a, Op::none, solution, b), 30);
 }
 
 }  // namespace

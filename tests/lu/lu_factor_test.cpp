@@ -1,8 +1,8 @@
 // Factorizations of every candidate and type: LAPACK's residual, pivots, zero pivots, Inf and NaN, shapes.
+#include "far_columns.hpp"
 #include "gemm/context_impl.hpp"
 #include "lu/candidates.hpp"
 #include "lu/reference.hpp"
-#include "lu_cases.hpp"
 
 namespace tilewright::testing {
 namespace {
@@ -118,6 +118,30 @@ TYPED_TEST(LuFactor, EmptyMatrices) {
     EXPECT_EQ(lu_factor<T>(this->context, 5, 0, nullptr, 5, nullptr, o).info, 0);
     EXPECT_EQ(lu_factor<T>(this->context, 0, 5, nullptr, 1, nullptr, o).info, 0);
   }
+}
+
+// Columns 2^26 elements apart, and so far apart that no 32-bit BLAS can be told.
+TYPED_TEST(LuFactor, OffsetsPassThirtyTwoBits) {
+  using T = TypeParam;
+  const std::int64_t n = 50;
+  const auto a = make_matrix<T>(LuKind::random, n, n), b = make_matrix<T>(LuKind::random, n, 3, 0, 9);
+  for (const std::int64_t ld : {(std::int64_t(1) << 26) + 3, (std::int64_t(1) << 31) + 5})
+    for (LuOptions o : this->ways()) {
+      const FarColumns<T> lu(a, ld), x(b, ld);
+      if (!lu || !x) GTEST_SKIP() << "no address space";
+      if (ld > std::numeric_limits<int>::max() && o.candidate == "lapack") o = {};
+      const std::string what = this->text(o) + " lda " + std::to_string(ld);
+      std::vector<std::int64_t> pivots(n);
+      lu_factor(this->context, n, n, lu.data(), ld, pivots.data(), o);
+      EXPECT_LT(factor_ratio(a, lu.near(a), pivots), 3) << what;
+      lu_solve(this->context, Op::none, n, b.cols, lu.data(), ld, pivots.data(), x.data(), ld);
+      EXPECT_LT(solve_ratio(a, Op::none, x.near(b), b), 30) << what;
+      lu_inverse(this->context, n, lu.data(), ld, pivots.data());
+      auto identity = a;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) identity(i, j) = T(i == j ? 1 : 0);
+      EXPECT_LT(solve_ratio(a, Op::none, lu.near(a), identity), 30) << what;
+    }
 }
 
 }  // namespace

@@ -5,14 +5,39 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "device/gpu/driver.hpp"
 
 namespace tilewright {
 namespace {
 
+// CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU there is: copies of blocks go no further.
+constexpr std::size_t most_pitch = std::numeric_limits<std::int32_t>::max();
+
+// One piece of the block, in parts that the driver takes.
+void queue_piece(const Gpu& gpu, CUDA_MEMCPY2D copy, std::size_t piece, const CopiedBlock& block,
+                 CUstream_st* stream) {
+  const std::size_t source = piece * copy.srcPitch, destination = piece * copy.dstPitch;
+  copy.Height = 1;
+  for (std::size_t begin = 0; begin < block.piece_bytes; begin += copy.WidthInBytes) {
+    CUDA_MEMCPY2D part = copy;
+    copy.WidthInBytes = std::min(block.piece_bytes - begin, most_pitch);
+    part.WidthInBytes = part.srcPitch = part.dstPitch = copy.WidthInBytes;
+    if (part.srcHost != nullptr) part.srcHost = static_cast<const char*>(part.srcHost) + source + begin;
+    if (part.dstHost != nullptr) part.dstHost = static_cast<char*>(part.dstHost) + destination + begin;
+    part.srcDevice += source + begin, part.dstDevice += destination + begin;
+    gpu.driver().check(gpu.driver().queue_block(&part, stream), "cuMemcpy2DAsync",
+                       fmt::format("{} bytes of a piece", part.WidthInBytes));
+  }
+}
+
 void queue_block(const Gpu& gpu, CUDA_MEMCPY2D copy, const CopiedBlock& block, CUstream_st* stream) {
   const Gpu::Current current(gpu);
+  if (std::max({block.device_pitch, block.host_pitch, block.piece_bytes}) > most_pitch) {
+    for (std::size_t piece = 0; piece < block.pieces; ++piece) queue_piece(gpu, copy, piece, block, stream);
+    return;
+  }
   copy.WidthInBytes = block.piece_bytes, copy.Height = block.pieces;
   gpu.driver().check(gpu.driver().queue_block(&copy, stream), "cuMemcpy2DAsync",
                      fmt::format("{} pieces of {} bytes", block.pieces, block.piece_bytes));
