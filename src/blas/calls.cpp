@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 
@@ -111,18 +112,28 @@ bool may_use_gpus() {
   return has_gpus;
 }
 
-// What a thread asked of lately is found again without its plan.
+// What a thread asked of lately is found again without a plan, and so is what lies within an eighth of an
+// octave of it in each size: factorizations multiply matrices that shrink from call to call, and to plan each
+// would take longer than many of them.
 bool gpus_win(const GemmProblem& problem) {
+  using Question = std::array<int, 8>;
   struct Answer {
-    GemmProblem problem;
+    Question question{};
     bool known = false, wins = false;
   };
-  thread_local std::array<Answer, 16> answers;
-  const auto place = std::uint64_t(problem.m * 31 + problem.n * 7 + problem.k) * 0x9e3779b97f4a7c15u >> 60;
-  Answer& answer = answers[place];
-  if (answer.known && answer.problem == problem) return answer.wins;
+  constexpr int place_bits = 8;
+  thread_local std::array<Answer, 1 << place_bits> answers;
+  const auto cell = [](std::int64_t size) {
+    return int(std::floor(8 * std::log2(double(std::max<std::int64_t>(1, size)))));
+  };
+  const Question question{int(problem.dtype), int(problem.op_a), int(problem.op_b), int(problem.alpha),
+                          int(problem.beta),  cell(problem.m),   cell(problem.n),   cell(problem.k)};
+  std::uint64_t hash = 0;
+  for (const int part : question) hash = (hash + std::uint64_t(part)) * 0x9e3779b97f4a7c15u;
+  Answer& answer = answers[hash >> (64 - place_bits)];
+  if (answer.known && answer.question == question) return answer.wins;
   const Inside scope;
-  answer = {problem, true, false};
+  answer = {question, true, false};
   try {
     answer.wins = plan(*context(), problem, large_options()).candidate() == "hybrid";
   } catch (const Error&) {

@@ -18,7 +18,8 @@ struct PlanRequest {
   Context::Impl& context;
   const GemmProblem& problem;  // valid, residency resolved
   const GemmOptions& options;
-  bool may_compile = true;  // GPU kernels; else only what is in memory or on disk serves
+  bool may_compile = true;      // GPU kernels; else only what is in memory or on disk serves
+  bool shares_configs = false;  // without a record, the default of a problem of about this size serves
 };
 
 // Why an offer that was taken up came to nothing; what says the most of why comes last.

@@ -41,6 +41,8 @@ struct ConfigFamily {
   // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
   // may be null, and then the same.
   std::function<Config(const GemmProblem& recorded, const Config& found)> carry = nullptr;
+  // The first of the rules of thumb, where it is found long before the others; may be null.
+  std::function<Config()> first_rule = nullptr;
 };
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
@@ -76,15 +78,22 @@ class ConfigChoices {
   std::optional<Choice> next() {
     if (!request_->options.config.empty()) return asked_for();
     if (auto recorded = next_record()) return recorded;
-    if (rules_.empty()) rules_ = family_.rules_of_thumb();
-    if (next_rule_ == rules_.size()) return std::nullopt;
-    return Choice{rules_[next_rule_++], no_record("rule of thumb"), unusable_};
+    const std::optional<Config> rule = next_rule();
+    if (!rule) return std::nullopt;
+    return Choice{*rule, no_record("rule of thumb"), unusable_};
   }
 
  private:
+  // Nearly always the first one serves.
+  std::optional<Config> next_rule() {
+    if (rule_++ == 0 && family_.first_rule != nullptr) return family_.first_rule();
+    if (rules_.empty()) rules_ = family_.rules_of_thumb();
+    return rule_ > rules_.size() ? std::nullopt : std::optional(rules_[rule_ - 1]);
+  }
+
   std::optional<Choice> asked_for() {
     if (std::exchange(asked_, true)) return std::nullopt;
-    const auto config = from_json(asked_config(*request_), family_.rules_of_thumb().front());
+    const auto config = from_json(asked_config(*request_), *next_rule());
     require_legal(*request_, family_.space().explain(config));
     return Choice{config, no_record("asked for"), ""};
   }
@@ -115,7 +124,7 @@ class ConfigChoices {
   std::vector<nlohmann::json> tried_;
   std::string unusable_;
   std::vector<Config> rules_;
-  std::size_t next_rule_ = 0;
+  std::size_t rule_ = 0;  // how many were taken
 };
 
 // The family's configs as offers; make(config) gives the Made of one. The request outlives them.

@@ -142,6 +142,7 @@ void Context::Impl::forget_host_plans() {
 }
 void Context::Impl::forget_plans() {
   plans.clear();
+  part_plans.clear();
   small->clear();
 }
 

@@ -108,6 +108,7 @@ struct Context::Impl {
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   std::shared_ptr<SmallKernels> small;  // of calls without a plan of their own; never null
   PlanCache plans;
+  PlanCache part_plans;  // of what GPUs multiply for host operands, with configs of problems about as large
   std::span<const Candidate> candidates;  // in the order in which plans ask them
 
   // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.

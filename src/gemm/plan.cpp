@@ -159,7 +159,8 @@ std::string reason_of(const GemmPlan::Impl& plan, const std::string& candidate) 
 }  // namespace
 
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options, bool may_compile) {
+                                                const GemmOptions& options, bool may_compile,
+                                                bool shares_configs) {
   refuse_unbuilt(context, problem, options);
   check_tune_on_miss(context, problem, options);
   const bool has_plan = problem.layout == Layout::variable && problem.location == Location::device;
@@ -172,7 +173,7 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   plan->problem = with_joined_levels(problem);
   plan->asked_residency = problem.residency;
   resolve_residency(options, *plan);
-  const PlanRequest request{context, plan->problem, options, may_compile};
+  const PlanRequest request{context, plan->problem, options, may_compile, shares_configs};
   take_winner(request, ranked(request), *plan);
   return plan;
 }

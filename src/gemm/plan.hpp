@@ -27,11 +27,12 @@ struct GemmPlan::Impl {
   RecordedTime recorded;
 };
 
-// `may_compile` is about GPU kernels. Never throws for a valid problem that no candidate serves; the result
-// then has an empty candidate. Throws Error(invalid_argument) for bad fields and options, Error(unsupported)
-// for targets not built.
+// `may_compile` is about GPU kernels, `shares_configs` PlanRequest's. Never throws for a valid problem that
+// no candidate serves; the result then has an empty candidate. Throws Error(invalid_argument) for bad fields
+// and options, Error(unsupported) for targets not built.
 std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options, bool may_compile);
+                                                const GemmOptions& options, bool may_compile,
+                                                bool shares_configs = false);
 
 // The same through the Context's plan cache, throwing Error(unsupported) with all reasons when no candidate
 // serves it.

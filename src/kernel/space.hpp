@@ -101,7 +101,10 @@ class Space {
       if (!constraint.accepts(config)) reasons.push_back(constraint.reason);
     return reasons;
   }
-  bool contains(const Config& config) const { return explain(config).empty(); }
+  bool contains(const Config& config) const {
+    return std::ranges::all_of(axes_, [&](const Axis& axis) { return axis.contains(config); }) &&
+           std::ranges::all_of(constraints_, [&](const auto& one) { return one.accepts(config); });
+  }
 
   // Hands every legal config to `visitor`, the last axis varying fastest, without storing any. A visitor that
   // returns false ends the walk; then visit() returns false. Members without an axis keep their value in

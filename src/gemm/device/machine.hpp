@@ -12,6 +12,7 @@
 #include "device/gpu/blas.hpp"
 #include "device/gpu/workspace.hpp"
 #include "kernel/gemm_large/loader.hpp"
+#include "kernel/gemm_large/near.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/gemm_small/total.hpp"
 #include "kernel/layout/loader.hpp"
@@ -28,6 +29,8 @@ class GpuMachine {
   const StencilCompiler& compiler() const { return *compiler_; }
   // With what the first who asks is told by wisdom, or where that is null by the shipped one, of large GEMM.
   const GemmLargeDevice& large(const Wisdom* wisdom) const;
+
+  GemmLargeNear& large_near() const { return large_near_; }
 
   // The loaded kernel: kept from before, from the disk or, where that is allowed, compiled. Throws what
   // StencilCompiler throws, and Error(unsupported) when no block of it fits the device.
@@ -82,6 +85,7 @@ class GpuMachine {
   std::shared_ptr<const StencilCompiler> compiler_;
   mutable std::once_flag large_asked_;
   mutable GemmLargeDevice large_;
+  mutable GemmLargeNear large_near_;
   mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
   mutable std::mutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;

@@ -24,7 +24,8 @@ class Chooser {
     PlannedWays ways;
     if (request_.may_use_host) ways.host = host_only();
     const double asked = request_.cpu_share.value_or(0);
-    if (!request_.gpus.empty() && asked < 1) {
+    ways.gpus_hopeless = ways.host && !request_.cpu_share && gpus_are_hopeless(ways.host->seconds());
+    if (!request_.gpus.empty() && asked < 1 && !ways.gpus_hopeless) {
       ways.one_gpu = best_of_sides(1, 0);
       if (request_.gpus.size() > 1) ways.all_gpus = best_of_counts();
     }
@@ -38,6 +39,27 @@ class Chooser {
   }
 
  private:
+  // Whether no way with a GPU can be taken, by what the least of its transfers and products cost: a plan
+  // takes milliseconds, and products that the CPU makes in less are many. A GPU receives one operand whole
+  // and, for a share x of the product, that much of the other's and of C's bytes; the CPU meanwhile does the
+  // rest.
+  bool gpus_are_hopeless(double host_s) const {
+    const GemmProblem& p = request_.problem;
+    const double es = double(size_bytes(p.dtype)), c = double(p.m) * double(p.n) * es;
+    const double a = double(p.m) * double(p.k) * es, b = double(p.k) * double(p.n) * es;
+    double start = host_s, whole = 0;
+    for (const int index : request_.gpus) {
+      const GpuModel& gpu = node_.gpus[std::size_t(index)];
+      const StepCost product = product_cost(gpu, p);
+      const double in = gpu.to_device.s_per_byte, out = gpu.to_host.s_per_byte;
+      start = std::min(start, gpu.to_device.of(std::min(a, b)) + product.start_s + gpu.to_host.start_s);
+      const double own = std::max({std::max(a, b) * in, c * out, product.seconds});
+      whole = whole == 0 ? own : std::min(whole, own);
+    }
+    whole /= double(std::max<std::size_t>(1, request_.gpus.size()));
+    return host_s <= start + whole && host_s - start < least_gain_together * (host_s + whole);
+  }
+
   PlannedSplit host_only() const {
     PlannedSplit plan;
     plan.split.host_count = request_.problem.n;

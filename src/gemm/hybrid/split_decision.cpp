@@ -91,7 +91,9 @@ SplitChoice decide_split(const NodeModel& node, const SplitRequest& request, con
   if (!gpus)
     return finish(node, choice, *host,
                   request.gpus.empty() ? "there is no GPU that may be used"
-                                       : "not even one tile fits the GPUs' memory");
+                  : ways.gpus_hopeless
+                      ? fmt::format("the CPU takes {:.3g} ms, less than GPUs' transfers", ms(*host))
+                      : "not even one tile fits the GPUs' memory");
   if (!host) return finish(node, choice, *gpus, "the CPU may not be used");
   const bool host_wins = host->seconds() <= gpus->seconds();
   const PlannedSplit& better = host_wins ? *host : *gpus;

@@ -20,6 +20,7 @@ struct PlannedWays {
   std::optional<PlannedSplit> host, one_gpu, all_gpus;
   std::optional<PlannedSplit> shared;  // by CPU and GPUs, as the models say
   std::optional<PlannedSplit> fixed;   // likewise, with the share that was asked for
+  bool gpus_hopeless = false;          // not planned: the CPU is done before they could be
   const std::optional<PlannedSplit>& gpus() const;
 };
 

@@ -40,7 +40,7 @@ struct LastRun {
 class HybridRunner : public HostRunner {
  public:
   // Opens the GPUs and makes their products ready.
-  HybridRunner(const PlanRequest& r, const HybridModels& models)
+  HybridRunner(const PlanRequest& r, const HybridModels& models, const SplitChoice& if_pinned)
       : HostRunner(r),
         node_(r.context.hybrid),
         models_(models),
@@ -49,10 +49,10 @@ class HybridRunner : public HostRunner {
         way_(r.options.split) {
     if (is_batch()) host_ = host_runner(r);
     const std::int64_t free = node_->open(models_.request.gpus);
-    keep_within(free);
+    const bool as_before = !keep_within(free);
     for (const bool pinned : {false, true}) {
       ReadySplit& ready = ready_[pinned];
-      ready.choice = choose_split(models_, pinned);
+      ready.choice = pinned && as_before ? if_pinned : choose_split(models_, pinned);
       ready.products = node_->prepare(r.context, problem(), ready.choice.split, r.may_compile);
     }
   }
@@ -91,12 +91,14 @@ class HybridRunner : public HostRunner {
   nlohmann::json last_run() const override;
 
  private:
-  // What is free may be less than what the device has, and kernels want a little of it.
-  void keep_within(std::int64_t free) {
-    const std::int64_t usable = free - free / 20;
+  // What is free may be less than what the device has, and kernels want a little of it. True where that
+  // matters.
+  bool keep_within(std::int64_t free) {
+    const std::int64_t usable = free - free / 20, before = models_.request.memory_bytes;
     for (const int gpu : models_.request.gpus)
       if (free > 0 && gpu_memory(*models_.node, models_.request, gpu) > usable)
         models_.request.memory_bytes = usable;
+    return models_.request.memory_bytes != before;
   }
 
   bool is_batch() const { return problem().layout != Layout::single; }
@@ -269,7 +271,7 @@ Offers hybrid_offers(const PlanRequest& r) {
   Offer offer;
   offer.seconds = pinned.split.seconds;
   offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
-  offer.make = [&r, models] { return Made{std::make_shared<const HybridRunner>(r, models)}; };
+  offer.make = [&r, models, pinned] { return Made{std::make_shared<const HybridRunner>(r, models, pinned)}; };
   return one_offer(std::move(offer));
 }
 

@@ -36,13 +36,13 @@ class MachineGpus : public HybridGpus {
     GemmOptions options;
     options.device = ordinal;
     options.align_bytes = what.align_bytes;
-    auto plan = context.plans.find(problem, options);
-    if (plan == nullptr) plan = make_plan(context, problem, options, may_compile);
+    auto plan = context.part_plans.find(problem, options);
+    if (plan == nullptr) plan = make_plan(context, problem, options, may_compile, true);
     if (plan->candidate.empty())
       throw Error(ErrorCode::unsupported, "problem",
                   fmt::format("no candidate runs {} on a GPU: {}", to_string(problem),
                               plan->decisions.empty() ? "" : plan->decisions.front().reason));
-    plan = context.plans.add(problem, options, plan);
+    plan = context.part_plans.add(problem, options, plan);
     return [plan](const Operands& operands) { execute(*plan, operands); };
   }
 };

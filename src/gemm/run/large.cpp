@@ -183,6 +183,10 @@ Offers large_offers(const PlanRequest& r) {
   };
   const auto rules_of_thumb = [&r, &device, shape] { return gemm_large_defaults(r.problem, shape, device); };
   auto family = device_family<GemmLargeConfig>("gemm", *machine, space, rules_of_thumb);
+  family.first_rule = [&r, &device, machine, shape] {
+    return r.shares_configs ? machine->large_near().find(r.problem, shape, device)
+                            : gemm_large_default(r.problem, shape, device);
+  };
   family.forecast = [&r, machine, shape](const GemmLargeConfig& config, Offer& offer) {
     forecast(r, machine->gpu().limits(), shape, config, offer);
   };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "kernel/gemm_large/gemm_large.hpp"
 
@@ -52,8 +53,9 @@ struct Reads {
 };
 
 // One step's reads of an mma operand of which the warp has `rows`.
-void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
+Reads count_reads(const GemmLargeOperand& operand, int rows, int groups) {
   const bool single = operand.read == GemmLargeRead::single, k_pair = operand.read == GemmLargeRead::k_pair;
+  Reads reads;
   for (int i = 0; i < rows / operand.block(); ++i)
     for (int q = 0; q < groups; ++q)
       for (int s = 0; s < (k_pair ? 1 : 2); ++s)
@@ -68,6 +70,20 @@ void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& 
           reads.wavefronts += read_wavefronts(at, single ? 8 : 16);
           reads.instructions += 1;
         }
+  return reads;
+}
+
+// Operands are few, and configs that read the same ones thousands: each is counted once.
+void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
+  const GemmLargeTile& t = operand.tile;
+  const std::array key{rows,    groups,         int(operand.read),     int(operand.late), t.rows,
+                       t.depth, int(t.along_k), int(t.source_along_k), int(t.layout),     t.element_bytes,
+                       t.maps};
+  thread_local std::map<std::array<int, 11>, Reads> known;
+  auto [at, is_new] = known.try_emplace(key);
+  if (is_new) at->second = count_reads(operand, rows, groups);
+  reads.wavefronts += at->second.wavefronts;
+  reads.instructions += at->second.instructions;
 }
 
 // One step's reads of the fma product from one operand.

@@ -240,4 +240,29 @@ TEST(SplitSearch, ThePapersWays) {
 }
 
 }  // namespace
+// Without a plan no way with a GPU may be given up that would have been taken.
+TEST(Split, WhatIsGivenUpUnplannedWouldHaveLost) {
+  int given_up = 0;
+  for (const int gpus : {1, 4})
+    for (const std::int64_t m : {100, 700, 3000, 12000})
+      for (const std::int64_t n : {30, 200, 1500, 6000})
+        for (const std::int64_t k : {8, 64, 500, 3000}) {
+          const NodeModel node = measured_node(gpus);
+          SplitRequest request = pinned_request(m, n, k, gpus);
+          const SplitChoice choice = choose_split(node, request);
+          if (choice.reason.find("less than GPUs' transfers") == std::string::npos) continue;
+          ++given_up;
+          const auto what = std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k);
+          EXPECT_TRUE(choice.split.gpus.empty()) << what;
+          for (const double share : {0.1, 0.5, 0.8}) {
+            request.cpu_share = share;
+            EXPECT_GT(choose_split(node, request).split.seconds, 0.92 * *choice.host_only_s) << what << share;
+          }
+          request.cpu_share.reset();
+          request.may_use_host = false;
+          EXPECT_GE(choose_split(node, request).split.seconds, *choice.host_only_s) << what;
+        }
+  EXPECT_GT(given_up, 10);
+}
+
 }  // namespace tilewright

@@ -1,0 +1,36 @@
+// The cells, and what else has to agree for two problems to share a config.
+#include "kernel/gemm_large/near.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+int cell(std::int64_t size) {
+  return int(std::floor(4 * std::log2(double(std::max<std::int64_t>(1, size)))));
+}
+
+// What decides which configs are legal, and about how large the problem is.
+std::string key_of(const GemmProblem& p, const GemmLargeShape& s) {
+  constexpr std::int64_t usual_tile = 128, usual_depth = 16;
+  return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
+                     int(s.trans_b), int(s.conj_a), int(s.conj_b), int(s.reads_c), s.align_a, s.align_b,
+                     s.align_c, int(s.math), cell(p.m), cell(p.n), cell(p.k), int(p.m % usual_tile == 0),
+                     int(p.n % usual_tile == 0), int(p.k % usual_depth == 0), cell(p.batch_count));
+}
+
+}  // namespace
+
+GemmLargeConfig GemmLargeNear::find(const GemmProblem& p, const GemmLargeShape& s,
+                                    const GemmLargeDevice& device) {
+  const std::string key = key_of(p, s);
+  if (const auto known = known_.find(key))
+    if (gemm_large_accurate_space(p, s, device).contains(*known)) return *known;
+  const GemmLargeConfig own = gemm_large_default(p, s, device);
+  known_.add(key, std::make_shared<const GemmLargeConfig>(own));
+  return own;
+}
+
+}  // namespace tilewright
