@@ -2,10 +2,7 @@
 # static library only). Peers with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here.
 add_library(tilewright_peers INTERFACE)
 option(TILEWRIGHT_PEER_EIGEN "Compile Eigen as a peer of bench, which takes minutes" ON)
-if(NOT TILEWRIGHT_PEER_EIGEN)
-  set(EIGEN_INCLUDE_DIR "")
-endif()
-if(EIGEN_INCLUDE_DIR)
+if(TILEWRIGHT_PEER_EIGEN AND EIGEN_INCLUDE_DIR)
   target_include_directories(tilewright_peers SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR})
   target_compile_definitions(tilewright_peers INTERFACE TILEWRIGHT_PEER_EIGEN=1)
 endif()

@@ -25,7 +25,7 @@ void compare(const Cblas& cblas, int n) {
   if (cblas) turns.add("openblas", repeat([&] { cblas(p); }));
 #ifdef TILEWRIGHT_PEER_LIBXSMM
   if (const auto kernel = libxsmm_kernel(p))
-    turns.add("libxsmm kernel", repeat([&] { kernel(p.a, p.b, p.c); }));
+    turns.add("libxsmm kernel", repeat([&, kernel] { kernel(p.a, p.b, p.c); }));
   turns.add("libxsmm dispatch", repeat([&] { libxsmm_dispatch_and_call(p); }));
 #endif
   (void)turns.seconds(3, calls);

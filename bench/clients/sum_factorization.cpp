@@ -102,8 +102,8 @@ struct LibxsmmProduct {
 };
 #endif
 
-// Ours, all slices of all elements as one batch in x and in y. Calls and plans are over all elements;
-// `threads` of OpenMP's.
+// Ours: in x and z one product for each element, in y one for each slice. Calls and plans are over all
+// elements; `threads` of OpenMP's.
 template <int N>
 class Ours {
  public:
@@ -111,7 +111,7 @@ class Ours {
     options_.threads = threads;
     options_.target = Target::cpu;
     for (const char* rest :
-         {"m={0},n={0},k={0}:strided:batch={3}:stride_a=0", "m={0},n={0},k={0}:strided:batch={3}:stride_b=0",
+         {"m={0},n={1},k={0}:strided:batch={2}:stride_a=0", "m={0},n={0},k={0}:strided:batch={3}:stride_b=0",
           "m={1},n={0},k={0}:strided:batch={2}:stride_b=0"}) {
       const std::string text = fmt::format(fmt::runtime(rest), N, N * N, elements, elements * N);
       plans_.push_back(plan(context_, parse_problem("gemm_batched:f64:nn:" + text), options_));
@@ -124,12 +124,12 @@ class Ours {
   void calls() {
     const double *d = mesh_.d.data(), *dt = mesh_.dt.data();
     double *s = mesh_.t1.data(), *t = mesh_.t2.data();
-    call(matrices(d), slices<const double>(mesh_.u.data()), slices(s));
+    call({d, N, N, N, 0, elements}, rows<const double>(mesh_.u.data()), rows(s));
     call(slices<const double>(s), matrices(dt), slices(t));
     call(columns<const double>(t), {dt, N, N, N, 0, elements}, columns(s));
     call(columns<const double>(s), {d, N, N, N, 0, elements}, columns(t));
     call(slices<const double>(t), matrices(d), slices(s));
-    call(matrices(dt), slices<const double>(s), slices(mesh_.v.data()));
+    call({dt, N, N, N, 0, elements}, rows<const double>(s), rows(mesh_.v.data()));
   }
 
   void plans() {
@@ -156,6 +156,10 @@ class Ours {
     return {data, N, N, N, N * N, N * elements};
   }
   static StridedBatch<const double> matrices(const double* data) { return {data, N, N, N, 0, N * elements}; }
+  template <class T>
+  static StridedBatch<T> rows(T* data) {
+    return {data, N, N * N, N, values, elements};
+  }
   template <class T>
   static StridedBatch<T> columns(T* data) {
     return {data, N * N, N, N * N, values, elements};

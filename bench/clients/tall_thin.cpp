@@ -38,7 +38,7 @@ void compare(const Cblas& cblas, int m, int n, int k, Op op_a, Op op_b) {
 #ifdef TILEWRIGHT_PEER_LIBXSMM
   if (op_a == Op::none && op_b == Op::none)
     if (const auto kernel = libxsmm_kernel(p))
-      turns.add("libxsmm kernel", repeat([&] { kernel(p.a, p.b, p.c); }));
+      turns.add("libxsmm kernel", repeat([&, kernel] { kernel(p.a, p.b, p.c); }));
 #endif
   (void)turns.seconds(2, calls);
   print_case({{"client", "tall_thin"},

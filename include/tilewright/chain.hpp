@@ -44,7 +44,7 @@ struct ChainPass {
 
 struct ChainOptions {
   int threads = 0;         // 0: OpenMP's default; inside a parallel region always 1
-  std::int64_t piece = 0;  // elements in a piece; 0: as many as half of a core's second-level cache holds
+  std::int64_t piece = 0;  // elements in a piece; 0: as many as a core's caches suggest
   void* stream = nullptr;  // of passes in device memory: where they are queued
 };
 

@@ -231,7 +231,7 @@ typedef struct {
 /* All zeros is the default, and so is a null pointer to options. */
 typedef struct {
   int threads;   /* 0: OpenMP's default; inside a parallel region always 1 */
-  int64_t piece; /* elements in a piece; 0: as many as half of a core's second-level cache holds */
+  int64_t piece; /* elements in a piece; 0: as many as a core's caches suggest */
   void* stream;  /* of passes in device memory: where they are queued, one after the other */
 } tilewright_chain_options;
 

@@ -273,6 +273,19 @@ TEST_F(NearShape, WhatARecordDidNotDecideIsNotCarriedOver) {
   EXPECT_EQ(carried(gemm_small_cpu_default(residing(8), isa_)), gemm_small_cpu_default(residing(7), isa_));
 }
 
+// A load of C under a mask waits for a store just before that its mask overlaps: four times as long was seen.
+TEST_F(NearShape, TheOrderOfColumnsIsAMatterOfTheTail) {
+  if (isa_ == Isa::portable) GTEST_SKIP() << "nothing is generated here";
+  const GemmSmallCpuConfig rule = gemm_small_cpu_default(residing(7), isa_);
+  GemmSmallCpuConfig other = gemm_small_cpu_default(residing(8), isa_);
+  for (const CLoad load : {CLoad::early, CLoad::late, CLoad::ahead})
+    for (const Hold hold : {Hold::a, Hold::b, Hold::all_a}) {
+      other.c_load = load, other.hold = hold;
+      EXPECT_EQ(carried(other).c_load, rule.c_load);
+      EXPECT_EQ(carried(other).hold, rule.hold);
+    }
+}
+
 TEST_F(NearShape, WhatNeedsMoreWorkIsNotCarriedOver) {
   if (isa_ == Isa::portable) GTEST_SKIP() << "nothing is generated here";
   GemmSmallCpuConfig slow = gemm_small_cpu_default(residing(8), isa_);

@@ -228,6 +228,22 @@ std::int64_t Chain::room_bytes(int number, std::int64_t piece) const {
   return elements * size_bytes(passes_[0].plan->problem.dtype);
 }
 
+namespace {
+
+// Elements that half of a first-level cache holds, but some, where half of a second-level one holds them, so
+// that what a pass costs to begin is shared. Seen on a Sapphire Rapids Xeon, six contractions of p = 3 to
+// 8: 1.0 to 1.4 times as fast as in pieces of half its second-level cache.
+std::int64_t usual_piece(std::int64_t element_bytes) {
+  constexpr std::int64_t unknown_l1_bytes = 32 << 10, unknown_l2_bytes = 512 << 10, some = 4;
+  const CpuInfo& cpu = cpu_info();
+  const std::int64_t l1 = cpu.l1d_bytes > 0 ? cpu.l1d_bytes : unknown_l1_bytes;
+  const std::int64_t l2 = cpu.l2_bytes > 0 ? cpu.l2_bytes : unknown_l2_bytes;
+  const std::int64_t each = std::max<std::int64_t>(1, element_bytes);
+  return std::max(l1 / 2 / each, std::min(some, l2 / 2 / each));
+}
+
+}  // namespace
+
 void Chain::choose_piece() {
   if (passes_.empty() || count_ == 0 || passes_[0].plan->problem.location == Location::device) return;
   double seconds = 0;
@@ -235,9 +251,7 @@ void Chain::choose_piece() {
   GemmOptions asked;
   asked.threads = options_.threads;
   threads_ = seconds < parallel_worth_s(asked) ? 1 : allowed_threads(options_.threads);
-  constexpr std::int64_t unknown_l2_bytes = 512 << 10;
-  const std::int64_t l2 = cpu_info().l2_bytes > 0 ? cpu_info().l2_bytes : unknown_l2_bytes;
-  piece_ = options_.piece > 0 ? options_.piece : l2 / 2 / std::max<std::int64_t>(1, element_bytes());
+  piece_ = options_.piece > 0 ? options_.piece : usual_piece(element_bytes());
   const std::int64_t share = (count_ + threads_ - 1) / threads_;
   piece_ = std::clamp<std::int64_t>(piece_, 1, std::max<std::int64_t>(1, share));
   int last = 0;
@@ -301,9 +315,9 @@ std::string Chain::explain() const {
         "pieces     {} elements of {} bytes each, {}\nscratch    {} bytes for each thread\n"
         "threads    {}\n",
         piece_, element_bytes(),
-        options_.piece > 0
-            ? "as asked for"
-            : fmt::format("in half of a second-level cache of {} KiB", cpu_info().l2_bytes / 1024),
+        options_.piece > 0 ? "as asked for"
+                           : fmt::format("by a first-level cache of {} KiB and a second-level one of {}",
+                                         cpu_info().l1d_bytes / 1024, cpu_info().l2_bytes / 1024),
         rooms_.back(), threads_);
   for (std::size_t i = 0; i < passes_.size(); ++i)
     text +=
