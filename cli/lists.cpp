@@ -29,7 +29,8 @@ double parse_number(const std::string& flag, const std::string& text) {
 // Whole numbers may be written 1e6.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least) {
   const double value = parse_number(flag, text);
-  if (value != std::floor(value) || std::abs(value) > 9e15) refuse(flag, text, "not a whole number");
+  if (value != std::floor(value)) refuse(flag, text, "not a whole number");
+  if (std::abs(value) > 9e15) refuse(flag, text, "too large");
   if (value < double(least)) refuse(flag, text, fmt::format("must be at least {}", least));
   return static_cast<std::int64_t>(value);
 }

@@ -90,8 +90,8 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
     fmt::print(out, "solved for {} right side{} in {:.4f} s\n", r.nrhs, r.nrhs == 1 ? "" : "s", r.solve_s);
   if (r.refinement) {
     const int steps = r.refinement->steps.empty() ? 0 : *std::ranges::max_element(r.refinement->steps);
-    fmt::print(out, "refined by at most {} steps: componentwise backward error {:.2e}\n", steps,
-               r.refinement->backward_error);
+    fmt::print(out, "refined by at most {} step{}: componentwise backward error {:.2e}\n", steps,
+               steps == 1 ? "" : "s", r.refinement->backward_error);
   }
   if (r.verification)
     fmt::print(out, "verified {} ({:.2f} s): residual ratio {:.3g}{}, of {} allowed\n", r.verification->scope,

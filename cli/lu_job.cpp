@@ -27,12 +27,11 @@ void timed_into(double& seconds, F&& f) {
 }
 
 ArrayShape matrix_shape(const NpyInput& file, const std::string& argument) {
-  const ArrayShape shape = array_shape(file.header(), argument, file.what());
-  if (shape.is_batch)
+  if (file.header().shape.size() != 2)
     throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("{} has shape {}: one matrix is factored at a time", file.what(),
+                fmt::format("{} has shape {}: one matrix is factored at a time, of 2 dimensions", file.what(),
                             shape_text(file.header().shape)));
-  return shape;
+  return array_shape(file.header(), argument, file.what());
 }
 
 // Right sides: a matrix, or a vector as one column.
@@ -96,9 +95,9 @@ class LuJob {
     const ArrayShape columns = by_columns(a_shape_);
     lu_.emplace(request_.files.output, dtype(), true, a_file_->header().shape);
     copy_array(dtype(), a_file_->data(), a_shape_, lu_->data(), columns, report_.threads);
-    pivots_.emplace(request_.files.pivots, std::min(a_shape_.rows, a_shape_.cols));
+    pivots_.emplace(request_.files.pivots, std::min(a_shape_.rows, a_shape_.cols), "pivots");
     if (solves()) {
-      x_.emplace(request_.files.x, dtype(), true, b_file_->header().shape);
+      x_.emplace(request_.files.x, dtype(), true, b_file_->header().shape, "x");
       copy_array(dtype(), b_file_->data(), b_shape_, x_->data(), by_columns(b_shape_), report_.threads);
     }
   }
@@ -118,9 +117,9 @@ class LuJob {
     if (!solves()) return;
     if (report_.factors.info > 0)
       throw JobFailed(
-          fmt::format("{} is singular, U[{}, {}] being exactly zero, so that x = '{}' cannot be solved "
+          fmt::format("{} is singular, U({}, {}) being exactly zero, so that x = '{}' cannot be solved "
                       "for; nothing was written",
-                      a_file_->what(), report_.factors.info - 1, report_.factors.info - 1, request_.files.x));
+                      a_file_->what(), report_.factors.info, report_.factors.info, request_.files.x));
     timed_into(report_.solve_s, [&] {
       T* const x = static_cast<T*>(x_->data());
       lu_solve(context_, Op::none, p.n, report_.nrhs, lu, p.lda, pivots, x, p.lda, request_.options);

@@ -65,11 +65,9 @@ inline constexpr bool has_libxsmm = false;
 inline void libxsmm_dispatch_and_call(const Product&) {}
 #endif
 
-inline void tilewright_gemm(Context& context, const Product& p) {
-  gemm<double>(context, Op::none, Op::none, 1.0, {p.a, p.m, p.k, p.lda}, {p.b, p.k, p.n, p.ldb}, 1.0,
-               {p.c, p.m, p.n, p.ldc});
-}
-inline void tilewright_gemm(Context& context, const Product& p, const GemmOptions& options) {
+// Without options, as most calls have none: to make some anew takes as long as a small product.
+inline void tilewright_gemm(Context& context, const Product& p,
+                            const GemmOptions& options = usual_options()) {
   gemm<double>(context, Op::none, Op::none, 1.0, {p.a, p.m, p.k, p.lda}, {p.b, p.k, p.n, p.ldb}, 1.0,
                {p.c, p.m, p.n, p.ldc}, options);
 }

@@ -163,18 +163,20 @@ NpyInput::NpyInput(const std::string& path, const std::string& argument)
 }
 
 NpyOutput::NpyOutput(const std::string& path, DType dtype, bool fortran_order,
-                     const std::vector<std::int64_t>& shape)
-    : NpyOutput(path, npy_header_bytes(dtype, fortran_order, shape), elements_of(shape) * size_bytes(dtype)) {
-}
+                     const std::vector<std::int64_t>& shape, const std::string& argument)
+    : NpyOutput(argument, path, npy_header_bytes(dtype, fortran_order, shape),
+                elements_of(shape) * size_bytes(dtype)) {}
 
-NpyOutput::NpyOutput(const std::string& path, std::int64_t integers)
-    : NpyOutput(path, npy_integers_header_bytes(integers), integers * std::int64_t(sizeof(std::int64_t))) {}
+NpyOutput::NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument)
+    : NpyOutput(argument, path, npy_integers_header_bytes(integers),
+                integers * std::int64_t(sizeof(std::int64_t))) {}
 
-NpyOutput::NpyOutput(const std::string& path, const std::string& head, std::int64_t data_bytes)
-    : path_(followed_path(path)), what_(fmt::format("output = '{}'", path)) {
+NpyOutput::NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
+                     std::int64_t data_bytes)
+    : path_(followed_path(path)), argument_(argument), what_(fmt::format("{} = '{}'", argument, path)) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Error(ErrorCode::invalid_argument, "output", fmt::format("{} exists and is not a file", what_));
+    throw Error(ErrorCode::invalid_argument, argument_, fmt::format("{} exists and is not a file", what_));
   data_offset_ = static_cast<std::int64_t>(head.size());
   const std::int64_t bytes = data_offset_ + data_bytes;
   try {
@@ -199,7 +201,7 @@ void NpyOutput::open_hidden() {
   if (error == 0) return;
   hidden_.clear();
   const bool wrong_use = error == ENOENT || error == ENOTDIR || error == EISDIR;
-  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, "output", what_, "cannot be created", error);
+  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, argument_, what_, "cannot be created", error);
 }
 
 // Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and
@@ -207,8 +209,8 @@ void NpyOutput::open_hidden() {
 void NpyOutput::reserve(std::int64_t bytes) {
   if (::fallocate(file_, 0, 0, bytes) == 0) return;
   if (errno != EOPNOTSUPP && errno != ENOSYS)
-    fail(ErrorCode::io, "output", what_, fmt::format("cannot be given {} bytes", bytes).c_str(), errno);
-  if (::ftruncate(file_, bytes) != 0) fail(ErrorCode::io, "output", what_, "cannot be sized", errno);
+    fail(ErrorCode::io, argument_, what_, fmt::format("cannot be given {} bytes", bytes).c_str(), errno);
+  if (::ftruncate(file_, bytes) != 0) fail(ErrorCode::io, argument_, what_, "cannot be sized", errno);
 }
 
 NpyOutput::~NpyOutput() {
@@ -226,11 +228,11 @@ void NpyOutput::commit() {
     };
     std::string name;
     if (const int error = make_beside(path_, link, name); error != 0)
-      fail(ErrorCode::io, "output", what_, "cannot be named", error);
+      fail(ErrorCode::io, argument_, what_, "cannot be named", error);
     hidden_ = name;
   }
   if (::rename(hidden_.c_str(), path_.c_str()) != 0)
-    fail(ErrorCode::io, "output", what_, "cannot be named", errno);
+    fail(ErrorCode::io, argument_, what_, "cannot be named", errno);
   hidden_.clear();
 }
 

@@ -86,10 +86,11 @@ class NpyOutput {
   // Makes a nameless file in the folder of `path` (a hidden one where the file system knows no nameless
   // files), reserves its space and maps it. A symbolic link is followed, and a file that is replaced leaves
   // its access rights to the new one. Throws Error(io), or Error(invalid_argument) when `path` cannot be a
-  // file.
-  NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
+  // file. `argument` is what errors name.
+  NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape,
+            const std::string& argument = "output");
   // A 1-D array of so many 64-bit integers.
-  NpyOutput(const std::string& path, std::int64_t integers);
+  NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument = "output");
   NpyOutput(const NpyOutput&) = delete;
   NpyOutput& operator=(const NpyOutput&) = delete;
   ~NpyOutput();  // without commit nothing remains and an older file of that name is untouched
@@ -99,13 +100,14 @@ class NpyOutput {
   void commit();
 
  private:
-  NpyOutput(const std::string& path, const std::string& head, std::int64_t data_bytes);
+  NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
+            std::int64_t data_bytes);
   void open_hidden();
   void reserve(std::int64_t bytes);
 
   std::string path_;    // of the file itself, not of a link to it
   std::string hidden_;  // "" while the file is nameless
-  std::string what_;
+  std::string argument_, what_;
   int file_ = -1;
   std::int64_t data_offset_ = 0;
   Mapping mapping_;

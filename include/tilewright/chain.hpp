@@ -14,7 +14,8 @@ namespace tilewright {
 
 // Room of the chain's own that takes the place of an operand: numbers count from 1. Every thread has its own,
 // of the size of a piece, so that what only passes of the chain read never goes to memory. A pass may read
-// what an earlier one wrote there for the same element; afterwards it is gone.
+// what an earlier one wrote there for the same element; afterwards it is gone. What lies between the columns
+// that a pass wrote, where its ldc or strides leave gaps, is undefined.
 struct ChainScratch {
   int number = 0;
 };

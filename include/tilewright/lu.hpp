@@ -63,7 +63,8 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
                    std::int64_t* pivots, const LuOptions& options = {});
 
 // LAPACK xGETRS. Solves op(A) X = B with the factors and pivots of lu_factor; B is n x nrhs, ldb >= max(1,
-// n), and is overwritten by X. A zero on U's diagonal gives infinities and NaN, as in LAPACK.
+// n), and is overwritten by X. A zero on U's diagonal gives infinities and NaN, as in LAPACK. B must not lie
+// in A: at the same address it is refused.
 template <class T>
 void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda,
               const std::int64_t* pivots, T* b, std::int64_t ldb, const LuOptions& options = {});
@@ -111,7 +112,8 @@ struct LuRefinement {
 
 // LAPACK xGERFS without its forward bound: improves X by at most five steps of iterative refinement. A is the
 // matrix before lu_factor, lu and pivots what became of it. A column's steps end when its backward error is
-// below the machine's, or is no longer halved.
+// below the machine's, or is no longer halved. X must lie apart from A, lu and B: at the address of one of
+// them it is refused.
 template <class T>
 LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const T* a,
                        std::int64_t lda, const T* lu, std::int64_t ldlu, const std::int64_t* pivots,

@@ -112,8 +112,8 @@ bool may_use_gpus() {
   return has_gpus;
 }
 
-// What a thread asked of lately is found again without a plan, and so is what lies within an eighth of an
-// octave of it in each size: factorizations multiply matrices that shrink from call to call, and to plan each
+// What a thread asked of lately is found again without a plan, and so is what falls into the same eighth of
+// an octave in each size: factorizations multiply matrices that shrink from call to call, and to plan each
 // would take longer than many of them.
 bool gpus_win(const GemmProblem& problem) {
   using Question = std::array<int, 8>;
@@ -137,6 +137,7 @@ bool gpus_win(const GemmProblem& problem) {
   try {
     answer.wins = plan(*context(), problem, large_options()).candidate() == "hybrid";
   } catch (const Error&) {
+    answer.known = false;  // of this problem now, not of its neighbours
   }
   return answer.wins;
 }

@@ -14,4 +14,12 @@ namespace tilewright {
   throw Error(ErrorCode::invalid_argument, argument, message, problem);
 }
 
+// Refuses what no enumerator stands for, as it comes from a cast; `last` is the last of them.
+template <class Enum>
+void refuse_unnamed(const char* argument, Enum value, Enum last) {
+  if (value > last)
+    refuse_argument(argument,
+                    std::string(argument) + " = " + std::to_string(int(value)) + " is none of its values");
+}
+
 }  // namespace tilewright

@@ -41,7 +41,8 @@ struct ConfigFamily {
   // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
   // may be null, and then the same.
   std::function<Config(const GemmProblem& recorded, const Config& found)> carry = nullptr;
-  // The first of the rules of thumb, where it is found long before the others; may be null.
+  // What is tried before the rules of thumb, where those take long to find and this does not; may be null. It
+  // takes the place of the first of them.
   std::function<Config()> first_rule = nullptr;
 };
 

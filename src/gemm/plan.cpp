@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/refuse.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/parallel.hpp"
@@ -18,22 +19,30 @@
 namespace tilewright {
 namespace {
 
+void refuse_bad_values(const GemmOptions& o) {
+  refuse_unnamed("target", o.target, Target::hybrid);
+  refuse_unnamed("split", o.split, SplitWay::fixed);
+  refuse_unnamed("objective", o.objective, Objective::energy_within);
+  refuse_unnamed("math_mode", o.math_mode, MathMode::full);
+  refuse_unnamed("residency", o.residency, Residency::l1);
+  refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
+  if (o.device < 0) refuse_argument("device", fmt::format("device = {} is negative", o.device));
+  if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
+  if (o.threads > most_threads)
+    refuse_argument("threads", fmt::format("threads = {} is above {}", o.threads, most_threads));
+}
+
 void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
   const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
     throw Error(ErrorCode::unsupported, argument,
                 fmt::format("{} = {} is refused: {}", argument, value, reason));
   };
+  refuse_bad_values(options);
   if (options.target == Target::hybrid && problem.location == Location::device)
     refuse("target", "hybrid",
            "the operands are in device memory, and CPU and GPUs share host operands alone");
   check_hybrid_options(options);
   (void)objective_of(options);
-  if (options.threads < 0)
-    throw Error(ErrorCode::invalid_argument, "threads",
-                fmt::format("threads = {} is negative", options.threads));
-  if (options.threads > most_threads)
-    throw Error(ErrorCode::invalid_argument, "threads",
-                fmt::format("threads = {} is above {}", options.threads, most_threads));
   if (options.candidate.empty()) return;
   std::string known;
   for (const Candidate& candidate : context.candidates) {

@@ -54,6 +54,22 @@ std::optional<Fault> no_op(const char* argument, int number, Op op) {
   return Fault{argument, number, fmt::format("{} = {} is none of n (0), t (1), c (2)", argument, int(op))};
 }
 
+template <class Enum>
+std::optional<Fault> unnamed(const char* argument, Enum value, Enum last) {
+  if (value <= last) return {};
+  return Fault{argument, 0, fmt::format("{} = {} is none of its values", argument, int(value))};
+}
+
+// Of what no BLAS call has an argument for.
+std::optional<Fault> kind_fault(const GemmProblem& p) {
+  if (auto fault = unnamed("dtype", p.dtype, DType::c128)) return fault;
+  if (auto fault = unnamed("layout", p.layout, Layout::variable)) return fault;
+  if (auto fault = unnamed("location", p.location, Location::device)) return fault;
+  if (auto fault = unnamed("alpha", p.alpha, Scalar::general)) return fault;
+  if (auto fault = unnamed("beta", p.beta, Scalar::general)) return fault;
+  return unnamed("residency", p.residency, Residency::l1);
+}
+
 using Wide = __int128;
 constexpr Wide largest_span = Wide(1)
                               << 62;  // bytes; leaves room for the sum of a base address and an offset
@@ -194,6 +210,7 @@ std::optional<Fault> find_shape_fault(const GemmProblem& p) {
 }
 
 std::optional<Fault> find_fault(const GemmProblem& p) {
+  if (auto fault = kind_fault(p)) return fault;
   if (auto fault = find_shape_fault(p)) return fault;
   if (auto fault = batch_fault(p)) return fault;
   if (auto fault = level_fault(p)) return fault;

@@ -101,6 +101,7 @@ class Space {
       if (!constraint.accepts(config)) reasons.push_back(constraint.reason);
     return reasons;
   }
+  // As explain(), without its texts, since spaces are asked thousands of times: all axes first.
   bool contains(const Config& config) const {
     return std::ranges::all_of(axes_, [&](const Axis& axis) { return axis.contains(config); }) &&
            std::ranges::all_of(constraints_, [&](const auto& one) { return one.accepts(config); });

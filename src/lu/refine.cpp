@@ -103,6 +103,9 @@ LuRefinement lu_refine(Context& context, Op op, std::int64_t n, std::int64_t nrh
   validate_pivots(n, pivots);
   validate(LuMatrix{"b", b, n, nrhs, "ldb", ldb, dtype_of<T>});
   validate(LuMatrix{"x", x, n, nrhs, "ldx", ldx, dtype_of<T>});
+  validate_apart("x", x, "b", b, n * nrhs);
+  validate_apart("x", x, "a", a, n * nrhs);
+  validate_apart("x", x, "lu", lu, n * nrhs);
   validate_host(options);
   require_products(context, options, dtype_of<T>, n);
   LuRefinement result;

@@ -63,6 +63,7 @@ void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const 
   validate(LuMatrix{"a", a, n, n, "lda", lda, dtype_of<T>});
   validate_pivots(n, pivots);
   validate(LuMatrix{"b", b, n, nrhs, "ldb", ldb, dtype_of<T>});
+  validate_apart("b", b, "a", a, n * nrhs);
   validate_host(options);
   require_products(context, options, dtype_of<T>, n);
   LuSolver(context, options).solve(op, n, nrhs, a, lda, pivots, b, ldb);

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/refuse.hpp"
+#include "device/team.hpp"
+#include "gemm/run/hybrid_options.hpp"
 #include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 
@@ -14,7 +16,7 @@ namespace {
 void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld,
                      DType dtype) {
   if (ld < std::max<std::int64_t>(1, rows))
-    refuse_argument(ld_name, fmt::format("{} = {} is less than the {} rows (and than 1)", ld_name, ld, rows));
+    refuse_argument(ld_name, fmt::format("{} = {} is less than max(1, {} rows)", ld_name, ld, rows));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(ld, std::max<std::int64_t>(1, cols), &bytes) ||
       __builtin_mul_overflow(bytes, size_bytes(dtype), &bytes))
@@ -29,7 +31,11 @@ void validate(const LuOptions& o) {
     refuse_argument("target", fmt::format("target = {} is no target", int(o.target)));
   if (o.select > LuSelect::flops)
     refuse_argument("select", fmt::format("select = {} is no selection", int(o.select)));
+  refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
   if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
+  if (o.threads > most_threads)
+    refuse_argument("threads", fmt::format("threads = {} is above {}", o.threads, most_threads));
+  check_gpus(o.gpus);
   if (o.nb < 0) refuse_argument("nb", fmt::format("nb = {} is negative", o.nb));
   if (o.device < 0) refuse_argument("device", fmt::format("device = {} is negative", o.device));
   if (o.gpu_memory_bytes < 0)
@@ -64,6 +70,8 @@ void validate(const LuMatrix& x) {
 }
 
 void validate(const LuProblem& p) {
+  refuse_unnamed("dtype", p.dtype, DType::c128);
+  refuse_unnamed("location", p.location, Location::device);
   validate_size("m", p.m);
   validate_size("n", p.n);
   validate_extent(p.m, p.n, "lda", p.lda, p.dtype);
@@ -80,6 +88,12 @@ void validate_pivots(std::int64_t n, const std::int64_t* pivots) {
 
 void validate_op(Op op) {
   if (op > Op::conj_trans) refuse_argument("op", fmt::format("op = {} is no operation", int(op)));
+}
+
+void validate_apart(const char* written, const void* to, const char* read, const void* from,
+                    std::int64_t elements) {
+  if (elements > 0 && to == from)
+    refuse_argument(written, fmt::format("{} is at the address of {}, which is read", written, read));
 }
 
 }  // namespace tilewright

@@ -31,5 +31,8 @@ void validate(const LuProblem& problem);
 // Of a square factorization: pivots[i - 1] is between i and n.
 void validate_pivots(std::int64_t n, const std::int64_t* pivots);
 void validate_op(Op op);
+// That what is written does not begin where an operand that is read does; of no elements nothing is asked.
+void validate_apart(const char* written, const void* to, const char* read, const void* from,
+                    std::int64_t elements);
 
 }  // namespace tilewright

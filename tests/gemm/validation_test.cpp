@@ -19,6 +19,33 @@ void expect_fault(const GemmProblem& p, const std::string& argument, const std::
   EXPECT_THROW(validate(p), Error);
 }
 
+TEST(Validate, OptionsOfNoKnownValueAreNamed) {
+  Context context({.use_wisdom = false, .notices = false});
+  const GemmProblem p = parse_problem("gemm:f64:nn:m=8,n=6,k=4");
+  const auto refused = [&](auto GemmOptions::*member, auto value, const std::string& argument,
+                           const std::string& says) {
+    GemmOptions options;
+    options.*member = value;
+    try {
+      plan(context, p, options);
+      ADD_FAILURE() << argument;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+      EXPECT_EQ(error.argument(), argument) << error.what();
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  };
+  using O = GemmOptions;
+  refused(&O::target, static_cast<Target>(9), "target", "target = 9");
+  refused(&O::split, static_cast<SplitWay>(9), "split", "split = 9");
+  refused(&O::objective, static_cast<Objective>(9), "objective", "objective = 9");
+  refused(&O::math_mode, static_cast<MathMode>(9), "math_mode", "math_mode = 9");
+  refused(&O::residency, static_cast<Residency>(9), "residency", "residency = 9");
+  refused(&O::on_device_failure, static_cast<OnDeviceFailure>(9), "on_device_failure",
+          "on_device_failure = 9");
+  refused(&O::device, -1, "device", "device = -1");
+}
+
 TEST(Validate, NamesTheFirstBadField) {
   const GemmProblem good = parse_problem("gemm_batched:f64:nn:m=8,n=6,k=4:strided:batch=10");
   EXPECT_FALSE(find_fault(good));
@@ -29,6 +56,12 @@ TEST(Validate, NamesTheFirstBadField) {
   };
   using P = GemmProblem;
   expect_fault(with(&P::op_a, static_cast<Op>(7)), "op_a", "op_a = 7");
+  expect_fault(with(&P::dtype, static_cast<DType>(9)), "dtype", "dtype = 9");
+  expect_fault(with(&P::layout, static_cast<Layout>(9)), "layout", "layout = 9");
+  expect_fault(with(&P::location, static_cast<Location>(5)), "location", "location = 5");
+  expect_fault(with(&P::alpha, static_cast<Scalar>(8)), "alpha", "alpha = 8");
+  expect_fault(with(&P::beta, static_cast<Scalar>(3)), "beta", "beta = 3");
+  expect_fault(with(&P::residency, static_cast<Residency>(8)), "residency", "residency = 8");
   expect_fault(with(&P::m, -1), "m", "m = -1 is negative");
   expect_fault(with(&P::n, -2), "n", "n = -2 is negative");
   expect_fault(with(&P::k, -3), "k", "k = -3 is negative");

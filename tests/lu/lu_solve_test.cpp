@@ -157,6 +157,20 @@ TEST(LuArguments, BadOnesAreNamedAndNothingIsWritten) {
   LuOptions o;
   o.nb = -3;
   refused("nb", "nb = -3", factor(2, 2, lu.data(), 2, p.data(), o));
+  o = {}, o.threads = 1000000;
+  refused("threads", "above 4096", factor(2, 2, lu.data(), 2, p.data(), o));
+  o = {}, o.gpus = {0, 0};
+  refused("gpus", "0 twice", factor(2, 2, lu.data(), 2, p.data(), o));
+  o = {}, o.on_device_failure = static_cast<OnDeviceFailure>(9);
+  refused("on_device_failure", "on_device_failure = 9", factor(2, 2, lu.data(), 2, p.data(), o));
+  const LuProblem none{static_cast<DType>(9), 5, 5, 5};
+  refused("dtype", "dtype = 9", [&] { (void)explain_lu(context, none); });
+  refused("dtype", "dtype = 9", [&] { (void)lu_candidate(context, none); });
+  refused("b", "at the address of a",
+          [&] { lu_solve(context, Op::none, 2, 1, lu.data(), 2, p.data(), lu.data(), 2); });
+  refused("x", "at the address of b", [&] {
+    lu_refine(context, Op::none, 2, 1, a.data(), 2, lu.data(), 2, p.data(), x.data(), 2, x.data(), 2);
+  });
   refused("candidate", "'quick'", factor(2, 2, lu.data(), 2, p.data(), lu_options("quick")));
   std::vector<std::int64_t> bad{2, 1};
   refused("pivots", "pivots[1] = 1",

@@ -20,15 +20,16 @@ void queue_piece(const Gpu& gpu, CUDA_MEMCPY2D copy, std::size_t piece, const Co
                  CUstream_st* stream) {
   const std::size_t source = piece * copy.srcPitch, destination = piece * copy.dstPitch;
   copy.Height = 1;
-  for (std::size_t begin = 0; begin < block.piece_bytes; begin += copy.WidthInBytes) {
+  std::size_t width = 0;
+  for (std::size_t begin = 0; begin < block.piece_bytes; begin += width) {
+    width = std::min(block.piece_bytes - begin, most_pitch);
     CUDA_MEMCPY2D part = copy;
-    copy.WidthInBytes = std::min(block.piece_bytes - begin, most_pitch);
-    part.WidthInBytes = part.srcPitch = part.dstPitch = copy.WidthInBytes;
+    part.WidthInBytes = part.srcPitch = part.dstPitch = width;
     if (part.srcHost != nullptr) part.srcHost = static_cast<const char*>(part.srcHost) + source + begin;
     if (part.dstHost != nullptr) part.dstHost = static_cast<char*>(part.dstHost) + destination + begin;
     part.srcDevice += source + begin, part.dstDevice += destination + begin;
     gpu.driver().check(gpu.driver().queue_block(&part, stream), "cuMemcpy2DAsync",
-                       fmt::format("{} bytes of a piece", part.WidthInBytes));
+                       fmt::format("{} bytes of a piece", width));
   }
 }
 

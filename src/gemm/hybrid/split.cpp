@@ -24,7 +24,8 @@ class Chooser {
     PlannedWays ways;
     if (request_.may_use_host) ways.host = host_only();
     const double asked = request_.cpu_share.value_or(0);
-    ways.gpus_hopeless = ways.host && !request_.cpu_share && gpus_are_hopeless(ways.host->seconds());
+    ways.gpus_hopeless =
+        ways.host && !request_.gpus.empty() && !request_.cpu_share && gpus_are_hopeless(ways.host->seconds());
     if (!request_.gpus.empty() && asked < 1 && !ways.gpus_hopeless) {
       ways.one_gpu = best_of_sides(1, 0);
       if (request_.gpus.size() > 1) ways.all_gpus = best_of_counts();

@@ -37,7 +37,8 @@ class MachineGpus : public HybridGpus {
     options.device = ordinal;
     options.align_bytes = what.align_bytes;
     auto plan = context.part_plans.find(problem, options);
-    if (plan == nullptr) plan = make_plan(context, problem, options, may_compile, true);
+    constexpr bool shares_configs = true;
+    if (plan == nullptr) plan = make_plan(context, problem, options, may_compile, shares_configs);
     if (plan->candidate.empty())
       throw Error(ErrorCode::unsupported, "problem",
                   fmt::format("no candidate runs {} on a GPU: {}", to_string(problem),

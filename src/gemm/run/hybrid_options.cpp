@@ -35,12 +35,16 @@ bool wants_gpus(const PlanRequest& r) {
   return r.options.target != Target::cpu;
 }
 
-void check_hybrid_options(const GemmOptions& o) {
-  for (auto gpu = o.gpus.begin(); gpu != o.gpus.end(); ++gpu) {
+void check_gpus(const std::vector<int>& gpus) {
+  for (auto gpu = gpus.begin(); gpu != gpus.end(); ++gpu) {
     if (*gpu < 0) refuse_argument("gpus", fmt::format("gpus has {}, which is negative", *gpu));
-    if (std::find(o.gpus.begin(), gpu, *gpu) != gpu)
+    if (std::find(gpus.begin(), gpu, *gpu) != gpu)
       refuse_argument("gpus", fmt::format("gpus has {} twice", *gpu));
   }
+}
+
+void check_hybrid_options(const GemmOptions& o) {
+  check_gpus(o.gpus);
   if (o.gpu_memory_bytes < 0)
     refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
   check_split(o);

@@ -9,6 +9,8 @@ namespace tilewright {
 // Operands in host memory for which GPUs were asked for, by target or by a split of the caller's own.
 bool wants_gpus(const PlanRequest& request);
 
+// Throws Error(invalid_argument) naming gpus: a negative one, or one twice.
+void check_gpus(const std::vector<int>& gpus);
 // Throws Error(invalid_argument) naming gpus, gpu_memory_bytes, split or cpu_share.
 void check_hybrid_options(const GemmOptions& options);
 

@@ -73,14 +73,23 @@ Reads count_reads(const GemmLargeOperand& operand, int rows, int groups) {
   return reads;
 }
 
-// Operands are few, and configs that read the same ones thousands: each is counted once.
+// All that count_reads() looks at. A member of these structs that is left out here would mix up two costs.
+using ReadsKey = std::array<int, 11>;
+ReadsKey reads_key(const GemmLargeOperand& operand, int rows, int groups) {
+  const auto& [tile, read, late] = operand;
+  const auto& [tile_rows, depth, along_k, source_along_k, layout, element_bytes, maps] = tile;
+  return {rows,        groups,        int(read),    int(late),
+          tile_rows,   depth,         int(along_k), int(source_along_k),
+          int(layout), element_bytes, maps};
+}
+
+// Operands are few, and configs that read the same ones thousands: each is counted once. A thread keeps what
+// it counted, at most as many as one space has.
 void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
-  const GemmLargeTile& t = operand.tile;
-  const std::array key{rows,    groups,         int(operand.read),     int(operand.late), t.rows,
-                       t.depth, int(t.along_k), int(t.source_along_k), int(t.layout),     t.element_bytes,
-                       t.maps};
-  thread_local std::map<std::array<int, 11>, Reads> known;
-  auto [at, is_new] = known.try_emplace(key);
+  constexpr std::size_t most = 1 << 14;
+  thread_local std::map<ReadsKey, Reads> known;
+  if (known.size() == most) known.clear();
+  auto [at, is_new] = known.try_emplace(reads_key(operand, rows, groups));
   if (is_new) at->second = count_reads(operand, rows, groups);
   reads.wavefronts += at->second.wavefronts;
   reads.instructions += at->second.instructions;

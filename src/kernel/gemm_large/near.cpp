@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilewright {
@@ -14,6 +15,7 @@ int cell(std::int64_t size) {
 
 // What decides which configs are legal, and about how large the problem is.
 std::string key_of(const GemmProblem& p, const GemmLargeShape& s) {
+  // Of most tiles: where they divide the sizes, configs without checks are legal.
   constexpr std::int64_t usual_tile = 128, usual_depth = 16;
   return fmt::format("{} {}{}{}{}{} {} {} {} {} {} {} {} {}{}{} {}", int(p.dtype), int(s.trans_a),
                      int(s.trans_b), int(s.conj_a), int(s.conj_b), int(s.reads_c), s.align_a, s.align_b,

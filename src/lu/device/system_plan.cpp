@@ -23,7 +23,7 @@ void validate_factors(const LuProblem& factors, const LuOptions& options) {
 void validate_ld(const char* name, std::int64_t ld, std::int64_t rows) {
   if (ld < std::max<std::int64_t>(1, rows))
     throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = {} is less than the {} rows (and than 1)", name, ld, rows));
+                fmt::format("{} = {} is less than max(1, {} rows)", name, ld, rows));
 }
 
 }  // namespace

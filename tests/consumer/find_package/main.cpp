@@ -114,6 +114,15 @@ bool factors(tw::Context& context) {
                                  b.data(), n, x.data(), n)
                            .backward_error < 1e-5;
   right = right && tw::lu_inverse(context, n, lu.data(), n, pivots.data()).info == 0;
+  try {
+    const tw::LuTeam alone{1, 0, {}};
+    if (tw::why_not_cyclic(context, tw::dtype_of<T>, n, n, n, alone).empty())
+      right = right && tw::lu_factor_cyclic(context, n, n, n, lu.data(), n, pivots.data(), alone).info == 0;
+    else
+      (void)tw::lu_factor_cyclic(context, n, n, n, lu.data(), n, pivots.data(), alone), right = false;
+  } catch (const tw::Error& error) {
+    right = right && error.code() == tw::ErrorCode::unsupported;
+  }
   const tw::LuProblem problem = tw::parse_lu_problem("lu:f64:m=2,n=2");
   right = right && tw::to_string(problem) == "lu:f64:m=2,n=2" && tw::flops(problem) > 0 &&
           !tw::explain_lu(context, problem).empty();

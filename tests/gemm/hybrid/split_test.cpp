@@ -239,7 +239,6 @@ TEST(SplitSearch, ThePapersWays) {
   EXPECT_THROW(search_split(node, request, SplitWay::guided, search, valley), Error);
 }
 
-}  // namespace
 // Without a plan no way with a GPU may be given up that would have been taken.
 TEST(Split, WhatIsGivenUpUnplannedWouldHaveLost) {
   int given_up = 0;
@@ -265,4 +264,5 @@ TEST(Split, WhatIsGivenUpUnplannedWouldHaveLost) {
   EXPECT_GT(given_up, 10);
 }
 
+}  // namespace
 }  // namespace tilewright
