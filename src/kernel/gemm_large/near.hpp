@@ -1,6 +1,6 @@
-// Default configs of large GEMM that problems of about one size share: finding one takes as long as the part
-// of a product that runs while its neighbours are moved. Configs found for the problem itself are
-// choice.cpp's.
+// Default configs of large GEMM that problems of about one size share: each config more is a kernel to
+// compile, and a factorization multiplies matrices of ever new sizes. Configs found for the problem itself
+// are choice.cpp's.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tilewright {
 
 class GemmLargeNear {
  public:
-  // The default of the first problem asked about within a quarter of an octave in each size, where it is
+  // The default of the first problem asked about in the same quarter of an octave of each size, where it is
   // legal here; else this problem's own. May be called by many threads at once.
   GemmLargeConfig find(const GemmProblem& problem, const GemmLargeShape& shape,
                        const GemmLargeDevice& device);
