@@ -28,7 +28,7 @@ struct GroupArrays {
 };
 
 void check_arrays(const GroupArrays& x) {
-  if (x.group_count < 0) refuse("group_count", fmt::format("group_count = {} is negative", x.group_count));
+  refuse_negative(x.group_size == nullptr ? "batch_count" : "group_count", x.group_count);
   if (x.group_count == 0) return;
   const std::pair<const char*, const void*> arrays[] = {
       {"op_a", x.op_a},   {"op_b", x.op_b}, {"m", x.m},     {"n", x.n}, {"k", x.k},
@@ -159,6 +159,7 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                                   int64_t batch_count, const tilewright_options* options,
                                                   tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    refuse_negative("batch_count", batch_count);
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
@@ -186,6 +187,7 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       int64_t batch_count, const tilewright_options* options,
                                                       tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    refuse_negative("batch_count", batch_count);
     if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
       swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
     dispatch_at(dtype, options, [&]<class T, Location L>() {
@@ -237,6 +239,7 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
     const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
     refuse_by_rows(options, "variable batches in device memory lie");
+    refuse_negative("batch_count", batch_count);
     dispatch(to_dtype(dtype), [&]<class T>() {
       const Scalars scalars = scalars_of(alpha, beta, options);
       VariableBatch<T> batch;
@@ -257,8 +260,7 @@ tilewright_status tilewright_gemm_variable_batched_on_device(
 tilewright_status tilewright_prepare(tilewright_context* context, const char* const* problems,
                                      int64_t problem_count, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
-    if (problem_count < 0)
-      refuse("problem_count", fmt::format("problem_count = {} is negative", problem_count));
+    refuse_negative("problem_count", problem_count);
     refuse_by_rows(options, "a problem in its text lies");
     if (problems == nullptr && problem_count > 0) refuse("problems", "the array problems is null");
     std::vector<GemmProblem> parsed;

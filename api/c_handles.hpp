@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/refuse.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/tilewright.h"
 #include "tilewright/types.hpp"
@@ -54,7 +55,7 @@ inline Op to_op(int value) { return static_cast<Op>(value < 0 || value > 255 ? 2
 inline std::vector<int> to_gpus(const int* gpus, int count) {
   if (count < 0 || (gpus == nullptr && count > 0))
     refuse("gpu_count", gpus == nullptr ? fmt::format("gpu_count = {}, but gpus is null", count)
-                                        : fmt::format("gpu_count = {} is negative", count));
+                                        : *negative_reason("gpu_count", count));
   return std::vector<int>(gpus, gpus + count);
 }
 

@@ -147,6 +147,7 @@ tilewright_status tilewright_gemm_strided_batched(
     int64_t ldb, int64_t stride_b, const void* beta, void* c, int64_t ldc, int64_t stride_c,
     int64_t batch_count, const tilewright_options* options, tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
+    refuse_negative("batch_count", batch_count);
     run_strided(ctx, dtype, {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
                 to_levels(1, &batch_count, &stride_a, &stride_b, &stride_c), options, info_mode, info);
   });
@@ -175,7 +176,7 @@ tilewright_status tilewright_run_chain(tilewright_context* context, int64_t coun
                                        const tilewright_chain_pass* passes, int64_t pass_count,
                                        const tilewright_chain_options* options) {
   return with_context(context, [&](Context&) {
-    if (pass_count < 0) refuse("pass_count", fmt::format("pass_count = {} is negative", pass_count));
+    refuse_negative("pass_count", pass_count);
     if (pass_count == 0) return;
     if (passes == nullptr) refuse("passes", "the array passes is null");
     name_entry("pass", 0, [&] {

@@ -12,10 +12,11 @@ namespace {
 template <class Batch, class Make>
 tilewright_status reduce(tilewright_context* context, const char* call, int dtype, int op_a, int op_b,
                          std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, Batch a, Batch b,
-                         const void* beta, void* c, std::int64_t ldc, const tilewright_options* options,
-                         Make&& make) {
+                         const void* beta, void* c, std::int64_t ldc, std::int64_t batch_count,
+                         const tilewright_options* options, Make&& make) {
   return with_context(context, [&](Context& ctx) {
     refuse_values_per_problem(options, call);
+    refuse_negative("batch_count", batch_count);
     if (is_by_rows(options)) {
       check_by_rows(op_a, op_b, m, n, k, a.ld, b.ld, ldc);
       swap_sides(op_a, op_b, m, n, a, b);
@@ -59,6 +60,7 @@ struct SwappedLists {
   template <Location L>
   void swap(GemmStack<T, L>& s) {
     check_by_rows(int(s.op_a), int(s.op_b), s.m, s.n, s.k, s.lda, s.ldb, s.ldc);
+    check_bases(s);
     swap_sides(s.op_a, s.op_b, s.m, s.n, s.a, s.b, s.lda, s.ldb);
     const auto swap_list = [&](auto& copy, auto& list) {
       if (list == nullptr || s.count <= 0) return;
@@ -68,6 +70,16 @@ struct SwappedLists {
     };
     swap_list(offsets, s.offsets);
     swap_list(pointers, s.pointers);
+  }
+
+ private:
+  // Before the two change names.
+  template <Location L>
+  static void check_bases(const GemmStack<T, L>& s) {
+    const bool reads_ab = s.m > 0 && s.n > 0 && s.k > 0 && s.count > 0 && s.alpha != T(0);
+    if (s.pointers != nullptr || !reads_ab) return;
+    if (s.a == nullptr) refuse("a", "a is null");
+    if (s.b == nullptr) refuse("b", "b is null");
   }
 };
 
@@ -89,7 +101,7 @@ void with_stacks(const tilewright_stack* stacks, std::int64_t stack_count, Locat
 void check_stacks(const tilewright_stack* stacks, std::int64_t stack_count, const tilewright_options* options,
                   const char* call) {
   refuse_values_per_problem(options, call);
-  if (stack_count < 0) refuse("stack_count", fmt::format("stack_count = {} is negative", stack_count));
+  refuse_negative("stack_count", stack_count);
   if (stacks == nullptr && stack_count > 0) refuse("stacks", "stacks is null");
 }
 
@@ -119,7 +131,7 @@ tilewright_status tilewright_gemm_strided_batch_reduce(tilewright_context* conte
     std::int64_t ld, stride;
   };
   return reduce(context, "tilewright_gemm_strided_batch_reduce", dtype, op_a, op_b, m, n, k, alpha,
-                Strided{a, lda, stride_a}, Strided{b, ldb, stride_b}, beta, c, ldc, options,
+                Strided{a, lda, stride_a}, Strided{b, ldb, stride_b}, beta, c, ldc, batch_count, options,
                 [&]<class T, Location L>(const Strided& x, std::int64_t rows, std::int64_t cols) {
                   return StridedBatch<const T, L>{
                       static_cast<const T*>(x.data), rows, cols, x.ld, x.stride, batch_count};
@@ -138,7 +150,7 @@ tilewright_status tilewright_gemm_pointer_batch_reduce(tilewright_context* conte
     std::int64_t ld;
   };
   return reduce(context, "tilewright_gemm_pointer_batch_reduce", dtype, op_a, op_b, m, n, k, alpha,
-                Pointers{a, lda}, Pointers{b, ldb}, beta, c, ldc, options,
+                Pointers{a, lda}, Pointers{b, ldb}, beta, c, ldc, batch_count, options,
                 [&]<class T, Location L>(const Pointers& x, std::int64_t rows, std::int64_t cols) {
                   return PointerBatch<const T, L>{reinterpret_cast<const T* const*>(x.data), rows, cols, x.ld,
                                                   batch_count};

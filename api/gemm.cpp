@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include "core/refuse.hpp"
 #include "gemm/device/batches.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
@@ -22,11 +23,15 @@ std::int64_t count_of(const MatrixView<T, L>&) {
 }
 template <class View>
 std::int64_t count_of(const View& view) {
+  refuse_negative("count", view.count);
   return view.count;
 }
 // Of all levels; what 64 bits do not hold is more than any operand can have.
 template <class T, Location L>
 std::int64_t count_of(const StridedBatch<T, L>& x) {
+  refuse_negative("count", x.count);
+  refuse_negative("outer_count", x.outer_count);
+  refuse_negative("outermost_count", x.outermost_count);
   std::int64_t count = 0;
   if (__builtin_mul_overflow(x.count, x.outer_count, &count) ||
       __builtin_mul_overflow(count, x.outermost_count, &count))

@@ -30,7 +30,7 @@ inline void check_by_rows(int op_a, int op_b, std::int64_t m, std::int64_t n, st
     if (op < 0 || op > TILEWRIGHT_CONJ_TRANS)
       refuse(name, fmt::format("{} = {} is none of n (0), t (1), c (2)", name, op));
   for (const auto& [name, size] : {std::pair("m", m), std::pair("n", n), std::pair("k", k)})
-    if (size < 0) refuse(name, fmt::format("{} = {} is negative", name, size));
+    refuse_negative(name, size);
   struct Leading {
     const char *name, *matrix;
     std::int64_t ld, cols;

@@ -2,6 +2,7 @@
 // checks and runs.
 #include <complex>
 
+#include "core/refuse.hpp"
 #include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/execute.hpp"
@@ -37,6 +38,7 @@ GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, con
 template <class T, Location L, class Batch>
 void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, const Batch& b, const T& beta,
             const MatrixView<T, L>& c, const GemmOptions& options) {
+  refuse_negative("count", a.count);
   if (a.count != b.count)
     throw Error(ErrorCode::invalid_argument, "count",
                 fmt::format("the counts of a and b differ: {}, {}", a.count, b.count));

@@ -26,8 +26,12 @@ struct ChainOperand {
   T* data = nullptr;
   int scratch = 0;  // 0: none
 
-  ChainOperand(T* address) : data(address) {}                // NOLINT: either is meant as it stands
-  ChainOperand(ChainScratch room) : scratch(room.number) {}  // NOLINT
+  ChainOperand(T* address) : data(address) {}               // NOLINT: either is meant as it stands
+  ChainOperand(ChainScratch room) : scratch(room.number) {  // NOLINT
+    if (room.number < 1)
+      raise(Error(ErrorCode::invalid_argument, "scratch",
+                  "scratch " + std::to_string(room.number) + ": numbers count from 1"));
+  }
 };
 
 // C = alpha op(A) op(B) + beta C of a batch, as plan->run(alpha, a, b, beta, c). The plan, which must live

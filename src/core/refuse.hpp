@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tilewright/types.hpp"
@@ -14,12 +15,24 @@ namespace tilewright {
   throw Error(ErrorCode::invalid_argument, argument, message, problem);
 }
 
-// Refuses what no enumerator stands for, as it comes from a cast; `last` is the last of them.
+// Of sizes and counts: what is wrong with a negative one, else nothing.
+inline std::optional<std::string> negative_reason(const char* argument, std::int64_t value) {
+  if (value >= 0) return {};
+  return std::string(argument) + " = " + std::to_string(value) + " is negative";
+}
+inline void refuse_negative(const char* argument, std::int64_t value) {
+  if (auto reason = negative_reason(argument, value)) refuse_argument(argument, *reason);
+}
+
+// The same of what no enumerator stands for, as it comes from a cast; `last` is the last of them.
+template <class Enum>
+std::optional<std::string> unnamed_reason(const char* argument, Enum value, Enum last) {
+  if (value <= last) return {};
+  return std::string(argument) + " = " + std::to_string(int(value)) + " is none of its values";
+}
 template <class Enum>
 void refuse_unnamed(const char* argument, Enum value, Enum last) {
-  if (value > last)
-    refuse_argument(argument,
-                    std::string(argument) + " = " + std::to_string(int(value)) + " is none of its values");
+  if (auto reason = unnamed_reason(argument, value, last)) refuse_argument(argument, *reason);
 }
 
 }  // namespace tilewright

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/env.hpp"
+#include "core/refuse.hpp"
 
 namespace tilewright {
 namespace {
@@ -156,6 +157,13 @@ void prefer_openmp() { openmp_was_chosen = true; }
 bool openmp_runs_teams() {
   static const bool chosen = choose_openmp();
   return chosen || openmp_was_chosen;
+}
+
+void check_threads(int threads) {
+  refuse_negative("threads", threads);
+  if (threads > most_threads)
+    refuse_argument("threads",
+                    "threads = " + std::to_string(threads) + " is above " + std::to_string(most_threads));
 }
 
 int usable_threads(int wanted) {

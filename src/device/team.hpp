@@ -23,6 +23,8 @@ namespace tilewright {
 // No call asks for more: the OpenMP runtime keeps a block on the stack for each thread of a team and ends the
 // process where that overflows.
 inline constexpr int most_threads = 4096;
+// Throws Error(invalid_argument) for a number of threads that no call can ask for.
+void check_threads(int threads);
 
 // How many of these threads a team of the calling thread can have: OpenMP ends the process where one cannot
 // be started, so larger teams than before are tried first (address space, ulimit -u, limits of a container).

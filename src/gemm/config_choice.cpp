@@ -45,6 +45,16 @@ void require_legal(const PlanRequest& r, const std::vector<std::string>& reasons
                             joined(reasons)));
 }
 
+std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain) {
+  if (answer.match != WisdomMatch::near_device || !(least_gain > 0)) return "";
+  const std::optional<double> gain = answer.recorded.regret();
+  if (gain.value_or(0) >= least_gain) return "";
+  return fmt::format("on {} it was {}; elsewhere that is worth following from {:.0f} % on", answer.device,
+                     gain ? fmt::format("{:.1f} % faster than the rule of thumb", 100 * *gain)
+                          : "not compared with the rule of thumb",
+                     100 * least_gain);
+}
+
 bool offer_wisdom(const PlanRequest& r, const char* family, const std::string& architecture,
                   const std::string& device, const Wisdom::Take& take) {
   const Wisdom* wisdom = r.context.wisdom();

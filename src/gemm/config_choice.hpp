@@ -44,13 +44,22 @@ struct ConfigFamily {
   // What is tried before the rules of thumb, where those take long to find and this does not; may be null. It
   // takes the place of the first of them.
   std::function<Config()> first_rule = nullptr;
+  // What a record of another device must have gained there over the rule of thumb to be used here, as a
+  // share.
+  double least_gain_elsewhere = 0;
 };
+
+// Whether a record says nothing of this device: it is another's, and gained too little there. "" where it may
+// be used.
+std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain);
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
 // reason; `config` then is the config.
 template <class Config>
 std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Config>& family,
                          const Space<Config>& space, Config& config) {
+  if (auto reason = why_not_from_elsewhere(answer, family.least_gain_elsewhere); !reason.empty())
+    return reason;
   try {
     config = from_json<Config>(answer.config);
     if (answer.match != WisdomMatch::exact && family.carry != nullptr)
@@ -94,9 +103,20 @@ class ConfigChoices {
 
   std::optional<Choice> asked_for() {
     if (std::exchange(asked_, true)) return std::nullopt;
-    const auto config = from_json(asked_config(*request_), *next_rule());
+    const auto config = asked_over(*next_rule());
     require_legal(*request_, family_.space().explain(config));
     return Choice{config, no_record("asked for"), ""};
+  }
+
+  // Errors name the option that holds the fields.
+  Config asked_over(const Config& rule) const {
+    try {
+      return from_json(asked_config(*request_), rule);
+    } catch (const Error& error) {
+      if (error.argument() == "config") throw;
+      throw Error(error.code(), "config",
+                  fmt::format("config {}: {}", request_->options.config, error.what()));
+    }
   }
 
   std::optional<Choice> next_record() {

@@ -26,10 +26,11 @@ void refuse_bad_values(const GemmOptions& o) {
   refuse_unnamed("math_mode", o.math_mode, MathMode::full);
   refuse_unnamed("residency", o.residency, Residency::l1);
   refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
-  if (o.device < 0) refuse_argument("device", fmt::format("device = {} is negative", o.device));
-  if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
-  if (o.threads > most_threads)
-    refuse_argument("threads", fmt::format("threads = {} is above {}", o.threads, most_threads));
+  refuse_negative("device", o.device);
+  refuse_negative("align_bytes", o.align_bytes);
+  if ((o.align_bytes & (o.align_bytes - 1)) != 0)
+    refuse_argument("align_bytes", fmt::format("align_bytes = {} is no power of two", o.align_bytes));
+  check_threads(o.threads);
 }
 
 void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
@@ -196,10 +197,10 @@ std::shared_ptr<const GemmPlan::Impl> make_served_plan(Context::Impl& context, c
   if (plan->candidate.empty() && forced && problem.location == Location::host)
     throw Error(ErrorCode::unsupported, "target",
                 fmt::format("target = {} is refused for {}: {}", to_string(options.target),
-                            to_string(problem), reason_of(*plan, "hybrid")));
+                            told_name(problem), reason_of(*plan, "hybrid")));
   if (plan->candidate.empty())
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
-                fmt::format("no candidate runs {}: {}", to_string(problem), all_reasons(*plan)));
+                fmt::format("no candidate runs {}: {}", told_name(problem), all_reasons(*plan)));
   return plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/refuse.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
@@ -45,8 +46,8 @@ std::array<NamedOperand, 3> named_operands(const GemmProblem& p) {
 }
 
 std::optional<Fault> negative(const char* argument, int number, std::int64_t value) {
-  if (value >= 0) return {};
-  return Fault{argument, number, fmt::format("{} = {} is negative", argument, value)};
+  if (auto reason = negative_reason(argument, value)) return Fault{argument, number, *reason};
+  return {};
 }
 
 std::optional<Fault> no_op(const char* argument, int number, Op op) {
@@ -56,8 +57,8 @@ std::optional<Fault> no_op(const char* argument, int number, Op op) {
 
 template <class Enum>
 std::optional<Fault> unnamed(const char* argument, Enum value, Enum last) {
-  if (value <= last) return {};
-  return Fault{argument, 0, fmt::format("{} = {} is none of its values", argument, int(value))};
+  if (auto reason = unnamed_reason(argument, value, last)) return Fault{argument, 0, *reason};
+  return {};
 }
 
 // Of what no BLAS call has an argument for.
@@ -74,31 +75,39 @@ using Wide = __int128;
 constexpr Wide largest_span = Wide(1)
                               << 62;  // bytes; leaves room for the sum of a base address and an offset
 
-// Bytes from the first element of the operand to behind its last, in 128 bits because the fields are
-// unchecked. The comparisons against largest_span after each product keep it from wrapping.
-std::optional<Wide> span_bytes(const GemmProblem& p, const NamedOperand& x) {
+// Whether the bytes from the first element of the operand to behind its last are too many; the argument that
+// makes them so. In 128 bits because the fields are unchecked: the comparisons against largest_span after
+// each product keep it from wrapping.
+std::optional<Fault> span_fault(const GemmProblem& p, const NamedOperand& x) {
+  const auto too_long = [&](const char* argument, int number, std::int64_t value) {
+    return Fault{
+        argument, number,
+        fmt::format("{} = {} makes {} span more than 2^62 bytes of address space", argument, value, x.name)};
+  };
+  const Wide size = size_bytes(p.dtype);
   Wide span = Wide(x.layout.ld) * x.layout.cols;
-  if (span > largest_span) return {};
+  if (span > largest_span / size) return too_long(x.ld_name, x.ld_number, x.layout.ld);
+  span *= size;
   if (is_interleaved(p)) {
     const Wide blocks = (Wide(p.batch_count) + p.block - 1) / p.block;
-    if (span * p.block > largest_span) return {};
-    span *= Wide(p.block);
-    if (blocks > 0 && span > largest_span / blocks) return {};
-    span *= blocks;
+    if (span * p.block > largest_span) return too_long("block", 0, p.block);
+    if (span * p.block * blocks > largest_span) return too_long("batch_count", 0, p.batch_count);
   } else if (p.layout == Layout::strided && p.batch_count > 0) {
     const auto levels = batch_levels(p);
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      span += Wide(levels[i].count - 1) * x.strides[i];
-      if (span > largest_span) return {};
+      span += std::min(Wide(levels[i].count - 1) * x.strides[i], largest_span) * size;
+      if (span > largest_span) return too_long(x.stride_names[i], x.number, x.strides[i]);
     }
   }
-  span *= Wide(size_bytes(p.dtype));
-  if (span > largest_span) return {};
-  return span;
+  return {};
 }
 
 std::optional<Fault> batch_fault(const GemmProblem& p) {
   if (auto fault = negative("batch_count", 0, p.batch_count)) return fault;
+  if (p.layout == Layout::pointer && p.batch_count > std::int64_t(largest_span) / std::int64_t(sizeof(void*)))
+    return Fault{
+        "batch_count", 0,
+        fmt::format("batch_count = {} pointers span more than 2^62 bytes of address space", p.batch_count)};
   if (p.layout == Layout::single && p.batch_count != 1)
     return Fault{"batch_count", 0,
                  fmt::format("batch_count = {} but a single problem is one", p.batch_count)};
@@ -168,8 +177,7 @@ std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) 
 }
 
 std::optional<Fault> sums_fault(const GemmProblem& p) {
-  if (p.sums > Sums::stack)
-    return Fault{"sums", 0, fmt::format("sums = {} is none of its values", int(p.sums))};
+  if (auto fault = unnamed("sums", p.sums, Sums::stack)) return fault;
   if (p.sums == Sums::stack && p.layout != Layout::pointer)
     return Fault{"layout", 0, fmt::format("layout = {} but a stack is a pointer batch", to_string(p.layout))};
   if (p.sums == Sums::batch_reduce && p.layout != Layout::pointer && p.layout != Layout::strided)
@@ -218,8 +226,7 @@ std::optional<Fault> find_fault(const GemmProblem& p) {
   if (auto fault = stride_fault(p)) return fault;
   if (p.batch_count == 0) return {};
   for (const NamedOperand& x : named_operands(p))
-    if (!span_bytes(p, x))
-      return Fault{x.name, x.number, fmt::format("{} spans more than 2^62 bytes of address space", x.name)};
+    if (auto fault = span_fault(p, x)) return fault;
   return {};
 }
 

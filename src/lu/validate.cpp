@@ -27,19 +27,14 @@ void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, 
 }  // namespace
 
 void validate(const LuOptions& o) {
-  if (o.target > Target::hybrid)
-    refuse_argument("target", fmt::format("target = {} is no target", int(o.target)));
-  if (o.select > LuSelect::flops)
-    refuse_argument("select", fmt::format("select = {} is no selection", int(o.select)));
+  refuse_unnamed("target", o.target, Target::hybrid);
+  refuse_unnamed("select", o.select, LuSelect::flops);
   refuse_unnamed("on_device_failure", o.on_device_failure, OnDeviceFailure::redo);
-  if (o.threads < 0) refuse_argument("threads", fmt::format("threads = {} is negative", o.threads));
-  if (o.threads > most_threads)
-    refuse_argument("threads", fmt::format("threads = {} is above {}", o.threads, most_threads));
+  check_threads(o.threads);
   check_gpus(o.gpus);
-  if (o.nb < 0) refuse_argument("nb", fmt::format("nb = {} is negative", o.nb));
-  if (o.device < 0) refuse_argument("device", fmt::format("device = {} is negative", o.device));
-  if (o.gpu_memory_bytes < 0)
-    refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
+  refuse_negative("nb", o.nb);
+  refuse_negative("device", o.device);
+  refuse_negative("gpu_memory_bytes", o.gpu_memory_bytes);
 }
 
 void validate_candidate(const std::string& candidate, std::span<const char* const> names) {
@@ -59,9 +54,7 @@ void validate_host(const LuOptions& o) {
   validate_candidate(o.candidate, names);
 }
 
-void validate_size(const char* name, std::int64_t size) {
-  if (size < 0) refuse_argument(name, fmt::format("{} = {} is negative", name, size));
-}
+void validate_size(const char* name, std::int64_t size) { refuse_negative(name, size); }
 
 void validate(const LuMatrix& x) {
   validate_extent(x.rows, x.cols, x.ld_name, x.ld, x.dtype);

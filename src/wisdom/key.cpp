@@ -182,7 +182,9 @@ double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const 
 }
 
 bool is_same_device(const std::string& wanted, const std::string& known) {
-  return wanted == known || (wanted.ends_with(')') && wanted.starts_with(known + " (family "));
+  if (wanted == known) return true;
+  if (!known.ends_with(')') || known.find(" (family ") == std::string::npos) return false;
+  return wanted.starts_with(known.substr(0, known.size() - 1) + ",");
 }
 
 double device_penalty(const std::string& wanted, const std::string& known) {

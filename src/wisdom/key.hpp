@@ -66,8 +66,8 @@ inline constexpr double shape_radius = 0.7;
 // Added to the distance when ranking, for what differs between two problems of one kind.
 double trait_penalty(const GemmProblem& wanted, const GemmProblem& known, const std::string& architecture);
 
-// Whether records of `known` are this device's own. A name without the family, model and stepping of the same
-// brand is one that was recorded before those were part of it, or by hand, and is taken for this one.
+// Whether records of `known` are this device's own: of that name, or of one that says less of the generation,
+// such as "AMD EPYC (family 26)" for any model and stepping. A brand alone stands for no device.
 bool is_same_device(const std::string& wanted, const std::string& known);
 
 // Likewise added for a device of another maker, whose caches and ports differ more than those of a sibling,

@@ -104,12 +104,28 @@ TEST_F(CapiSums, WhatIsWrongIsNamed) {
   refused(nullptr, 1, &two_, "stacks is null");
   refused(&stack, -1, &two_, "stack_count = -1");
   refused(&stack, 1, nullptr, "beta is null");
+  stack.count = -4;
+  refused(&stack, 1, &two_, "count = -4 is negative");
+  stack.count = 2;
+  // By rows A and B change places; who is missing is told as the caller names it.
+  tilewright_options by_rows{};
+  by_rows.row_major = 1;
+  stack.a = nullptr;
+  EXPECT_EQ(tilewright_gemm_stack(context_, TILEWRIGHT_F64, &stack, 1, &two_, &by_rows),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(error(), "stack 0: a is null");
+  stack.a = a_;
   stack.alpha = nullptr;
   refused(&stack, 1, &two_, "stack 0: alpha is null");
   EXPECT_EQ(tilewright_gemm_strided_batch_reduce(context_, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE,
                                                  2, 2, 2, &one_, a_, 1, 4, b_, 2, 4, &two_, c, 2, 2, nullptr),
             TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_NE(error().find("lda = 1"), std::string::npos) << error();
+  EXPECT_EQ(
+      tilewright_gemm_strided_batch_reduce(context_, TILEWRIGHT_F64, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 2, 2,
+                                           2, &one_, a_, 2, 4, b_, 2, 4, &two_, c, 2, -2, nullptr),
+      TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_EQ(error(), "batch_count = -2 is negative");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "tilewright/gemm.hpp"
@@ -92,13 +93,89 @@ TEST_F(BadArgument, NegativeSizes) {
   refuse_strided({"m", "-3"}, [](auto& a, auto&, auto& c) { a.rows = c.rows = -3; });
   refuse_strided({"n", "-1"}, [](auto&, auto& b, auto& c) { b.cols = c.cols = -1; });
   refuse_strided({"k", "-4"}, [](auto& a, auto& b, auto&) { a.cols = b.rows = -4; });
-  refuse_strided({"batch_count", "-2"}, [](auto& a, auto& b, auto& c) { a.count = b.count = c.count = -2; });
+  refuse_strided({"count", "-2"}, [](auto& a, auto& b, auto& c) { a.count = b.count = c.count = -2; });
+  refuse_strided({"outer_count", "-2"},
+                 [](auto& a, auto& b, auto& c) { a.outer_count = b.outer_count = c.outer_count = -2; });
+  refuse_strided({"outermost_count", "-3"}, [](auto& a, auto& b, auto& c) {
+    a.outermost_count = b.outermost_count = c.outermost_count = -3;
+  });
 }
 
 TEST_F(BadArgument, LeadingDimensions) {
   refuse_strided({"lda", "2"}, [](auto& a, auto&, auto&) { a.ld = 2; });
   refuse_strided({"ldb", "-9"}, [](auto&, auto& b, auto&) { b.ld = -9; });
   refuse_strided({"ldc", "0"}, [](auto&, auto&, auto& c) { c.ld = 0; });
+}
+
+// What makes an operand too long for an address space is named, and nothing is read to find it.
+TEST_F(BadArgument, SpansBeyondTheAddressSpace) {
+  constexpr std::int64_t far = std::int64_t(1) << 60, most = std::numeric_limits<std::int64_t>::max();
+  refuse_strided({"lda", "1152921504606846976 makes A span"}, [](auto& a, auto&, auto&) { a.ld = far; });
+  refuse_strided({"stride_b", "1152921504606846976 makes B span"},
+                 [](auto&, auto& b, auto&) { b.stride = far; });
+  Sample x;
+  const auto pointers = [&] {
+    gemm_batched<double>(context_, Op::none, Op::none, 1.0,
+                         PointerBatch<const double>{x.a_pointers, m, k, m, most},
+                         PointerBatch<const double>{x.b_pointers, k, n, k, most}, 0.0,
+                         PointerBatch<double>{x.c_pointers, m, n, m, most});
+  };
+  expect_refused(x, {"batch_count", "9223372036854775807 pointers"}, pointers);
+}
+
+TEST_F(BadArgument, CountsOfStacksAndSums) {
+  Sample x;
+  const StackOffsets offsets[] = {{0, 0, 0}, {0, 0, 0}};
+  GemmStack<double> stack{.m = m,
+                          .n = n,
+                          .k = k,
+                          .alpha = 1.0,
+                          .a = x.a.data(),
+                          .lda = m,
+                          .b = x.b.data(),
+                          .ldb = k,
+                          .c = x.c.data(),
+                          .ldc = m,
+                          .offsets = offsets,
+                          .count = -3};
+  const auto call = [&] { gemm_stack<double>(context_, std::span<const GemmStack<double>>(&stack, 1), 1.0); };
+  expect_refused(x, {"count", "count = -3 is negative"}, call);
+  stack.count = std::numeric_limits<std::int64_t>::max();
+  expect_refused(x, {"count", "9223372036854775807 products"}, call);
+  expect_refused(x, {"count", "count = -1 is negative"}, [&] {
+    gemm_batch_reduce<double>(context_, Op::none, Op::none, 1.0,
+                              StridedBatch<const double>{x.a.data(), m, k, m, m * k, -1},
+                              StridedBatch<const double>{x.b.data(), k, n, k, k * n, -1}, 1.0,
+                              MatrixView<double>{x.c.data(), m, n, m});
+  });
+  // The first product of the list at fault.
+  stack.count = 2;
+  std::array stacks{stack, stack};
+  const StackOffsets others[] = {{0, 0, m * n}, {0, 0, 0}};
+  stacks[1].offsets = others;
+  stacks[1].n = n - 1;
+  expect_refused(x, {"c", "stack 1: product 1 has a C of 3 x 1", 1},
+                 [&] { gemm_stack<double>(context_, std::span<const GemmStack<double>>(stacks), 1.0); });
+}
+
+TEST_F(BadArgument, OptionsAndInfoOfNoValue) {
+  Sample x;
+  const auto with = [&](const GemmOptions& options, BatchInfo info) {
+    return [&x, this, options, info] {
+      gemm_batched<double>(context_, Op::none, Op::none, 1.0,
+                           StridedBatch<const double>{x.a.data(), m, k, m, m * k, count},
+                           StridedBatch<const double>{x.b.data(), k, n, k, k * n, count}, 0.0,
+                           StridedBatch<double>{x.c.data(), m, n, m, m * n, count}, options, info);
+    };
+  };
+  int code = 0;
+  expect_refused(x, {"align_bytes", "align_bytes = 3 is no power of two"}, with({.align_bytes = 3}, {}));
+  expect_refused(x, {"device", "device = -1"}, with({.device = -1}, {}));
+  expect_refused(x, {"residency", "residency = 8"}, with({.residency = static_cast<Residency>(8)}, {}));
+  expect_refused(x, {"align_bytes", "-16"}, with({.align_bytes = -16}, {}));
+  expect_refused(x, {"info", "info = 9 is none of its values"}, with({}, {static_cast<InfoMode>(9), &code}));
+  expect_refused(x, {"config", "'nonsense' is not a field"}, with({.config = R"({"nonsense": 1})"}, {}));
+  expect_refused(x, {"config", "nr = \"two\""}, with({.config = R"({"nr": "two"})"}, {}));
 }
 
 TEST_F(BadArgument, ShapesThatDoNotFit) {

@@ -143,7 +143,7 @@ TEST(Levels, NameTheFirstBadField) {
   expect("batch=30:outer=5:outer_c=71", "outer_c", "outer_c = 71 is smaller than the 72 elements that lie");
   expect("batch=30:outer=5:outer_c=0", "outer_c", "overlap");
   expect("batch=30:outer=5:stride_c=11:outer_c=1000", "stride_c", "stride_c = 11 is smaller than the 12");
-  expect("batch=30:outer=5:outer_a=2305843009213693952", "A", "2^62 bytes");
+  expect("batch=30:outer=5:outer_a=2305843009213693952", "outer_a", "outer_a = 2305843009213693952 makes A");
   expect("batch=30:outer=5:outermost=3:outermost_c=119", "outermost_c", "outermost_c = 119");
   EXPECT_FALSE(find_fault(level_problem("batch=30:outer=5:outer_c=12:stride_c=60")));
   EXPECT_FALSE(find_fault(level_problem("batch=30:outer=5:ldc=40:stride_c=4:outer_c=200")));  // bands of rows

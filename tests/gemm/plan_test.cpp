@@ -140,7 +140,7 @@ TEST(Config, AskedForOverWisdomAndDefault) {
   refused("{", "config");
   refused("[1]", "config");
   refused(R"({"isa": "sse"})", "isa");
-  refused(R"({"isa": "portable", "speed": 11})", "speed");
+  refused(R"({"isa": "portable", "speed": 11})", "config");
   EXPECT_TRUE(contains(refused(R"({"isa": "portable", "mr": 1000})", "config"), "mr"));
 
   options.config = R"({"isa": "portable"})";
@@ -252,6 +252,26 @@ TEST(Config, WisdomIsUsedAndNamed) {
   EXPECT_TRUE(contains(made.explain(), file.path() + ":1")) << made.explain();
   Context without({.cpu = "portable", .use_wisdom = false, .wisdom = file.path()});
   EXPECT_EQ(plan(without, p).impl().match, WisdomMatch::none);
+}
+
+// Which of two nearly equal kernels wins is a matter of the machine.
+TEST(Config, RecordsOfOtherDevicesCountWhereTheyGainedMuch) {
+  const GemmProblem p = parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1000000:residency=cold");
+  const auto match = [&](const std::string& device, std::optional<double> default_seconds) {
+    nlohmann::json record = {{"family", "gemm_small_cpu"},
+                             {"problem", to_string(p)},
+                             {"config", to_json(gemm_small_cpu_default(p, Isa::portable))},
+                             {"device", device},
+                             {"seconds", 1e-9}};
+    if (default_seconds) record["default_seconds"] = *default_seconds;
+    const TemporaryFile file(record.dump() + "\n");
+    Context context({.cpu = "portable", .wisdom = file.path()});
+    return plan(context, p).impl().match;
+  };
+  EXPECT_EQ(match("Abacus 1", 1.3e-9), WisdomMatch::near_device);
+  EXPECT_EQ(match("Abacus 1", 1.1e-9), WisdomMatch::none);
+  EXPECT_EQ(match("Abacus 1", std::nullopt), WisdomMatch::none);
+  EXPECT_EQ(match(cpu_info().device, 1.0e-9), WisdomMatch::exact);
 }
 
 TEST(ContextOptions, BadOnesAreNamed) {

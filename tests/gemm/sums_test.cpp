@@ -218,7 +218,7 @@ TEST_F(SumsRefused, BadShapes) {
   stack_.lda = 2, stack_.m = -1;
   refused("m");
   stack_.m = 2, stack_.count = -1;
-  refused("batch_count");
+  refused("count");
 }
 
 TEST_F(SumsRefused, BadOffsets) {
@@ -254,7 +254,7 @@ TEST_F(SumsRefused, BadPointers) {
 TEST_F(SumsRefused, TheSameCOfOtherSizes) {
   GemmStack<double> stacks[] = {stack_, stack_};
   stacks[1].n = 1;
-  refused(stacks, "c", -1);
+  refused(stacks, "c", 0);
 }
 
 TEST_F(SumsRefused, CThatOverlapsInPart) {

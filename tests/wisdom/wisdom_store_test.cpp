@@ -143,9 +143,10 @@ TEST_F(WisdomStoreTest, GenerationsOfOneBrandAreToldApart) {
   const std::string own = "Abacus (family 6, model 1, stepping 1)";
   store.put(record(problem(8, 8, 8), 1, "Abacus (family 6, model 2, stepping 1)"));
   store.put(record(problem(8, 8, 8), 2, own));
-  store.put(record(problem(8, 8, 8), 3, "Abacus"));
-  store.put(record(problem(9, 8, 8), 4, "Abacus"));
-  EXPECT_EQ(found(Wisdom({file()}, own), problem(8, 8, 8)), (std::vector<int>{2, 3, 4, 1}));
+  store.put(record(problem(8, 8, 8), 3, "Abacus (family 6, model 1)"));
+  store.put(record(problem(9, 8, 8), 4, "Abacus (family 6)"));
+  store.put(record(problem(9, 8, 8), 5, "Abacus"));
+  EXPECT_EQ(found(Wisdom({file()}, own), problem(8, 8, 8)), (std::vector<int>{2, 3, 4, 1, 5}));
 }
 
 TEST_F(WisdomStoreTest, RanksDevicesAsJsonLinesDo) {

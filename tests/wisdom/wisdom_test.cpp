@@ -155,12 +155,17 @@ TEST_F(WisdomTest, OrderIsExactThenNearShapeThenOtherDevices) {
 
 TEST_F(WisdomTest, GenerationsOfOneBrandAreToldApart) {
   const std::string brand = "Intel(R) Xeon(R) Processor", own = brand + " (family 6, model 143, stepping 8)";
+  const std::string generation = brand + " (family 6, model 143)";
   EXPECT_TRUE(is_same_device(own, own));
-  EXPECT_TRUE(is_same_device(own, brand)) << "recorded before names said more";
+  EXPECT_TRUE(is_same_device(own, generation)) << "of any stepping";
+  EXPECT_TRUE(is_same_device(own, brand + " (family 6)"));
+  EXPECT_FALSE(is_same_device(own, brand + " (family 6, model 14)"));
+  EXPECT_FALSE(is_same_device(own, brand)) << "clouds show it for every generation";
+  EXPECT_FALSE(is_same_device(generation, own)) << "a name that says more is another";
   EXPECT_FALSE(is_same_device(own, brand + " (family 6, model 207, stepping 2)"));
   EXPECT_FALSE(is_same_device("AMD EPYC 9654", "AMD EPYC"));
   const auto p = text(problem(8, 8, 8));
-  const auto file = write("a.jsonl", {line(p, 1, brand), line(p, 2, own),
+  const auto file = write("a.jsonl", {line(p, 1, generation), line(p, 2, own),
                                       line(p, 3, brand + " (family 6, model 207, stepping 2)")});
   const auto hits = lookup(Wisdom({file}, own), problem(8, 8, 8), Isa::avx512);
   ASSERT_EQ(hits.size(), 3u);

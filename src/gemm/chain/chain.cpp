@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/dispatch.hpp"
+#include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
@@ -130,14 +131,9 @@ const void* Chain::Pass::data(std::size_t operand) const {
 Chain::Chain(DType dtype, std::int64_t count, const std::vector<ErasedPass>& passes,
              const ChainOptions& options)
     : count_(count), options_(options), written_(most_scratch + 1) {
-  const auto refuse = [](const char* argument, std::int64_t value, const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} = {} {}", argument, value, why));
-  };
-  if (count < 0) refuse("count", count, "is negative");
-  if (options.piece < 0) refuse("piece", options.piece, "is negative");
-  if (options.threads < 0) refuse("threads", options.threads, "is negative");
-  if (options.threads > most_threads)
-    refuse("threads", options.threads, fmt::format("is above {}", most_threads));
+  refuse_negative("count", count);
+  refuse_negative("piece", options.piece);
+  check_threads(options.threads);
   for (std::size_t i = 0; i < passes.size(); ++i) add(i, dtype, passes[i]);
   choose_piece();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "core/refuse.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/groups.hpp"
@@ -20,18 +21,13 @@ void require(const char* name, const T* array) {
     throw Error(ErrorCode::invalid_argument, name, fmt::format("the array {} is null", name));
 }
 
-void check_most(const char* name, std::int64_t most) {
-  if (most < 0)
-    throw Error(ErrorCode::invalid_argument, name, fmt::format("{} = {} is negative", name, most));
-}
-
 // Throws Error for what the host can see of the batch.
 template <class T>
 void check(const VariableBatch<T>& x) {
-  check_most("most_m", x.most_m);
-  check_most("most_n", x.most_n);
-  check_most("most_k", x.most_k);
-  check_most("count", x.count);
+  refuse_negative("most_m", x.most_m);
+  refuse_negative("most_n", x.most_n);
+  refuse_negative("most_k", x.most_k);
+  refuse_negative("count", x.count);
   if (x.count == 0) return;
   require("m", x.m), require("n", x.n), require("k", x.k);
   require("a", x.a), require("lda", x.lda), require("b", x.b), require("ldb", x.ldb);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/refuse.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
@@ -97,14 +98,18 @@ void check_lists(std::span<const SumList> lists, std::vector<SumExtent>& extents
 
 std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, std::vector<SumList> lists,
                                                        Location where, const GemmOptions& options) {
-  const auto machine = context.gpus->open(options.device);
-  const Gpu::Current current(machine->gpu());
+  refuse_unnamed("lists", where, Location::device);
   for (std::size_t s = 0; s < lists.size(); ++s)
     if (const auto fault = device_list_fault(lists[s])) refuse_list(lists.size(), s, {*fault});
-  std::optional<BroughtLists> brought;
-  if (where == Location::device) brought.emplace(machine->gpu(), lists);
   std::vector<SumExtent> extents;
-  check_lists(lists, extents);
+  if (where == Location::host) check_lists(lists, extents);
+  const auto machine = context.gpus->open(options.device);
+  const Gpu::Current current(machine->gpu());
+  std::optional<BroughtLists> brought;
+  if (where == Location::device) {
+    brought.emplace(machine->gpu(), lists);
+    check_lists(lists, extents);
+  }
   const SumOrder order(lists, context.small->sum_scratches(), lists.size() == 1 && extents[0].ascends);
   auto plan = std::make_shared<StackPlan::Impl>();
   if (!lists.empty()) plan->dtype = lists.front().problem.dtype;

@@ -55,7 +55,7 @@ GemmProblem device_sums_problem(GemmProblem p) {
 }
 
 std::optional<Fault> device_list_fault(const SumList& list) {
-  if (auto fault = find_fault(list.problem)) return fault;
+  if (auto fault = find_list_fault(list.problem)) return fault;
   if (!list.writes()) return {};
   if (list.offsets != nullptr && list.pointers != nullptr)
     return Fault{"offsets", 0, "offsets and pointers are both given"};

@@ -45,8 +45,7 @@ void check_gpus(const std::vector<int>& gpus) {
 
 void check_hybrid_options(const GemmOptions& o) {
   check_gpus(o.gpus);
-  if (o.gpu_memory_bytes < 0)
-    refuse_argument("gpu_memory_bytes", fmt::format("gpu_memory_bytes = {} is negative", o.gpu_memory_bytes));
+  refuse_negative("gpu_memory_bytes", o.gpu_memory_bytes);
   check_split(o);
 }
 

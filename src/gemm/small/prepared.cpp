@@ -35,7 +35,8 @@ bool are_usual(const GemmOptions& o) {
          o.math_mode == usual.math_mode && o.split == usual.split && o.threads >= 0 &&
          o.threads <= most_threads && !o.checked && !o.objective_weight && o.candidate.empty() &&
          o.config.empty() && o.tune_on_miss.budget_s == 0 && !o.cpu_share && o.gpus.empty() &&
-         o.gpu_memory_bytes == 0 && o.stream == nullptr;
+         o.gpu_memory_bytes == 0 && o.stream == nullptr && o.align_bytes == 0 && o.device >= 0 &&
+         o.residency <= Residency::l1 && o.on_device_failure == usual.on_device_failure;
 }
 
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "core/refuse.hpp"
 #include "gemm/overlap.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
@@ -58,7 +59,7 @@ bool is_plainly_right(const GemmProblem& p) {
   const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= rows && ld <= most; };
   return p.op_a <= Op::conj_trans && p.op_b <= Op::conj_trans && is_small_size(p.m) && is_small_size(p.n) &&
          is_small_size(p.k) && fits(p.lda, p.a_rows()) && fits(p.ldb, p.b_rows()) && fits(p.ldc, p.m) &&
-         p.batch_count >= 0;
+         p.batch_count >= 0 && p.batch_count <= most;
 }
 
 // What is said of a matrix at the largest offset of a list.
@@ -224,10 +225,19 @@ bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residenc
 
 }  // namespace
 
+std::optional<Fault> find_list_fault(const GemmProblem& p) {
+  // As the caller names them: a list has a count.
+  constexpr std::int64_t most = largest_bytes / std::int64_t(sizeof(StackOffsets));
+  if (auto reason = negative_reason("count", p.batch_count)) return Fault{"count", 0, *reason};
+  if (p.batch_count > most)
+    return Fault{"count", 0, fmt::format("count = {} products span more than 2^62 bytes", p.batch_count)};
+  return find_fault(p);
+}
+
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
   const GemmProblem& p = list.problem;
   if (!is_plainly_right(p))
-    if (auto fault = find_fault(p)) return SumFault{*fault};
+    if (auto fault = find_list_fault(p)) return SumFault{*fault};
   if (!list.writes()) return {};
   if (list.offsets != nullptr && list.pointers != nullptr)
     return SumFault{{"offsets", 0, "offsets and pointers are both given"}};

@@ -22,6 +22,8 @@ struct SumExtent {
   std::array<double, 3> bytes{};  // from the first begin of an A, B, C to the last
 };
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent);
+// The same of the description alone, before any offset or address is read.
+std::optional<Fault> find_list_fault(const GemmProblem& problem);
 
 // Throws Error(invalid_argument) with a list's fault, naming the stack where there are several, and the
 // product.

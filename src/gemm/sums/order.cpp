@@ -73,7 +73,8 @@ void check_alike(std::span<const SumList> lists, std::int32_t list, std::int64_t
       ErrorCode::invalid_argument, "c",
       fmt::format("stack {}: product {} has a C of {} x {}, ldc = {}, which stack {} has with {} x {}, "
                   "ldc = {}",
-                  list, product, p.m, p.n, p.ldc, first, q.m, q.n, q.ldc));
+                  list, product, p.m, p.n, p.ldc, first, q.m, q.n, q.ldc),
+      product);
 }
 
 }  // namespace
