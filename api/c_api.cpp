@@ -5,6 +5,7 @@
 
 #include "c_call.hpp"
 #include "core/problem.hpp"
+#include "gemm/groups.hpp"
 #include "row_major.hpp"
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
@@ -68,8 +69,21 @@ std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
   return groups;
 }
 
-tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupArrays& arrays,
-                             const tilewright_options* options, int info_mode, int* info) noexcept {
+// f() of one group, which begins at problem `first`; errors say which it is.
+template <class F>
+void name_problem(CountedIn counted, std::size_t group, std::int64_t first, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    const std::string which = counted == CountedIn::problems
+                                  ? fmt::format("problem {}", first)
+                                  : fmt::format("group {} (from problem {})", group, first);
+    throw Error(error.code(), error.argument(), fmt::format("{}: {}", which, error.what()), first);
+  }
+}
+
+tilewright_status run_grouped(tilewright_context* handle, int dtype, const GroupArrays& arrays,
+                              const tilewright_options* options, int info_mode, int* info) noexcept {
   return with_context(handle, [&](Context& context) {
     if (arrays.group_size != nullptr) refuse_values_per_problem(options, "tilewright_gemm_grouped_batched");
     dispatch_at(dtype, options, [&]<class T, Location L>() {
@@ -79,15 +93,23 @@ tilewright_status run_groups(tilewright_context* handle, int dtype, const GroupA
             "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
       auto groups = to_groups<T, L>(arrays);
       std::int64_t problem_count = 0;
-      for (auto& g : groups) {
+      const CountedIn counted = arrays.group_size == nullptr ? CountedIn::problems : CountedIn::groups;
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        auto& g = groups[i];
+        name_problem(counted, i, problem_count, [&] {
+          if (begin_by_rows(options, info_mode, info, int(g.op_a), int(g.op_b), g.m, g.n, g.k, g.lda, g.ldb,
+                            g.ldc))
+            swap_sides(g.op_a, g.op_b, g.m, g.n, g.a, g.b, g.lda, g.ldb);
+        });
         problem_count += g.count;
-        if (begin_by_rows(options, info_mode, info, int(g.op_a), int(g.op_b), g.m, g.n, g.k, g.lda, g.ldb,
-                          g.ldc))
-          swap_sides(g.op_a, g.op_b, g.m, g.n, g.a, g.b, g.lda, g.ldb);
       }
       const std::span<const GemmGroup<T, L>> all = groups;
-      run_by_rows(options,
-                  [&] { gemm_grouped<T>(context, all, CallOptions(options), to_info(info_mode, info)); });
+      run_by_rows(options, [&] {
+        if constexpr (L == Location::host)
+          run_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info), counted);
+        else
+          gemm_grouped<T>(context, all, CallOptions(options), to_info(info_mode, info));
+      });
       end_by_rows(options, info_mode, info, problem_count, std::int64_t(groups.size()));
     });
   });
@@ -215,9 +237,9 @@ tilewright_status tilewright_gemm_grouped_batched(
     tilewright_info_mode info_mode, int* info) {
   if (group_size == nullptr && group_count > 0)
     return with_context(context, [](Context&) { refuse("group_size", "the array group_size is null"); });
-  return run_groups(context, dtype,
-                    {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size},
-                    options, info_mode, info);
+  return run_grouped(context, dtype,
+                     {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size},
+                     options, info_mode, info);
 }
 
 tilewright_status tilewright_gemm_variable_batched(
@@ -226,9 +248,9 @@ tilewright_status tilewright_gemm_variable_batched(
     const int64_t* lda, const void* const* b, const int64_t* ldb, const void* beta, void* const* c,
     const int64_t* ldc, int64_t batch_count, const tilewright_options* options,
     tilewright_info_mode info_mode, int* info) {
-  return run_groups(context, dtype,
-                    {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch_count, nullptr}, options,
-                    info_mode, info);
+  return run_grouped(context, dtype,
+                     {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch_count, nullptr},
+                     options, info_mode, info);
 }
 
 tilewright_status tilewright_gemm_variable_batched_on_device(

@@ -188,17 +188,15 @@ class FixedCall {
           fmt::format("b is {} x {} as stored, but op_b = {}, k = {} and the {} columns of c need {} x {}",
                       b_.rows, b_.cols, to_string(p.op_b), p.k, p.n, p.b_rows(), p.b_cols())};
     if (auto fault = find_fault(p)) return fault;
-    if (reads_ab() && a_.data == nullptr) return Fault{"a", blas_number::a, "a.data is null"};
-    if (reads_ab() && b_.data == nullptr) return Fault{"b", blas_number::b, "b.data is null"};
-    if (writes() && c_.data == nullptr) return Fault{"c", blas_number::c, "c.data is null"};
+    if (reads_ab() && a_.data == nullptr) return Fault{"a", blas_number::a, "a is null"};
+    if (reads_ab() && b_.data == nullptr) return Fault{"b", blas_number::b, "b is null"};
+    if (writes() && c_.data == nullptr) return Fault{"c", blas_number::c, "c is null"};
     if constexpr (location == Location::host) {
       const auto is_c = [&](const auto* data) {
         return reads_ab() && static_cast<const void*>(data) == static_cast<const void*>(c_.data);
       };
-      if (is_c(a_.data))
-        return Fault{"c", blas_number::c, "c.data is a.data: " + std::string(in_place_reason)};
-      if (is_c(b_.data))
-        return Fault{"c", blas_number::c, "c.data is b.data: " + std::string(in_place_reason)};
+      if (is_c(a_.data)) return Fault{"c", blas_number::c, "c is a: " + std::string(in_place_reason)};
+      if (is_c(b_.data)) return Fault{"c", blas_number::c, "c is b: " + std::string(in_place_reason)};
     }
     return {};
   }

@@ -54,10 +54,10 @@ T scalar_as(std::complex<double> value) {
 
 class Job {
  public:
-  explicit Job(const GemmRequest& request) : request_(request) {
-    report_.threads =
-        usable_threads(request.options.threads > 0 ? request.options.threads : omp_get_max_threads());
-  }
+  explicit Job(const GemmRequest& request)
+      : request_(request),
+        threads_(
+            usable_threads(request.options.threads > 0 ? request.options.threads : omp_get_max_threads())) {}
 
   GemmReport run() {
     {
@@ -142,12 +142,12 @@ class Job {
 
   void bring_in(const NpyInput& file) const {
     Progress progress("reading " + file.what(), 100);
-    file.populate(report_.threads, watch(progress));
+    file.populate(threads_, watch(progress));
   }
 
   AlignedBuffer copied(const NpyInput& file, const ArrayShape& from, const ArrayShape& to) const {
     AlignedBuffer buffer(to.count() * size_bytes(file.header().dtype));
-    copy_array(file.header().dtype, file.data(), from, buffer.data(), to, report_.threads);
+    copy_array(file.header().dtype, file.data(), from, buffer.data(), to, threads_);
     return buffer;
   }
 
@@ -157,12 +157,12 @@ class Job {
       output_.emplace(request_.output, arrangement_.problem.dtype, arrangement_.c.order != Order::row_major,
                       arrangement_.c_shape());
       Progress progress("reserving the output", 100);
-      output_->populate(report_.threads, watch(progress));
+      output_->populate(threads_, watch(progress));
     }
     if (!reads_c0()) return;
     Phase phase(report_.read_s);
     copy_array(arrangement_.problem.dtype, c0_file_->data(), c0_shape_, output_->data(), arrangement_.c,
-               report_.threads);
+               threads_);
   }
 
   void multiply() {
@@ -171,14 +171,14 @@ class Job {
     const void* left = arrangement_.swapped ? b : a;
     const void* right = arrangement_.swapped ? a : b;
     // A product that streams keeps A on the GPUs from its first column to its last.
-    const auto pieces = streams()
-                            ? std::vector<Piece>{{report_.problem}}
-                            : cut_into_pieces(report_.problem, estimate_s(report_.problem) / report_.threads);
+    const auto pieces = streams() ? std::vector<Piece>{{report_.problem}}
+                                  : cut_into_pieces(report_.problem, estimate_s(report_.problem) / threads_);
     GemmOptions options = request_.options;
     if (!streams()) options.target = Target::cpu, options.split = SplitWay::model, options.cpu_share.reset();
     std::vector<GemmPlan> plans;
     for (const Piece& piece : pieces)
       plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
+    report_.threads = streams() ? threads_ : most_threads_of(plans);
     Progress progress("multiplying", static_cast<std::int64_t>(pieces.size()));
     watched([&](const std::function<void()>& now_and_then) {
       Phase phase(report_.kernel_s);
@@ -188,6 +188,14 @@ class Job {
         run_piece(plans[i], pieces[i], left, right);
       }
     });
+  }
+
+  // A plan takes fewer than it may where there is little to do.
+  static int most_threads_of(const std::vector<GemmPlan>& plans) {
+    int most = 1;
+    for (const GemmPlan& one : plans)
+      if (one.impl().runner != nullptr) most = std::max(most, one.impl().runner->thread_count());
+    return most;
   }
 
   // The meter is that of the CPU packages; what GPUs take beside them it does not see.
@@ -242,7 +250,7 @@ class Job {
     input.c0_shape = c0_shape_;
     input.c = output_->data();
     input.c_shape = arrangement_.c;
-    input.threads = report_.threads;
+    input.threads = threads_;
     report_.verification = verify(input);
   }
 
@@ -258,6 +266,7 @@ class Job {
   }
 
   const GemmRequest& request_;
+  const int threads_;  // that may be used, and that copy and check
   GemmReport report_;
   Context context_;
   std::optional<NpyInput> a_file_, b_file_, c0_file_;

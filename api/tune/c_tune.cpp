@@ -30,8 +30,9 @@ tilewright_tuned tuned_of(const tilewright::Tuned& t) {
 extern "C" tilewright_status tilewright_tune(tilewright_context* context, const char* const* problems,
                                              int64_t count, const tilewright_tune_options* options,
                                              tilewright_tuned* tuned, int64_t* found) {
+  if (found != nullptr) *found = 0;
   return tilewright::with_context(context, [&](tilewright::Context& inner) {
-    if (count < 0) tilewright::refuse("count", "count = " + std::to_string(count) + " is negative");
+    tilewright::refuse_negative("count", count);
     if (count > 0 && problems == nullptr) tilewright::refuse("problems", "problems is null");
     std::vector<tilewright::GemmProblem> asked;
     for (int64_t i = 0; i < count; ++i) {

@@ -44,6 +44,7 @@ class Context {
   // the first problem needs it, and trouble is thrown then.
   explicit Context(const ContextOptions& options = {});
   ~Context();
+  // What was moved from can be assigned to or destroyed, and nothing else.
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 

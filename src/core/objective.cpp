@@ -82,8 +82,8 @@ bool TuneObjective::needs_energy() const noexcept {
 
 double TuneObjective::joules(const Metrics& metrics) const {
   if (metrics.joules && *metrics.joules > 0) return *metrics.joules;
-  throw Error(ErrorCode::unsupported, "--objective",
-              fmt::format("--objective = {} needs energy, and no meter gave a reading", text()));
+  throw Error(ErrorCode::unsupported, "objective",
+              fmt::format("objective = {} needs energy, and no meter gave a reading", text()));
 }
 
 double TuneObjective::cost(const Metrics& metrics, const Metrics& reference) const {

@@ -25,7 +25,7 @@ class TuneObjective {
   TuneObjective() = default;
   // "time", "energy", "edp", "alpha=0.7" (1 = time alone, 0 = energy alone), "energy_within=5%" (of the
   // fastest). Throws Error(invalid_argument) naming the argument and the text.
-  static TuneObjective parse(const std::string& text, const std::string& argument = "--objective");
+  static TuneObjective parse(const std::string& text, const std::string& argument = "objective");
   // The same from its parts, as options of a call hold them. Throws Error(invalid_argument) naming
   // `objective_weight` where the number is missing, has no meaning or is out of range.
   static TuneObjective of(Objective goal, std::optional<double> number);

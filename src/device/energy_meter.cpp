@@ -101,8 +101,8 @@ EnergyMeter& EnergyMeters::required(const std::string& objective, Location locat
   std::string others;
   for (const auto& meter : meters)
     others += fmt::format("; {} covers {}", meter->name(), meter->covers().text());
-  throw Error(ErrorCode::unsupported, "--objective",
-              fmt::format("--objective = {} needs an energy meter of the {}, and there is none: {}{}",
+  throw Error(ErrorCode::unsupported, "objective",
+              fmt::format("objective = {} needs an energy meter of the {}, and there is none: {}{}",
                           objective, location == Location::host ? "CPU" : "GPU " + uuid, why_none(), others));
 }
 

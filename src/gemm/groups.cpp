@@ -100,12 +100,13 @@ class GroupedCall {
   using T = typename Source::Value;
 
  public:
-  GroupedCall(Context::Impl& context, Source&& groups, const GemmOptions& options, const BatchInfo& info)
+  GroupedCall(Context::Impl& context, Source&& groups, const GemmOptions& options, const BatchInfo& info,
+              CountedIn counted)
       : context_(context),
         groups_(std::move(groups)),
         options_(options),
         are_usual_(are_usual(options)),
-        report_(info, groups_.first(groups_.size()), std::int64_t(groups_.size())) {}
+        report_(info, groups_.first(groups_.size()), std::int64_t(groups_.size()), counted) {}
 
   void run() {
     if (options_.stream != nullptr)
@@ -426,19 +427,19 @@ class GroupedCall {
 
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
-                const BatchInfo& info) {
-  GroupedCall(context, GroupSource<T>(groups), options, info).run();
+                const BatchInfo& info, CountedIn counted) {
+  GroupedCall(context, GroupSource<T>(groups), options, info, counted).run();
 }
 
 template <class T>
 void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                const BatchInfo& info) {
-  GroupedCall(context, ItemSource<T>(items), options, info).run();
+  GroupedCall(context, ItemSource<T>(items), options, info, CountedIn::problems).run();
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                             \
   template void run_groups(Context::Impl&, std::span<const GemmGroup<T>>, const GemmOptions&, \
-                           const BatchInfo&);                                                 \
+                           const BatchInfo&, CountedIn);                                      \
   template void run_items(Context::Impl&, std::span<const GemmItem<T>>, const GemmOptions&, const BatchInfo&);
 
 TILEWRIGHT_INSTANTIATE(float)

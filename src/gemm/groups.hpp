@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gemm/context_impl.hpp"
+#include "gemm/report.hpp"
 #include "gemm/validate.hpp"
 
 namespace tilewright {
@@ -70,7 +71,7 @@ std::optional<Fault> group_fault(const GemmGroup<T, L>& group, const GemmProblem
 
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
-                const BatchInfo& info);
+                const BatchInfo& info, CountedIn counted = CountedIn::groups);
 template <class T>
 void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                const BatchInfo& info);

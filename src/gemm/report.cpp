@@ -37,8 +37,9 @@ std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::
 
 }  // namespace
 
-InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count)
-    : info_(info), several_groups_(group_count > 1) {
+InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
+                       CountedIn counted)
+    : info_(info), several_groups_(group_count > 1), counted_(counted) {
   std::fill_n(info.codes, code_count(info, problem_count, group_count), 0);
 }
 
@@ -68,6 +69,7 @@ void InfoReport::group(std::int64_t first_index, std::int64_t problem_count, std
     case InfoMode::any:
       return note(0, -fault.blas_number);
     case InfoMode::none:
+      if (counted_ == CountedIn::problems) problem(first_index, group_index, fault);
       break;
   }
   refuse_group(several_groups_, first_index, group_index, fault);

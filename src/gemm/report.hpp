@@ -10,10 +10,14 @@
 
 namespace tilewright {
 
+// What a call's problems come in, as its caller knows them.
+enum class CountedIn : std::uint8_t { groups, problems };
+
 class InfoReport {
  public:
   // Throws when the mode needs codes and there are none. In the modes that report all codes are set to 0.
-  InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count);
+  InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
+             CountedIn counted = CountedIn::groups);
 
   bool reports() const { return info_.mode != InfoMode::none; }
 
@@ -28,6 +32,7 @@ class InfoReport {
 
   BatchInfo info_;
   bool several_groups_;
+  CountedIn counted_;
 };
 
 // The same for operands in device memory: codes lie there too and are written in the order of the stream, so

@@ -397,8 +397,8 @@ void check_search(const SearchOptions& options, Location location, const std::st
   strategy_named(options.strategy);
   if (!options.objective.needs_energy()) return;
   const auto refuse = [&](const std::string& reason) {
-    throw Error(ErrorCode::unsupported, "--objective",
-                fmt::format("--objective = {}{}", options.objective.text(), reason));
+    throw Error(ErrorCode::unsupported, "objective",
+                fmt::format("objective = {}{}", options.objective.text(), reason));
   };
   const bool on_gpu = location == Location::device;
   if (options.meter == nullptr)

@@ -88,6 +88,8 @@ std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std:
   if (!(search.budget_s > 0))
     throw Error(ErrorCode::invalid_argument, "budget_s",
                 fmt::format("budget_s = {} is no time to search in", search.budget_s));
+  if (search.resume && search.log.empty())
+    throw Error(ErrorCode::invalid_argument, "resume", "resume = true, but no log is named to go on from");
   WisdomStore store = open_store(wisdom);
   const Wisdom known(wisdom_in_use(wisdom, Environment::read()), cpu_info().device);
   SessionOptions options;

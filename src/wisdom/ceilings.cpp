@@ -1,7 +1,9 @@
 // Ceilings among the lines of their file.
 #include "wisdom/ceilings.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "wisdom/kept_lines.hpp"
 
@@ -47,8 +49,23 @@ std::string ceilings_path(const Environment& environment) {
 
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
                                       std::int64_t threads) {
-  return newest_of<Ceilings>(
-      path, [&](const Ceilings& one) { return one.device == device && one.threads == threads; });
+  std::optional<Ceilings> asked;
+  std::map<std::int64_t, Ceilings> fewer;  // the newest of each count
+  for (const auto& line : read_kept_lines(path)) {
+    const auto one = ceilings_of<Ceilings>(line);
+    if (!one || one->device != device || one->threads > threads) continue;
+    if (one->threads == threads)
+      asked = one;
+    else
+      fewer[one->threads] = *one;
+  }
+  if (!asked) return asked;
+  for (const auto& [count, known] : fewer)
+    for_each_field<Ceilings>([&](const auto& f) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(known.*(f.member))>, double>)
+        (*asked).*(f.member) = std::max((*asked).*(f.member), known.*(f.member));
+    });
+  return asked;
 }
 
 void save_ceilings(const std::string& path, const Ceilings& ceilings) {

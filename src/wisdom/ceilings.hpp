@@ -15,8 +15,9 @@ namespace tilewright {
 // $TILEWRIGHT_CACHE/ceilings.jsonl, or tilewright/ceilings.jsonl in $XDG_CACHE_HOME or ~/.cache.
 std::string ceilings_path(const Environment& environment);
 
-// The newest ceilings of this device and thread count; empty when there are none. A line that cannot be read
-// is passed over: this is a cache, and measuring again repairs it.
+// The newest ceilings of this device and thread count; empty when there are none. What fewer threads reached,
+// more can: each speed is at least theirs, which machines at work while it was measured may hide. A line that
+// cannot be read is passed over: this is a cache, and measuring again repairs it.
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
                                       std::int64_t threads);
 

@@ -172,6 +172,16 @@ TEST_F(CApi, FaultsByRowsNameTheCallersArguments) {
   EXPECT_EQ(tilewright_plan_create(context, "gemm:f64:nn:m=2,n=2,k=2", &options, &plan),
             TILEWRIGHT_INVALID_ARGUMENT);
   EXPECT_TRUE(contains(tilewright_last_error(context), "row_major"));
+  const tilewright_op ops[] = {TILEWRIGHT_NONE, TILEWRIGHT_NONE};
+  const int64_t sizes[] = {2, 2}, short_ld[] = {2, 1}, counts[] = {1, 1};
+  const double ones[] = {1, 1}, zeros[] = {0, 0};
+  const void* as[] = {a.data(), b.data()};
+  void* cs[] = {c.data(), c.data()};
+  EXPECT_EQ(tilewright_gemm_grouped_batched(context, TILEWRIGHT_F64, ops, ops, sizes, sizes, sizes, ones, as,
+                                            sizes, as, short_ld, zeros, cs, sizes, 2, counts, &options,
+                                            TILEWRIGHT_INFO_NONE, nullptr),
+            TILEWRIGHT_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tilewright_last_error(context), "group 1 (from problem 1): ldb = 1 is smaller"));
 }
 
 TEST(CApiContext, NoticesCanBeSilenced) {
@@ -222,6 +232,16 @@ TEST_F(CApi, GroupedAndVariable) {
   ASSERT_EQ(tilewright_gemm_variable_batched(context, TILEWRIGHT_F64, ops, ops, nv, nv, nv, alpha, as, ldv,
                                              bs, ldv, beta, cs, ldv, 3, nullptr, TILEWRIGHT_INFO_ALL, info),
             TILEWRIGHT_OK);
+  // Each is a problem of its own, by columns and by rows.
+  for (const int by_rows : {0, 1}) {
+    tilewright_options options{};
+    options.row_major = by_rows;
+    EXPECT_EQ(
+        tilewright_gemm_variable_batched(context, TILEWRIGHT_F64, ops, ops, nv, nv, nv, alpha, as, ldv, bs,
+                                         ldv, beta, cs, ldv, 3, &options, TILEWRIGHT_INFO_NONE, nullptr),
+        TILEWRIGHT_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(tilewright_last_error(context)), "problem 1: m = -1 is negative");
+  }
   EXPECT_EQ(info[0], 0);
   EXPECT_EQ(info[1], -3);
   EXPECT_EQ(info[2], 0);

@@ -201,8 +201,8 @@ TEST_F(BadArgument, NullPointers) {
 }
 
 TEST_F(BadArgument, ProductsInPlace) {
-  refuse_strided({"c", "a.data"}, [](auto& a, auto&, auto& c) { a.data = c.data; });
-  refuse_strided({"c", "b.data"}, [](auto&, auto& b, auto& c) { b.data = c.data; });
+  refuse_strided({"c", "c is a:"}, [](auto& a, auto&, auto& c) { a.data = c.data; });
+  refuse_strided({"c", "c is b:"}, [](auto&, auto& b, auto& c) { b.data = c.data; });
   refuse_pointer({"c", "share", 1}, {}, [](auto& x, auto&, auto&) { x.a_pointers[1] = x.c_pointers[1]; });
   refuse_pointer({"c", "share", 2}, {}, [](auto& x, auto&, auto&) { x.b_pointers[2] = x.c_pointers[2]; });
   Sample x;
@@ -257,7 +257,7 @@ TEST_F(BadArgument, GroupsAndItems) {
     items[p] = {Op::none, Op::none,        m, n, k, 1.0, x.a_pointers[p], m, x.b_pointers[p], k,
                 0.0,      x.c_pointers[p], m};
   items[1].k = -5;
-  expect_refused(x, {"k", "-5", 1}, [&] { gemm_variable<double>(context_, items); });
+  expect_refused(x, {"k", "problem 1: k = -5", 1}, [&] { gemm_variable<double>(context_, items); });
 }
 
 TEST_F(BadArgument, PlansOfBadProblems) {

@@ -257,6 +257,18 @@ TEST_F(TuneOnMissTest, FromC) {
   EXPECT_GT(asked, 1);
   two[1] = "gemm:f64:nn:m=65,n=4,k=4";
   EXPECT_EQ(tilewright_tune(context, two, 2, &search, tuned, &found), TILEWRIGHT_UNSUPPORTED);
+  EXPECT_EQ(found, 0) << "nothing was filled";
+  const auto refused = [&](const char* part) {
+    EXPECT_EQ(tilewright_tune(context, two, 1, &search, tuned, &found), TILEWRIGHT_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(tilewright_last_error(context)).rfind(part, 0), 0u)
+        << tilewright_last_error(context);
+  };
+  search.objective = "speed";
+  refused("objective = 'speed'");
+  search.objective = nullptr, search.strategy = "annealing";
+  refused("strategy = 'annealing'");
+  search.strategy = nullptr, search.resume = 1;
+  refused("resume = true, but no log");
   two[1] = nullptr;
   EXPECT_EQ(tilewright_tune(context, two, 2, nullptr, nullptr, nullptr), TILEWRIGHT_INVALID_ARGUMENT);
   tilewright_destroy(context);

@@ -56,6 +56,18 @@ TEST_F(CeilingsFile, KeepsOneLinePerDeviceAndThreads) {
   EXPECT_EQ(lines, 3);
 }
 
+// Others at work while they were measured hide what more threads can do.
+TEST_F(CeilingsFile, MoreThreadsReachWhatFewerDid) {
+  Ceilings one = sample("x", 1, 20), two = sample("x", 2, 5), four = sample("x", 4, 90);
+  one.fma_f64_256 = 100, two.fma_f64_256 = 180;
+  for (const Ceilings& each : {two, one, four}) save_ceilings(path_, each);
+  EXPECT_EQ(load_ceilings(path_, "x", 2)->memory_update, 20);
+  EXPECT_EQ(load_ceilings(path_, "x", 2)->fma_f64_256, 180);
+  EXPECT_EQ(load_ceilings(path_, "x", 1)->memory_update, 20);
+  EXPECT_EQ(load_ceilings(path_, "x", 4)->memory_update, 90);
+  EXPECT_EQ(load_ceilings(path_, "x", 4)->fma_f64_256, 180);
+}
+
 TEST_F(CeilingsFile, OfGpusLieBesideAndAreKeptByName) {
   Environment environment;
   environment.cache = folder_ / "deep";

@@ -25,7 +25,7 @@ TEST(TuneObjective, ReadsWhatItWrites) {
       TuneObjective::parse(text);
       FAIL() << text;
     } catch (const Error& error) {
-      EXPECT_EQ(error.argument(), "--objective");
+      EXPECT_EQ(error.argument(), "objective");
       EXPECT_NE(std::string(error.what()).find(fmt::format("'{}'", text)), std::string::npos);
     }
   }

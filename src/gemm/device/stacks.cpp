@@ -88,7 +88,7 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
 void run_device_reduce(Context::Impl& context, const GemmProblem& p, const Operands& operands,
                        const GemmOptions& options) {
   const auto refuse = [](const char* argument) {
-    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{}.data is null", argument));
+    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} is null", argument));
   };
   if (p.m == 0 || p.n == 0) return;
   const bool reads_ab = p.k > 0 && p.batch_count > 0 && p.alpha != Scalar::zero;

@@ -15,10 +15,10 @@ namespace {
 
 void check_addresses(const GemmProblem& p, const Operands& o, const void* c) {
   if (p.m == 0 || p.n == 0) return;
-  if (c == nullptr) refuse_argument("c", "c.data is null");
+  if (c == nullptr) refuse_argument("c", "c is null");
   if (p.k == 0 || p.alpha == Scalar::zero || p.batch_count == 0) return;
-  if (o.a == nullptr) refuse_argument("a", "a.data is null");
-  if (o.b == nullptr) refuse_argument("b", "b.data is null");
+  if (o.a == nullptr) refuse_argument("a", "a is null");
+  if (o.b == nullptr) refuse_argument("b", "b is null");
   const auto check = [&](const char* name, const void* x, std::int64_t index) {
     const std::string product = index < 0 ? "" : fmt::format("product {}: ", index);
     if (x == nullptr) refuse_argument(name, fmt::format("{}{} is null", product, name), index);

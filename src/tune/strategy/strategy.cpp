@@ -34,8 +34,8 @@ const Strategy& strategy_named(const std::string& name) {
     if (name == strategy.name) return strategy;
     known += (known.empty() ? "" : ", ") + std::string(strategy.name);
   }
-  throw Error(ErrorCode::invalid_argument, "--strategy",
-              fmt::format("--strategy = '{}' is not one of {}", name, known));
+  throw Error(ErrorCode::invalid_argument, "strategy",
+              fmt::format("strategy = '{}' is not one of {}", name, known));
 }
 
 }  // namespace tilewright
