@@ -20,14 +20,18 @@ struct Size {
   std::int64_t rows, cols, block, count;
 };
 
+// A leading dimension is at least 1, also where columns have no elements.
+std::int64_t ld_of(std::int64_t cols) { return std::max<std::int64_t>(cols, 1); }
+
 // `x`, a vector of elements, as the library's view of matrices with these rows and columns.
 template <class T, Location L>
 InterleavedBatch<T, L> batch(const View& x, const Size& size) {
-  return {reinterpret_cast<T*>(x.data), size.cols, size.rows, size.cols, size.block, size.count};
+  return {reinterpret_cast<T*>(x.data), size.cols, size.rows, ld_of(size.cols), size.block, size.count};
 }
 
 void check_room(const char* name, const View& x, const Size& size) {
-  const std::int64_t needed = interleaved_elements(size.cols, size.rows, size.cols, size.block, size.count);
+  const std::int64_t needed =
+      interleaved_elements(size.cols, size.rows, ld_of(size.cols), size.block, size.count);
   if (x.ndim != 1 || (x.shape[0] > 1 && x.strides[0] != 1) || x.shape[0] < needed)
     throw Error(
         ErrorCode::invalid_argument, name,
@@ -37,9 +41,10 @@ void check_room(const char* name, const View& x, const Size& size) {
 // `x` of (count, rows, cols) by rows, packed or with a stride between matrices.
 template <class T, Location L>
 StridedBatch<T, L> strided(const View& x) {
-  const std::int64_t ld = x.shape[1] > 1 ? x.strides[1] : std::max<std::int64_t>(x.shape[2], 1);
-  return {reinterpret_cast<T*>(x.data),      x.shape[2], x.shape[1], ld,
-          x.shape[0] > 1 ? x.strides[0] : 0, x.shape[0]};
+  const bool empty = x.shape[0] == 0 || x.shape[1] == 0 || x.shape[2] == 0;  // strides mean nothing then
+  const std::int64_t ld = x.shape[1] > 1 && !empty ? x.strides[1] : ld_of(x.shape[2]);
+  const std::int64_t stride = x.shape[0] > 1 && !empty ? x.strides[0] : 0;
+  return {reinterpret_cast<T*>(x.data), x.shape[2], x.shape[1], ld, stride, x.shape[0]};
 }
 
 GemmOptions place(const View& x, int threads, std::uint64_t stream) {
@@ -104,7 +109,7 @@ void bind_interleaved(nb::module_& module, Library& library) {
   module.def(
       "interleaved_elements",
       [](std::int64_t rows, std::int64_t cols, std::int64_t block, std::int64_t count) {
-        return interleaved_elements(cols, rows, cols, block, count);
+        return interleaved_elements(cols, rows, ld_of(cols), block, count);
       },
       nb::arg("rows"), nb::arg("cols"), nb::arg("block"), nb::arg("count"));
   module.def(

@@ -22,10 +22,11 @@ struct Columns {
 
 Columns columns_of(const char* name, nb::handle object) {
   const View x = view_of(name, object);
-  if (x.ndim != 2 || !x.regular || (x.shape[0] > 1 && x.strides[0] != 1))
+  const bool empty = x.ndim == 2 && (x.shape[0] == 0 || x.shape[1] == 0);  // strides mean nothing then
+  if (x.ndim != 2 || !x.regular || (!empty && x.shape[0] > 1 && x.strides[0] != 1))
     throw Error(ErrorCode::invalid_argument, name, std::string(name) + " is no matrix by columns");
   const std::int64_t least = std::max<std::int64_t>(x.shape[0], 1);
-  return {x, x.shape[0], x.shape[1], x.shape[1] > 1 ? x.strides[1] : least};
+  return {x, x.shape[0], x.shape[1], !empty && x.shape[1] > 1 ? x.strides[1] : least};
 }
 
 template <class T>

@@ -38,6 +38,11 @@ void make_operand(Operand* to, std::uint64_t address, const std::string& dtype,
 // owner keeps the memory alive.
 nb::tuple see_dlpack(nb::handle object) {
   auto seen = std::make_unique<nb::ndarray<nb::ro>>(nb::cast<nb::ndarray<nb::ro>>(object));
+  const int place = seen->device_type();
+  if (place != nb::device::cuda::value && place != nb::device::cuda_managed::value)
+    throw Error(ErrorCode::invalid_argument, "array",
+                "its capsule lies on a device of type " + std::to_string(place) +
+                    ", and __dlpack_device__ said that it is a GPU");
   const auto type = seen->dtype();
   const bool is_float = type.code == std::uint8_t(nb::dlpack::dtype_code::Float);
   const bool is_pair = type.code == std::uint8_t(nb::dlpack::dtype_code::Complex);

@@ -95,7 +95,7 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   find_sizes(a, b, c);
   left_.data = a.data, right_.data = b.data, result_.data = c.data;
   find_levels(a, b, c);
-  if (empty_ && !factors_.sum) {  // strides of what has no elements mean nothing
+  if (!is_written()) {  // strides of what has no elements mean nothing
     copies_ = copy_none;
     return;
   }
@@ -103,11 +103,13 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   if (!b.regular) copies_ |= copy_b;
   if (!c.regular || may_overlap(a, c) || may_overlap(b, c)) copies_ |= copy_c;
   if (copies_ != copy_none) return;
-  const auto shape_of = [](const View& x) {
-    const int i = x.ndim - 2;
-    return Shape{x.shape[i], x.shape[i + 1], x.strides[i], x.strides[i + 1]};
+  const auto shape_of = [](const View& x, bool lies) {
+    const std::int64_t rows = x.shape[x.ndim - 2], cols = x.shape[x.ndim - 1];
+    if (!lies) return Shape{rows, cols, cols, 1};
+    return Shape{rows, cols, x.strides[x.ndim - 2], x.strides[x.ndim - 1]};
   };
-  const Shape sa = shape_of(a), sb = shape_of(b), sc = shape_of(c);
+  // A sum of no products reads neither a nor b, whose strides NumPy makes 0 then.
+  const Shape sa = shape_of(a, !empty_), sb = shape_of(b, !empty_), sc = shape_of(c, true);
   std::int64_t ld = 0;
   const bool columns = by_columns(sc, ld), rows = by_columns(sc.transposed(), ld);
   if (!columns && !rows) {
@@ -134,7 +136,8 @@ void Product::find_sizes(const View& a, const View& b, const View& c) {
 }
 
 void Product::find_levels(const View& a, const View& b, const View& c) {
-  empty_ = c.shape[c.ndim - 2] == 0 || c.shape[c.ndim - 1] == 0;
+  no_elements_ = c.shape[c.ndim - 2] == 0 || c.shape[c.ndim - 1] == 0;
+  empty_ = no_elements_;
   const auto size = size_bytes(dtype_);
   for (int i = 0; i < c.ndim - 2; ++i) {
     Level level{c.shape[i], batch_stride("a", a, c, i), batch_stride("b", b, c, i), c.strides[i]};
@@ -267,7 +270,7 @@ void Product::run_as(Context& context, const GemmOptions& options) const {
 }
 
 void Product::run(Context& context, const GemmOptions& options) const {
-  if (empty_ && !factors_.sum) return;
+  if (!is_written()) return;
   with_type(dtype_, [&]<class T>(T) {
     if (factors_.sum)
       run_sum<T>(context, options);

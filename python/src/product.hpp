@@ -101,7 +101,10 @@ class Product {
   std::int64_t m_ = 0, n_ = 0, k_ = 0;  // of the call, whose sides may have been swapped
   Matrix left_, right_, result_;
   bool swapped_ = false;
-  bool empty_ = false;
+  bool empty_ = false, no_elements_ = false;  // no products; a result without elements
+  // A sum of no products is written to.
+  bool is_written() const noexcept { return factors_.sum ? !no_elements_ : !empty_; }
+
   int level_count_ = 0;
   Level levels_[View::most_dims];  // NOLINT: level_count_ of them are set, the outermost first
 };

@@ -32,7 +32,7 @@ def overlapping_rows():
     ((ONE, ONE, [[0.0] * 4] * 4), {}, TypeError, "out is of type list"),
     ((ONE, ONE), {"beta": 1}, ValueError, "beta = 1 needs an out"),
     ((ONE, ONE), {"alpha": 1j}, ValueError, "alpha = .* complex"),
-    ((ONE, ONE), {"alpha": "2"}, TypeError, "alpha"),
+    ((ONE, ONE), {"alpha": "2"}, TypeError, "alpha is of type str"),
     ((ONE, ONE), {"target": "tpu"}, ValueError, "target = 'tpu' is none of auto, cpu, gpu, hybrid"),
     ((ONE, ONE), {"objective": "speed"}, ValueError, "objective = 'speed' is none of"),
     ((ONE, ONE), {"objective": "alpha=x"}, ValueError, "does not end in a number"),

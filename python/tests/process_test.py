@@ -79,6 +79,22 @@ sys.exit(os.waitstatus_to_exitcode(status))
     assert run(code).returncode == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_searches_too():
+    """Threads that the parent searched with are not there."""
+    code = """
+import os, tilewright
+problem = "gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2"
+assert tilewright.tune(problem, budget_s=0.5)
+child = os.fork()
+if child == 0:
+    os._exit(0 if tilewright.tune(problem, budget_s=0.5) else 3)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
 def test_importing_loads_no_learning_and_no_cuda():
     code = """
 import sys, numpy, tilewright

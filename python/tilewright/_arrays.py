@@ -2,6 +2,7 @@
 whatever else speaks DLPack or __cuda_array_interface__. One class per maker; nothing here multiplies."""
 
 import contextlib
+import operator
 import sys
 
 import numpy
@@ -19,13 +20,21 @@ class NumpyKind:
     lazily_conjugated = False
 
     def adopt(self, x, name):
+        if type(x) is numpy.ndarray:
+            return x
         if isinstance(x, numpy.ma.MaskedArray):
             raise TypeError(f"{name} is a masked array, and products do not know of masks: pass {name}.filled(value)")
-        return numpy.asarray(x)
+        try:
+            return numpy.asarray(x)
+        except (TypeError, ValueError) as error:
+            said = TypeError if isinstance(error, TypeError) else ValueError
+            raise said(f"{name}, of type {type(x).__name__}, is no array that NumPy can read: {error}") from error
 
     def adopt_out(self, x):
         if not isinstance(x, numpy.ndarray):
             raise TypeError(f"out is of type {type(x).__name__}, which cannot be written to: pass an array")
+        if isinstance(x, numpy.ma.MaskedArray):
+            raise TypeError("out is a masked array, and products do not know of masks: pass out.data")
         return x
 
     def finish(self, x, like):
@@ -274,6 +283,17 @@ def _device_kind(name):
     return _foreign.setdefault(name, getattr(_device_arrays, name)())
 
 
+def _dlpack_place(x, name):
+    """The type, as DLPack numbers them, of the device that x says it lies on."""
+    told = x.__dlpack_device__()
+    try:
+        place, _ = told
+        return operator.index(place)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}, of type {type(x).__name__}, says that it lies on the device {told!r}, where DLPack has a pair of "
+                        "numbers") from None
+
+
 def _find(cls, x, name):
     if cls is _foreign.get("seen"):
         return _foreign.get("CudaInterfaceKind") or _foreign["DlpackDeviceKind"]
@@ -287,10 +307,10 @@ def _find(cls, x, name):
         return _known("cupy", CupyKind)
     if hasattr(cls, "__cuda_array_interface__") or hasattr(x, "__cuda_array_interface__"):
         return _device_kind("CudaInterfaceKind")
-    if hasattr(cls, "__array_interface__") or hasattr(cls, "__array__") or issubclass(cls, (list, tuple, int, float, complex)):
+    if hasattr(cls, "__array__") or hasattr(x, "__array_interface__") or issubclass(cls, (list, tuple, int, float, complex)):
         return _kinds[numpy.ndarray]
     if hasattr(cls, "__dlpack__"):
-        device = x.__dlpack_device__()[0]
+        device = _dlpack_place(x, name)
         if device in (2, 13):  # CUDA, and its managed memory
             return _device_kind("DlpackDeviceKind")
         if device not in (1, 3):  # the host, pinned or not
@@ -305,12 +325,17 @@ def _find(cls, x, name):
     return _kinds[numpy.ndarray]
 
 
+def alike(one, other):
+    """Whether arrays of two kinds can meet: of one maker, or both such that NumPy sees them."""
+    return type(one) is type(other) or (isinstance(one, NumpyKind) and isinstance(other, NumpyKind))
+
+
 def kind_of(x, name):
     """The kind of an argument called `name`. Raises TypeError for what is no array."""
     cls = type(x)
     kind = _kinds.get(cls)
     if kind is None:
         kind = _find(cls, x, name)
-        if kind.name in ("numpy", "torch", "cupy"):
-            _kinds[cls] = kind
+        if kind.name in ("numpy", "torch", "cupy") and "__array_interface__" not in getattr(x, "__dict__", ()):
+            _kinds[cls] = kind  # what an object of its own says, others of its class need not
     return kind

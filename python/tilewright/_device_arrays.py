@@ -83,6 +83,36 @@ def _packed_strides(shape):
     return strides[::-1]
 
 
+def _is_number(value, least, most):
+    return isinstance(value, int) and least <= value <= most
+
+
+def _are_numbers(values, least, count=None):
+    return isinstance(values, (tuple, list)) and count in (None, len(values)) and all(_is_number(one, least, 2 ** 62) for one in values)
+
+
+def _dtype(typestr):
+    """The type that a typestr names, None where it names none."""
+    try:
+        return numpy.dtype(typestr) if isinstance(typestr, str) else None
+    except TypeError:
+        return None
+
+
+def _is_place(data):
+    return isinstance(data, (tuple, list)) and len(data) == 2 and _is_number(data[0], 0, 2 ** 64 - 1)
+
+
+# Of each entry of the interface, when it is one; what is not there is None.
+_ENTRIES = {
+    "shape": lambda told: _are_numbers(told.get("shape"), 0),
+    "typestr": lambda told: _dtype(told.get("typestr")) is not None,
+    "data": lambda told: _is_place(told.get("data")),
+    "strides": lambda told: told.get("strides") is None or _are_numbers(told["strides"], -(2 ** 62), len(told["shape"])),
+    "stream": lambda told: told.get("stream") is None or _is_number(told["stream"], 0, 2 ** 64 - 1),
+}
+
+
 class CudaInterfaceKind(_SeenKind):
     """By __cuda_array_interface__, of version 3."""
 
@@ -92,9 +122,16 @@ class CudaInterfaceKind(_SeenKind):
         if isinstance(x, _Seen):
             return x
         told = x.__cuda_array_interface__
+        if not isinstance(told, dict):
+            raise TypeError(f"the __cuda_array_interface__ of {name} is of type {type(told).__name__}, and must be a dictionary")
+        for entry, is_right in _ENTRIES.items():
+            if not is_right(told):
+                raise TypeError(f"the __cuda_array_interface__ of {name} has {told.get(entry)!r} for {entry}, which is none")
         if told.get("mask") is not None:
             raise TypeError(f"{name} has a mask, and products do not know of masks")
-        dtype = numpy.dtype(told["typestr"])
+        dtype = _dtype(told["typestr"])
+        if not dtype.isnative:
+            raise TypeError(f"{name} has the element type {dtype.str}, whose bytes are in foreign order")
         address, read_only = told["data"]
         shape = told["shape"]
         strides = told.get("strides")
@@ -104,7 +141,7 @@ class CudaInterfaceKind(_SeenKind):
             steps = [stride // dtype.itemsize for stride in strides]
             if any(stride % dtype.itemsize for stride in strides):
                 raise ValueError(f"{name} has strides that split its elements")
-        return _Seen(x, address, dtype.name, shape, steps, self._device(x), told.get("stream") or 0, read_only)
+        return _Seen(x, address, dtype.name, shape, steps, self._device(x), told.get("stream") or 0, bool(read_only))
 
     @staticmethod
     def _device(x):
@@ -121,7 +158,7 @@ class CudaInterfaceKind(_SeenKind):
 class DlpackDeviceKind(_SeenKind):
     """By DLPack alone. Work is queued on the default stream, which the array's maker has been told to wait for."""
 
-    name = "dlpack"
+    name = "dlpack_device"
 
     def adopt(self, x, name):
         if isinstance(x, _Seen):

@@ -2,8 +2,10 @@
 reads and writes them at full width however small the matrices are."""
 
 from . import _core
-from ._arrays import kind_of
-from ._matmul import common_dtype
+from ._arrays import alike, kind_of
+from ._checks import factors, type_error, whole
+from ._checks import stream as checked_stream
+from ._matmul import check_writable, common_dtype
 from ._product import make_options
 
 
@@ -25,16 +27,38 @@ class Interleaved:
 
     def deinterleave(self, out=None, *, threads=0):
         """The matrices as an array (count, rows, cols) by rows: new, or `out`, packed by rows."""
-        kind = self._kind
+        kind, threads = self._kind, whole("threads", threads, 0)
         if out is None:
             out = kind.empty(self.shape, self.dtype, self.data)
-        elif tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype or not _by_rows(kind, out):
+            view = out
+        else:
+            view = self._checked_out(out)
+        _core.convert_interleaved(kind.operand(view), kind.operand(self.data), self.block, False, threads, kind.stream(view))
+        return out
+
+    def _checked_out(self, out):
+        kind = kind_of(out, "out")
+        if not alike(kind, self._kind):
+            raise TypeError(f"out is an array of {kind.name} and the batch of {self._kind.name}: convert one of them")
+        out = kind.adopt_out(out)
+        if tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype or not _by_rows(kind, out):
             raise ValueError(f"out must be an array {self.shape} of {self.dtype} whose rows are packed")
-        _core.convert_interleaved(kind.operand(out), kind.operand(self.data), self.block, False, threads, kind.stream(out))
+        if kind.device(out) != kind.device(self.data):
+            raise ValueError("out and the batch do not lie in the memory of one device")
+        check_writable(kind, out)
         return out
 
 
+def _check_interleaved(name, x, kind):
+    if not isinstance(x, Interleaved):
+        raise type_error(name, x, "an Interleaved, as interleave makes them")
+    if kind is not None and not alike(x._kind, kind):
+        raise TypeError(f"{name} is a batch of {x._kind.name} and a of {kind.name}: convert one of them")
+
+
 def _by_rows(kind, x):
+    if 0 in x.shape:
+        return True
     size = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}[kind.dtype(x)]
     unit = 1 if kind.name == "torch" else size
     strides = [stride // unit for stride in kind.strides(x)]
@@ -45,7 +69,7 @@ def _by_rows(kind, x):
 def interleave(a, block=None, *, threads=0):
     """Copies a (count, rows, cols) into blocks of `block` matrices; None takes what kernels like best on this machine, and
     "whole" one block of all. Returns an Interleaved, on a GPU of work that is queued. Raises ValueError for other shapes."""
-    kind = kind_of(a, "a")
+    kind, threads = kind_of(a, "a"), whole("threads", threads, 0)
     a = kind.adopt(a, "a")
     if len(a.shape) != 3:
         raise ValueError(f"a has the shape {tuple(a.shape)}, and a batch has three dimensions: (count, rows, cols)")
@@ -55,6 +79,7 @@ def interleave(a, block=None, *, threads=0):
         block = _core.recommended_block(dtype)
     elif block == "whole":
         block = max(count, 1)
+    block = whole("block", block, most=2 ** 62)
     if block < 1:
         raise ValueError(f"block = {block} but a block holds at least one matrix")
     if getattr(a, "is_conj", bool)() or not _by_rows(kind, a):
@@ -67,15 +92,20 @@ def interleave(a, block=None, *, threads=0):
 def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **options):
     """The products of two Interleaved batches of one block and count, as an Interleaved: new, or `out`. Other arguments are
     those of matmul."""
+    for name, one in (("a", a), ("b", b)):
+        _check_interleaved(name, one, a._kind if isinstance(a, Interleaved) else None)
     for name, other in (("block", b.block), ("count", b.count), ("dtype", b.dtype)):
         if getattr(a, name) != other:
             raise ValueError(f"the {name} of a is {getattr(a, name)} and that of b {other}")
     if a.cols != b.rows:
         raise ValueError(f"a {a.shape} and b {b.shape} do not fit: a row of a has {a.cols} elements and a column of b {b.rows}")
     kind = a._kind
+    alpha, beta = factors(alpha, beta, a.dtype, out is not None)
+    stream = checked_stream(stream, kind.device(a.data) is not None)
+    if out is not None:
+        _check_interleaved("out", out, kind)
+        check_writable(kind, out.data)
     if out is None:
-        if beta != 0:
-            raise ValueError(f"beta = {beta} needs an out to add to")
         with kind.on(stream, a.data):
             data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)
         out = Interleaved(data, a.rows, b.cols, a.block, a.count, a.dtype, kind)

@@ -5,6 +5,8 @@ import json
 import os
 
 from . import _core
+from ._arrays import kind_of
+from ._checks import factors, flag, seconds, text, type_error, whole
 from ._product import make_options
 
 
@@ -24,15 +26,16 @@ def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_
     transposes by columns. Operands that matmul would copy first are taken as copied."""
     from ._matmul import Operands
     operands = Operands(a, b, transpose_a, transpose_b, promote)
+    alpha, beta = factors(alpha, beta, operands.dtype, True)
+    conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     kind = operands.kind_a
     x, y = operands.a, operands.b
-    result = kind.empty(operands.shape, operands.dtype, x) if out is None else out
+    result = kind.empty(operands.shape, operands.dtype, x) if out is None else operands.checked_out(out, kind_of(out, "out"))
     view = operands.as_matrices(kind, result)
     for _ in range(2):
-        text = _core.problem_text(kind.operand(x), operands.kind_b.operand(y), kind.operand(view), alpha, beta,
-                                  bool(conjugate_a), bool(conjugate_b))
-        if text:
-            return text
+        found = _core.problem_text(kind.operand(x), operands.kind_b.operand(y), kind.operand(view), alpha, beta, conjugate_a, conjugate_b)
+        if found:
+            return found
         x, y = kind.packed(x, conjugate_a), operands.kind_b.packed(y, conjugate_b)
         conjugate_a = conjugate_b = False
         view = kind.empty(operands.full_shape, operands.dtype, x)
@@ -51,14 +54,13 @@ def explain(problem, b=None, *, device=0, **options):
         shape = {name: options.pop(name) for name in ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a",
                                                       "conjugate_b", "promote") if name in options}
         problem = problem_of(problem, b, **shape)
-    return Explanation(_core.explain(problem, make_options(options), device))
+    return Explanation(_core.explain(text("problem", problem), make_options(options), whole("device", device, 0)))
 
 
 def prepare(*problems, device=0, **options):
     """Makes the plans of problems (texts; problem_of gives those of arrays) and compiles what they need, so that the calls
     that follow find everything made and can be captured in a CUDA graph."""
-    texts = [problem for one in problems for problem in ([one] if isinstance(one, str) else one)]
-    _core.prepare(texts, make_options(options), device)
+    _core.prepare(list(_texts(problems)), make_options(options), whole("device", device, 0))
 
 
 class record:
@@ -73,18 +75,24 @@ class record:
     """
 
     def __init__(self, path=None):
-        self.path = path
+        self.path = None if path is None else _path("path", path)
         self.rows = []
         self._record = None
 
     def __enter__(self):
-        self._record = _core.Record()
-        _core.begin_record(self._record)
+        if self._record is not None:
+            raise RuntimeError("this record() is in a block already: another one can be nested in it")
+        record = _core.Record()
+        _core.begin_record(record)
+        self._record = record
         return self
 
     def __exit__(self, *_):
-        _core.end_record(self._record)
-        self.rows = sorted(self._record.runs(), key=lambda row: -row["seconds"])
+        if self._record is None:
+            raise RuntimeError("this record() is in no block")
+        record, self._record = self._record, None
+        _core.end_record(record)
+        self.rows = sorted(record.runs(), key=lambda row: -row["seconds"])
         if self.path is not None:
             with open(self.path, "a") as file:
                 for row in self.rows:
@@ -125,20 +133,39 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
     texts = list(_texts(problems))
     if not texts:
         raise TypeError("tune needs a problem")
+    if progress is not None and progress != "bar" and not callable(progress):
+        raise type_error("progress", progress, "a function, 'bar' or None")
+    arguments = (seconds("budget_s", budget_s), text("objective", objective), text("strategy", strategy), whole("device", device, 0),
+                 _path("log", log), flag("resume", resume))
     bar = _Bar(len(texts)) if progress == "bar" else progress
-    rows = _tune.tune(_core.context_capsule(), texts, budget_s, objective, strategy, device, os.fspath(log), resume, bar)
+    try:
+        rows = _tune.tune(_core.context_capsule(), texts, *arguments, bar)
+    except ValueError as error:
+        if str(error).startswith("--"):  # the tool calls its flags so
+            raise ValueError(str(error)[2:]) from None
+        raise
     for row in rows:
         row["config"] = json.loads(row["config"]) if row["config"] else {}
     return rows
 
 
+def _path(name, value):
+    try:
+        return text(name, os.fspath(value))
+    except TypeError:
+        raise type_error(name, value, "a path") from None
+
+
 def _texts(problems):
+    """The texts of problems, rows and records, in whatever sequences of these."""
     for one in problems:
         if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            yield one["problem"]
+            yield text("a problem", one)
+        elif isinstance(one, dict) and "problem" in one:
+            yield text("the problem of a row", one["problem"])
         elif isinstance(one, record):
             yield from one.problems
+        elif isinstance(one, (bytes, dict)) or not hasattr(one, "__iter__"):
+            raise type_error("a problem", one, "a text, a row or record of record(), or a sequence of these")
         else:
             yield from _texts(one)

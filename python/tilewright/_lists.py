@@ -4,6 +4,7 @@ import itertools
 
 from . import _core
 from ._arrays import kind_of
+from ._checks import flag, sequence
 from ._matmul import Operands
 from ._product import _distinct, _product, make_options
 
@@ -54,15 +55,18 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
     elements. Other arguments are those of matmul. In host memory this is one call of the library for all; on a GPU each entry is
     queued by itself. Returns the list of results. Raises what matmul raises, naming the problem; nothing is written then.
     """
-    a, b = list(a), list(b)
+    a, b = sequence("a", a, "arrays"), sequence("b", b, "arrays")
     if len(a) != len(b):
         raise ValueError(f"a has {len(a)} arrays and b {len(b)}")
-    outs = [None] * len(a) if out is None else list(out)
+    outs = [None] * len(a) if out is None else sequence("out", out, "arrays")
     if len(outs) != len(a):
         raise ValueError(f"out has {len(outs)} arrays and a {len(a)}")
-    if out is None and beta != 0:
-        raise ValueError(f"beta = {beta} needs an out to add to")
+    conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     operands = [_named(i, lambda: Operands(x, y, transpose_a, transpose_b, promote)) for i, (x, y) in enumerate(zip(a, b))]
+    if not operands:
+        make_options(options)
+        return []
+    alpha, beta, stream = operands[0].checked_call(alpha, beta, all(to is not None for to in outs), stream)
     results, views = [], []
     for i, (one, to) in enumerate(zip(operands, outs)):
         kind = one.kind_a if to is None else kind_of(to, "out")
@@ -72,7 +76,7 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
         views.append((kind, one.as_matrices(kind, result)))
     if all(one.kind_a.device(one.a) is None for one in operands):
         entries = [[kind, one.a, one.b, view] for one, (kind, view) in zip(operands, views)]
-        _run_host(entries, alpha, beta, bool(conjugate_a), bool(conjugate_b), make_options(options))
+        _run_host(entries, alpha, beta, conjugate_a, conjugate_b, make_options(options))
         return results
     for one, (kind, view) in zip(operands, views):
         _product(one.a, one.b, view, alpha, beta, conj_a=conjugate_a, conj_b=conjugate_b, stream=stream, **options)
@@ -82,7 +86,7 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
 def variable_matmul(a, b, out=None, **options):
     """The products of many pairs of matrices, each of its own size, in one call: a[i] (m_i, k_i) by b[i] (k_i, n_i).
     Arguments and result are those of grouped_matmul, with matrices for batches."""
-    a, b = list(a), list(b)
+    a, b = sequence("a", a, "matrices"), sequence("b", b, "matrices")
     for name, arrays in (("a", a), ("b", b)):
         for i, x in enumerate(arrays):
             if len(getattr(x, "shape", (0, 0))) != 2:
@@ -102,17 +106,17 @@ def batch_reduce(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpos
     operands = Operands(a, b, transpose_a, transpose_b, promote)
     if operands.row or operands.column:
         raise ValueError("batch_reduce takes matrices, no vectors")
+    alpha, beta, stream = operands.checked_call(alpha, beta, out is not None, stream)
+    conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     kind = operands.kind_a if out is None else kind_of(out, "out")
     batch, operands.shape = operands.shape[:-2], operands.shape[-2:]
     if out is None:
-        if beta != 0:
-            raise ValueError(f"beta = {beta} needs an out to add to")
         with kind.on(stream, operands.a):
             result = kind.empty(operands.shape, operands.dtype, operands.a)
     else:
         result = operands.checked_out(out, kind)
     if kind.device(result) is None:
-        _reduce_host(operands, kind, batch, result, alpha, beta, bool(conjugate_a), bool(conjugate_b), make_options(options))
+        _reduce_host(operands, kind, batch, result, alpha, beta, conjugate_a, conjugate_b, make_options(options))
     else:
         _reduce_device(operands, batch, result, alpha, beta, conj_a=conjugate_a, conj_b=conjugate_b, stream=stream, **options)
     if out is not None:
@@ -138,6 +142,8 @@ def _reduce_host(operands, kind, batch, result, alpha, beta, conj_a, conj_b, opt
             to = kind.empty(result.shape, kind.dtype(result), result)
             if beta != 0:
                 kind.assign(to, result)
+    else:
+        raise RuntimeError("packed copies of all operands were refused too: this is a defect of tilewright")
     if to is not result:
         kind.assign(result, to)
 

@@ -5,7 +5,8 @@ import itertools
 import numpy
 
 from . import _core
-from ._arrays import kind_of
+from ._arrays import alike, kind_of
+from ._checks import flag, text, whole
 from ._matmul import common_dtype
 
 
@@ -60,7 +61,11 @@ class LU:
         Returns a new array. Raises numpy.linalg.LinAlgError for a singular A in host memory; on a GPU, where nobody has
         looked, X then has infinities or NaN."""
         kind = self._kind
-        b = kind.adopt(b, "b")
+        own = kind_of(b, "b")
+        if not alike(own, kind):
+            raise TypeError(f"b is an array of {own.name} and a of {kind.name}: convert one of them")
+        b = own.adopt(b, "b")
+        transpose, conjugate = flag("transpose", transpose), flag("conjugate", conjugate)
         if conjugate and not transpose:
             raise ValueError("conjugate goes with transpose: systems are solved with A, its transpose, or its conjugate transpose")
         n = self.lu.shape[-1]
@@ -113,7 +118,9 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     as in tilewright/lu.hpp. Returns an LU. Matrices on a GPU are factored there, queued on the current stream, one after
     the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
     """
-    kind, a, dtype = _adopt(a, "a", promote, 2)
+    kind, a, dtype = _adopt(a, "a", flag("promote", promote), 2)
+    threads, nb, candidate = whole("threads", threads), whole("nb", nb), text("candidate", candidate)
+    target = text("target", target)
     lu = _columns(kind, a, dtype)
     batch, (m, n) = tuple(a.shape[:-2]), tuple(a.shape[-2:])
     pivots = kind.empty((*batch, min(m, n)), "int64", a)
@@ -144,15 +151,17 @@ def _factor_on_device(kind, dtype, lu, pivots, target, threads):
 def solve(a, b, *, promote=False, **options):
     """X with A X = B, as numpy.linalg.solve: a (batch..., n, n), b (n,) or (batch..., n, nrhs). Options are those of lu_factor.
     Raises numpy.linalg.LinAlgError for a singular matrix in host memory."""
-    factors = lu_factor(a, promote=promote, **options)
-    if promote:
-        kind = kind_of(b, "b")
-        b = kind.cast(kind.adopt(b, "b"), factors._dtype)
-    return factors.solve(b)
+    if flag("promote", promote):
+        kinds = kind_of(a, "a"), kind_of(b, "b")
+        a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
+        dtype = common_dtype(*(kind.dtype(x) for kind, x in zip(kinds, (a, b))), True)
+        a, b = (kind.cast(x, dtype) for kind, x in zip(kinds, (a, b)))
+    return lu_factor(a, **options).solve(b)
 
 
 def inv(a, **options):
     """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options are those of lu_factor."""
+    a = kind_of(a, "a").adopt(a, "a")
     if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"a has the shape {tuple(a.shape)}, and inverses need square matrices")
     return lu_factor(a, **options).inverse()

@@ -3,6 +3,8 @@
 import numpy
 
 from ._arrays import DTYPES, kind_of
+from ._checks import factors, flag
+from ._checks import stream as checked_stream
 from ._product import _product
 
 
@@ -49,10 +51,17 @@ def _check_places(name, place, other):
         raise ValueError(f"a lies in {text(other)} and {name} in {text(place)}: copy one of them first")
 
 
+def check_writable(kind, out):
+    if kind.name in ("numpy", "dlpack") and not out.flags.writeable:
+        raise ValueError("out is read-only")
+
+
 class Operands:
     """a and b as matrices in batches, with the shape of their product."""
 
     def __init__(self, a, b, transpose_a, transpose_b, promote):
+        transpose_a, transpose_b = flag("transpose_a", transpose_a), flag("transpose_b", transpose_b)
+        promote = flag("promote", promote)
         self.kind_a, self.kind_b = kind_of(a, "a"), kind_of(b, "b")
         self.like = a
         a, b = self.kind_a.adopt(a, "a"), self.kind_b.adopt(b, "b")
@@ -83,6 +92,11 @@ class Operands:
             return kind.with_axis(x, axis)
         return kind.swapped(x) if transpose else x
 
+    def checked_call(self, alpha, beta, has_out, stream):
+        """(alpha, beta, stream) as the library takes them."""
+        alpha, beta = factors(alpha, beta, self.dtype, has_out)
+        return alpha, beta, checked_stream(stream, self.kind_a.device(self.a) is not None)
+
     def checked_out(self, out, kind):
         out = kind.adopt_out(out)
         if tuple(out.shape) != self.shape:
@@ -90,8 +104,7 @@ class Operands:
         if kind.dtype(out) != self.dtype:
             raise TypeError(f"out has the element type {kind.dtype(out)}, but the product has {self.dtype}")
         _check_places("out", kind.device(out), self.kind_a.device(self.a))
-        if kind.name in ("numpy", "dlpack") and not out.flags.writeable:
-            raise ValueError("out is read-only")
+        check_writable(kind, out)
         return out
 
     def as_matrices(self, kind, out):
@@ -131,9 +144,9 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
     untouched then.
     """
     operands = Operands(a, b, transpose_a, transpose_b, promote)
+    alpha, beta, stream = operands.checked_call(alpha, beta, out is not None, stream)
+    conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     if out is None:
-        if beta != 0:
-            raise ValueError(f"beta = {beta} needs an out to add to")
         kind = operands.kind_a
         with kind.on(stream, operands.a):
             result = kind.empty(operands.shape, operands.dtype, operands.a)
@@ -141,8 +154,7 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
         kind = kind_of(out, "out")
         result = operands.checked_out(out, kind)
     view = operands.as_matrices(kind, result)
-    _product(operands.a, operands.b, view, alpha, beta, conj_a=bool(conjugate_a), conj_b=bool(conjugate_b), stream=stream,
-             **options)
+    _product(operands.a, operands.b, view, alpha, beta, conj_a=conjugate_a, conj_b=conjugate_b, stream=stream, **options)
     if out is not None:
         return out
     return kind.finish(result, operands.like)

@@ -5,6 +5,7 @@ import functools
 
 from . import _core, _cuda
 from ._arrays import kind_of
+from ._checks import sequence, text
 
 
 @functools.lru_cache(maxsize=256)
@@ -19,7 +20,10 @@ def make_options(options):
     if options.get("target") in ("gpu", "hybrid"):
         _cuda.load_libraries()
     if "gpus" in options:
-        options = {**options, "gpus": tuple(options["gpus"])}
+        options = {**options, "gpus": tuple(sequence("gpus", options["gpus"], "numbers of GPUs"))}
+    for name in ("candidate", "config"):
+        if isinstance(options.get(name), str):
+            text(name, options[name])
     try:
         return _options(tuple(sorted(options.items())))
     except TypeError as error:

@@ -4,7 +4,8 @@ import numpy
 
 from . import _core
 from ._arrays import kind_of
-from ._matmul import common_dtype
+from ._checks import factors, flag
+from ._matmul import check_writable, common_dtype
 from ._product import make_options
 
 
@@ -12,6 +13,8 @@ def _indices(name, values):
     found = numpy.asarray(values)
     if found.ndim != 1 or found.dtype.kind not in "iu" and found.size:
         raise TypeError(f"{name} must be a list of whole numbers, and is an array of {found.dtype} with {found.ndim} dimensions")
+    if found.dtype.kind == "u" and found.size and found.max() > numpy.iinfo(numpy.int64).max:
+        raise IndexError(f"{name} has {found.max()}, and no array has so many blocks")
     return numpy.ascontiguousarray(found, numpy.int64)
 
 
@@ -42,8 +45,10 @@ def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, tra
     dtype = common_dtype(kind_a.dtype(a), kind_b.dtype(b), promote)
     if kind.dtype(to) != dtype:
         raise TypeError(f"out has the element type {kind.dtype(to)}, but the product has {dtype}")
-    if kind.name in ("numpy", "dlpack") and not to.flags.writeable:
-        raise ValueError("out is read-only")
+    check_writable(kind, to)
+    alpha, beta = factors(alpha, beta, dtype, True)
+    transpose_a, transpose_b = flag("transpose_a", transpose_a), flag("transpose_b", transpose_b)
+    conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     a, b = (x if own.dtype(x) == dtype else own.cast(x, dtype) for own, x in ((kind_a, a), (kind_b, b)))
     a, b = kind_a.swapped(a) if transpose_a else a, kind_b.swapped(b) if transpose_b else b
     lists = [_indices(name, one) for name, one in (("a_index", a_index), ("b_index", b_index), ("out_index", out_index))]
@@ -52,8 +57,8 @@ def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, tra
     for name, one, x in zip("ab", lists, (a, b)):
         _check_indices(name, one, x)
     _check_indices("out", lists[2], to)
-    if len(lists[0]):
-        _run((kind_a, a), (kind_b, b), (kind, to), lists, (alpha, beta, bool(conjugate_a), bool(conjugate_b)), make_options(options))
+    if len(lists[0]) and 0 not in to.shape:
+        _run((kind_a, a), (kind_b, b), (kind, to), lists, (alpha, beta, conjugate_a, conjugate_b), make_options(options))
     return out
 
 

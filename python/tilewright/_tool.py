@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 from . import _core
+from ._checks import text, type_error
 
 TOOL = pathlib.Path(__file__).parent / "bin" / "tilewright"
 
@@ -25,6 +26,14 @@ def _words(options):
         yield ",".join(str(one) for one in value) if isinstance(value, (list, tuple, range)) else str(value)
 
 
+def plain(name, value):
+    """A word that the tool does not take for one of its flags."""
+    word = text(name, os.fspath(value) if hasattr(value, "__fspath__") else value)
+    if word.startswith("-"):
+        raise ValueError(f"{name} = {word!r} begins with a dash, as the flags of the tool do")
+    return word
+
+
 def _complaint(text, status):
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[-1] if lines else f"it ended with status {status}"
@@ -33,9 +42,11 @@ def _complaint(text, status):
 def run_tool(words, progress=None):
     """Standard output of the tool. progress(line) is called for each line that it prints meanwhile. Raises ValueError for
     wrong use and RuntimeError for a job that failed, with the tool's sentence."""
+    if progress is not None and not callable(progress):
+        raise type_error("progress", progress, "a function or None")
+    words = [str(TOOL), *(text("an argument of the tool", word) for word in words)]
     if not TOOL.exists():
         raise RuntimeError(f"the tool is not there: {TOOL}")
-    words = [str(TOOL), *words]
     with tempfile.TemporaryFile("w+") as errors:
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
         lines = []
@@ -80,7 +91,7 @@ def bench(family="gemm_small_cpu", *, progress=None, **options):
     """Ours beside the peers, interleaved in one run: one dictionary for each case and implementation, and summaries at the
     end. Keywords are the flags of `tilewright bench`, such as dtype="f64", sizes="2:8", batch=10000, peers="none".
     progress(text) is called for each line that the tool prints."""
-    return run_json(["bench", family], options, progress)
+    return run_json(["bench", plain("family", family)], options, progress)
 
 
 def calibrate(quick=False, *, progress=None, **options):

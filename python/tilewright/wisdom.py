@@ -3,18 +3,18 @@
 import json
 
 from . import _core
-from ._tool import _words, run_json, run_tool
+from ._tool import _words, plain, run_json, run_tool
 
 
 def list(problem=None, *, file=None):  # noqa: A001: the tool's word
     """A dictionary for each record and fitted model, and whether lookups use it. `problem` keeps those whose text
     contains it."""
-    return run_json(["wisdom", "list", *([problem] if problem else [])], {"file": file})
+    return run_json(["wisdom", "list", *_filter(problem)], {"file": file})
 
 
 def export(path=None, problem=None, *, file=None):
     """The records as dictionaries, as `import_` takes them; written to `path` as JSON lines where one is given."""
-    text = run_tool(["wisdom", "export", *([problem] if problem else []), *_words({"file": file})])
+    text = run_tool(["wisdom", "export", *_filter(problem), *_words({"file": file})])
     if path is not None:
         with open(path, "w") as to:
             to.write(text)
@@ -34,7 +34,7 @@ def merge(*files, into=None):
 
 def diff(*files):
     """What two files, or one and the user's wisdom, know differently: a list of dictionaries."""
-    text = run_tool(["wisdom", "diff", *map(str, files)])
+    text = run_tool(["wisdom", "diff", *_files(files)])
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
@@ -43,7 +43,15 @@ def file():
     return _core.wisdom_file()
 
 
+def _filter(problem):
+    return [plain("problem", problem)] if problem else []
+
+
+def _files(files):
+    return [plain("a file", one) for one in files]
+
+
 def _change(verb, files, into):
-    text = run_tool(["wisdom", verb, *map(str, files), *_words({"into": into})])
+    text = run_tool(["wisdom", verb, *_files(files), *_words({"into": into})])
     _core.forget_plans()
     return text.strip()

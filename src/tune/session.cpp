@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "device/team.hpp"
 #include "tune/strategy/strategy.hpp"
 
 #if TILEWRIGHT_HAS_GPU
@@ -14,6 +15,21 @@
 
 namespace tilewright {
 namespace {
+
+// A child of fork searches with one thread: of OpenMP's pool only the memory is left there, and the loops
+// that make and check kernels would wait for its threads for ever.
+class OneThreadInChild {
+ public:
+  OneThreadInChild() : before_(omp_get_max_threads()) {
+    if (threads_were_lost()) omp_set_num_threads(1);
+  }
+  ~OneThreadInChild() { omp_set_num_threads(before_); }
+  OneThreadInChild(const OneThreadInChild&) = delete;
+  OneThreadInChild& operator=(const OneThreadInChild&) = delete;
+
+ private:
+  int before_;
+};
 
 double usual_budget_of(const TuneFamily& family, const TuneObjective& objective) {
   return objective.needs_energy() ? family.pace().weighed_budget_s : family.pace().usual_budget_s;
@@ -210,6 +226,9 @@ TuneSession::~TuneSession() = default;
 double TuneSession::budget_s() const { return impl_->budget_s; }
 std::int64_t TuneSession::kept_turns() const { return impl_->log.kept(); }
 const std::vector<GemmProblem>& TuneSession::problems() const { return impl_->problems; }
-SessionReport TuneSession::run() { return impl_->run(); }
+SessionReport TuneSession::run() {
+  const OneThreadInChild while_searching;
+  return impl_->run();
+}
 
 }  // namespace tilewright

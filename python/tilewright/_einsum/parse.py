@@ -21,11 +21,11 @@ def letters_of_sublists(arguments):
     if any(not isinstance(one, (list, tuple)) for one in lists) or (given and not isinstance(arguments[-1], (list, tuple))):
         raise TypeError("einsum takes a string of subscripts and operands, or each operand followed by the list of its labels")
     names = {}
-    used = {label for one in [*lists, *([arguments[-1]] if given else [])] for label in one if label is not Ellipsis}
-    try:
-        ordered = sorted(used)  # as NumPy orders them where no result is named
-    except TypeError:
-        raise TypeError("einsum: the labels of sublists cannot be compared with each other") from None
+    labels = [label for one in [*lists, *([arguments[-1]] if given else [])] for label in one if label is not Ellipsis]
+    for label in labels:
+        if not hasattr(label, "__index__"):
+            raise TypeError(f"einsum: the label {label!r} of a sublist is neither a whole number nor Ellipsis")
+    ordered = sorted(set(labels))  # as NumPy orders them where no result is named
     if len(ordered) > len(string.ascii_letters):
         raise ValueError(f"einsum: {len(ordered)} different labels, and {len(string.ascii_letters)} are the most")
     names = dict(zip(ordered, sorted(string.ascii_letters)))

@@ -4,12 +4,13 @@ tilewright._product; nothing else here touches elements but sums of one operand,
 import functools
 import itertools
 import math
-import numbers
+import operator
 import os
 
 from .._arrays import kind_of
+from .._checks import factor
 from .._lists import batch_reduce
-from .._product import _product
+from .._product import _product, make_options
 from .arrays import ITEM_BYTES, adopted, joined_dtype
 from .parse import letters_of_sublists, parse
 from .path import contraction_path
@@ -83,7 +84,10 @@ class Call:
 def key_of(optimize):
     if isinstance(optimize, (str, bool)):
         return optimize
-    return tuple(step if isinstance(step, str) else tuple(step) for step in optimize)
+    try:
+        return tuple(step if isinstance(step, str) else tuple(map(operator.index, step)) for step in optimize)
+    except TypeError:
+        raise TypeError(f"einsum optimize: {optimize!r} is neither a word, True or False, nor a path of pairs of whole numbers") from None
 
 
 def letters_with_strides(labels, strides, shape):
@@ -251,14 +255,13 @@ def fresh_options(options, made, call):
     return {"residency": "l2", **options}
 
 
-def check_scalars(dtype, alpha, beta, out):
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not isinstance(value, numbers.Number):
-            raise TypeError(f"einsum: {name} is a {type(value).__name__}, not a number")
-        if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real) and not dtype.startswith("complex"):
-            raise TypeError(f"einsum: {name} is {value!r} and the operands are of {dtype}")
+def checked_scalars(dtype, alpha, beta, out):
+    """(alpha, beta) as numbers of Python, real ones where they can be."""
+    values = [factor(name, value, dtype) for name, value in (("alpha", alpha), ("beta", beta))]
+    alpha, beta = (value if value.imag else value.real for value in values)
     if out is None and beta != 0:
         raise ValueError(f"einsum: beta is {beta!r} and there is no out that it could scale")
+    return alpha, beta
 
 
 def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False, **options):
@@ -281,7 +284,8 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
     if "stream" in options:
         raise TypeError("einsum takes no stream: its sums, copies and products are queued on the arrays' current one")
     call = Call(arguments, out, promote)
-    check_scalars(call.dtype, alpha, beta, out)
+    alpha, beta = checked_scalars(call.dtype, alpha, beta, out)
+    make_options(options)  # also where no product comes to see them
     shape, plan, expression = call.plan(optimize)
     library = call.library
     run = Run(library, call.dtype, options)

@@ -1,0 +1,91 @@
+"""Whether an argument is what it has to be. Each check returns the value as the libraries take it, or raises TypeError or
+ValueError with a sentence that names the argument."""
+
+import operator
+from numbers import Number
+
+import numpy
+
+
+def type_error(name, value, wanted):
+    return TypeError(f"{name} is of type {type(value).__name__}, and must be {wanted}")
+
+
+def factor(name, value, dtype):
+    """alpha or beta of products of `dtype`, as a complex number: any number, or an array without dimensions."""
+    kind = type(value)
+    if kind is not int and kind is not float and not isinstance(value, Number) and getattr(value, "shape", None) != ():
+        raise type_error(name, value, "a number")
+    try:
+        number = complex(value)
+    except OverflowError:
+        raise ValueError(f"{name} is a whole number beyond every {dtype}") from None
+    except (TypeError, ValueError):
+        raise type_error(name, value, "a number") from None
+    if number.imag != 0 and not dtype.startswith("complex"):
+        raise ValueError(f"{name} = {number} is complex, but the arrays are real ({dtype})")
+    return number
+
+
+def factors(alpha, beta, dtype, has_out):
+    """Both of a product; beta other than 0 scales an `out`."""
+    alpha, beta = factor("alpha", alpha, dtype), factor("beta", beta, dtype)
+    if beta != 0 and not has_out:
+        raise ValueError(f"beta = {beta if beta.imag else beta.real:g} needs an out to add to")
+    return alpha, beta
+
+
+def flag(name, value):
+    """True or False, or what equals them and is a number; not what Python merely takes for true."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, (int, numpy.bool_)) and value in (0, 1):
+        return bool(value)
+    raise TypeError(f"{name} = {value!r} is neither True nor False")
+
+
+def whole(name, value, least=None, most=2 ** 31 - 1):
+    """A whole number from least to most."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise type_error(name, value, "a whole number") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name} = {number} is below {least}")
+    if not -most - 1 <= number <= most:
+        raise ValueError(f"{name} = {number} is beyond {most if number > 0 else -most - 1}")
+    return number
+
+
+def seconds(name, value):
+    try:
+        return float(value) if isinstance(value, Number) else float(value[()])
+    except (TypeError, ValueError, OverflowError, IndexError, KeyError):
+        raise type_error(name, value, "a number of seconds") from None
+
+
+def text(name, value):
+    """A string that C reads to its end."""
+    if not isinstance(value, str):
+        raise type_error(name, value, "a string")
+    if "\0" in value:
+        raise ValueError(f"{name} = {value!r} has a null character in it")
+    return value
+
+
+def stream(value, on_device):
+    """The address of a stream, None for the current one."""
+    if value is None:
+        return None
+    address = whole("stream", value, 0, 2 ** 64 - 1)
+    if address and not on_device:
+        raise ValueError(f"stream = {address:#x} is given, but the arrays lie in host memory")
+    return address
+
+
+def sequence(name, value, of):
+    """A list of what can be gone through."""
+    try:
+        return list(value)
+    except TypeError:
+        raise type_error(name, value, f"a sequence of {of}") from None
