@@ -21,7 +21,7 @@ endfunction()
 
 # The library that programs call.
 sources_of(TILEWRIGHT_SOURCES core device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
-           wisdom gemm gemm/run gemm/small gemm/sums gemm/chain gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu)
+           wisdom gemm gemm/run gemm/small gemm/sums gemm/chain gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu distributed)
 file(GLOB API_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/api/*.cpp)
 list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})
 sources_of(GPU_SOURCES device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu/device)

@@ -30,6 +30,7 @@ ALLOWED = {
     "src/bench": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/", "gemm/", "lu/"),
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
+    "src/distributed": ("tilewright/", "core/", "device/"),
     "src/blas": ("tilewright/", "core/"),
     "python": ("tilewright/",),
     "src/scalapack": ("tilewright/", "core/"),

@@ -25,6 +25,7 @@ Environment Environment::read() {
   environment.cblas = variable("TILEWRIGHT_CBLAS");
   environment.nvrtc = variable("TILEWRIGHT_NVRTC");
   environment.nvrtc_flags = variable("TILEWRIGHT_NVRTC_FLAGS");
+  environment.cublasmp = variable("TILEWRIGHT_CUBLASMP");
   environment.jit = variable("TILEWRIGHT_JIT");
   environment.team = variable("TILEWRIGHT_TEAM");
   environment.gpus = variable("TILEWRIGHT_GPUS");
@@ -66,6 +67,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_NVRTC", "", "run-time compiler library for GPU kernels; empty: the first one found"},
       {"TILEWRIGHT_NVRTC_FLAGS", "",
        "what else that compiler is told, separated by spaces, such as -lineinfo for a profiler"},
+      {"TILEWRIGHT_CUBLASMP", "", "distributed BLAS library for GPUs, cuBLASMp; empty: the first one found"},
       {"TILEWRIGHT_JIT", "on",
        "on, or off: no call compiles a GPU kernel, only prepare() does; others use what is kept"},
       {"TILEWRIGHT_TEAM", "auto",

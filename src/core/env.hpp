@@ -21,6 +21,7 @@ struct Environment {
   std::string cblas;  // TILEWRIGHT_CBLAS: CBLAS library for matrices above the small sizes; "" = first found
   std::string nvrtc;  // TILEWRIGHT_NVRTC: NVIDIA's run-time compiler; "" = first found
   std::string nvrtc_flags;  // TILEWRIGHT_NVRTC_FLAGS: what else it is told, separated by spaces
+  std::string cublasmp;     // TILEWRIGHT_CUBLASMP: NVIDIA's distributed BLAS; "" = first found
   std::string jit;          // TILEWRIGHT_JIT: on (default), off: only prepare() compiles GPU kernels
   std::string team;         // TILEWRIGHT_TEAM: auto (default), own, openmp: whose threads share calls out
   std::string gpus;         // TILEWRIGHT_GPUS: how many or which may have host operands; "" = the rank's

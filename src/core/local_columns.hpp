@@ -7,7 +7,8 @@ namespace tilewright {
 
 // How many of the columns before `column` member `own` of `members` has, where block j of `nb` columns
 // belongs to member j mod members (ScaLAPACK's NUMROC with source 0).
-constexpr std::int64_t local_columns(std::int64_t column, std::int64_t nb, int own, int members) {
+constexpr std::int64_t local_columns(std::int64_t column, std::int64_t nb, std::int64_t own,
+                                     std::int64_t members) {
   const std::int64_t blocks = column / nb, rest = column % nb;
   const std::int64_t whole = blocks / members * nb;
   const std::int64_t beyond = blocks % members - own;  // members before this block have one more

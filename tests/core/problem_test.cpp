@@ -201,7 +201,7 @@ TEST(Problem, ContiguousAndFootprint) {
 }
 
 TEST(Environment, ListsEveryVariableOnce) {
-  ASSERT_EQ(environment_variables().size(), 16u);
+  ASSERT_EQ(environment_variables().size(), 17u);
   for (const auto& variable : environment_variables())
     EXPECT_EQ(std::string(variable.name).rfind("TILEWRIGHT_", 0), 0u);
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <tilewright/allocate.hpp>
 #include <tilewright/device_layout.hpp>
+#include <tilewright/distributed.hpp>
 #include <tilewright/gemm.hpp>
 #include <tilewright/layout.hpp>
 #include <tilewright/lu.hpp>
@@ -147,6 +148,21 @@ bool factors(tw::Context& context) {
   return right;
 }
 
+// What a program on several GPUs calls; here is no communicator, which is refused wherever it is asked for.
+template <class T>
+bool distributes() {
+  if (tw::local_extent(10, 4, 1, 0, 2) != 4 || tw::why_no_distributed_gemm().empty()) return false;
+  try {
+    tw::DistributedGemm first(nullptr, {});
+    tw::DistributedGemm member(std::move(first));
+    const tw::DistributedMatrix<T> x{nullptr, member.row(), member.col(), member.device()};
+    member.gemm<T>(tw::Op::none, tw::Op::none, T(1), x, x, T(0), x, nullptr);
+    return member.library().empty();
+  } catch (const tw::Error& error) {
+    return error.code() == tw::ErrorCode::unsupported;
+  }
+}
+
 int main() {
   const tw::BatchBuffer buffer = tw::allocate_batch(64, 100, tw::Placement::first_touch);
   if (buffer.bytes() < 6400) return 1;
@@ -156,7 +172,8 @@ int main() {
   if (!multiplies<float>(context) || !multiplies<double>(context) ||
       !multiplies<std::complex<float>>(context) || !multiplies<std::complex<double>>(context) ||
       !factors<float>(context) || !factors<double>(context) || !factors<std::complex<float>>(context) ||
-      !factors<std::complex<double>>(context)) {
+      !factors<std::complex<double>>(context) || !distributes<float>() || !distributes<double>() ||
+      !distributes<std::complex<float>>() || !distributes<std::complex<double>>()) {
     std::puts("wrong result");
     return 1;
   }
