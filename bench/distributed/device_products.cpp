@@ -149,7 +149,7 @@ struct Pattern {
   }
 };
 
-// The largest error of some elements of C = A B, in units of sqrt(n) epsilon.
+// The largest error of some elements of C = A B, in units of epsilon times the sum of |a b|.
 double error_of(const Pattern& pattern, const GpuBuffer& c, std::int64_t rows, std::int64_t cols,
                 const DistributedGemm& member) {
   double worst = 0;
@@ -158,10 +158,14 @@ double error_of(const Pattern& pattern, const GpuBuffer& c, std::int64_t rows, s
     const std::int64_t b = pattern.block;
     const std::int64_t row = (i / b * pattern.grid.rows + member.row()) * b + i % b;
     const std::int64_t col = (j / b * pattern.grid.cols + member.col()) * b + j % b;
-    double sum = 0, found = 0;
-    for (std::int64_t l = 0; l < pattern.n; ++l) sum += pattern.at(row, l) * pattern.at(l, col);
+    long double sum = 0, magnitude = 0;  // whose own error does not count
+    double found = 0;
+    for (std::int64_t l = 0; l < pattern.n; ++l) {
+      const long double product = static_cast<long double>(pattern.at(row, l)) * pattern.at(l, col);
+      sum += product, magnitude += std::abs(product);
+    }
     c.read(&found, sizeof found, std::size_t(j * rows + i) * sizeof found);
-    const double error = std::abs(found - sum) / (std::sqrt(double(pattern.n)) * 0x1p-53);
+    const auto error = double(std::abs(found - sum) / (magnitude * 0x1p-53L));
     worst = error <= worst ? worst : error;  // and where it is no number
   }
   return worst;

@@ -4,11 +4,13 @@
 #include <array>
 #include <complex>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
 #include "core/dispatch.hpp"
 #include "core/refuse.hpp"
+#include "device/gpu/blas.hpp"
 #include "device/gpu/cublasmp.hpp"
 #include "device/gpu/gpu.hpp"
 #include "device/gpu/workspace.hpp"
@@ -35,6 +37,7 @@ constexpr int repaired_version = 1000;
 
 // A copy of a scalar at a multiple of its size, as cuBLAS reads it.
 struct ScalarOfCublas {
+  ScalarOfCublas() = default;  // 0
   explicit ScalarOfCublas(const void* value, DType dtype) {
     std::copy_n(static_cast<const unsigned char*>(value), size_bytes(dtype), bytes);
   }
@@ -66,13 +69,15 @@ struct DistributedGemm::Impl {
   bool is_used = false;
   std::vector<unsigned char> host_workspace{};
   MadeByLibrary handle{}, grid{};
+  std::unique_ptr<GpuBlas> blas{};  // where C is scaled
   using Shape = std::array<std::int64_t, 8>;
   std::map<Shape, MadeByLibrary> descriptors{};
 
  private:
   Impl(void* communicator, const ProcessGrid& grid, const CublasMp& opened, const CublasMp::Rank& rank);
   void check_supported(const DistributedProduct& product) const;
-  bool needs_no_library(const DistributedProduct& product, CUstream_st* stream) const;
+  bool needs_no_library(const DistributedProduct& product, CUstream_st* stream);
+  void scale(const DistributedOperand& c, DType dtype, const void* beta, CUstream_st* stream);
   void clear(const DistributedOperand& c, DType dtype, CUstream_st* stream) const;
   void wait() {
     if (is_used) last_use.synchronize();
@@ -135,10 +140,6 @@ void DistributedGemm::Impl::check_supported(const DistributedProduct& p) const {
           ErrorCode::unsupported, name,
           fmt::format("{} = conj_trans: {} is older than 0.10, in which conjugate transposes were put right",
                       name, library.name()));
-  const bool is_empty = p.c.rows == 0 || p.c.cols == 0;
-  if (!is_empty && cols_of(p.op_a, p.a) == 0 && !is_scalar(p.dtype, p.beta, 0) &&
-      !is_scalar(p.dtype, p.beta, 1))
-    throw Error(ErrorCode::unsupported, "beta", "with k = 0, beta is 0 or 1: nothing here scales a matrix");
 }
 
 void DistributedGemm::Impl::clear(const DistributedOperand& c, DType dtype, CUstream_st* stream) const {
@@ -147,12 +148,38 @@ void DistributedGemm::Impl::clear(const DistributedOperand& c, DType dtype, CUst
     gpu.clear(c.data, std::size_t(rows * bytes), std::size_t(c.ld * bytes), cols, stream);
 }
 
-// What every rank decides alike, since sizes and scalars are the same.
-bool DistributedGemm::Impl::needs_no_library(const DistributedProduct& p, CUstream_st* stream) const {
+// C = beta C of this rank's part: a product of zeros by cuBLAS, one row by one column.
+void DistributedGemm::Impl::scale(const DistributedOperand& c, DType dtype, const void* beta,
+                                  CUstream_st* stream) {
+  const std::int64_t rows = local_rows(place, c), cols = local_cols(place, c), size = size_bytes(dtype);
+  if (rows == 0 || cols == 0) return;
+  if (std::max({rows, cols, c.ld}) > std::numeric_limits<int>::max())
+    throw Error(
+        ErrorCode::unsupported, c.name,
+        fmt::format("{} has a part of {} x {}, ld = {}: cuBLAS counts in 32 bits", c.name, rows, cols, c.ld));
+  if (blas == nullptr) blas = std::make_unique<GpuBlas>();
+  const auto bytes = std::size_t((rows + cols) * size);
+  workspace.reserve(bytes, 0);
+  const GpuWorkspace::Loan loan(workspace, bytes, 0, stream);
+  gpu.clear(loan.scratch(), bytes, bytes, 1, stream);
+  auto* const zeros = static_cast<unsigned char*>(loan.scratch());
+  const ScalarOfCublas factor(beta, dtype), zero;
+  blas->set_stream(stream);
+  blas->gemm_strided({dtype, Op::none, Op::none, int(rows), int(cols), 1, zero.bytes, zeros, int(rows), 0,
+                      zeros + rows * size, 1, 0, factor.bytes, c.data, int(c.ld), 0, 1});
+  last_use.record(stream);
+  is_used = true;
+}
+
+// What every rank decides alike, since sizes and scalars are the same. Of 0.7, alpha = 0 reads A and B.
+bool DistributedGemm::Impl::needs_no_library(const DistributedProduct& p, CUstream_st* stream) {
   if (p.c.rows == 0 || p.c.cols == 0) return true;
   const bool no_product = cols_of(p.op_a, p.a) == 0 || is_scalar(p.dtype, p.alpha, 0);
   if (no_product && is_scalar(p.dtype, p.beta, 1)) return true;
-  if (!is_scalar(p.dtype, p.beta, 0)) return false;
+  if (!is_scalar(p.dtype, p.beta, 0)) {
+    if (no_product) scale(p.c, p.dtype, p.beta, stream);
+    return no_product;
+  }
   if (no_product || library.version() < repaired_version) clear(p.c, p.dtype, stream);
   return no_product;
 }
