@@ -140,6 +140,14 @@ void DistributedGemm::Impl::check_supported(const DistributedProduct& p) const {
           ErrorCode::unsupported, name,
           fmt::format("{} = conj_trans: {} is older than 0.10, in which conjugate transposes were put right",
                       name, library.name()));
+  // Seen with 0.7.0 on two GPUs, of every type; the other pairs of operations and grids of one row were
+  // right.
+  if (p.op_a == Op::none && p.op_b != Op::none && place.grid.rows > 1 && library.version() < repaired_version)
+    throw Error(
+        ErrorCode::unsupported, "op_b",
+        fmt::format("op_b = {} with op_a = none on a grid of {} rows: {} is older than 0.10, and 0.7.0 "
+                    "gives wrong results there",
+                    p.op_b == Op::trans ? "trans" : "conj_trans", place.grid.rows, library.name()));
 }
 
 void DistributedGemm::Impl::clear(const DistributedOperand& c, DType dtype, CUstream_st* stream) const {

@@ -335,6 +335,16 @@ TEST_F(Distributed, OldReleasesAreCalledByTheirNamesAndSparedTheirFaults) {
     EXPECT_EQ(thrown.argument, "op_a");
     thrown = thrown_by([&] { multiply_and_check<C>(member, *gpu_, Op::none, Op::conj_trans); });
     EXPECT_EQ(thrown.argument, "op_b");
+    const Communicator two(2, 0);
+    DistributedGemm rows(two.get(), {2, 1});
+    GpuBuffer x(*gpu_, 64), c(*gpu_, 64);
+    const auto operand = matrix<double>(x, 2, 2);
+    thrown = thrown_by([&] {
+      rows.gemm<double>(Op::none, Op::trans, 1, operand, operand, 0, matrix<double>(c, 2, 2), nullptr);
+    });
+    EXPECT_EQ(thrown.code, ErrorCode::unsupported);
+    EXPECT_EQ(thrown.argument, "op_b");
+    EXPECT_TRUE(contains(thrown.text, "grid of 2 rows")) << thrown.text;
   }
   // What C held is cleared before such a release sees it, and left to a later one.
   GpuBuffer x(*gpu_, 64), c(*gpu_, 64);
