@@ -91,9 +91,9 @@ void compare(Context& context, std::int64_t n, int threads) {
 int run(int threads) {
   if (threads < 1) throw Error(ErrorCode::invalid_argument, "THREADS", "THREADS is no number above 0");
   Context context;
-  fmt::print("{}\n",
-             nlohmann::json{{"command", fmt::format("bench_grain {}", threads)}, {"device", cpu_info().model}}
-                 .dump());
+  fmt::print("{}\n", nlohmann::json{{"command", fmt::format("bench_grain {}", threads)},
+                                    {"device", cpu_info().device}}
+                         .dump());
   for (const std::int64_t n : {2, 4, 8, 16, 32, 64}) compare(context, n, threads);
   return 0;
 }

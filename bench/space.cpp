@@ -32,7 +32,7 @@ nlohmann::json walk(const KeplerLimits& limits) {
                       {"raw_points", kepler::raw_points(limits)},
                       {"survivors", survivors},
                       {"seconds", seconds},
-                      {"device", cpu_info().model},
+                      {"device", cpu_info().device},
                       {"time", time_now()}};
   for (const Removed& r : removed)
     line["removed"].push_back({{"reason", r.reason}, {"after", r.after}, {"asked", r.asked}, {"cut", r.cut}});

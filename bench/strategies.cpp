@@ -104,7 +104,7 @@ int run(int argc, char** argv) {
     auto line = line_of(searched, "all", total);
     line["summary"] = true;
     line["sweeps"] = argc - 2;
-    line["device"] = cpu_info().model;
+    line["device"] = cpu_info().device;
     line["time"] = time_now();
     file << line.dump() << '\n';
   }

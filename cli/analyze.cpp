@@ -169,7 +169,7 @@ void add_analyze(CLI::App& app) {
   verb->add_option("--order", flags->order, "the order in which their kernels were launched");
   verb->footer(
       "Example: tilewright analyze sweep.jsonl --html report.html --json report.jsonl\n"
-      "         tilewright analyze --counters ncu.csv --order order.jsonl --json counters.jsonl");
+      "Example: tilewright analyze --counters ncu.csv --order order.jsonl --json counters.jsonl");
   verb->callback([flags] { run_analyze(*flags); });
 }
 

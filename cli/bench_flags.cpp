@@ -322,6 +322,8 @@ bench::Plan plan_bench(const BenchFlags& flags) {
               one.problem = make_problem(flags, shape, batch);
               one.layout = shape.layout;
               one.beta = shape.beta;
+              refuse_out_of_range("--alpha", one.alpha, shape.dtype);
+              refuse_out_of_range("--beta", one.beta, shape.dtype);
               one.convert_block = is_converted(flags, shape.layout) ? shape.block : 0;
               one.pointer_order = order;
               one.data = kind;

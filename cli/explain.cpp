@@ -1,5 +1,7 @@
 // The verb explain: for each PROBLEM the plan that the library would make, in its own words, without running
 // it. Only the flags are here.
+#include "lu/explain.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include "core/fields.hpp"
 #include "core/lu_problem.hpp"
 #include "gemm/kept_bound.hpp"
+#include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
@@ -54,17 +57,52 @@ GemmOptions options_from(const ExplainFlags& flags) {
   return options;
 }
 
+nlohmann::json optional_json(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+// What was measured of the config when it was recorded; null where nothing was.
+void add_recorded(nlohmann::json& object, const RecordedTime& recorded) {
+  object["recorded_seconds"] = recorded.seconds > 0 ? nlohmann::json(recorded.seconds) : nlohmann::json();
+  object["regret"] = recorded.seconds > 0 ? optional_json(recorded.regret()) : nlohmann::json();
+}
+
+nlohmann::json lu_json(const LuExplanation& said, const LuOptions& options) {
+  nlohmann::json object = {{"problem", said.problem},
+                           {"candidate", said.candidate()},
+                           {"candidates", nlohmann::json::array()},
+                           {"text", said.text()}};
+  for (const LuExplanation::Said& one : said.said)
+    object["candidates"].push_back({{"name", one.candidate},
+                                    {"taken", one.reason.empty()},
+                                    {"reason", one.reason},
+                                    {"description", one.does}});
+  object["config"] = said.tuned ? to_json(said.tuned->config) : nlohmann::json();
+  object["config_source"] = said.tuned ? nlohmann::json(said.tuned->source) : nlohmann::json();
+  object["wisdom_match"] = to_string(said.tuned ? said.tuned->match : WisdomMatch::none);
+  const bool on_host = parse_lu_problem(said.problem).location == Location::host;
+  object["threads"] = on_host ? nlohmann::json(allowed_threads(options.threads)) : nlohmann::json();
+  object["predicted_s"] = optional_json(said.predicted_s);
+  add_recorded(object, said.tuned ? said.tuned->recorded : RecordedTime());
+  return object;
+}
+
 nlohmann::json plan_json(const GemmPlan::Impl& plan) {
   nlohmann::json object = {{"problem", to_string(plan.problem)}, {"candidate", plan.candidate}};
   for (const Decision& decision : plan.decisions)
     object["candidates"].push_back(
         {{"name", decision.candidate}, {"taken", decision.accepted}, {"reason", decision.reason}});
   if (plan.runner == nullptr) return object;
+  for (const char* key : {"bound_s", "bound_gflops", "bound_kind", "ceiling", "config_source", "threads"})
+    object[key] = nullptr;
   object["device"] = plan.runner->device();
   object["config"] = plan.runner->config();
   object["metrics"] = plan.runner->metrics();
   object["wisdom_match"] = to_string(plan.match);
-  for (const char* key : {"bound_s", "bound_gflops", "bound_kind", "ceiling"}) object[key] = nullptr;
+  if (!plan.runner->config().is_null()) object["config_source"] = plan.config_source;
+  if (plan.problem.location == Location::host) object["threads"] = plan.runner->thread_count();
+  object["predicted_s"] = optional_json(predicted_seconds(plan));
+  add_recorded(object, plan.recorded);
   if (const auto kept = kept_bound(plan.problem, plan.runner->device(), plan.runner->thread_count());
       kept && plan.runner->bound().empty()) {
     object["bound_s"] = kept->bound.seconds, object["bound_gflops"] = kept->bound.gflops;
@@ -93,9 +131,9 @@ void explain_one(Context& context, const LuProblem& problem, const ExplainFlags&
   const GemmOptions shared = hybrid_options(flags);
   options.gpus = shared.gpus, options.gpu_memory_bytes = shared.gpu_memory_bytes;
   options.on_device_failure = shared.on_device_failure;
-  const std::string text = explain_lu(context, problem, options);
-  fmt::print(json.people(), "{}", text);
-  if (json) json.write({{"problem", to_string(problem)}, {"text", text}});
+  const LuExplanation said = explained_lu(context, problem, options);
+  fmt::print(json.people(), "{}", said.text());
+  if (json) json.write(lu_json(said, options));
 }
 
 void run(const ExplainFlags& flags) {

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -17,6 +18,7 @@
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
+#include "measure/observer.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -36,19 +38,26 @@ struct GemmFlags {
 
 // A real number that strtod reads, or one followed by another with j: "1.5", "-2j", "1e-3+2.5j".
 std::complex<double> parse_scalar(const std::string& text, const char* argument) {
+  // Unlike one that is written inf, a number beyond the largest is none that anybody meant.
+  const auto limited = [&](double value) {
+    if (std::isinf(value) && text.find_first_of("iI") == std::string::npos)
+      throw Error(ErrorCode::invalid_argument, argument,
+                  fmt::format("{} = '{}' is out of range", argument, text));
+    return value;
+  };
   const auto refuse = [&]() {
     throw Error(ErrorCode::invalid_argument, argument,
                 fmt::format("{} = '{}' is no number such as 1.5, 2j or 1+2j", argument, text));
   };
   const char* at = text.c_str();
   char* end = nullptr;
-  const double first = std::strtod(at, &end);
+  const double first = limited(std::strtod(at, &end));
   if (end == at || std::isspace(static_cast<unsigned char>(*at))) refuse();
   if (*end == '\0') return first;
   if (*end == 'j' && end[1] == '\0') return {0, first};
   if (*end != '+' && *end != '-') refuse();
   at = end;
-  const double second = std::strtod(at, &end);
+  const double second = limited(std::strtod(at, &end));
   if (end == at || *end != 'j' || end[1] != '\0') refuse();
   return {first, second};
 }
@@ -113,26 +122,13 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
           {"candidate", plan.candidate}};
 }
 
-// What the observers saw: energy under its own keys, the rest among the metrics.
-void add_energy(nlohmann::json& json, const GemmReport& report) {
-  nlohmann::json seen = report.observed;
-  for (const char* key : {"energy_j", "watts", "energy_note"}) {
-    if (seen.contains(key)) json[key] = seen[key];
-    seen.erase(key);
-  }
-  json["gflops_per_watt"] = nullptr;
-  if (const auto& joules = json["energy_j"]; joules.is_number())
-    json["gflops_per_watt"] = flops(report.problem) / joules.get<double>() * 1e-9;
-  json["metrics"].update(seen);
-}
-
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
   const auto& plan = report.plan->impl();
   json["config"] = plan.runner->config();  // null where a library has its own
   json["wisdom_match"] = to_string(plan.match);
   json["metrics"] = bench::metrics_of(*report.plan);
   if (json["metrics"].is_null()) json["metrics"] = nlohmann::json::object();
-  add_energy(json, report);
+  add_observed(json, report.observed, flops(report.problem), plan.candidate == "hybrid");
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = report.kernel_s;
   json["samples"] = 1;
   json["gflops"] = report.kernel_s > 0 ? flops(report.problem) / report.kernel_s * 1e-9 : 0.0;
@@ -162,6 +158,7 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
   json["write_s"] = report.write_s;
   json["total_s"] = report.total_s;
   add_provenance(json);
+  add_missing_keys(json);
 }
 
 // Who computed what.

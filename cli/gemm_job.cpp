@@ -16,6 +16,7 @@
 #include "device/team.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
+#include "lists.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "measure/observer.hpp"
@@ -102,6 +103,8 @@ class Job {
     GemmProblem& problem = arrangement_.problem;
     refuse_complex(request_.alpha, "alpha");
     refuse_complex(request_.beta, "beta");
+    for (const auto& [value, name] : {std::pair{request_.alpha, "alpha"}, {request_.beta, "beta"}})
+      for (const double part : {value.real(), value.imag()}) refuse_out_of_range(name, part, problem.dtype);
     problem.alpha = scalar_class(request_.alpha);
     problem.beta = scalar_class(request_.beta);
     report_.notes = arrangement_.notes;
@@ -180,7 +183,7 @@ class Job {
       plans.push_back(pieces.size() == 1 ? *report_.plan : plan(context_, piece.problem, options));
     report_.threads = streams() ? threads_ : most_threads_of(plans);
     Progress progress("multiplying", static_cast<std::int64_t>(pieces.size()));
-    watched([&](const std::function<void()>& now_and_then) {
+    report_.observed = watch_job([&](const std::function<void()>& now_and_then) {
       Phase phase(report_.kernel_s);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         progress.show(static_cast<std::int64_t>(i));
@@ -196,19 +199,6 @@ class Job {
     for (const GemmPlan& one : plans)
       if (one.impl().runner != nullptr) most = std::max(most, one.impl().runner->thread_count());
     return most;
-  }
-
-  // The meter is that of the CPU packages; what GPUs take beside them it does not see.
-  void watched(const std::function<void(const std::function<void()>&)>& work) {
-    const EnergyMeters meters = find_energy_meters();
-    EnergyObserver energy(streams() ? nullptr : meters.meter_of(Location::host),
-                          streams() ? "no meter covers CPU and GPUs together" : meters.why_none());
-    const auto clock = clock_observer(), temperature = temperature_observer();
-    observe({&energy, clock.get(), temperature.get()}, work);
-    report_.observed = nlohmann::json::object();
-    energy.report(report_.observed);
-    clock->report(report_.observed);
-    temperature->report(report_.observed);
   }
 
   void run_piece(const GemmPlan& piece_plan, const Piece& piece, const void* left, const void* right) {

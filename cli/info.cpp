@@ -165,7 +165,7 @@ nlohmann::json gather(const std::string& path) {
   const auto search = peers::find_peers();  // first: it prepares the environment of the libraries it loads
   Context context;
   nlohmann::json json = {{"version", TILEWRIGHT_VERSION},
-                         {"device", cpu.model},
+                         {"device", cpu.device},
                          {"isa", to_string(context.impl().isa)},
                          {"isa_available", instruction_sets()},
                          {"avx2_fma", cpu.avx2_fma},

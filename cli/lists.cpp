@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 
 #include "core/objective.hpp"
 
@@ -21,9 +23,17 @@ namespace {
 double parse_number(const std::string& flag, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range && std::isinf(std::strtod(text.c_str(), nullptr)))
+    refuse(flag, text, "out of range");
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     refuse(flag, text, "not a number");
   return value;
+}
+
+void refuse_out_of_range(const std::string& flag, double value, DType dtype) {
+  const bool is_single = dtype == DType::f32 || dtype == DType::c64;
+  if (is_single && std::isfinite(value) && std::abs(value) > double(std::numeric_limits<float>::max()))
+    refuse(flag, fmt::format("{}", value), fmt::format("out of range of {}", to_string(dtype)));
 }
 
 // Whole numbers may be written 1e6.

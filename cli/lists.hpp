@@ -28,6 +28,8 @@ std::vector<double> parse_numbers(const std::string& flag, const std::string& te
 // Flags that take one value refuse a list.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least);
 double parse_number(const std::string& flag, const std::string& text);
+// Of a finite value that is none in the type: 1e300 in f32.
+void refuse_out_of_range(const std::string& flag, double value, DType dtype);
 
 template <class E>
 std::vector<E> parse_names(const std::string& flag, const std::string& text) {

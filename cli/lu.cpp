@@ -7,12 +7,15 @@
 
 #include "bench/lu/keys.hpp"
 #include "bench/provenance.hpp"
+#include "device/cpu.hpp"
 #include "hybrid_flags.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
 #include "lu/problem.hpp"
 #include "lu_job.hpp"
+#include "measure/observer.hpp"
 #include "verbs.hpp"
+#include "wisdom/ceilings.hpp"
 
 namespace tilewright::cli {
 
@@ -100,10 +103,26 @@ void print_lu(std::FILE* out, const LuJobReport& r) {
                LuVerifyResult::bound);
 }
 
-nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
+// By the kept ceilings of the CPU, where it alone computed: the matrix is read and written once at least.
+void add_lu_bound(nlohmann::json& json, const LuJobReport& r) {
+  if (r.target != "cpu" || !(r.kernel_s > 0)) return;
+  const auto kept = load_ceilings(ceilings_path(Environment::read()), cpu_info().device, r.threads);
+  if (!kept) return;
+  const double moved = 2.0 * double(r.problem.m) * double(r.problem.n) * double(size_bytes(r.problem.dtype));
+  const double compute = kept->compute_gflops(r.problem.dtype), memory = kept->memory_gbytes(true);
+  const double compute_s = compute > 0 ? flops(r.problem) / (compute * 1e9) : 0;
+  const double memory_s = memory > 0 ? moved / (memory * 1e9) : 0;
+  const double least_s = std::max(compute_s, memory_s);
+  if (!(least_s > 0)) return;
+  json["bound_gflops"] = flops(r.problem) / least_s * 1e-9, json["bound_share"] = least_s / r.kernel_s;
+  json["bound_kind"] = memory_s > compute_s ? "memory" : "compute";
+  json["ceiling"] = memory_s > compute_s ? memory : compute;
+}
+
+nlohmann::json lu_row(const LuJobReport& r, const LuOptions& options) {
   nlohmann::json json{{"memory", "file"},
                       {"threads", r.threads},
-                      {"target", to_string(options.target)},
+                      {"target", r.target},
                       {"select", to_string(options.select)},
                       {"data", "file"},
                       {"impl", "tilewright"},
@@ -112,8 +131,8 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
                       {"info", r.factors.info},
                       {"samples", 1},
                       {"gflops", lu_gflops(r)},
-                      {"energy_j", nullptr},
-                      {"energy_note", "no energy meter is read in this version"},
+                      {"config", bench::lu_config(r.factors)},
+                      {"wisdom_match", to_string(r.match)},
                       {"read_s", r.read_s},
                       {"kernel_s", r.kernel_s},
                       {"write_s", r.write_s},
@@ -121,7 +140,9 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
   json.update(bench::lu_problem_keys(r.problem));
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = r.kernel_s;
   if (r.factors.nb > 0) json["nb"] = r.factors.nb;
-  if (const auto parts = bench::lu_breakdown(r.factors); !parts.is_null()) json["metrics"] = parts;
+  json["metrics"] = bench::lu_breakdown(r.factors);
+  add_observed(json, r.observed, flops(r.problem), r.target != "cpu");
+  add_lu_bound(json, r);
   if (r.nrhs > 0) json["nrhs"] = r.nrhs, json["solve_s"] = r.solve_s;
   if (r.refinement) json["backward_error"] = r.refinement->backward_error;
   if (r.verification) {
@@ -130,6 +151,7 @@ nlohmann::json lu_json(const LuJobReport& r, const LuOptions& options) {
     json["verified"] = r.verification->scope;
   }
   add_provenance(json);
+  add_missing_keys(json);
   return json;
 }
 
@@ -139,7 +161,7 @@ void run_lu_verb(const LuFlags& flags) {
   const LuJobReport report = run_lu(request);
   if (flags.explain) fmt::print(json.people(), "{}", report.explanation);
   print_lu(json.people(), report);
-  if (json) json.write(lu_json(report, request.options));
+  if (json) json.write(lu_row(report, request.options));
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 #include <cstring>
 
 #include "arrays/gemm_arrays.hpp"
+#include "bench/lu/keys.hpp"
 #include "core/dispatch.hpp"
 #include "device/team.hpp"
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
+#include "measure/observer.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -73,7 +75,9 @@ class LuJob {
     a_shape_ = matrix_shape(*a_file_, "A");
     report_.problem = {dtype(), a_shape_.rows, a_shape_.cols, std::max<std::int64_t>(1, a_shape_.rows)};
     if (!request_.files.b.empty()) open_right_sides();
-    report_.explanation = explain_lu(context_, report_.problem, request_.options);
+    const LuExplanation said = explained_lu(context_, report_.problem, request_.options);
+    report_.explanation = said.text();
+    if (said.tuned) report_.match = said.tuned->match;
     a_file_->populate(report_.threads);
   }
 
@@ -112,8 +116,12 @@ class LuJob {
     const LuProblem& p = report_.problem;
     T* const lu = static_cast<T*>(lu_->data());
     auto* const pivots = static_cast<std::int64_t*>(pivots_->data());
-    timed_into(report_.kernel_s,
-               [&] { report_.factors = lu_factor(context_, p.m, p.n, lu, p.lda, pivots, request_.options); });
+    report_.observed = watch_job([&](const std::function<void()>&) {
+      timed_into(report_.kernel_s, [&] {
+        report_.factors = lu_factor(context_, p.m, p.n, lu, p.lda, pivots, request_.options);
+      });
+    });
+    report_.target = bench::lu_target(context_, p, request_.options, report_.factors);
     if (!solves()) return;
     if (report_.factors.info > 0)
       throw JobFailed(

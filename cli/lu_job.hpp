@@ -2,9 +2,11 @@
 // Outputs appear when all of it went well.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "lu/explain.hpp"
 #include "measure/lu_residual.hpp"
 #include "tilewright/lu.hpp"
 
@@ -26,6 +28,9 @@ struct LuJobReport {
   LuProblem problem;
   LuReport factors;
   std::string explanation;
+  WisdomMatch match = WisdomMatch::none;
+  std::string target = "cpu";  // where it computed
+  nlohmann::json observed;     // energy, clock and temperature while it factored
   std::int64_t nrhs = 0;
   std::optional<LuRefinement> refinement;
   std::optional<LuVerifyResult> verification;

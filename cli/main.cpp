@@ -69,6 +69,29 @@ std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
                      app.get_parent() == nullptr ? "tilewright" : "tilewright " + app.get_name());
 }
 
+// What the interface names and this version has not: refused with that reason, and not as a misspelt word.
+struct Unbuilt {
+  const char* word;
+  const char* what;
+};
+constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and as family"},
+                               {"clients", "the family of many client programs"},
+                               {"--math", "products by emulated arithmetic"},
+                               {"--error-budget", "products by emulated arithmetic"},
+                               {"--part", "tuning shared out among several machines"}};
+
+// Where a verb, a family or a flag of that list is asked for: a sentence; else "".
+std::string unbuilt_text(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    const bool is_flag = word.starts_with("--"), is_family = i == 2 && std::strcmp(argv[1], "bench") == 0;
+    if (!is_flag && i != 1 && !is_family) continue;
+    for (const Unbuilt& one : unbuilt)
+      if (word == one.word) return fmt::format("'{}' is not built in this version: {}", word, one.what);
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Multiplies matrices: millions of small ones or one large one, as fast as this machine allows.",
@@ -82,12 +105,14 @@ int run(int argc, char** argv) {
   }
   app.require_subcommand(1);
   refuse_empty_values(app);
+  if (const auto text = unbuilt_text(argc, argv); !text.empty()) return complain(2, text);
+  // Before --help, which is of no verb that does not exist.
+  if (const auto unknown = unknown_verb(app, argc, argv); !unknown.empty())
+    return complain(2, unknown + " (see tilewright --help)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
-    if (const auto unknown = unknown_verb(app, argc, argv); !unknown.empty())
-      return complain(2, unknown + " (see tilewright --help)");
     return complain(2, fmt::format("{} (see tilewright --help)", error.what()));
   }
   return 0;

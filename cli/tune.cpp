@@ -148,10 +148,9 @@ class Run : public TuneWatcher {
   }
 
   void found(const TuneResult& result) override {
-    // A space has many constraints: with many problems each is told of those that count.
-    constexpr std::size_t few_problems = 3, few_lines = 3, all_lines = 1000;
+    constexpr std::size_t all_lines = 1000;
     progress_->clear();
-    print_result(json_.people(), result, session_->problems().size() > few_problems ? few_lines : all_lines);
+    print_result(json_.people(), result, flags_.verbose ? all_lines : 0);
     if (tunes_layout_)
       save_layout_costs(costs_path(), cpu_info().device,
                         {from_json<LayoutCosts>(result.findings.at("costs"))});
@@ -249,6 +248,8 @@ void add_search_flags(CLI::App* verb, TuneFlags& flags) {
   verb->add_option("--sweep", flags.sweep,
                    "the log of what was measured (default: sweep.jsonl in the cache folder)");
   verb->add_flag("--resume", flags.resume, "go on from that log");
+  verb->add_flag("--verbose", flags.verbose,
+                 "lists the constraints that cut the space, and how many branches each");
   verb->add_flag("--check", flags.check,
                  "search nothing: measure stored records again and report regressions");
   verb->add_option(

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "bench/provenance.hpp"
+#include "core/build_info.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
+#include "measure/ceilings.hpp"
+#include "measure/clock.hpp"
 #include "progress.hpp"
 #include "tune/recheck.hpp"
+#include "tune_report.hpp"
 #include "verbs.hpp"
 #include "wisdom/wisdom.hpp"
 
@@ -66,22 +69,115 @@ Location place_of(const TuneFlags& flags, const std::vector<GemmProblem>& proble
   return problems.front().location;
 }
 
-nlohmann::json line_of(const StoredRecord& record, const Checked& checked) {
-  nlohmann::json line{{"problem", record.problem},
-                      {"source", record.source},
-                      {"objective", record.objective},
-                      {"config", record.config},
-                      {"verdict", checked.verdict},
-                      {"seconds", checked.seconds.centre},
-                      {"seconds_low", checked.seconds.low},
-                      {"seconds_high", checked.seconds.high},
-                      {"samples", checked.seconds.samples},
-                      {"recorded_seconds", record.seconds},
-                      {"gain", checked.gain},
-                      {"recorded_gain", checked.gain_before}};
-  add_provenance(line);
+// A measurement as the tuner writes it, of now; what was recorded stands beside it.
+nlohmann::json line_of(const StoredRecord& record, const Checked& checked, const std::string& device) {
+  nlohmann::json now = to_json(static_cast<const WisdomRecord&>(record));
+  now.erase("energy_j");
+  now["seconds"] = checked.seconds.centre;
+  now["device"] = device;
+  nlohmann::json line = measured_line(now);
+  line["energy_note"] = "--check reads no meter";
+  const bool is_measured = checked.seconds.samples > 0;
+  const auto if_measured = [&](double value) {
+    return is_measured ? nlohmann::json(value) : nlohmann::json();
+  };
+  line["verdict"] = checked.verdict, line["source"] = record.source;
+  line["seconds"] = if_measured(checked.seconds.centre);
+  line["seconds_low"] = if_measured(checked.seconds.low);
+  line["seconds_high"] = if_measured(checked.seconds.high);
+  line["samples"] = checked.seconds.samples;
+  line["recorded_seconds"] = record.seconds;
+  line["gain"] = checked.gain, line["recorded_gain"] = checked.gain_before;
+  line["commit"] = build_commit, line["time"] = time_now();
   return line;
 }
+
+// All records once, and those that seem to have regressed once more behind all others: what disturbed one
+// look does not disturb the other.
+class CheckRun {
+ public:
+  CheckRun(const TuneFlags& flags, std::vector<StoredRecord> records, TuneMachine& machine,
+           std::string device)
+      : flags_(flags),
+        records_(std::move(records)),
+        machine_(machine),
+        device_(std::move(device)),
+        json_(flags.json),
+        progress_("check", std::int64_t(records_.size())),
+        begin_s_(wall_seconds()),
+        budget_s_(flags.budget.empty() ? 0 : parse_duration("--budget", flags.budget)) {}
+
+  void run() {
+    std::vector<std::pair<const StoredRecord*, Checked>> suspects;
+    std::size_t next = 0;
+    for (; next < records_.size() && (next == 0 || !is_spent()); ++next) {
+      const StoredRecord& record = records_[next];
+      const Checked checked = look(record, records_.size() - next + suspects.size());
+      if (checked.regressed())
+        suspects.emplace_back(&record, checked);
+      else
+        tell(record, checked);
+    }
+    for (std::size_t i = 0; i < suspects.size(); ++i) {
+      const auto& [record, first] = suspects[i];
+      if (!first.is_measured()) {
+        tell(*record, first);
+      } else if (i > 0 && is_spent()) {
+        Checked open = first;
+        open.verdict =
+            fmt::format("unknown: no time is left of --budget = {} to look again, after a first \"{}\"",
+                        flags_.budget, first.verdict);
+        tell(*record, open);
+      } else {
+        tell(*record, agreed(first, look(*record, suspects.size() - i)));
+      }
+    }
+    conclude(std::int64_t(records_.size() - next));
+  }
+
+ private:
+  bool is_spent() const { return !flags_.budget.empty() && wall_seconds() - begin_s_ >= budget_s_; }
+
+  Checked look(const StoredRecord& record, std::size_t still_to_do) {
+    progress_.show(done_, record.problem);
+    const double left_s = std::max(0.0, budget_s_ - (wall_seconds() - begin_s_));
+    return recheck(
+        record, flags_.budget.empty() ? record.made_by->pace().check_budget_s : left_s / double(still_to_do),
+        machine_);
+  }
+
+  void tell(const StoredRecord& record, const Checked& checked) {
+    ++done_;
+    regressions_ += checked.regressed() ? 1 : 0;
+    held_ += checked.holds() ? 1 : 0;
+    progress_.clear();
+    print_checked(json_.people(), record, checked);
+    if (checked.gain > 0) gains_.push_back(checked.gain);
+    json_.write(line_of(record, checked, device_));
+  }
+
+  void conclude(std::int64_t left) {
+    fmt::print(json_.people(), "{} of {} records hold{}\n", held_, done_,
+               gains_.empty() ? ""
+                              : fmt::format("; regret of the defaults {:.1f} % (geometric mean)",
+                                            100 * (geometric_mean(gains_) - 1)));
+    if (left > 0)
+      fmt::print(json_.people(), "{} records are left unchecked: --budget = {} is used\n", left,
+                 flags_.budget);
+    if (regressions_ > 0)
+      throw JobFailed(fmt::format("{} of {} stored records regressed", regressions_, done_));
+  }
+
+  const TuneFlags& flags_;
+  std::vector<StoredRecord> records_;
+  TuneMachine& machine_;
+  std::string device_;
+  JsonLines json_;
+  Progress progress_;
+  double begin_s_, budget_s_;
+  std::int64_t done_ = 0, held_ = 0, regressions_ = 0;
+  std::vector<double> gains_;
+};
 
 }  // namespace
 
@@ -97,28 +193,7 @@ void check_records(const TuneFlags& flags, const Context& context) {
     throw Error(ErrorCode::invalid_argument, "--check",
                 fmt::format("--check: no stored record of '{}' is for these problems",
                             machine.device_name(location)));
-  const double share_s =
-      flags.budget.empty() ? 0 : parse_duration("--budget", flags.budget) / double(records.size());
-  JsonLines json(flags.json);
-  Progress progress("check", std::int64_t(records.size()));
-  std::int64_t done = 0, held = 0, regressions = 0;
-  std::vector<double> gains;
-  for (const StoredRecord& record : records) {
-    progress.show(done++, record.problem);
-    const Checked checked =
-        recheck(record, flags.budget.empty() ? record.made_by->pace().check_budget_s : share_s, machine);
-    regressions += checked.regressed() ? 1 : 0;
-    held += checked.holds() ? 1 : 0;
-    progress.clear();
-    print_checked(json.people(), record, checked);
-    if (checked.gain > 0) gains.push_back(checked.gain);
-    json.write(line_of(record, checked));
-  }
-  fmt::print(json.people(), "{} of {} records hold{}\n", held, done,
-             gains.empty() ? ""
-                           : fmt::format("; regret of the defaults {:.1f} % (geometric mean)",
-                                         100 * (geometric_mean(gains) - 1)));
-  if (regressions > 0) throw JobFailed(fmt::format("{} of {} stored records regressed", regressions, done));
+  CheckRun(flags, records, machine, machine.device_name(location)).run();
 }
 
 }  // namespace tilewright::cli

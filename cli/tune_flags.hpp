@@ -35,6 +35,7 @@ struct TuneFlags {
   std::string vary, configs, seeds, window;
   bool resume = false;
   bool check = false;
+  bool verbose = false;
 };
 
 // "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming the flag.

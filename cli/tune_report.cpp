@@ -113,6 +113,7 @@ std::string removed_text(const std::vector<Removed>& removed, std::size_t most) 
   for (const Removed& one : removed)
     if (one.cut > 0) cuts.push_back(one);
   if (cuts.empty()) return "";
+  if (most == 0) return fmt::format("  {} constraints cut the space; --verbose lists them\n", cuts.size());
   std::string text = "  branches of the space cut by its constraints:\n";
   if (cuts.size() > most)
     std::stable_sort(cuts.begin(), cuts.end(),

@@ -205,6 +205,9 @@ void compare(std::vector<S> firsts, std::vector<S> seconds, JsonLines& json, Dif
 }
 
 void diff(const WisdomFlags& flags) {
+  if (flags.files.size() > 2)
+    throw Error(ErrorCode::invalid_argument, "FILE",
+                fmt::format("FILE = '{}' is a third file: two are compared", flags.files[2]));
   const bool own = flags.files.size() == 1;
   const std::string first_path = own ? user_wisdom_path(Environment::read()) : flags.files[0];
   // The user may have no records yet.
@@ -240,8 +243,7 @@ void add_reading(CLI::App& verb, const Flags& flags) {
 
   CLI::App* comparing = verb.add_subcommand("diff", "what two files know differently, as JSON lines");
   comparing->add_option("FILE", flags->files, "one file, compared with the user's wisdom, or two")
-      ->required()
-      ->expected(1, 2);
+      ->required();
   comparing->add_option("-o,--output", flags->output, "writes this file (default stdout)");
   comparing->footer("Example: tilewright wisdom diff colleague.jsonl");
   comparing->callback([flags] { diff(*flags); });

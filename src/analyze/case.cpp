@@ -65,6 +65,11 @@ void predict(CaseAnalysis& a, const std::function<void(std::size_t, std::size_t)
   a.time_predictions = predict_unseen(configs, seconds, part(1));
 }
 
+// A number that comes of energy is none where no energy was measured.
+nlohmann::json if_measured(bool is_measured, double value) {
+  return is_measured ? nlohmann::json(value) : nlohmann::json();
+}
+
 nlohmann::json point_json(const SweepPoint& p) {
   nlohmann::json json{{"config", p.config}, {"seconds", p.cost.seconds}, {"gflops", p.gflops}};
   if (p.cost.joules) json["energy_j"] = *p.cost.joules;
@@ -91,15 +96,17 @@ nlohmann::json summary_json(const CaseAnalysis& a) {
                       {"notes", a.sweep.notes},
                       {"sentinel", a.sweep.sentinel}};
   for (const SweepJoin& join : a.sweep.joins)
-    json["joins"].push_back({{"device_uuid", join.uuid},
-                             {"rows", join.points},
-                             {"sentinels", join.sentinels},
-                             {"sentinel_version", join.sentinel_version},
-                             {"time_factor", join.time_factor},
-                             {"energy_factor", join.energy_factor},
-                             {"anchors", join.anchors},
-                             {"time_residual", join.time_residual},
-                             {"energy_residual", join.energy_residual}});
+    json["joins"].push_back(
+        {{"device_uuid", join.uuid},
+         {"rows", join.points},
+         {"sentinels", join.sentinels},
+         {"sentinel_version", join.sentinel_version},
+         {"time_factor", join.time_factor},
+         {"energy_factor", if_measured(a.sweep.has_energy() && join.energy_factor > 0, join.energy_factor)},
+         {"anchors", join.anchors},
+         {"time_residual", join.time_residual},
+         {"energy_residual",
+          if_measured(a.sweep.has_energy() && join.energy_factor > 0, join.energy_residual)}});
   return json;
 }
 
@@ -118,15 +125,16 @@ void add_predictions(std::vector<nlohmann::json>& lines, const std::vector<Predi
 }
 
 void add_metrics(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
+  const bool weighed = a.sweep.has_energy();
   for (const Correlation& c : a.correlations)
     lines.push_back({{"section", "correlation"},
                      {"metric", c.metric},
                      {"points", c.points},
                      {"performance", c.performance},
-                     {"efficiency", c.efficiency},
-                     {"product", c.product},
+                     {"efficiency", if_measured(weighed, c.efficiency)},
+                     {"product", if_measured(weighed, c.product)},
                      {"performance_rank", c.performance_rank},
-                     {"efficiency_rank", c.efficiency_rank}});
+                     {"efficiency_rank", if_measured(weighed, c.efficiency_rank)}});
   for (const ClassOf& c : a.classes) {
     nlohmann::json line{{"section", "class"}, {"title", c.title}};
     if (c.found)
@@ -147,13 +155,14 @@ void add_metrics(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
 void add_repeats(std::vector<nlohmann::json>& lines, const CaseAnalysis& a) {
   for (std::size_t i = 0; i < a.repeats.size(); ++i) {
     const RepeatSpread& r = a.repeats[i];
+    const bool weighed = !a.sweep.repeats[i].joules.empty();
     nlohmann::json line{{"section", "repeat"},
                         {"config", a.sweep.repeats[i].config},
                         {"times", a.sweep.repeats[i].seconds.size()},
                         {"time_share", r.time_share},
-                        {"energy_share", r.energy_share},
+                        {"energy_share", if_measured(weighed, r.energy_share)},
                         {"time_deviation", r.time_deviation},
-                        {"energy_deviation", r.energy_deviation}};
+                        {"energy_deviation", if_measured(weighed, r.energy_deviation)}};
     if (r.screen_time) line["screen_time"] = *r.screen_time;
     if (r.screen_energy) line["screen_energy"] = *r.screen_energy;
     lines.push_back(line);

@@ -110,6 +110,14 @@ class HybridFamily : public Family {
   explicit HybridFamily(const Plan& plan) : plan_(plan), context_(ContextOptions{.notices = false}) {
     if (!plan.cases.empty()) gpus_ = plan.cases.front().options.gpus;
     peers_ = hybrid_peers(gpus_, why_no_gpu_);
+    if (peers_ != nullptr) return;
+    const auto refuse = [&](const char* flag, const std::string& value) {
+      throw Error(ErrorCode::unsupported, flag,
+                  fmt::format("{} = '{}': no GPU: {}", flag, value, why_no_gpu_));
+    };
+    for (const std::string& way : plan.ways)
+      if (way != "automatic") refuse("--ways", way);
+    if (plan.memories == std::vector<std::string>{"pinned"}) refuse("--memory", "pinned");
   }
 
   std::vector<std::string> head() override {
@@ -295,6 +303,7 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
   if (bound.seconds() > 0) {
     row["transfer_s"] = bound.transfer_s, row["compute_s"] = bound.compute_s;
     row["bound_share"] = bound.seconds() / one.seconds.centre;
+    row["bound_gflops"] = row["ceiling"] = flops(c.problem) / bound.seconds() * 1e-9;
     row["bound_kind"] = bound.transfer_s > bound.compute_s ? "transfer" : "compute";
   }
   row["metrics"] = {{"variant", one.variant}};
@@ -307,6 +316,7 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
         run.is_null() ? json(is_batch(c) ? c.problem.batch_count : c.problem.n) : run["cpu_count"];
     row["metrics"]["run"] = run;
   }
+  add_no_energy(row, "bench hybrid reads no energy meter");
   add_provenance(row);
   return row;
 }

@@ -256,17 +256,26 @@ class LayoutRun {
   json row(const Contender& part) const {
     json object = measured_row(from_, part.impl, part.seconds);
     object["impl_version"] = part.version;
+    object["batches_at_once"] = int(from_.batches_at_once());
     object["gflops"] = flops(from_.problem) * from_.batches_at_once() / part.seconds.centre * 1e-9;
     json& metrics = object["metrics"] = state_.metrics;
     metrics["what"] = part.what, metrics["block"] = to_.problem.block;
     if (part.plan) {
       metrics.update(metrics_of(*part.plan));
-      if (const json config = config_of(*part.plan); !config.is_null()) object["config"] = config;
+      if (const json config = config_of(*part.plan); !config.is_null()) {
+        object["config"] = config;
+        object["wisdom_match"] = to_string(tilewright::bench::match_of(*part.plan));
+      }
     }
+    // Conversions are checked as a part of what they enclose, and have no error of their own.
+    if (part.accuracy.bound > 0)
+      object["error"] = part.accuracy.error, object["error_bound"] = part.accuracy.bound;
+    add_no_energy(object, "bench layout reads no energy meter");
     if (part.role == Role::ours && !part.variant.empty()) metrics["way"] = part.variant;
     if (const double share = share_of_bound(part); share > 0) {
       const auto [bytes, rate] = bound_of(part);
       object["bound_kind"] = "memory", object["ceiling"] = rate * 1e-9, object["bound_share"] = share;
+      if (const double gflops = object["gflops"]; gflops > 0) object["bound_gflops"] = gflops * share;
       metrics["sector_bytes"] = bytes;
     }
     object.update(state_.provenance);

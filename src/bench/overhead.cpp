@@ -49,9 +49,12 @@ BatchCall api_call(Context& context, const Case& one, const GemmOptions& options
 json row_of(const json& problem, const std::string& impl, const std::string& what, const char* clock,
             const Estimate& seconds) {
   json object = {{"family", "overhead"}, {"problem", problem}, {"impl", impl}};
+  if (impl == "tilewright") object["impl_version"] = TILEWRIGHT_VERSION;
   object.update(seconds_keys(seconds));
   object["metrics"] = {{"what", what}, {"clock", clock}};
   add_provenance(object);
+  add_no_energy(object, "bench overhead reads no energy meter");
+  add_missing_keys(object);
   return object;
 }
 
@@ -93,6 +96,7 @@ class Overhead : public Family {
     for (const WisdomCost& cost : measure_wisdom(record_count)) {
       told.rows.push_back(row_of(nullptr, "tilewright", cost.what, "wall", cost.seconds));
       told.rows.back()["metrics"]["records"] = record_count;
+      told.rows.back()["target"] = "cpu", told.rows.back()["threads"] = 1;
       told.lines.push_back(fmt::format("{:<28} {:>14.3f}", cost.what, cost.seconds.centre * 1e6));
     }
     for (json& object : summary_.objects()) told.rows.push_back(std::move(object));
@@ -105,8 +109,9 @@ class Overhead : public Family {
     Told told;
     const auto add = [&](const std::string& impl, const std::string& what, const Estimate& seconds) {
       told.rows.push_back(row_of(problem_text(one), impl, what, "thread_cpu", seconds));
-      told.rows.back().update(
-          {{"dtype", to_string(p.dtype)}, {"m", p.m}, {"n", p.n}, {"k", p.k}, {"beta", one.beta}});
+      json keys = case_keys(one);
+      keys["family"] = "overhead";
+      told.rows.back().update(keys);
     };
     std::vector<double> generations;
     for (int r = 0; r < std::max(plan_.repetitions, 5); ++r)
@@ -136,6 +141,7 @@ class Overhead : public Family {
     for (const GpuLaunchCost& cost : costs.costs) {
       told.rows.push_back(row_of(cost.problem, cost.impl, cost.what, "wall", cost.seconds));
       told.rows.back()["device"] = costs.device;
+      told.rows.back()["target"] = "gpu", told.rows.back()["location"] = "device";
       told.lines.push_back(fmt::format("{:<28} {:>14.1f}", cost.what, cost.seconds.centre * 1e9));
     }
     if (!costs.why_no_blas.empty())

@@ -11,6 +11,57 @@
 namespace tilewright {
 namespace {
 
+constexpr const char* measurement_keys[] = {"family",
+                                            "problem",
+                                            "dtype",
+                                            "op",
+                                            "m",
+                                            "n",
+                                            "k",
+                                            "lda",
+                                            "ldb",
+                                            "ldc",
+                                            "layout",
+                                            "batch_count",
+                                            "alpha",
+                                            "beta",
+                                            "residency",
+                                            "location",
+                                            "memory",
+                                            "pointer_order",
+                                            "numa",
+                                            "threads",
+                                            "target",
+                                            "data",
+                                            "impl",
+                                            "impl_version",
+                                            "config",
+                                            "wisdom_match",
+                                            "seconds",
+                                            "seconds_low",
+                                            "seconds_high",
+                                            "samples",
+                                            "gflops",
+                                            "bound_gflops",
+                                            "bound_share",
+                                            "bound_kind",
+                                            "ceiling",
+                                            "energy_j",
+                                            "watts",
+                                            "gflops_per_watt",
+                                            "error",
+                                            "error_bound",
+                                            "read_s",
+                                            "kernel_s",
+                                            "write_s",
+                                            "total_s",
+                                            "metrics",
+                                            "device",
+                                            "device_uuid",
+                                            "driver",
+                                            "commit",
+                                            "time"};
+
 std::string for_shell(const std::string& word) {
   const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+%@";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -22,11 +73,22 @@ std::string for_shell(const std::string& word) {
 }  // namespace
 
 void add_provenance(nlohmann::json& object) {
-  object["device"] = cpu_info().model;
+  object["device"] = cpu_info().device;
   object["device_uuid"] = nullptr;
   object["driver"] = nullptr;
   object["commit"] = build_commit;
   object["time"] = time_now();
+}
+
+void add_missing_keys(nlohmann::json& object) {
+  for (const char* key : measurement_keys)
+    if (!object.contains(key)) object[key] = nullptr;
+  if (object["metrics"].is_null()) object["metrics"] = nlohmann::json::object();
+}
+
+void add_no_energy(nlohmann::json& object, const std::string& why) {
+  object["energy_j"] = object["watts"] = object["gflops_per_watt"] = nullptr;
+  object["energy_note"] = why;
 }
 
 std::string command_line() {

@@ -48,11 +48,7 @@ void round_figures(json& value) {
 }
 
 void add_energy(json& object, const CaseResult& result, const Contender& impl) {
-  object["energy_j"] = nullptr, object["watts"] = nullptr, object["gflops_per_watt"] = nullptr;
-  if (!impl.joules) {
-    object["energy_note"] = result.energy_note;
-    return;
-  }
+  if (!impl.joules) return add_no_energy(object, result.energy_note);
   object["energy_j"] = *impl.joules;
   object["watts"] = impl.watts;
   object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
@@ -73,6 +69,7 @@ json impl_object(const CaseResult& result, const Contender& impl) {
   object["impl_version"] = impl.version;
   object["config"] = impl.plan ? config_of(*impl.plan) : json();
   object["wisdom_match"] = object["config"].is_null() ? json() : json(to_string(match_of(*impl.plan)));
+  object["batches_at_once"] = int(result.bench_case.batches_at_once());
   object["gflops"] = result.work_flops / impl.seconds.centre * 1e-9;
   object["bound_gflops"] = result.work_flops / result.bound_s * 1e-9;
   object["bound_share"] = result.bound_s / impl.seconds.centre;
@@ -83,8 +80,6 @@ json impl_object(const CaseResult& result, const Contender& impl) {
   object["error_rms"] = impl.accuracy.rms;
   if (&impl == &result.ours()) add_comparison(object, result);
   if (!result.notes.empty()) object["notes"] = result.notes;
-  object["read_s"] = nullptr, object["kernel_s"] = nullptr, object["write_s"] = nullptr,
-  object["total_s"] = nullptr;
   object["metrics"] = case_metrics(result, impl);
   round_figures(object);
   object.update(result.provenance);
@@ -128,6 +123,7 @@ json measured_row(const Case& c, const std::string& impl, const Estimate& second
   object["impl"] = impl;
   object.update(seconds_keys(seconds));
   add_provenance(object);
+  add_missing_keys(object);
   return object;
 }
 

@@ -62,7 +62,20 @@ std::string wisdom_lines(const GemmPlan::Impl& plan) {
   return text;
 }
 
+// One thread is not faster than all that serve.
+double least_seconds(const GemmPlan::Impl& plan) {
+  double least_s = 0;
+  for (const int threads : {1, plan.runner->thread_count()})
+    if (const auto least = kept_bound(plan.problem, plan.runner->device(), threads))
+      least_s = std::max(least_s, least->bound.seconds);
+  return least_s;
+}
+
 }  // namespace
+
+std::optional<double> predicted_seconds(const GemmPlan::Impl& plan) {
+  return plan.runner->predicted_s(least_seconds(plan));
+}
 
 std::string explain_plan(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
@@ -81,12 +94,7 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
     if (const std::string kernel = runner.kernel(); !kernel.empty()) text += line("kernel", kernel);
     text += wisdom_lines(plan);
   }
-  // One thread is not faster than all that serve.
-  double least_s = 0;
-  for (const int threads : {1, runner.thread_count()})
-    if (const auto least = kept_bound(p, runner.device(), threads))
-      least_s = std::max(least_s, least->bound.seconds);
-  if (const auto prediction = runner.prediction(least_s); !prediction.empty())
+  if (const auto prediction = runner.prediction(least_seconds(plan)); !prediction.empty())
     text += line("predicted", prediction);
   text += line("bound", bound_text(plan));
   if (runner.takes_blocks() && p.batch_count > 1 && !has_levels(p))

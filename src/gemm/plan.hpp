@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,9 @@ std::shared_ptr<const GemmPlan::Impl> find_plan(Context::Impl& context, const Ge
                                                 const GemmOptions& options);
 
 std::string explain_plan(const GemmPlan::Impl& plan);
+
+// Seconds of the whole batch that explain_plan predicts; nothing where no model says them. The plan has a
+// runner.
+std::optional<double> predicted_seconds(const GemmPlan::Impl& plan);
 
 }  // namespace tilewright

@@ -31,6 +31,8 @@ struct LuCandidate {
   LuReport (*factor)(const LuRequest& request, void* a, std::int64_t* pivots);
   // What it does with the problem, in a sentence for explain.
   std::string (*describe)(const LuRequest& request);
+  // Seconds by the machine's models; null: none of them says how long it takes.
+  double (*predict)(const LuRequest& request) = nullptr;
 };
 
 extern const LuCandidate streamed_lu, lapack_lu, blocked_lu,

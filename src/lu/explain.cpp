@@ -1,4 +1,6 @@
 // explain_lu and lu_candidate: what each candidate says of a problem, and which one serves it.
+#include "lu/explain.hpp"
+
 #include "lu/candidates.hpp"
 #include "lu/device/plan.hpp"
 #include "lu/problem.hpp"
@@ -7,20 +9,26 @@
 namespace tilewright {
 
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return explained_lu(context, problem, options).text();
+}
+
+LuExplanation explained_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
-  if (problem.location == Location::device) return device_lu_text(context, problem, options);
+  if (problem.location == Location::device) return explained_device_lu(context, problem, options);
   validate_host(options);
-  const auto tuned = serving_record(context, problem, options);
-  const LuOptions chosen = tuned ? with_config(options, tuned->config) : options;
-  const LuRequest request{context, problem, chosen, SplitWay::model, tuned.has_value()};
-  std::string text = to_string(problem) + "\n";
-  if (tuned) text += "  " + tuned->text() + "\n";
-  if (problem.m == 0 || problem.n == 0) return text + "  nothing to factor\n";
-  for (const LuDecision& d : decide_lu(request))
-    text += d.reason.empty()
-                ? fmt::format("  {}: taken; {}\n", d.candidate->name, d.candidate->describe(request))
-                : fmt::format("  {}: not taken; {}\n", d.candidate->name, d.reason);
-  return text;
+  LuExplanation all;
+  all.problem = to_string(problem);
+  all.is_nothing = problem.m == 0 || problem.n == 0;
+  all.tuned = serving_record(context, problem, options);
+  if (all.is_nothing) return all;
+  const LuOptions chosen = all.tuned ? with_config(options, all.tuned->config) : options;
+  const LuRequest request{context, problem, chosen, SplitWay::model, all.tuned.has_value()};
+  for (const LuDecision& d : decide_lu(request)) {
+    const bool serves = d.reason.empty();
+    all.said.push_back({d.candidate->name, d.reason, serves ? d.candidate->describe(request) : ""});
+    if (serves && d.candidate->predict != nullptr) all.predicted_s = d.candidate->predict(request);
+  }
+  return all;
 }
 
 std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {

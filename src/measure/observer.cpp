@@ -94,4 +94,32 @@ void observe(const std::vector<Observer*>& observers,
   for (Observer* observer : observers) observer->after();
 }
 
+nlohmann::json watch_job(const std::function<void(const std::function<void()>&)>& work) {
+  const EnergyMeters meters = find_energy_meters();
+  EnergyObserver energy(meters.meter_of(Location::host), meters.why_none());
+  const auto clock = clock_observer(), temperature = temperature_observer();
+  observe({&energy, clock.get(), temperature.get()}, work);
+  nlohmann::json seen = nlohmann::json::object();
+  energy.report(seen);
+  clock->report(seen);
+  temperature->report(seen);
+  return seen;
+}
+
+void add_observed(nlohmann::json& row, nlohmann::json seen, double flops, bool with_gpus) {
+  if (with_gpus) {
+    seen["energy_j"] = seen["watts"] = nullptr;
+    seen["energy_note"] = "no meter covers CPU and GPUs together";
+    seen.erase("energy_of");
+  }
+  for (const char* key : {"energy_j", "watts", "energy_note"}) {
+    if (seen.contains(key)) row[key] = seen[key];
+    seen.erase(key);
+  }
+  row["gflops_per_watt"] = nullptr;
+  if (const auto& joules = row["energy_j"]; joules.is_number() && joules.get<double>() > 0)
+    row["gflops_per_watt"] = flops / joules.get<double>() * 1e-9;
+  row["metrics"].update(seen);
+}
+
 }  // namespace tilewright

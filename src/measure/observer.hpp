@@ -70,4 +70,12 @@ std::unique_ptr<Observer> temperature_observer(const std::string& sysfs = "/sys"
 void observe(const std::vector<Observer*>& observers,
              const std::function<void(const std::function<void()>& during)>& work);
 
+// Runs `work` once, which is given what to call now and then, and tells its energy by the meter of the CPU's
+// packages, clocks and temperatures.
+nlohmann::json watch_job(const std::function<void(const std::function<void()>&)>& work);
+
+// Energy under its own keys, the rest among the metrics. Of what GPUs took beside the packages the meter sees
+// nothing, so that of such jobs no energy is told.
+void add_observed(nlohmann::json& row, nlohmann::json seen, double flops, bool with_gpus);
+
 }  // namespace tilewright

@@ -82,10 +82,14 @@ Checked measure(const WisdomRecord& record, const std::function<double(std::size
 Checked rematch(const WisdomRecord& record, const std::function<double(std::size_t)>& time_turn,
                 double budget_s) {
   Checked checked;
+  int regressions = 0;
   for (int look = 0; look < looks; ++look) {
     checked = measure(record, time_turn, budget_s / looks);
-    if (checked.holds()) break;
+    if (checked.holds()) return checked;
+    regressions += checked.regressed() ? 1 : 0;
   }
+  if (checked.regressed() && regressions < looks)
+    checked.verdict = fmt::format("unknown: {} of {} looks say \"{}\"", regressions, looks, checked.verdict);
   return checked;
 }
 
@@ -148,6 +152,13 @@ std::vector<StoredRecord> records_to_check(const std::vector<WisdomRecord>& reco
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const auto& x, const auto& y) { return x.what.dtype < y.what.dtype; });
   return chosen;
+}
+
+Checked agreed(const Checked& first, const Checked& second) {
+  if (!second.holds()) return second;
+  Checked checked = second;
+  checked.verdict = fmt::format("unknown: it holds now, after a first \"{}\"", first.verdict);
+  return checked;
 }
 
 Checked recheck(const StoredRecord& record, double budget_s, TuneMachine& machine) {

@@ -20,6 +20,7 @@ struct Checked {
   std::string verdict = "holds";  // or why not
   bool holds() const { return verdict == "holds"; }
   bool regressed() const { return verdict.starts_with("regression"); }
+  bool is_measured() const { return seconds.samples > 0; }
   Estimate seconds = {};
   double gain = 0, gain_before = 0;  // the default's time over the record's; 0: not known
 };
@@ -31,7 +32,10 @@ std::vector<StoredRecord> records_to_check(const std::vector<WisdomRecord>& reco
                                            const std::vector<GemmProblem>& problems, Location location,
                                            const FamilyList& families, TuneMachine& machine);
 
-// Looks several times, for about `budget_s` in all, before it calls something a regression.
+// Looks several times, for about `budget_s` in all, and calls it a regression where all looks agree.
 Checked recheck(const StoredRecord& record, double budget_s, TuneMachine& machine);
+
+// Of a first recheck that called it a regression and one at another time: a regression where both say so.
+Checked agreed(const Checked& first, const Checked& second);
 
 }  // namespace tilewright

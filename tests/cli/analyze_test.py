@@ -169,6 +169,28 @@ class Analyze(unittest.TestCase):
         self.assertNotIn("hull", [line["section"] for line in lines])
         self.assertEqual([line["objective"] for line in lines if line["section"] == "best"], ["time"])
 
+    def test_energy_that_was_not_measured_is_null(self):
+        rows = self.sweep() + [sentinel("B")] + [made_up_row(config, "B") for config in CONFIGS[:5]]
+        rows += [made_up_row(CONFIGS[90], phase="long", noise=0.002 * k) for k in range(3)]
+        for weighed in (True, False):
+            if not weighed:
+                for row in rows:
+                    row["energy_j"], row["watts"], row["energy_note"] = None, None, "NVML was not found"
+            found = self.folder / "found.jsonl"
+            result = tool("analyze", self.write("sweep.jsonl", rows), "--json", found)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = [json.loads(line) for line in found.read_text().splitlines()]
+            of_energy = [(line, key) for line in lines for key in ("efficiency", "efficiency_rank", "product")
+                         if line["section"] == "correlation"]
+            of_energy += [(join, key) for join in lines[0]["joins"] for key in ("energy_factor", "energy_residual")]
+            of_energy += [(line, key) for line in lines for key in ("energy_share", "energy_deviation") if line["section"] == "repeat"]
+            self.assertGreater(len(of_energy), 6)
+            for line, key in of_energy:
+                self.assertEqual(line[key] is not None, weighed, (key, line))
+            for line in lines:
+                if line["section"] == "correlation":
+                    self.assertIsNotNone(line["performance"])
+
     def test_cards_are_joined_with_the_factor_shown(self):
         rows = self.sweep()
         path = self.write("a.jsonl", rows[:60])

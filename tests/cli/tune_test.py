@@ -15,6 +15,9 @@ import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+import keys_test
+
 TOOL = None
 PROBLEM = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1:beta=one:residency=l1"
 
@@ -259,7 +262,7 @@ class Tune(Driver):
         result = self.tune(problem, "--family", "layout", "--residency", "l2,l1", "--budget", "1s", "--json",
                            self.folder / "w.jsonl", **cache)
         self.assertIn("blocks of", result.stdout)
-        self.assertIn("cut by its constraints", result.stdout)
+        self.assertIn("constraints cut the space", result.stdout)
         lines = self.lines(self.folder / "w.jsonl")
         self.assertEqual([line["family"] for line in lines], ["layout"] * 2)
         after = subprocess.run(explain, capture_output=True, text=True, env={**os.environ, **cache}).stdout
@@ -275,7 +278,7 @@ class Tune(Driver):
         self.assertIn("strided", refused.stderr)
 
     def test_reports(self):
-        result = self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl")
+        result = self.tune(PROBLEM, "--budget", "0.5s", "--json", self.folder / "w.jsonl", "--verbose")
         for word in ("best", "default", "regret", "cut by its constraints"):
             self.assertIn(word, result.stdout)
         record = self.lines(self.folder / "w.jsonl")[0]
@@ -369,6 +372,15 @@ class Tune(Driver):
         result = self.tune("--check", "--budget", "1s", "--wisdom", wisdom, "--json", "-", code=either, **share)
         self.assertIn("cpu.jsonl:1", json.loads(result.stdout)["source"])
 
+    def test_check_keeps_to_its_budget(self):
+        """What is left is told; the first is checked in any case."""
+        wisdom = self.folder / "wisdom.jsonl"
+        self.tune("--sizes", "3:6", "--beta", "1", "--residency", "l1", "--budget", "1s", "--json", wisdom)
+        result = self.tune("--check", "--budget", "0.001s", "--wisdom", wisdom, "--json", self.folder / "checked.jsonl", code=(0, 1))
+        self.assertIn("3 records are left unchecked: --budget = 0.001s is used", result.stdout)
+        self.assertIn("of 1 records hold", result.stdout)
+        self.assertEqual(len(self.lines(self.folder / "checked.jsonl")), 1)
+
     def test_check_measures_records_again(self):
         wisdom = self.folder / "wisdom.jsonl"
         nothing_else = {"TILEWRIGHT_WISDOM": str(wisdom), "TILEWRIGHT_SHARE": str(self.folder)}
@@ -378,6 +390,10 @@ class Tune(Driver):
         record.update(config=next(line["base"] for line in self.lines(self.sweep) if "base" in line), regret=-0.5)
         wisdom.write_text(json.dumps(record) + "\n")
         result = self.tune(PROBLEM, "--check", "--budget", "1s", "--json", "-", **nothing_else)
+        row = json.loads(result.stdout)
+        self.assertEqual([key for key in keys_test.KEYS if key not in row], [])
+        self.assertEqual((row["recorded_seconds"], row["target"], row["m"]), (record["seconds"], "cpu", 4))
+        self.assertIsNone(row["energy_j"])
         if "unknown" not in result.stderr:  # a neighbour was at work
             self.assertIn("1 of 1 records hold", result.stderr)
             self.assertIn("regret of the default", result.stderr)

@@ -195,6 +195,30 @@ TEST_F(CalibrateTest, WhatFailsIsLeftOutAndTheRestIsFitted) {
   EXPECT_NE(witness_.notes["transfer"].front().find("to_host: 0 of"), std::string::npos);
 }
 
+// A line through the origin, which rises, of times that fall.
+TEST_F(CalibrateTest, AFormulaThatExplainsLessThanNothingIsNotKept) {
+  Timings timings;
+  std::vector<Experiment> experiments;
+  for (const std::int64_t bytes : {1, 2, 4, 8}) {
+    Experiment e;
+    e.work = TimedWork::host_copy, e.bytes = bytes;
+    TimedPoint point;
+    point.seconds = 1 / double(bytes);
+    timings.add(e, point);
+    experiments.push_back(e);
+  }
+  const auto terms = [](const Experiment& e) { return std::vector<double>{double(e.bytes)}; };
+  FittedTask fitted;
+  EXPECT_EQ(add_fit(fitted, {"line", {"slope"}, terms}, experiments, timings), nullptr);
+  EXPECT_TRUE(fitted.parts.empty());
+  ASSERT_EQ(fitted.notes.size(), 1u);
+  EXPECT_NE(fitted.notes[0].find("line: it explains less than nothing of 4 experiments"), std::string::npos)
+      << fitted.notes[0];
+  const auto inverse = [](const Experiment& e) { return std::vector<double>{1 / double(e.bytes)}; };
+  EXPECT_NE(add_fit(fitted, {"inverse", {"slope"}, inverse}, experiments, timings), nullptr);
+  EXPECT_EQ(fitted.notes.size(), 1u);
+}
+
 TEST_F(CalibrateTest, ResumesWithoutMeasuringTwice) {
   CalibrationOptions o = options();
   o.log = folder_ / "calibrate.jsonl";

@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "bench/lu/bound.hpp"
 #include "bench/lu/contest.hpp"
 #include "bench/lu/keys.hpp"
 #include "bench/lu/peers.hpp"
+#include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "gemm/context_impl.hpp"
+#include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 #include "tune/calibrate/real_machine.hpp"
 
@@ -29,6 +32,7 @@ constexpr std::size_t searched_finalists = 2;
 struct Group {
   std::vector<double> ratios, bound_shares;
   std::vector<std::string> ratio_cases, cases;
+  std::set<std::string> targets;                          // where the automatic way computed
   std::map<std::string, std::vector<double>> deviations;  // from the optimum, by way
   std::map<std::string, std::vector<double>> losses;      // from the best of the selections, by selection
 };
@@ -138,12 +142,21 @@ class LuFamily : public Family {
   }
 
   void tell(const Case& c, const std::string& memory, const LuContest& contest, Told& told);
+  // Where it computed.
+  std::string target_of(const Case& c, const Contender& one, const LuRecord& record) const {
+    if (one.impl == "cusolver") return "gpu";
+    return lu_target(context_, lu_problem(c), record.way.options, record.median());
+  }
+  WisdomMatch match_of(const Case& c, const LuRecord& record) const {
+    const auto tuned = serving_record(context_, lu_problem(c), record.way.options);
+    return tuned ? tuned->match : WisdomMatch::none;
+  }
   json row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
               double bound) const;
   void note(const Case& c, const LuContest& contest, const Contender* optimum, double bound, Group& group);
 
   const Plan& plan_;
-  Context context_;
+  mutable Context context_;
   std::unique_ptr<Context> checking_;  // of a simulated GPU: where products are made
   std::string why_no_gpu_;
   std::unique_ptr<LuPeers> peers_;
@@ -175,9 +188,10 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   row["gflops"] = flops(lu_problem(c)) / one.seconds.centre * 1e-9;
   row["bound_gflops"] = flops(lu_problem(c)) / bound * 1e-9;
   row["bound_share"] = bound / one.seconds.centre, row["bound_kind"] = "compute";
+  row["ceiling"] = row["bound_gflops"];
   row["error"] = record.residual.ratio, row["error_bound"] = LuVerifyResult::bound;
   row["verified"] = record.residual.scope;
-  row["energy_j"] = nullptr, row["energy_note"] = "bench lu reads no energy meter";
+  add_no_energy(row, "bench lu reads no energy meter");
   row["gpus"] = machine_ == nullptr ? int(simulated()) : int(machine_->gpus().size());
   row["gpu"] = peers_ == nullptr ? json() : json(peers_->gpu());
   if (simulated()) row["simulated"] = plan_.lu.simulated.text();
@@ -190,8 +204,10 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
     for (const auto& [nb, seconds] : record.tried) tried.push_back({{"nb", nb}, {"seconds", seconds}});
     row["metrics"]["tried"] = tried;
   }
+  row["target"] = target_of(c, one, record);
   if (one.role != Role::ours) return row;
-  row["target"] = to_string(record.way.options.target);
+  row["config"] = lu_config(report);
+  row["wisdom_match"] = to_string(match_of(c, record));
   row["select"] = computes_on_gpus(record) && record.way.split == SplitWay::model
                       ? json(to_string(record.way.options.select))
                       : json();
@@ -233,6 +249,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
     told.rows.push_back(std::move(row));
   }
   json key = {{"family", "lu"}, {"dtype", to_string(c.problem.dtype)}, {"layout", "single"}};
+  for (const char* name : {"op", "beta", "residency"}) key[name] = nullptr;
   key["memory"] = memory, key["resident"] = "host", key["threads"] = c.threads;
   note(c, contest, optimum, bound, groups_[key]);
 }
@@ -249,6 +266,7 @@ void LuFamily::note(const Case& c, const LuContest& contest, const Contender* op
                     Group& group) {
   const Contender* const automatic = of_way(contest, "automatic");
   if (automatic != nullptr) {
+    group.targets.insert(target_of(c, *automatic, contest.record(*automatic)));
     group.bound_shares.push_back(bound / automatic->seconds.centre);
     group.cases.push_back(problem_text(c));
     if (const Contender* const peer = fastest(contest, Role::peer)) {
@@ -277,7 +295,8 @@ Told LuFamily::finish() {
   Told told;
   for (const auto& [key, group] : groups_) {
     json summary = key;
-    summary["summary"] = true, summary["target"] = "auto";
+    summary["summary"] = true,
+    summary["target"] = group.targets.size() == 1 ? *group.targets.begin() : "auto";
     add_statistics(summary, "ratio", group.ratios, group.ratio_cases);
     add_statistics(summary, "bound_share", group.bound_shares, group.cases);
     summary["deviation"] = json::object();

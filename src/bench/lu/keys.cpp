@@ -1,7 +1,9 @@
 // Factorizations as JSON.
 #include "bench/lu/keys.hpp"
 
+#include "core/lu_problem.hpp"
 #include "lu/problem.hpp"
+#include "lu/updates.hpp"
 
 namespace tilewright::bench {
 
@@ -14,7 +16,27 @@ nlohmann::json lu_problem_keys(const LuProblem& p) {
           {"lda", p.lda},
           {"layout", "single"},
           {"batch_count", 1},
-          {"location", "host"}};
+          {"location", "host"},
+          {"op", nullptr},
+          {"k", nullptr},
+          {"ldb", nullptr},
+          {"ldc", nullptr},
+          {"alpha", nullptr},
+          {"beta", nullptr},
+          {"residency", nullptr},
+          {"pointer_order", nullptr},
+          {"numa", nullptr}};
+}
+
+nlohmann::json lu_config(const LuReport& r) { return to_json(LuConfig{r.candidate, r.nb}); }
+
+std::string lu_target(Context& context, const LuProblem& problem, const LuOptions& options,
+                      const LuReport& r) {
+  if (r.redone) return "cpu";
+  if (r.gpus > 0) return "gpu";
+  if (r.candidate != "blocked") return "cpu";  // none of the others gives work to a GPU
+  if (options.target != Target::automatic) return to_string(options.target);
+  return updates_use_gpus({context, problem, options}) ? "hybrid" : "cpu";
 }
 
 nlohmann::json lu_breakdown(const LuReport& r) {

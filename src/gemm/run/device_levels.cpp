@@ -38,6 +38,11 @@ class LevelsRunner : public Runner {
   }
   nlohmann::json metrics() const override { return launched_->metrics(); }
   std::string prediction(double least_s) const override { return launched_->prediction(least_s); }
+  std::optional<double> predicted_s(double least_s) const override {
+    const auto launch_s = launched_->predicted_s(least_s);
+    if (!launch_s) return launch_s;
+    return *launch_s * double(others_[0].count * others_[1].count);
+  }
 
  private:
   Operands at(const Operands& o, std::int64_t i, std::int64_t j) const {

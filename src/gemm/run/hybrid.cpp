@@ -86,6 +86,7 @@ class HybridRunner : public HostRunner {
     return fmt::format("{} of the CPU, one of them for each GPU", thread_count());
   }
   std::string prediction(double) const override;
+  std::optional<double> predicted_s(double) const override { return ready_[false].choice.split.seconds; }
   std::string bound() const override;
   nlohmann::json metrics() const override;
   nlohmann::json last_run() const override;

@@ -117,11 +117,8 @@ class LargeRunner : public DeviceRunner {
               {"total", cost.cycles()}}}};
   }
   std::string prediction(double least_s) const override {
-    const GemmLargeKernel& kernel = kernels_.kernel();
     const GpuLimits& limits = machine().gpu().limits();
-    const double cycles = gemm_large_cost(problem(), kernel.shape(), kernel.config(), limits).cycles() *
-                          static_cast<double>(problem().batch_count);
-    const double seconds = cycles / (1e3 * limits.clock_khz);
+    const double cycles = predicted_cycles(), seconds = cycles / (1e3 * limits.clock_khz);
     if (seconds < least_s)
       return fmt::format("{:.3g} us, what this GPU's ceilings allow at best; the cost model has {:.3g} us",
                          least_s * 1e6, seconds * 1e6);
@@ -129,8 +126,17 @@ class LargeRunner : public DeviceRunner {
         "{:.3g} us at {} MHz, its highest clock: {:.3g} cycles of each multiprocessor (cost model)",
         seconds * 1e6, limits.clock_khz / 1000, cycles);
   }
+  std::optional<double> predicted_s(double least_s) const override {
+    return std::max(least_s, predicted_cycles() / (1e3 * machine().gpu().limits().clock_khz));
+  }
 
  private:
+  double predicted_cycles() const {
+    const GemmLargeKernel& kernel = kernels_.kernel();
+    return gemm_large_cost(problem(), kernel.shape(), kernel.config(), machine().gpu().limits()).cycles() *
+           static_cast<double>(problem().batch_count);
+  }
+
   LargeKernels kernels_;
 };
 

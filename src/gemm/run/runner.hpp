@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/problem.hpp"
@@ -60,6 +61,8 @@ class Runner {
   // Of a cost model in words, "" where there is none; never below `least_s`, which the CPU on one thread, or
   // the GPU, needs.
   virtual std::string prediction([[maybe_unused]] double least_s) const { return ""; }
+  // The same in seconds of the whole batch, where it says them; of pageable operands where that matters.
+  virtual std::optional<double> predicted_s([[maybe_unused]] double least_s) const { return std::nullopt; }
   // What it cannot be faster than, in words, where that is not a matter of the CPU's ceilings alone.
   virtual std::string bound() const { return ""; }
   // How the last run that ended went, part by part, where there are any; else null.

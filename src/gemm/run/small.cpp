@@ -44,17 +44,23 @@ class SmallRunner : public DeviceRunner {
         kernel.blocks_per_multiprocessor());
   }
   std::string prediction(double) const override {
-    const GemmSmallShape& shape = kernels_.shape();
-    const GemmSmallConfig& config = kernels_.kernel().config();
-    const double share =
-        gemm_small_forecast(shape, config, problem().dtype, machine().gpu().limits(),
-                            gemm_small_cost(shape, config, problem().dtype), problem().batch_count);
-    return fmt::format("{:.0f} % of what memory allows (cost model)", 100 * share);
+    return fmt::format("{:.0f} % of what memory allows (cost model)", 100 * forecast());
+  }
+  // What memory allows is known where ceilings are, and is the least of operands that lie there.
+  std::optional<double> predicted_s(double least_s) const override {
+    if (!(least_s > 0) || problem().residency != Residency::cold) return std::nullopt;
+    return least_s / forecast();
   }
 
   bool takes_blocks() const override { return true; }
 
  private:
+  double forecast() const {
+    const GemmSmallShape& shape = kernels_.shape();
+    const GemmSmallConfig& config = kernels_.kernel().config();
+    return gemm_small_forecast(shape, config, problem().dtype, machine().gpu().limits(),
+                               gemm_small_cost(shape, config, problem().dtype), problem().batch_count);
+  }
   bool reads_ab(const Operands& o) const {
     return scaling_ == nullptr || !is_zero(problem(), problem().alpha, o.alpha);
   }

@@ -72,10 +72,12 @@ class SmallCpuRunner : public HostRunner {
   std::string config_text() const override { return describe(kernel_->config()); }
   nlohmann::json metrics() const override { return {{"kernel_counts", to_json(kernel_->counts())}}; }
   std::string prediction(double least_s) const override {
-    const double round_s = estimate_s(problem());
-    return fmt::format(
-        "about {} on one thread ({})", seconds_text(std::max(round_s, least_s)),
-        round_s < least_s ? "what this machine's ceilings allow at best" : "round figures of a current core");
+    return fmt::format("about {} on one thread ({})", seconds_text(*predicted_s(least_s)),
+                       estimate_s(problem()) < least_s ? "what this machine's ceilings allow at best"
+                                                       : "round figures of a current core");
+  }
+  std::optional<double> predicted_s(double least_s) const override {
+    return std::max(estimate_s(problem()), least_s);
   }
   bool takes_blocks() const override { return true; }
   std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return kernel_; }

@@ -237,9 +237,11 @@ std::string describe_streamed(const LuRequest& r) {
                      way.node->source);
 }
 
+double predict_streamed(const LuRequest& r) { return choose(r).seconds; }
+
 }  // namespace
 
 constinit const LuCandidate streamed_lu{"streamed", streamed_declines, factor_streamed_or_redo,
-                                        describe_streamed};
+                                        describe_streamed, predict_streamed};
 
 }  // namespace tilewright

@@ -114,22 +114,24 @@ constexpr PlanCandidate plan_candidates[] = {{{"panels", LuEngine::most_nb}, mak
 struct LuPlan::Impl {
   LuProblem problem;
   std::unique_ptr<LuRunner> runner;  // null where there is nothing to do
-  std::string text;
+  LuExplanation said;
 };
 
 namespace {
 
-// The first candidate that the options allow and that serves; a line of the text for each.
-std::unique_ptr<LuRunner> first_that_serves(const LuRunnerRequest& request, std::string& text) {
+using Said = std::vector<LuExplanation::Said>;
+
+// The first candidate that the options allow and that serves, with what each says.
+std::unique_ptr<LuRunner> first_that_serves(const LuRunnerRequest& request, Said& said) {
   for (const PlanCandidate& one : plan_candidates) {
     if (!request.options.candidate.empty() && request.options.candidate != one.name) continue;
     try {
       auto runner = one.make(request);
-      text += fmt::format("  {}: taken; {}\n", one.name, runner->describe());
+      said.push_back({one.name, "", runner->describe()});
       return runner;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
+      said.push_back({one.name, error.what(), ""});
     }
   }
   return nullptr;
@@ -146,27 +148,26 @@ std::shared_ptr<LuPlan::Impl> decide_device_lu(Context& context, LuProblem probl
   problem.location = Location::device;
   auto impl = std::make_shared<LuPlan::Impl>();
   impl->problem = problem;
-  impl->text = to_string(problem) + "\n";
+  impl->said.problem = to_string(problem);
   std::shared_ptr<LuTools> tools;
   try {
     tools = LuMachines::of(context.impl()).tools(options.device);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    for (const PlanCandidate& one : plan_candidates)
-      impl->text += fmt::format("  {}: not taken; {}\n", one.name, error.what());
+    for (const PlanCandidate& one : plan_candidates) impl->said.said.push_back({one.name, error.what(), ""});
     return impl;
   }
   if (std::min(problem.m, problem.n) == 0) return impl;
   if (const auto tuned = tuned_lu(context, problem, options)) {
     const LuOptions as_tuned = with_config(options, tuned->config);
-    std::string text;
-    impl->runner = first_that_serves({context, problem, as_tuned, tools}, text);
+    Said said;
+    impl->runner = first_that_serves({context, problem, as_tuned, tools}, said);
     if (impl->runner != nullptr) {
-      impl->text += "  " + tuned->text() + "\n" + text;
+      impl->said.tuned = tuned, impl->said.said = said;
       return impl;
     }
   }
-  impl->runner = first_that_serves({context, problem, options, tools}, impl->text);
+  impl->runner = first_that_serves({context, problem, options, tools}, impl->said.said);
   return impl;
 }
 
@@ -181,16 +182,16 @@ std::string device_lu_candidate(Context& context, const LuProblem& problem, cons
   return impl->runner == nullptr ? "" : impl->runner->name();
 }
 
-std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options) {
-  return decide_device_lu(context, problem, options)->text;
+LuExplanation explained_device_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return decide_device_lu(context, problem, options)->said;
 }
 
 LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
   auto impl = decide_device_lu(context, problem, options);
-  const bool is_nothing =
-      std::min(problem.m, problem.n) == 0 && impl->text.find("not taken") == std::string::npos;
+  const bool is_nothing = std::min(problem.m, problem.n) == 0 && impl->said.said.empty();
   if (impl->runner == nullptr && !is_nothing) {
-    std::string reasons = impl->text.substr(0, impl->text.size() - 1);
+    std::string reasons = impl->said.text();
+    reasons.pop_back();
     for (std::size_t at = 0; (at = reasons.find("\n  ")) != std::string::npos;) reasons.replace(at, 3, "; ");
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
                 "no candidate factors " + reasons);
@@ -199,7 +200,7 @@ LuPlan plan_lu(Context& context, const LuProblem& problem, const LuOptions& opti
 }
 
 const LuProblem& LuPlan::problem() const noexcept { return impl_->problem; }
-std::string LuPlan::explain() const { return impl_->text; }
+std::string LuPlan::explain() const { return impl_->said.text(); }
 std::int64_t LuPlan::workspace_bytes() const noexcept {
   return impl_->runner == nullptr ? 0 : impl_->runner->workspace_bytes();
 }

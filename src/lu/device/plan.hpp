@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lu/explanation.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright {
@@ -16,8 +17,8 @@ struct LuPlanCandidateName {
 // In the order in which they are asked.
 std::vector<LuPlanCandidateName> lu_plan_candidates();
 
-// lu_candidate and explain_lu of a problem in device memory.
+// lu_candidate and explained_lu of a problem in device memory.
 std::string device_lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options);
-std::string device_lu_text(Context& context, const LuProblem& problem, const LuOptions& options);
+LuExplanation explained_device_lu(Context& context, const LuProblem& problem, const LuOptions& options);
 
 }  // namespace tilewright

@@ -268,7 +268,15 @@ const FittedPart* add_fit(FittedTask& to, const Formula& formula, const std::vec
                                      formula.name, rows.size(), experiments.size(), needed));
     return nullptr;
   }
-  to.parts.push_back({formula.name, formula.terms, least_squares(rows), formula.is_main});
+  FittedPart part{formula.name, formula.terms, least_squares(rows), formula.is_main};
+  // Worse than the mean of what was timed: whoever planned with it would be misled.
+  if (part.fit.r_squared < 0) {
+    to.notes.push_back(
+        fmt::format("{}: it explains less than nothing of {} experiments (R^2 {:.3f}), and is not kept",
+                    formula.name, rows.size(), part.fit.r_squared));
+    return nullptr;
+  }
+  to.parts.push_back(std::move(part));
   return &to.parts.back();
 }
 

@@ -51,7 +51,7 @@ struct FittedTask {
 FittedTask fit_task(const CalibrationTask& task, const Timings& timings, const CalibrationMachine& machine);
 
 // One formula t = sum of coefficient x term(experiment) fitted to those of the experiments that were timed;
-// nothing where they are too few, which a note then says.
+// nothing where they are too few, or where it explains less than nothing of them, which a note then says.
 struct Formula {
   std::string name;
   std::vector<std::string> terms;
