@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 #include "core/env.hpp"
@@ -41,12 +40,8 @@ CalibrationOptions options_of(const CalibrateFlags& flags) {
   options.command = "tilewright calibrate";
   if (flags.quick) options.command += " --quick";
   options.log = flags.log;
-  if (options.log.empty()) {
-    const std::filesystem::path folder = cache_folder(Environment::read());
-    if (folder.empty()) return options;
-    std::filesystem::create_directories(folder);
-    options.log = folder / "calibrate.jsonl";
-  }
+  if (options.log.empty())
+    options.log = usual_log(Environment::read(), "log", "calibrate.jsonl", flags.resume);
   return options;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "core/env.hpp"
@@ -29,6 +31,9 @@ namespace tilewright::cli {
 
 namespace {
 
+constexpr const char* no_folder =
+    "no folder: TILEWRIGHT_CACHE, XDG_CACHE_HOME and HOME name none by an absolute path";
+
 struct InfoFlags {
   bool measure = false;
   int threads = 0;
@@ -42,9 +47,23 @@ std::vector<int> thread_counts(const InfoFlags& flags) {
   return most == 1 ? std::vector{1} : std::vector{1, most};
 }
 
+// What this run has measured; told whether it can be kept or not.
+struct Measured {
+  std::vector<Ceilings> cpu;
+  std::vector<GpuCeilings> gpus;
+};
+
+void keep(const std::function<void()>& save) {
+  try {
+    save();
+  } catch (const Error& error) {
+    fmt::print(stderr, "tilewright: these ceilings are not kept: {}\n", error.what());
+  }
+}
+
 // Of each kind of GPU that our kernels run on. One that fails is told of and passed over: the CPU's ceilings
 // are kept by then.
-void measure_gpus(const InfoFlags& flags) {
+void measure_gpus(const InfoFlags& flags, Measured& measured) {
 #if TILEWRIGHT_HAS_GPU
   const auto bytes = std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20;
   const std::string path = gpu_ceilings_path(Environment::read());
@@ -56,24 +75,53 @@ void measure_gpus(const InfoFlags& flags) {
     if (!why_too_old(limits).empty() || !done.insert(limits.name).second) continue;
     fmt::print(stderr, "measuring ceilings of GPU {} ({})\n", device, limits.name);
     try {
-      save_gpu_ceilings(path, bench::measure_gpu_ceilings(*context.impl().gpus->open(device), bytes));
+      measured.gpus.push_back(bench::measure_gpu_ceilings(*context.impl().gpus->open(device), bytes));
     } catch (const Error& error) {
       fmt::print(stderr, "GPU {} ({}) has no ceilings: {}\n", device, limits.name, error.what());
+      continue;
     }
+    keep([&] { save_gpu_ceilings(path, measured.gpus.back()); });
   }
 #else
-  (void)flags;
+  (void)flags, (void)measured;
 #endif
 }
 
-void measure(const InfoFlags& flags, const std::string& path) {
+Measured measure(const InfoFlags& flags, const std::string& path) {
+  Measured measured;
   Arena arena;
   for (const int threads : thread_counts(flags)) {
     fmt::print(stderr, "measuring ceilings with {} thread{} (some seconds)\n", threads,
                threads == 1 ? "" : "s");
-    save_ceilings(path, measure_ceilings(threads, arena));
+    measured.cpu.push_back(measure_ceilings(threads, arena));
+    keep([&] { save_ceilings(path, measured.cpu.back()); });
   }
-  measure_gpus(flags);
+  measure_gpus(flags, measured);
+  return measured;
+}
+
+// The ceilings that `is_asked` says yes to, as this run has measured them, else as they are kept.
+template <class AnyCeilings, class F>
+std::optional<AnyCeilings> newest(const std::vector<AnyCeilings>& measured, std::optional<AnyCeilings> kept,
+                                  F&& is_asked) {
+  const auto now = std::find_if(measured.begin(), measured.end(), is_asked);
+  return now == measured.end() ? std::move(kept) : std::optional<AnyCeilings>(*now);
+}
+
+void add_ceilings(nlohmann::json& json, const std::string& path, const Measured& measured) {
+  json["ceilings_path"] = path;
+  json["ceilings"] = json["gpu_ceilings"] = nlohmann::json::array();
+  std::set<std::string> kinds;
+  for (const auto& gpu : json["gpus"])
+    if (const auto name = gpu["name"].get<std::string>(); kinds.insert(name).second)
+      if (const auto one =
+              newest(measured.gpus, load_gpu_ceilings(gpu_ceilings_path(Environment::read()), name),
+                     [&](const GpuCeilings& c) { return c.device == name; }))
+        json["gpu_ceilings"].push_back(to_json(*one));
+  for (const int threads : thread_counts({}))
+    if (const auto one = newest(measured.cpu, load_ceilings(path, cpu_info().device, threads),
+                                [&](const Ceilings& c) { return c.threads == threads; }))
+      json["ceilings"].push_back(to_json(*one));
 }
 
 // The CBLAS that large products go to, and the peers that bench can hold against ours.
@@ -160,7 +208,7 @@ void add_gpus(nlohmann::json& json) {
 #endif
 }
 
-nlohmann::json gather(const std::string& path) {
+nlohmann::json gather(const std::string& path, const Measured& measured) {
   const CpuInfo& cpu = cpu_info();
   const auto search = peers::find_peers();  // first: it prepares the environment of the libraries it loads
   Context context;
@@ -182,16 +230,7 @@ nlohmann::json gather(const std::string& path) {
   json["energy_meters"] = energy_meters(meters);
   json["energy_note"] = meters.meters.empty() ? nlohmann::json(meters.why_none()) : nlohmann::json();
   json["wisdom"] = context.impl().wisdom_files;
-  json["ceilings_path"] = path;
-  json["ceilings"] = json["gpu_ceilings"] = nlohmann::json::array();
-  std::set<std::string> kinds;
-  for (const auto& gpu : json["gpus"])
-    if (const auto name = gpu["name"].get<std::string>(); kinds.insert(name).second)
-      if (const auto kept = load_gpu_ceilings(gpu_ceilings_path(Environment::read()), name))
-        json["gpu_ceilings"].push_back(to_json(*kept));
-  for (const int threads : thread_counts({}))
-    if (const auto kept = load_ceilings(path, cpu.device, threads))
-      json["ceilings"].push_back(to_json(*kept));
+  add_ceilings(json, path, measured);
   return json;
 }
 
@@ -242,7 +281,8 @@ void print_ceilings(std::FILE* out, const nlohmann::json& info) {
   }
   if (!info["gpus"].empty() && info["gpu_ceilings"].empty())
     fmt::print(out, "GPU ceilings  none measured yet: tilewright info --measure\n");
-  fmt::print(out, "kept in       {}\n", info["ceilings_path"].get<std::string>());
+  const auto path = info["ceilings_path"].get<std::string>();
+  fmt::print(out, "kept in       {}\n", path.empty() ? no_folder : path);
 }
 
 void print(std::FILE* out, const nlohmann::json& info) {
@@ -274,7 +314,7 @@ void print(std::FILE* out, const nlohmann::json& info) {
     fmt::print(out, "GPU compiler  none: {}\n", info["gpu_compiler_error"].get<std::string>());
   if (info.contains("gpu_kernel_cache"))
     fmt::print(out, "GPU kernels   from {}, kept in {}\n", info["gpu_kernel_sources"].get<std::string>(),
-               info["gpu_kernel_cache"].get<std::string>());
+               info["gpu_kernel_cache"] == "" ? no_folder : info["gpu_kernel_cache"].get<std::string>());
   print_libraries(out, info["libraries"]);
   fmt::print(
       out, "energy        {}\n",
@@ -288,8 +328,7 @@ void print(std::FILE* out, const nlohmann::json& info) {
 void run(const InfoFlags& flags) {
   const std::string path = ceilings_path(Environment::read());
   JsonLines json(flags.json);
-  if (flags.measure) measure(flags, path);
-  const auto info = gather(path);
+  const auto info = gather(path, flags.measure ? measure(flags, path) : Measured());
   if (flags.json != "-") print(stdout, info);
   json.write(info);
 }

@@ -12,8 +12,10 @@ std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std:
   const std::string path = asked.empty() ? user_wisdom_path(environment) : asked;
   const std::string argument = !asked.empty() ? "--" + flag : "TILEWRIGHT_WISDOM";
   if (path.empty())
-    throw Error(ErrorCode::invalid_argument, argument,
-                fmt::format("{} is empty, and neither HOME nor XDG_DATA_HOME is set: name a file", argument));
+    throw Error(
+        ErrorCode::invalid_argument, argument,
+        fmt::format("{} is empty, and neither HOME nor XDG_DATA_HOME is an absolute path: name a file",
+                    argument));
   if (is_lines_file(path))
     throw Error(ErrorCode::invalid_argument, argument,
                 fmt::format("{} = '{}' holds JSON lines, which are only read: name a database to write to",

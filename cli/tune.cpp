@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "device/cpu.hpp"
@@ -22,7 +21,6 @@
 #include "tune_lu.hpp"
 #include "tune_report.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -30,10 +28,7 @@ namespace {
 // Where the log lies unless --sweep says otherwise: beside the other things that may be lost without harm.
 std::string sweep_path(const TuneFlags& flags, const Context& context) {
   if (!flags.sweep.empty()) return flags.sweep;
-  const auto path =
-      std::filesystem::path(ceilings_path(context.impl().environment)).replace_filename("sweep.jsonl");
-  std::filesystem::create_directories(path.parent_path());
-  return path.string();
+  return usual_log(context.impl().environment, "sweep", "sweep.jsonl", flags.resume);
 }
 
 // The space of --family layout is a handful of blocks, all of which meet in the contest.
@@ -87,7 +82,8 @@ class Run : public TuneWatcher {
     }
     if (store_ && kept_count_ > 0) fmt::print(json_.people(), "kept in {}\n", store_->path());
     if (store_ && kept_count_ == 0) fmt::print(json_.people(), "nothing was changed in {}\n", store_->path());
-    if (tunes_layout_) fmt::print(json_.people(), "kept for explain in {}\n", costs_path());
+    if (tunes_layout_ && !costs_path().empty())
+      fmt::print(json_.people(), "kept for explain in {}\n", costs_path());
     if (report.searched == 0) return;
     fmt::print(json_.people(), "{} problems in {:.1f} s; regret of the defaults {:.1f} % (geometric mean)\n",
                report.done, report.spent_s, 100 * report.regret);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <tuple>
 
@@ -245,6 +246,24 @@ BudgetClock clock_of(const TuneFlags& flags) {
 TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
   return TuneMachine(isa, static_cast<int>(parse_count("--device", flags.device, 0)),
                      std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);
+}
+
+std::string usual_log(const Environment& environment, const std::string& flag, const char* name,
+                      bool resume) {
+  const std::string path = cache_file(environment, name);
+  if (path.empty() && resume)
+    throw Error(
+        ErrorCode::invalid_argument, "--resume",
+        fmt::format("--resume: there is no cache folder that a log could lie in, and --{} names none", flag));
+  if (path.empty()) return "";
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Error(ErrorCode::io, "--" + flag,
+                fmt::format("--{} is not given, and the cache folder '{}' cannot be made: {}", flag,
+                            folder.string(), error.message()));
+  return path;
 }
 
 }  // namespace tilewright::cli

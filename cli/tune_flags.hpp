@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/env.hpp"
 #include "core/problem.hpp"
 #include "tune/budget_clock.hpp"
 #include "tune/family/config_choice.hpp"
@@ -58,5 +59,10 @@ BudgetClock clock_of(const TuneFlags& flags);
 
 // --device and --megabytes. No GPU is opened.
 TuneMachine machine_of(const TuneFlags& flags, Isa isa);
+
+// A log of that name in the cache folder, which is made, for who did not name one by --`flag`; "" where there
+// is no such folder, and then nothing is kept. Throws Error(io) where it cannot be made, and
+// Error(invalid_argument) where an earlier run's is wanted and there is no folder.
+std::string usual_log(const Environment& environment, const std::string& flag, const char* name, bool resume);
 
 }  // namespace tilewright::cli

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "bench/lu/keys.hpp"
 #include "core/build_info.hpp"
@@ -16,7 +15,6 @@
 #include "progress.hpp"
 #include "tune/lu/session.hpp"
 #include "verbs.hpp"
-#include "wisdom/ceilings.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -60,10 +58,7 @@ std::vector<LuProblem> factorizations_of(const TuneFlags& flags) {
 
 std::string log_path(const TuneFlags& flags, const Context& context) {
   if (!flags.sweep.empty()) return flags.sweep;
-  const auto path =
-      std::filesystem::path(ceilings_path(context.impl().environment)).replace_filename("sweep_lu.jsonl");
-  std::filesystem::create_directories(path.parent_path());
-  return path.string();
+  return usual_log(context.impl().environment, "sweep", "sweep_lu.jsonl", flags.resume);
 }
 
 std::string way_text(const nlohmann::json& config) {

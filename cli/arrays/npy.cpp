@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "core/new_file.hpp"
@@ -173,14 +174,22 @@ NpyOutput::NpyOutput(const std::string& path, std::int64_t integers, const std::
 
 NpyOutput::NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
                      std::int64_t data_bytes)
-    : path_(followed_path(path)), argument_(argument), what_(fmt::format("{} = '{}'", argument, path)) {
+    : path_(followed_path(path)),
+      is_link_(path_ != path),
+      argument_(argument),
+      what_(fmt::format("{} = '{}'", argument, path)) {
+  if (path == "-")
+    throw Error(ErrorCode::invalid_argument, argument_,
+                fmt::format("{} would be stdout, which no array is written to: name a file", what_));
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(ErrorCode::invalid_argument, argument_, fmt::format("{} exists and is not a file", what_));
+  if (std::error_code none; std::filesystem::is_symlink(path_, none))  // links that lead round in a circle
+    fail(ErrorCode::invalid_argument, argument_, what_, "cannot be created", ELOOP);
   data_offset_ = static_cast<std::int64_t>(head.size());
   const std::int64_t bytes = data_offset_ + data_bytes;
   try {
-    file_ = ::open(folder_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    file_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (file_ < 0) open_hidden();
     reserve(bytes);
     mapping_ = Mapping(file_, bytes, true, what_);
@@ -201,7 +210,9 @@ void NpyOutput::open_hidden() {
   if (error == 0) return;
   hidden_.clear();
   const bool wrong_use = error == ENOENT || error == ENOTDIR || error == EISDIR;
-  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, argument_, what_, "cannot be created", error);
+  const std::string doing =
+      is_link_ ? fmt::format("leads to '{}', which cannot be created", path_) : "cannot be created";
+  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, argument_, what_, doing.c_str(), error);
 }
 
 // Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and

@@ -84,9 +84,9 @@ class NpyInput {
 class NpyOutput {
  public:
   // Makes a nameless file in the folder of `path` (a hidden one where the file system knows no nameless
-  // files), reserves its space and maps it. A symbolic link is followed, and a file that is replaced leaves
-  // its access rights to the new one. Throws Error(io), or Error(invalid_argument) when `path` cannot be a
-  // file. `argument` is what errors name.
+  // files), reserves its space and maps it. "-" is refused. A symbolic link is followed, and a file that is
+  // replaced leaves its access rights to the new one. Throws Error(io), or Error(invalid_argument) when
+  // `path` cannot be a file. `argument` is what errors name.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape,
             const std::string& argument = "output");
   // A 1-D array of so many 64-bit integers.
@@ -106,6 +106,7 @@ class NpyOutput {
   void reserve(std::int64_t bytes);
 
   std::string path_;    // of the file itself, not of a link to it
+  bool is_link_;        // whether one was named
   std::string hidden_;  // "" while the file is nameless
   std::string argument_, what_;
   int file_ = -1;

@@ -336,7 +336,11 @@ class LayoutFamily : public Family {
     return told;
   }
 
-  Told finish() override { return {{"kept for explain in " + path_}, summary_.objects()}; }
+  Told finish() override {
+    return {{path_.empty() ? "nothing is kept for explain: there is no cache folder"
+                           : "kept for explain in " + path_},
+            summary_.objects()};
+  }
 
  private:
   // On a GPU our kernels alone know interleaved blocks.

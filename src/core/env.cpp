@@ -38,18 +38,29 @@ Environment Environment::read() {
   return environment;
 }
 
-std::string cache_folder(const Environment& environment) {
-  if (!environment.cache.empty()) return environment.cache;
-  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tilewright";
+namespace {
+
+// A folder of the user's. What is no absolute path says nothing (XDG Base Directory Specification), else code
+// would come from whatever folder a program happens to run in.
+std::string user_folder(const char* name, const char* below_home) {
+  if (const std::string folder = variable(name); folder.starts_with('/')) return folder + "/tilewright";
   const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.cache/tilewright";
+  return home.starts_with('/') ? home + below_home + "/tilewright" : "";
 }
 
-std::string data_folder() {
-  if (const std::string folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder + "/tilewright";
-  const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.local/share/tilewright";
+}  // namespace
+
+std::string cache_folder(const Environment& environment) {
+  if (!environment.cache.empty()) return environment.cache;
+  return user_folder("XDG_CACHE_HOME", "/.cache");
 }
+
+std::string cache_file(const Environment& environment, const char* name) {
+  const std::string folder = cache_folder(environment);
+  return folder.empty() ? "" : folder + "/" + name;
+}
+
+std::string data_folder() { return user_folder("XDG_DATA_HOME", "/.local/share"); }
 
 const std::vector<EnvironmentVariable>& environment_variables() {
   static const std::vector<EnvironmentVariable> variables = {
@@ -63,7 +74,7 @@ const std::vector<EnvironmentVariable>& environment_variables() {
       {"TILEWRIGHT_CACHE", "",
        "folder for measured ceilings and compiled GPU kernels; empty: $XDG_CACHE_HOME or ~/.cache"},
       {"TILEWRIGHT_CBLAS", "",
-       "CBLAS library for matrices above the small sizes; empty: the first one found"},
+       "CBLAS library for matrices above the small sizes; none: do without; empty: the first one found"},
       {"TILEWRIGHT_NVRTC", "", "run-time compiler library for GPU kernels; empty: the first one found"},
       {"TILEWRIGHT_NVRTC_FLAGS", "",
        "what else that compiler is told, separated by spaces, such as -lineinfo for a profiler"},

@@ -36,8 +36,11 @@ struct Environment {
 };
 
 // Where things lie that may be lost without harm: TILEWRIGHT_CACHE, else tilewright/ in $XDG_CACHE_HOME or
-// ~/.cache; "" where there is no such folder.
+// ~/.cache; "" where there is no such folder, as where the latter are no absolute paths.
 std::string cache_folder(const Environment& environment);
+
+// A file of that folder; "" where there is none.
+std::string cache_file(const Environment& environment, const char* name);
 
 // Where things lie that a user would miss: tilewright/ in $XDG_DATA_HOME or ~/.local/share; "" where there is
 // no such folder.

@@ -61,6 +61,7 @@ int replace_file(const std::string& path, const std::string& text) {
   const std::string target = followed_path(path);
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return EINVAL;  // a device, a folder
+  if (std::error_code none; fs::is_symlink(target, none)) return ELOOP;
   int file = -1;
   std::string name;
   const auto open = [&](const std::string& wanted) {

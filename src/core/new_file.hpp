@@ -8,7 +8,7 @@
 namespace tilewright {
 
 // The file that a path means: symbolic links are followed, also one to a file that does not exist yet, so
-// that replacing the file leaves the link in place.
+// that replacing the file leaves the link in place. Of links that lead round in a circle it is one of them.
 std::string followed_path(const std::string& path);
 
 // Calls make(name) with names in the folder of `path` until one is nobody's, which make tells by returning

@@ -38,6 +38,10 @@ int cblas_op(Op op) {
 }  // namespace
 
 CblasLibrary::CblasLibrary(const std::string& path) {
+  if (path == "none") {
+    error_ = "TILEWRIGHT_CBLAS = none";
+    return;
+  }
   if (!path.empty()) {
     open(path);
     return;

@@ -16,7 +16,8 @@ namespace tilewright {
 
 class CblasLibrary {
  public:
-  // Opens `path` when it is given, else the first of the usual libraries. Never throws: see error().
+  // Opens `path` when it is given ("none": no library), else the first of the usual libraries. Never throws:
+  // see error().
   explicit CblasLibrary(const std::string& path);
   ~CblasLibrary();
   CblasLibrary(const CblasLibrary&) = delete;

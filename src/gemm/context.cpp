@@ -62,21 +62,21 @@ bool notices_wanted(const Environment& environment) {
 
 }  // namespace
 
-Isa choose_isa(const std::string& name) {
+Isa choose_isa(const std::string& name, const char* argument) {
   if (name.empty()) {
     for (Isa isa : {Isa::avx512, Isa::avx2})
       if (jit_available(isa)) return isa;
     return Isa::portable;
   }
-  const Isa isa = enum_from_string<Isa>(name, "cpu");
+  const Isa isa = enum_from_string<Isa>(name, argument);
   if (isa == Isa::portable || jit_available(isa)) return isa;
   const CpuInfo& cpu = cpu_info();
   const bool has_it = isa == Isa::avx512 ? cpu.avx512 : cpu.avx2_fma;
-  throw Error(
-      ErrorCode::invalid_argument, "cpu",
-      has_it
-          ? fmt::format("cpu = {} is not available: the operating system forbids generated code", name)
-          : fmt::format("cpu = {} is not available: {} or its operating system lacks it", name, cpu.model));
+  throw Error(ErrorCode::invalid_argument, argument,
+              has_it ? fmt::format("{} = '{}' is not available: the operating system forbids generated code",
+                                   argument, name)
+                     : fmt::format("{} = '{}' is not available: {} or its operating system lacks it",
+                                   argument, name, cpu.model));
 }
 
 bool operator==(const GemmOptions& x, const GemmOptions& y) {
@@ -111,7 +111,7 @@ Context::Impl::Impl(const ContextOptions& options)
       small(std::make_shared<SmallKernels>()),
       candidates(gemm_candidates()) {
   log_level(environment.log);
-  isa = choose_isa(options.cpu.empty() ? environment.cpu : options.cpu);
+  isa = options.cpu.empty() ? choose_isa(environment.cpu, "TILEWRIGHT_CPU") : choose_isa(options.cpu, "cpu");
   check_team(environment.team);
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
 #if TILEWRIGHT_HAS_GPU
@@ -146,6 +146,8 @@ void Context::Impl::forget_plans() {
   small->clear();
 }
 
+// What the user names and cannot be had is an error, as wisdom is: large products would go to the reference
+// without a word.
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   std::lock_guard lock(mutex_);
   if (cblas_ != nullptr) return cblas_;
@@ -153,7 +155,11 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
     auto asked = std::make_shared<CblasLibrary>(asked_cblas);
     if (asked->available()) return cblas_ = std::move(asked);
   }
-  return cblas_ = std::make_shared<CblasLibrary>(environment.cblas);
+  auto found = std::make_shared<CblasLibrary>(environment.cblas);
+  if (!found->available() && !environment.cblas.empty() && environment.cblas != "none")
+    throw Error(ErrorCode::io, "TILEWRIGHT_CBLAS",
+                fmt::format("TILEWRIGHT_CBLAS = '{}' cannot be used: {}", environment.cblas, found->error()));
+  return cblas_ = std::move(found);
 }
 
 void Context::Impl::notice(const std::string& message, const std::string& about) {

@@ -81,6 +81,7 @@ struct Context::Impl {
 
   // Null when the Context was told to use none.
   const Wisdom* wisdom() const { return wisdom_.get(); }
+  // Throws Error(io) where TILEWRIGHT_CBLAS names what cannot be used.
   std::shared_ptr<const CblasLibrary> cblas();
 
   // What was decided by wisdom that has changed since, of problems in host memory or of all.
@@ -127,7 +128,7 @@ struct Context::Impl {
 };
 
 // The best kernels this process may run, or those that `name` asks for. Throws Error(invalid_argument) naming
-// the cpu.
-Isa choose_isa(const std::string& name);
+// the cpu as `argument`.
+Isa choose_isa(const std::string& name, const char* argument = "cpu");
 
 }  // namespace tilewright

@@ -2,16 +2,12 @@
 #include "gemm/layout_costs.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
-#include "wisdom/ceilings.hpp"
 #include "wisdom/kept_lines.hpp"
 
 namespace tilewright {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Entry {
   std::string device;
@@ -38,7 +34,7 @@ bool same_case(const LayoutCosts& x, const LayoutCosts& y) {
 }  // namespace
 
 std::string layout_costs_path(const Environment& environment) {
-  return fs::path(ceilings_path(environment)).replace_filename("layout_costs.jsonl").string();
+  return cache_file(environment, "layout_costs.jsonl");
 }
 
 std::vector<LayoutCosts> load_layout_costs(const std::string& path, const std::string& device) {

@@ -2,15 +2,12 @@
 #include "wisdom/ceilings.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "wisdom/kept_lines.hpp"
 
 namespace tilewright {
 namespace {
-
-namespace fs = std::filesystem;
 
 // What a line says; nothing where another version wrote it.
 template <class AnyCeilings>
@@ -43,8 +40,7 @@ void replace(const std::string& path, const AnyCeilings& ceilings, F&& is_same) 
 }  // namespace
 
 std::string ceilings_path(const Environment& environment) {
-  const std::string folder = cache_folder(environment);
-  return (folder.empty() ? fs::path(".cache") / "tilewright" : fs::path(folder)) / "ceilings.jsonl";
+  return cache_file(environment, "ceilings.jsonl");
 }
 
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
@@ -75,7 +71,7 @@ void save_ceilings(const std::string& path, const Ceilings& ceilings) {
 }
 
 std::string gpu_ceilings_path(const Environment& environment) {
-  return fs::path(ceilings_path(environment)).replace_filename("gpu_ceilings.jsonl").string();
+  return cache_file(environment, "gpu_ceilings.jsonl");
 }
 
 std::optional<GpuCeilings> load_gpu_ceilings(const std::string& path, const std::string& device) {

@@ -12,7 +12,8 @@
 
 namespace tilewright {
 
-// $TILEWRIGHT_CACHE/ceilings.jsonl, or tilewright/ceilings.jsonl in $XDG_CACHE_HOME or ~/.cache.
+// $TILEWRIGHT_CACHE/ceilings.jsonl, or tilewright/ceilings.jsonl in $XDG_CACHE_HOME or ~/.cache; "" where
+// there is no such folder, and then nothing is kept.
 std::string ceilings_path(const Environment& environment);
 
 // The newest ceilings of this device and thread count; empty when there are none. What fewer threads reached,

@@ -51,6 +51,7 @@ std::vector<nlohmann::json> read_kept_lines(const std::string& path) {
 
 void replace_kept_lines(const std::string& path, const std::function<bool(const nlohmann::json&)>& outdated,
                         const std::vector<nlohmann::json>& added) {
+  if (path.empty()) return;
   std::error_code error;
   const fs::path folder = fs::absolute(followed_path(path)).parent_path();
   fs::create_directories(folder, error);

@@ -14,7 +14,7 @@ std::vector<nlohmann::json> read_kept_lines(const std::string& path);
 
 // Drops the lines that `outdated` says yes to and those that are no objects, and adds `added` at the end. A
 // new file is renamed over the old one, so that readers see either; writers wait for each other. Makes the
-// folder when needed. Throws Error(io) naming the path.
+// folder when needed. "" keeps nothing. Throws Error(io) naming the path.
 void replace_kept_lines(const std::string& path, const std::function<bool(const nlohmann::json&)>& outdated,
                         const std::vector<nlohmann::json>& added);
 

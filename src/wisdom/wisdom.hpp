@@ -92,7 +92,7 @@ class Wisdom {
 };
 
 // The user's file: TILEWRIGHT_WISDOM, else tilewright/wisdom.sqlite in $XDG_DATA_HOME or ~/.local/share; ""
-// where there is no such folder.
+// where there is no such folder, as where these are no absolute paths.
 std::string user_wisdom_path(const Environment& environment);
 
 // The *.jsonl files of the shipped wisdom, sorted by name; empty where none is installed.

@@ -40,9 +40,9 @@ class Case(unittest.TestCase):
         data = str(self.folder / "data")  # the user's own files must not decide what a test sees
         return {**os.environ, "XDG_DATA_HOME": data, "XDG_CACHE_HOME": data, "TILEWRIGHT_NOTICES": "off"}
 
-    def run_tool(self, *arguments, **options):
+    def run_tool(self, *arguments, variables=None, **options):
         return subprocess.run([TOOL, *map(os.fsencode, map(os.fspath, arguments))], stdin=subprocess.DEVNULL,
-                              env=self.environment(), timeout=300,
+                              env={**self.environment(), **(variables or {})}, timeout=300,
                               **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     def shell(self, script, *arguments):
@@ -136,6 +136,23 @@ class Files(Case):
             self.assertTrue(log.is_symlink())
             self.assertEqual(json.loads((self.work / "log.jsonl").read_text())["count"], count)
 
+    def test_links_that_lead_nowhere_are_refused(self):
+        self.c.symlink_to("round.npy")
+        (self.work / "round.npy").symlink_to("C.npy")
+        self.assert_one_sentence(self.run_tool(*self.job), 2, "output", self.c)
+        self.assert_one_sentence(self.run_tool("gemm", self.a, self.b, "-o", self.work / "D.npy", "--record", self.c), 1,
+                                 "record", self.c)
+        self.assertTrue(self.c.is_symlink() and (self.work / "round.npy").is_symlink())
+        self.c.unlink()
+        self.c.symlink_to("no/such.npy")
+        self.assert_one_sentence(self.run_tool(*self.job), 2, f"output = '{self.c}' leads to", "no/such.npy'")
+
+    def test_a_dash_is_no_array(self):
+        self.assert_one_sentence(self.run_tool("gemm", self.a, self.b, "-o", "-", cwd=self.work), 2, "output = '-'", "stdout")
+        self.assert_one_sentence(self.run_tool("lu", self.a, "-o", "LU.npy", "--pivots", "-", cwd=self.work), 2,
+                                 "pivots = '-'", "stdout")
+        self.assertFalse((self.work / "-").exists())
+
     def test_access_rights_stay(self):
         for rights in (0o400, 0o640):
             self.c.write_text("before")
@@ -167,6 +184,62 @@ class Files(Case):
         self.assert_one_sentence(self.run_tool(*self.job, "--objective", b"\xff"), 2, "objective")
         self.assert_one_sentence(self.run_tool("explain", b"gemm:\xff"), 2, "problem")
         self.assertEqual(self.run_tool("info", "--json", "-").returncode, 0)
+
+
+class Variables(Case):
+    MEASURE = ("info", "--measure", "--threads", "1", "--megabytes", "1")
+
+    def test_a_cblas_that_is_named_must_be_one(self):
+        generator = numpy.random.default_rng(3)
+        self.left, self.right = generator.uniform(-1, 1, (2, 300, 300))
+        numpy.save(self.a, self.left)
+        numpy.save(self.b, self.right)
+        for name in ("nonsense", "/tmp", str(self.a), "libm.so.6"):
+            with self.subTest(name=name):
+                result = self.run_tool(*self.job, variables={"TILEWRIGHT_CBLAS": name})
+                self.assert_one_sentence(result, 1, f"TILEWRIGHT_CBLAS = '{name}' cannot be used")
+                self.assertFalse(self.c.exists())
+        self.assertEqual(self.run_tool(*self.job, variables={"TILEWRIGHT_CBLAS": "none"}).returncode, 0)
+        numpy.testing.assert_allclose(numpy.load(self.c), self.left @ self.right, rtol=0, atol=1e-11)
+
+    def test_a_cpu_is_named_as_it_was_given(self):
+        self.assert_one_sentence(self.run_tool(*self.job, variables={"TILEWRIGHT_CPU": "nonsense"}), 2,
+                                 "TILEWRIGHT_CPU = 'nonsense'")
+
+    def test_folders_that_are_relative_are_ignored(self):
+        for variables in ({"HOME": "", "XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""},
+                          {"HOME": "here", "XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data"}):
+            with self.subTest(variables=variables):
+                before = sorted(self.work.iterdir())
+                result = self.run_tool(*self.MEASURE, "--json", "-", variables=variables, cwd=self.work)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                info = json.loads(result.stdout)
+                self.assertEqual((info["ceilings_path"], info["ceilings"][0]["threads"]), ("", 1))
+                self.assertNotIn("data/tilewright", str(info["wisdom"]))
+                said = self.run_tool("info", variables=variables, cwd=self.work).stdout.decode()
+                self.assertIn("kept in       no folder", said)
+                self.assert_one_sentence(self.run_tool("tune", SMALL, variables=variables, cwd=self.work), 2,
+                                         "TILEWRIGHT_WISDOM", "absolute")
+                tuned = self.run_tool("tune", SMALL, "--wisdom", "none", "--budget", "0.2s", "--clock", "turns",
+                                      variables=variables, cwd=self.work)
+                self.assertEqual(tuned.returncode, 0, tuned.stderr)
+                self.assert_one_sentence(self.run_tool("tune", SMALL, "--wisdom", "none", "--resume",
+                                                       variables=variables, cwd=self.work), 2, "--resume", "--sweep")
+                self.assertEqual(sorted(self.work.iterdir()), before)
+        self.assertFalse((pathlib.Path.cwd() / ".cache").exists())
+
+    def test_ceilings_that_cannot_be_kept_are_shown(self):
+        result = self.run_tool(*self.MEASURE, variables={"XDG_CACHE_HOME": str(self.a)})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("ceilings      1 thread: FMA", result.stdout.decode())
+        self.assertIn("are not kept", result.stderr.decode())
+        self.assertIn(str(self.a), result.stderr.decode())
+
+    def test_logs_need_a_folder(self):
+        for verb, flag in ((("tune", SMALL), "--sweep"), (("calibrate", "--quick"), "--log")):
+            with self.subTest(verb=verb):
+                result = self.run_tool(*verb, variables={"XDG_CACHE_HOME": str(self.a)})
+                self.assert_one_sentence(result, 1, flag, f"'{self.a}/tilewright' cannot be made")
 
 
 class Limits(Case):

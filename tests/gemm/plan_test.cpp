@@ -293,8 +293,24 @@ TEST(ContextOptions, TheEnvironmentForcesTheCpu) {
   setenv("TILEWRIGHT_CPU", "portable", 1);
   EXPECT_EQ(Context().impl().isa, Isa::portable);
   setenv("TILEWRIGHT_CPU", "pdp11", 1);
-  EXPECT_THROW(Context(), Error);
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, "TILEWRIGHT_CPU", [] { Context(); }),
+                       "TILEWRIGHT_CPU = 'pdp11'"));
   before == nullptr ? unsetenv("TILEWRIGHT_CPU") : setenv("TILEWRIGHT_CPU", saved.c_str(), 1);
+}
+
+TEST(ContextOptions, ACblasThatIsNamedMustBeOne) {
+  GemmProblem large;
+  large.m = large.n = large.k = 300;
+  for (const char* name : {"nonsense", "/tmp", "libm.so.6"}) {
+    Context context({.use_wisdom = false});
+    context.impl().environment.cblas = name;
+    const auto message =
+        error_of(ErrorCode::io, "TILEWRIGHT_CBLAS", [&] { (void)plan(context, packed(large), {}); });
+    EXPECT_TRUE(contains(message, std::string("TILEWRIGHT_CBLAS = '") + name + "'")) << message;
+  }
+  Context without({.use_wisdom = false});
+  without.impl().environment.cblas = "none";
+  EXPECT_FALSE(without.impl().cblas()->available());
 }
 
 TEST(Residency, IsJudgedByTheFootprint) {

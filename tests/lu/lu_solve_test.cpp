@@ -24,7 +24,7 @@ struct Factored {
 template <class T>
 class LuSolve : public ::testing::Test {
  protected:
-  LuSolve() { without.impl().environment.cblas = "/nowhere/libblas.so"; }
+  LuSolve() { without.impl().environment.cblas = "none"; }
   std::vector<Context*> contexts() { return {&with, &without}; }
 
   Context with{ContextOptions{.use_wisdom = false}}, without{ContextOptions{.use_wisdom = false}};
