@@ -71,9 +71,24 @@ double least_seconds(const GemmPlan::Impl& plan) {
   return least_s;
 }
 
+// What the record of just this problem makes of the batch, on one thread.
+std::optional<double> recorded_seconds(const GemmPlan::Impl& plan) {
+  const bool tells = plan.match == WisdomMatch::exact && plan.problem.location == Location::host &&
+                     plan.runner->takes_blocks() && plan.recorded.seconds > 0;
+  if (!tells) return std::nullopt;
+  return std::max(least_seconds(plan), plan.recorded.seconds * double(plan.problem.batch_count));
+}
+
+std::string prediction_text(const GemmPlan::Impl& plan) {
+  if (const auto seconds = recorded_seconds(plan))
+    return fmt::format("about {} on one thread (by its record)", seconds_text(*seconds));
+  return plan.runner->prediction(least_seconds(plan));
+}
+
 }  // namespace
 
 std::optional<double> predicted_seconds(const GemmPlan::Impl& plan) {
+  if (const auto seconds = recorded_seconds(plan)) return seconds;
   return plan.runner->predicted_s(least_seconds(plan));
 }
 
@@ -94,7 +109,7 @@ std::string explain_plan(const GemmPlan::Impl& plan) {
     if (const std::string kernel = runner.kernel(); !kernel.empty()) text += line("kernel", kernel);
     text += wisdom_lines(plan);
   }
-  if (const auto prediction = runner.prediction(least_seconds(plan)); !prediction.empty())
+  if (const std::string prediction = prediction_text(plan); !prediction.empty())
     text += line("predicted", prediction);
   text += line("bound", bound_text(plan));
   if (runner.takes_blocks() && p.batch_count > 1 && !has_levels(p))

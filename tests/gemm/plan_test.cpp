@@ -250,6 +250,8 @@ TEST(Config, WisdomIsUsedAndNamed) {
   const GemmPlan made = plan(context, p);
   EXPECT_EQ(made.impl().match, WisdomMatch::exact);
   EXPECT_TRUE(contains(made.explain(), file.path() + ":1")) << made.explain();
+  EXPECT_TRUE(contains(made.explain(), "on one thread (by its record)")) << made.explain();
+  EXPECT_GE(predicted_seconds(made.impl()), 1e-3);
   Context without({.cpu = "portable", .use_wisdom = false, .wisdom = file.path()});
   EXPECT_EQ(plan(without, p).impl().match, WisdomMatch::none);
 }
