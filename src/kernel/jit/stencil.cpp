@@ -1,8 +1,6 @@
 // Compiles instances of stencils through the cache.
 #include "kernel/jit/stencil.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <iterator>
 #include <regex>
@@ -10,7 +8,6 @@
 
 #include "core/env.hpp"
 #include "core/share.hpp"
-#include "device/team.hpp"
 
 namespace tilewright {
 namespace {
@@ -90,14 +87,6 @@ JitBinary StencilCompiler::compile(const StencilRequest& request) const {
     NvrtcResult result = compiler->compile(source);
     return JitBinary{std::move(result.cubin), std::move(result.functions), std::move(result.log)};
   });
-}
-
-std::vector<JitBinary> StencilCompiler::compile_all(std::span<const StencilRequest> requests) const {
-  std::vector<JitBinary> binaries(requests.size());
-  const int most = std::min(int(requests.size()), omp_get_max_threads());
-  run_each(is_in_team() ? 1 : usable_threads(std::max(1, most)), std::int64_t(requests.size()),
-           [&](std::int64_t i) { binaries[std::size_t(i)] = compile(requests[std::size_t(i)]); });
-  return binaries;
 }
 
 JitBinary StencilCompiler::cached(const StencilRequest& request) const {

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -43,9 +42,6 @@ class StencilCompiler {
   // From the cache, else compiled. Throws Error(internal) with the expression and the log when it does not
   // compile, Error(unsupported) where there is no compiler and nothing kept. Safe for many threads.
   JitBinary compile(const StencilRequest& request) const;
-  // Several kernels, one binary each, compiled side by side by as many threads as OpenMP would use: each
-  // takes about a second.
-  std::vector<JitBinary> compile_all(std::span<const StencilRequest> requests) const;
   // From the cache only, made by this compiler or any other; throws NotCompiled where it is not there.
   JitBinary cached(const StencilRequest& request) const;
 

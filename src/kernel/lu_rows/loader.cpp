@@ -20,11 +20,11 @@ int most_shared_bytes(const GpuLimits& limits) { return std::min(96 << 10, limit
 
 GpuLuRows::GpuLuRows(const Gpu& gpu, const StencilCompiler& compiler, DType dtype, int width)
     : gpu_(&gpu), dtype_(dtype), width_(width) {
-  const std::vector<JitBinary> all =
-      compiler.compile_all(requests(dtype, width, gpu.limits().compute_capability));
+  const auto all = requests(dtype, width, gpu.limits().compute_capability);
   const auto load = [&](std::size_t i, int shared_bytes = 0) {
-    modules_.emplace_back(gpu, all[i].code);
-    return modules_.back().function(all[i].function(), shared_bytes);
+    const JitBinary binary = compiler.compile(all[i]);
+    modules_.emplace_back(gpu, binary.code);
+    return modules_.back().function(binary.function(), shared_bytes);
   };
   swap_ = load(0);
   solve_ = load(1, lu_solve_shared_bytes(static_cast<int>(size_bytes(dtype))));

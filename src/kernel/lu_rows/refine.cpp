@@ -21,10 +21,11 @@ constexpr std::int64_t runs_of(std::int64_t rows) { return (rows + lu_rows_threa
 GpuLuRefine::GpuLuRefine(const Gpu& gpu, const StencilCompiler& compiler, DType dtype)
     : gpu_(&gpu), dtype_(dtype) {
   GpuFunction* const functions[]{&magnitudes_, &backward_error_, &go_on_, &improve_};
-  const std::vector<JitBinary> all = compiler.compile_all(requests(dtype, gpu.limits().compute_capability));
+  const auto all = requests(dtype, gpu.limits().compute_capability);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    modules_.emplace_back(gpu, all[i].code);
-    *functions[i] = modules_.back().function(all[i].function(), worst_bytes);
+    const JitBinary binary = compiler.compile(all[i]);
+    modules_.emplace_back(gpu, binary.code);
+    *functions[i] = modules_.back().function(binary.function(), worst_bytes);
   }
 }
 

@@ -19,11 +19,12 @@ GpuLuSystem::GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType 
       {&order_, most_order_bytes_},
       {&take_, 0},
       {&invert_, lu_triangle_bytes(most_inverted, static_cast<int>(size_bytes(dtype)))}};
-  const std::vector<JitBinary> all = compiler.compile_all(requests(dtype, gpu.limits().compute_capability));
+  const auto all = requests(dtype, gpu.limits().compute_capability);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [function, shared_bytes] = functions[i];
-    modules_.emplace_back(gpu, all[i].code);
-    *function = modules_.back().function(all[i].function(), shared_bytes);
+    const JitBinary binary = compiler.compile(all[i]);
+    modules_.emplace_back(gpu, binary.code);
+    *function = modules_.back().function(binary.function(), shared_bytes);
   }
 }
 

@@ -55,7 +55,6 @@ void LuEngine::check_sizes() const {
 }
 
 void LuEngine::load() {
-  std::vector<LuPanelConfig> configs;
   for (int i = steps() - 1; i >= 0; --i) {
     const std::int64_t rows = shape_.m - step_at(i).first;
     const LuPanelConfig config = lu_panel_default(rows, shape_.dtype, gpu().limits());
@@ -63,10 +62,7 @@ void LuEngine::load() {
       throw Error(ErrorCode::unsupported, "m",
                   fmt::format("m = {}: no panel kernel of {} holds so many rows on {}", shape_.m,
                               to_string(shape_.dtype), gpu().limits().name));
-    if (configs.empty() || configs.back() != config) configs.push_back(config);
-  }
-  tools_->load(shape_.dtype, configs);
-  for (const LuPanelConfig& config : configs) {
+    if (!panels_.empty() && panels_.back()->config() == config) continue;
     panels_.push_back(&tools_->panel(shape_.dtype, config));
     tools_->rows(shape_.dtype, config.width);
   }

@@ -42,22 +42,6 @@ void LuTools::make_room_for_panels() {
   use_workspace(LuLane::update);
 }
 
-void LuTools::load(DType dtype, std::span<const LuPanelConfig> configs) {
-  std::vector<LuPanelConfig> missing;
-  std::vector<StencilRequest> requests;
-  const std::lock_guard lock(kept_mutex_);
-  for (const LuPanelConfig& config : configs) {
-    StencilRequest request = lu_panel_request(dtype, config, gpu_.limits().compute_capability);
-    if (panels_of_config_.contains(request.expressions.front())) continue;
-    missing.push_back(config);
-    requests.push_back(std::move(request));
-  }
-  const std::vector<JitBinary> binaries = compiler_.compile_all(requests);
-  for (std::size_t i = 0; i < missing.size(); ++i)
-    panels_of_config_[requests[i].expressions.front()] =
-        std::make_unique<GpuLuPanel>(gpu_, binaries[i], dtype, missing[i]);
-}
-
 const GpuLuPanel& LuTools::panel(DType dtype, const LuPanelConfig& config) {
   const StencilRequest request = lu_panel_request(dtype, config, gpu_.limits().compute_capability);
   const std::lock_guard lock(kept_mutex_);

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 
 #include "device/gpu/blas.hpp"
 #include "device/gpu/partition.hpp"
@@ -46,8 +45,6 @@ class LuTools {
   // Updates from now on leave some multiprocessors to the panels.
   void make_room_for_panels();
 
-  // What one factorization needs of panels and rows, compiled side by side where it is not there yet.
-  void load(DType dtype, std::span<const LuPanelConfig> configs);
   // Compiled when first asked for; by several threads at once if need be.
   const GpuLuPanel& panel(DType dtype, const LuPanelConfig& config);
   const GpuLuRows& rows(DType dtype, int width);
