@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "bench/family.hpp"
+#include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "measure/clock.hpp"
 #include "tilewright/allocate.hpp"
@@ -121,13 +122,19 @@ class Transfer : public Family {
   Told finish() override { return {{}, summary_.objects()}; }
 
  private:
+  static json row_of(const Case& c, const TransferWay& way) {
+    json row = measured_row(c, way.impl, way.seconds);
+    add_no_energy(row, "bench transfer reads no energy meter");
+    return row;
+  }
+
   Told on_host(const Case& c, const TransferBatch& batch) {
     const std::vector<TransferWay> ways = measure_host_transfer(plan_, batch).ways;
     const auto s = [&](std::size_t i) { return ways[i].seconds.centre; };
     Told told{{fmt::format("{:<20} {:>9} {:>26.3f} {:>15.3f} {:>17.3f} {:>7.2f}", sizes_text(c), batch.count,
                            s(0) * 1e3, s(1) * 1e3, s(2) * 1e3, s(0) / s(2))},
               {}};
-    for (const TransferWay& way : ways) told.rows.push_back(measured_row(c, way.impl, way.seconds));
+    for (const TransferWay& way : ways) told.rows.push_back(row_of(c, way));
     summary_.add(c, std::min(s(0), s(1)) / s(2), 0);
     return told;
   }
@@ -151,7 +158,7 @@ class Transfer : public Family {
       for (const TransferStage& stage : way.stages)
         line += fmt::format(" {:>11.3f}", stage.seconds.centre * 1e3);
       told.lines.push_back(line + fmt::format(" {:>9.3f} {:>7.2f}", way.seconds.centre * 1e3, ratio));
-      json row = measured_row(c, way.impl, way.seconds);
+      json row = row_of(c, way);
       row["memory"] = way.memory;
       row["metrics"] = metrics_of(way);
       row["metrics"]["ratio"] = ratio;

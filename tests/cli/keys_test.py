@@ -75,6 +75,10 @@ class Keys(Case):
         self.assertIn(parts["direct"]["wisdom_match"], ("default", "exact", "near_shape", "near_device"))
         self.assertIsNone(parts["convert_in"]["error"])
 
+    def test_bench_transfer(self):
+        rows, _ = self.bench("transfer", "--sizes", "4", "--batch", "100")
+        self.assertTrue(rows)
+
     def test_bench_overhead(self):
         rows, _ = self.bench("overhead", "--sizes", "4", "--beta", "1")
         for row in rows:
