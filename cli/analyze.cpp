@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "analyze/launch_counters.hpp"
+#include "core/new_file.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
 #include "report/analyze_report.hpp"
@@ -121,9 +123,9 @@ void print_summary(std::FILE* to, const CaseAnalysis& a) {
 }
 
 void write_page(const std::string& path, const std::string& page) {
-  std::ofstream file(path, std::ios::binary);
-  if (!(file << page) || !file.flush())
-    throw Error(ErrorCode::invalid_argument, "--html", fmt::format("--html = '{}' cannot be written", path));
+  if (const int error = write_file(path, page); error != 0)
+    throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "--html",
+                fmt::format("--html = '{}' cannot be written: {}", path, std::strerror(error)));
 }
 
 void run_analyze(const AnalyzeFlags& flags) {

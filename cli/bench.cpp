@@ -133,13 +133,31 @@ void refuse_flags_without_use(const CLI::App& verb, const BenchFlags& flags) {
     throw Error(ErrorCode::invalid_argument, "--resume", "--resume: --json names no file to go on with");
 }
 
+// Where there is no GPU: which argument asks for one, and what would do without.
+[[noreturn]] void explain_missing_gpu(const BenchFlags& flags, const Error& error) {
+  const std::string argument =
+      flags.has_both_locations()
+          ? fmt::format("--location = device{}",
+                        flags.location.empty() ? fmt::format(" (the default of {})", flags.family) : "")
+          : fmt::format("FAMILY = '{}' runs on a GPU", flags.family);
+  const std::string instead = flags.has_both_locations()     ? "; --location host measures the CPU"
+                              : flags.family == "gemm_small" ? "; gemm_small_cpu measures the CPU"
+                                                             : "";
+  throw Error(error.code(), "--location", fmt::format("{}: {}{}", argument, error.what(), instead));
+}
+
 void run_bench(const CLI::App& verb, const BenchFlags& flags) {
   refuse_flags_without_use(verb, flags);
   BenchFlags all = flags;
   // A share of the CPU's is of all of it.
   if (flags.is_shared() && verb.get_option("--threads")->count() == 0)
     all.threads = std::to_string(omp_get_max_threads());
-  run_cases(all, plan_bench(all));
+  try {
+    run_cases(all, plan_bench(all));
+  } catch (const Error& error) {
+    if (error.argument() != "driver" || !flags.on_gpu()) throw;
+    explain_missing_gpu(flags, error);
+  }
 }
 
 void add_case_flags(CLI::App& verb, BenchFlags& flags) {

@@ -152,6 +152,8 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
     json["error"] = report.verification->error;
     json["error_bound"] = report.verification->error_bound;
     json["verified"] = report.verification->scope;
+    if (const auto count = report.verification->not_finite; count > 0) json["verified_not_finite"] = count;
+    if (const auto count = report.verification->unbounded; count > 0) json["verified_unbounded"] = count;
   }
   json["read_s"] = report.read_s;
   json["kernel_s"] = report.kernel_s;
@@ -211,6 +213,10 @@ void print_report(std::FILE* out, const GemmReport& report, const std::optional<
   if (!result.where.empty())
     fmt::print(out, ": worst element {}, error {:.2e} of {:.2e} allowed", result.where, result.error,
                result.error_bound);
+  if (result.not_finite > 0)
+    fmt::print(out, "; {} elements are NaN or infinite, as they must be", result.not_finite);
+  if (result.unbounded > 0)
+    fmt::print(out, "; nothing is said of {} elements: sums of their size overflow", result.unbounded);
   fmt::print(out, "\n");
 }
 

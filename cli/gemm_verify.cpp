@@ -64,7 +64,8 @@ VerifyResult verify(const VerifyInput& in) {
   const Scope scope = choose_scope(in, p.k);
   const auto beta = in.c0 == nullptr ? 0 : in.beta;
   const Accuracy worst = check_once(p, *operands, scope.sample, in.alpha, beta, in.threads);
-  VerifyResult result{worst.passed(), worst.error, worst.bound, "", scope.text};
+  VerifyResult result{worst.passed(),  worst.error, worst.bound, worst.not_finite,
+                      worst.unbounded, "",          scope.text};
   if (worst.problem_index < 0) return result;
   const std::string problem = in.c_shape.is_batch ? fmt::format("{}, ", worst.problem_index) : "";
   result.where = fmt::format("C[{}{}, {}] = {}, reference {}", problem, worst.row, worst.column,

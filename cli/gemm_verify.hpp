@@ -30,10 +30,12 @@ struct VerifyInput {
 
 struct VerifyResult {
   bool passed = true;
-  double error = 0;        // of the worst element, the one with the largest error / error_bound
-  double error_bound = 0;  // of that element
-  std::string where;       // "C[12, 3, 4] = 1.5, reference 1.5000001"
-  std::string scope;       // "all 1000 problems", "a random 20 of 1000 problems", ...
+  double error = 0;             // of the worst element, the one with the largest error / error_bound
+  double error_bound = 0;       // of that element
+  std::int64_t not_finite = 0;  // elements that are NaN or infinite and must be
+  std::int64_t unbounded = 0;   // elements of which nothing is promised, since sums of their size overflow
+  std::string where;            // "C[12, 3, 4] = 1.5, reference 1.5000001"
+  std::string scope;            // "all 1000 problems", "a random 20 of 1000 problems", ...
 };
 
 VerifyResult verify(const VerifyInput& input);

@@ -32,7 +32,8 @@ class JsonLines {
     is_new_ = ::access(path.c_str(), F_OK) != 0;
     file_ = std::fopen(path.c_str(), "a");
     if (file_ == nullptr)
-      throw Error(ErrorCode::invalid_argument, "json", "json = '" + path + "' cannot be opened for writing");
+      throw Error(ErrorCode::invalid_argument, "json",
+                  "json = '" + path + "' cannot be opened for writing: " + std::strerror(errno));
   }
   ~JsonLines() {
     if (file_ == nullptr || file_ == stdout) return;
@@ -52,12 +53,14 @@ class JsonLines {
     if (file_ == nullptr) return;
     if (!written_ && file_ != stdout && ::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL)
       throw Error(ErrorCode::io, "json", "json = '" + path_ + "' cannot be emptied");
-    written_ = true;
     // What a path holds that is not UTF-8 is no JSON: it is written as U+FFFD.
     const std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
     const off_t whole = file_ == stdout ? -1 : ::lseek(::fileno(file_), 0, SEEK_END);
-    if (std::fwrite(line.data(), 1, line.size(), file_) == line.size() && std::fflush(file_) == 0) return;
+    const bool is_whole =
+        std::fwrite(line.data(), 1, line.size(), file_) == line.size() && std::fflush(file_) == 0;
     const int error_number = errno;
+    written_ = written_ || is_whole;
+    if (is_whole) return;
     if (whole >= 0) (void)!::ftruncate(::fileno(file_), whole);  // no half of a line stays
     throw Error(ErrorCode::io, "json",
                 "json = '" + path_ + "' cannot be written: " + std::strerror(error_number));

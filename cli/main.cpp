@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "device/team.hpp"
 #include "tilewright/types.hpp"
@@ -146,6 +147,10 @@ int run_guarded(int argc, char** argv) {
     return complain(exit_code(error.code()), error.what());
   } catch (const std::bad_alloc&) {
     return complain(1, "not enough memory");
+  } catch (const std::system_error& error) {
+    return complain(1, std::ferror(stdout) == 0
+                           ? error.what()
+                           : fmt::format("stdout cannot be written: {}", error.code().message()));
   } catch (const std::exception& error) {
     return complain(1, error.what());
   }

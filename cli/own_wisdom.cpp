@@ -23,4 +23,10 @@ std::unique_ptr<WisdomStore> open_own_wisdom(const std::string& flag, const std:
   return std::make_unique<WisdomStore>(path, sqlite::Mode::write);
 }
 
+std::unique_ptr<WisdomStore> open_store_for_search(const std::string& asked) {
+  auto store = open_own_wisdom("wisdom", asked);
+  store->at_once([] {});  // reading is possible beside a writer; whether writing is, this tells
+  return store;
+}
+
 }  // namespace tilewright::cli

@@ -8,6 +8,7 @@
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/layout_costs.hpp"
+#include "gemm/run/host.hpp"
 #include "gemm/validate.hpp"
 #include "interrupt.hpp"
 #include "json_lines.hpp"
@@ -59,7 +60,7 @@ class Run : public TuneWatcher {
         json_(flags.json),
         tunes_layout_(flags.family == "layout") {
     check_family(flags);
-    if (!tunes_layout_ && flags.wisdom != "none") store_ = open_own_wisdom("wisdom", flags.wisdom);
+    if (!tunes_layout_ && flags.wisdom != "none") store_ = open_store_for_search(flags.wisdom);
     if (store_ && !flags.wisdom.empty())
       wisdom_ = std::make_unique<Wisdom>(wisdom_in_use(store_->path(), context_.impl().environment),
                                          cpu_info().device);
@@ -70,7 +71,13 @@ class Run : public TuneWatcher {
   void run() {
     if (flags_.resume)
       fmt::print(json_.people(), "{} measured turns are kept from before\n", session_->kept_turns());
-    const SessionReport report = session_->run();
+    const std::string wanted = sweep_path(flags_, context_);
+    if (const std::string log = session_->log_path(); log != wanted)
+      fmt::print(
+          stderr,
+          "another run writes '{}'; the log of this one is '{}': --sweep with --resume goes on from it\n",
+          wanted, log);
+    const SessionReport report = saying_what_is_saved(!wanted.empty(), [&] { return session_->run(); });
     progress_->clear();
     if (!report.ended.empty()) {
       const auto sentence =
@@ -104,6 +111,7 @@ class Run : public TuneWatcher {
         .path = sweep_path(flags_, context_),
         .resume = flags_.resume,
         .keep_all = !flags_.sweep.empty(),  // in the cache folder only the last one is kept beside it
+        .evades = flags_.sweep.empty(),
         .run = {{"family", flags_.family}}};
     options.store = store_.get();
     options.known = wisdom_ ? wisdom_.get() : context_.impl().wisdom();
@@ -183,7 +191,14 @@ class Run : public TuneWatcher {
 void run_tune(const TuneFlags& flags) {
   if (is_lu_tuning(flags)) return tune_factorizations(flags);
   if (flags.check && flags.family != "layout") return check_records(flags, Context());
-  Run(flags).run();
+  try {
+    Run(flags).run();
+  } catch (const Error& error) {
+    if (error.argument() != "driver") throw;
+    throw Error(error.code(), "location",
+                fmt::format("location = device: {}; location=host tunes the CPU, sizes up to {}",
+                            error.what(), gemm_small_cpu_limit));
+  }
 }
 
 void add_problem_flags(CLI::App* verb, TuneFlags& flags) {

@@ -114,7 +114,7 @@ void tune_factorizations(const TuneFlags& flags) {
   refuse_flags_of_products(flags);
   const auto problems = factorizations_of(flags);
   Context context;
-  const auto store = flags.wisdom == "none" ? nullptr : open_own_wisdom("wisdom", flags.wisdom);
+  const auto store = flags.wisdom == "none" ? nullptr : open_store_for_search(flags.wisdom);
   const LuTuning tuning = tuning_of(flags, context, store.get());
   JsonLines json(flags.json);
   Progress progress("tune, seconds of the budget", std::llround(lu_budget_s(tuning, problems.size())));
@@ -134,7 +134,8 @@ void tune_factorizations(const TuneFlags& flags) {
       fmt::print(json.people(), "{}: the record of it in {} is newer or better measured, and stays\n",
                  result.subject, store->path());
   };
-  const SessionReport report = tune_lu(context, problems, tuning, watcher);
+  const SessionReport report = saying_what_is_saved(
+      !tuning.log.path.empty(), [&] { return tune_lu(context, problems, tuning, watcher); });
   progress.clear();
   if (!report.ended.empty()) {
     const auto sentence =

@@ -4,18 +4,23 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "core/new_file.hpp"
 #include "gemm/context_impl.hpp"
 #include "json_lines.hpp"
 #include "own_wisdom.hpp"
+#include "progress.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
 
 namespace {
+
+constexpr std::size_t records_between_words = 4096;
 
 struct WisdomFlags {
   std::string filter, file, output, json, into;
@@ -38,7 +43,8 @@ Known known_to(const Wisdom& wisdom) { return {wisdom.records(), wisdom.models()
 
 Known known_of(const std::string& argument, const std::string& path) {
   require_file(argument, path);
-  return known_to(Wisdom({path}, ""));
+  return known_to(Wisdom(
+      {path}, "", [](const std::string& message) { fmt::print(stderr, "tilewright: {}\n", message); }));
 }
 
 // What one file holds when it is named, else the user's wisdom and the shipped files.
@@ -128,13 +134,9 @@ void export_lines(const WisdomFlags& flags) {
     fmt::print("{}", lines);
     return;
   }
-  std::FILE* file = std::fopen(flags.output.c_str(), "w");
-  if (file == nullptr)
-    throw Error(ErrorCode::invalid_argument, "output",
-                fmt::format("output = '{}' cannot be opened", flags.output));
-  const bool written = std::fwrite(lines.data(), 1, lines.size(), file) == lines.size();
-  if (std::fclose(file) != 0 || !written)
-    throw Error(ErrorCode::io, "output", fmt::format("output = '{}' cannot be written", flags.output));
+  if (const int error = write_file(flags.output, lines); error != 0)
+    throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "output",
+                fmt::format("output = '{}' cannot be written: {}", flags.output, std::strerror(error)));
 }
 
 // All files or none; each is read before anything is written. Newer records stay; `merging`: those that are
@@ -149,7 +151,11 @@ void take_in(const WisdomFlags& flags, bool merging) {
   store->at_once([&] {
     for (const Known& known : files) {
       records += known.records.size(), models += known.models.size();
-      for (const WisdomRecord& record : known.records) taken += take(record) ? 1 : 0;
+      Progress progress("taking in records", std::ssize(known.records));
+      for (std::size_t i = 0; i < known.records.size(); ++i) {
+        if (i % records_between_words == 0) progress.show(std::int64_t(i));
+        taken += take(known.records[i]) ? 1 : 0;
+      }
       for (const FittedModel& model : known.models) models_taken += take(model) ? 1 : 0;
     }
   });

@@ -74,6 +74,10 @@ template <class T>
 void add_batch(PeerOffer& offer, const PeerCase& request) {
   const bool pointers = request.problem.layout == Layout::pointer;
   if (!pointers && !indexes_fit(request.problem)) return;
+  // Beyond this size it generates nothing for a batch and calls a BLAS that this program is not linked with,
+  // which ends in a line on stderr and no product. Its loops over one kernel stay.
+  if (double(request.problem.m) * double(request.problem.n) * double(request.problem.k) > LIBXSMM_MAX_MNK)
+    return;
   const auto indexes = pointers ? nullptr : batch_indexes(request.problem);
   const auto precision = std::is_same_v<T, double> ? LIBXSMM_GEMM_PRECISION_F64 : LIBXSMM_GEMM_PRECISION_F32;
   offer.variants.push_back(

@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 
+// What messages repeat of a header: bytes that are no printable ASCII as Python writes them.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const unsigned char c : text)
+    shown += c < 0x20 || c > 0x7e ? fmt::format("\\x{:02x}", int(c)) : std::string(1, char(c));
+  return shown;
+}
+
 // Walks the dictionary literal; any deviation is reported through fail().
 class Literal {
  public:
@@ -102,10 +110,12 @@ DType dtype_from_descr(const std::string& descr, const std::string& argument, co
     if (descr == std::string("<") + name) return dtype;
     if (descr == std::string(">") + name)
       throw Error(ErrorCode::invalid_argument, argument,
-                  fmt::format("{} has dtype '{}', which is big-endian; '<{}' is needed", what, descr, name));
+                  fmt::format("{} has dtype '{}', which is big-endian; '<{}' is needed", what,
+                              printable(descr), name));
   }
-  throw Error(ErrorCode::invalid_argument, argument,
-              fmt::format("{} has dtype '{}', not one of '<f4', '<f8', '<c8', '<c16'", what, descr));
+  throw Error(
+      ErrorCode::invalid_argument, argument,
+      fmt::format("{} has dtype '{}', not one of '<f4', '<f8', '<c8', '<c16'", what, printable(descr)));
 }
 
 const char* descr_of(DType dtype) {
@@ -190,7 +200,7 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
       header.shape = literal.tuple();
       has_shape = true;
     } else {
-      literal.fail(fmt::format("its header has the unknown key '{}'", key));
+      literal.fail(fmt::format("its header has the unknown key '{}'", printable(key)));
     }
     if (!literal.accept(',') && !literal.peek('}')) literal.expect('}');
   }

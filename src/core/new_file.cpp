@@ -57,6 +57,19 @@ void keep_mode(int file, const std::string& path) {
   if (::stat(path.c_str(), &status) == 0) (void)::fchmod(file, status.st_mode & rights);
 }
 
+bool is_wrong_path(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EISDIR || error == ELOOP;
+}
+
+int write_file(const std::string& path, const std::string& text) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return replace_file(path, text);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int error = write_whole(file, text);
+  return ::close(file) != 0 && error == 0 ? errno : error;
+}
+
 int replace_file(const std::string& path, const std::string& text) {
   const std::string target = followed_path(path);
   struct stat status {};

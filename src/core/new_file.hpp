@@ -23,4 +23,10 @@ void keep_mode(int file, const std::string& path);
 // the file is as it was and nothing lies beside it.
 int replace_file(const std::string& path, const std::string& text);
 
+// Whether an error number says that nobody could write a file of that path.
+bool is_wrong_path(int error);
+
+// As replace_file, and a device or pipe of that name is written into.
+int write_file(const std::string& path, const std::string& text);
+
 }  // namespace tilewright

@@ -32,8 +32,9 @@ namespace {
 // meanwhile; it must then take the lock on the new one.
 class Lock {
  public:
-  explicit Lock(const std::string& path) {
+  explicit Lock(const std::string& path) : path_(path) {
     while (true) {
+      is_new_ = ::access(path.c_str(), F_OK) != 0;
       file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
       if (file_ < 0) fail(path, "cannot be opened", errno);
       if (::flock(file_, LOCK_EX) != 0) fail(path, "cannot be locked", errno);
@@ -45,12 +46,21 @@ class Lock {
       ::close(file_);
     }
   }
-  ~Lock() { ::close(file_); }
+  // Where nothing was put into a file that was made to be locked, none stays. Whoever waits for it looks for
+  // the file of that name anew.
+  ~Lock() {
+    struct stat held {};
+    if (is_new_ && !is_done_ && ::fstat(file_, &held) == 0 && held.st_size == 0) ::unlink(path_.c_str());
+    ::close(file_);
+  }
+  void done() { is_done_ = true; }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
+  const std::string& path_;
   int file_ = -1;
+  bool is_new_ = false, is_done_ = false;
 };
 
 // The problem without its residency, which has a key of its own, and that.
@@ -146,10 +156,11 @@ void record_run(const std::string& path, const GemmProblem& problem, double seco
 }
 
 void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
-  const Lock lock(path);
+  Lock lock(path);
   Lines lines(path);
   for (const RecordedRuns& each : runs) lines.add(each);
   if (const int error = replace_file(path, lines.text()); error != 0) fail(path, "cannot be written", error);
+  lock.done();
 }
 
 std::vector<RecordedRuns> read_record(const std::string& path) {

@@ -16,6 +16,8 @@ namespace tilewright {
 // Of one element: |computed - exact|, what rounding may reach, and the former over the latter.
 struct Deviation {
   double error = 0, bound = 0, share = 0;
+  bool not_finite = false;  // NaN where it must be, or the infinity that it must be: it is right
+  bool unbounded = false;   // sums of its size overflow, so that nothing is promised and nothing compared
 };
 
 struct Accuracy {
@@ -26,6 +28,8 @@ struct Accuracy {
   double rms = 0;                   // root mean square of error over bound, of all elements looked at
   std::int64_t row = -1, column = -1;
   std::complex<double> got{}, exact{};
+  std::int64_t not_finite = 0,
+               unbounded = 0;  // elements, of which `error` and `bound` say nothing (Deviation)
 
   double share() const { return bound > 0 ? error / bound : 0; }
   // "" when it passed, else what is wrong.
@@ -42,6 +46,8 @@ class ErrorTally {
  public:
   // Whether it is the worst so far.
   bool add(const Deviation& d) {
+    not_finite_ += d.not_finite, unbounded_ += d.unbounded;
+    if (d.not_finite || d.unbounded) return false;
     squares_ += d.share * d.share;
     ++count_;
     if (d.share <= worst_share_) return false;
@@ -54,9 +60,11 @@ class ErrorTally {
     if (other.worst_share_ > worst_share_) worst = other.worst, worst_share_ = other.worst_share_;
     worst.gaps_intact = intact;
     squares_ += other.squares_, count_ += other.count_;
+    not_finite_ += other.not_finite_, unbounded_ += other.unbounded_;
   }
   Accuracy accuracy() const {
     Accuracy result = worst;
+    result.not_finite = not_finite_, result.unbounded = unbounded_;
     result.rms = count_ == 0 ? 0 : std::sqrt(squares_ / double(count_));
     return result;
   }
@@ -65,7 +73,7 @@ class ErrorTally {
 
  private:
   double worst_share_ = -1, squares_ = 0;
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, not_finite_ = 0, unbounded_ = 0;
 };
 
 // Of two looks at one implementation, the one closer to or further beyond its bound.

@@ -123,7 +123,7 @@ template <class T>
 Exact<T> exact_element(T alpha, const Strips<T>& a, std::int64_t i, const Strips<T>& b, std::int64_t j,
                        T beta, T c) {
   Exact<T> exact;
-  if (alpha != T(0)) {
+  if (alpha != T(0) && a.length() > 0) {  // NaN in alpha times nothing is nothing
     const T *const x = a.values(i), *const y = b.values(j);
     const double *const x_sizes = a.sizes(i), *const y_sizes = b.sizes(j);
     for (std::int64_t l = 0; l < a.length(); ++l) {
@@ -140,16 +140,44 @@ Exact<T> exact_element(T alpha, const Strips<T>& a, std::int64_t i, const Strips
   return exact;
 }
 
+template <class R>
+bool is_finite(R value) {
+  return std::isfinite(value);
+}
+template <class R>
+bool is_finite(std::complex<R> value) {
+  return std::isfinite(value.real()) && std::isfinite(value.imag());
+}
+
+// NaN for NaN and an infinity for the same. Which parts of a complex number become NaN depends on how
+// products are formed, so there any for any.
+template <class R>
+bool is_same_beyond_numbers(R got, R exact) {
+  return std::isnan(exact) ? std::isnan(got) : got == exact;
+}
+template <class R>
+bool is_same_beyond_numbers(std::complex<R> got, std::complex<R> /*exact*/) {
+  return !is_finite(got);
+}
+
 // How far a computed element is from the exact one. Its bound is (k + 4) eps size, twice that for complex
-// types (Higham 2002, section 3.5, for any order of the sum). Nothing is promised where sums of that size
-// overflow.
+// types (Higham 2002, section 3.5, for any order of the sum). Where the exact one is no number of the type,
+// the same is asked for, and the bound is 0. Nothing is promised where sums of that size overflow.
 template <class T>
 Deviation deviation(T got, const Exact<T>& exact, std::int64_t k) {
   using Real = std::numeric_limits<typename RealOf<T>::type>;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const double eps = double(Real::epsilon()) * (is_pair<T> ? 2 : 1);
   Deviation d{0, double(k + 4) * eps * exact.size + double(Real::min()), 0};
-  if (!std::isfinite(std::abs(got)) && !(exact.size <= double(Real::max()))) return d;
+  const T rounded = static_cast<T>(exact.value);
+  if (!is_finite(rounded)) {
+    d.not_finite = is_same_beyond_numbers(got, rounded);
+    if (d.not_finite) return d;
+    d.bound = 0;
+  } else if (!(exact.size <= double(Real::max()))) {
+    d.unbounded = true;
+    return d;
+  }
   d.error = double(std::abs(as_wide(got) - exact.value));
   d.share = d.error / d.bound;
   if (!(d.share >= 0)) d.share = infinity;

@@ -38,17 +38,30 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
 }
 
 LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(path), rules_(rules) {
-  file_.reset(std::fopen(path.c_str(), "a"));
-  if (!file_) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
-  if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) != 0)
-    fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
-  refuse_foreign_file(path, rules);
+  open();
+  refuse_foreign_file(path_, rules);
   if (rules_.resume) {
     drop_torn_line();
     read();
-  } else if (fs::file_size(path) > 0) {
+  } else if (fs::file_size(path_) > 0) {
     keep_aside();
-    fs::resize_file(path, 0);
+    fs::resize_file(path_, 0);
+  }
+}
+
+// And keeps it locked.
+void LineLog::open() {
+  constexpr int most_runs = 100;
+  const fs::path wanted = path_;
+  for (int number = 2;; ++number) {
+    file_.reset(std::fopen(path_.c_str(), "a"));
+    if (!file_) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
+    if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) == 0) return;
+    if (!rules_.evades || number > most_runs)
+      fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
+    const std::string name =
+        fmt::format("{}.{}{}", wanted.stem().string(), number, wanted.extension().string());
+    path_ = (wanted.parent_path() / name).string();
   }
 }
 

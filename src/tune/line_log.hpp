@@ -18,6 +18,7 @@ struct LineLogRules {
   std::string kind = "";           // a key that the first line has as well: files of several kinds open alike
   bool keep_all = true;            // every earlier file: .before, .before.2, ...; else the last one only
   std::string what = "sweep log";  // that errors miss
+  bool evades = false;  // where another run writes the file: to the next free one of sweep.2.jsonl, ...
 };
 
 // Throws Error(invalid_argument) naming the argument where `path` holds something else than such a file. One
@@ -30,6 +31,7 @@ class LineLog {
   // file that is no such log. With `resume` a last line that was cut off is dropped.
   LineLog(const std::string& path, const LineLogRules& rules);
 
+  const std::string& path() const noexcept { return path_; }  // of the file that is written
   // The lines of an earlier run; empty for a new log.
   const std::vector<nlohmann::json>& kept() const noexcept { return kept_; }
   // Throws Error(io) when the line cannot be written.
@@ -43,6 +45,7 @@ class LineLog {
   struct Close {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
   };
+  void open();
   void keep_aside() const;
   void drop_torn_line() const;
   void read();

@@ -83,7 +83,7 @@ struct TuneSession::Impl {
     run["objective"] = options.objective.text();
     run["rules"] = rules_as_json(options.rules);
     add_machine(run, families, problems, machine);
-    log = SweepLog(options.log.path, run, options.log.resume, options.log.keep_all);
+    log = SweepLog(options.log.path, run, options.log.resume, options.log.keep_all, options.log.evades);
   }
 
   SessionReport run() {
@@ -224,6 +224,7 @@ TuneSession::TuneSession(SessionOptions options, std::vector<GemmProblem> proble
 TuneSession::~TuneSession() = default;
 
 double TuneSession::budget_s() const { return impl_->budget_s; }
+std::string TuneSession::log_path() const { return impl_->log.path(); }
 std::int64_t TuneSession::kept_turns() const { return impl_->log.kept(); }
 const std::vector<GemmProblem>& TuneSession::problems() const { return impl_->problems; }
 SessionReport TuneSession::run() {

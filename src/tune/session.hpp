@@ -17,9 +17,10 @@
 namespace tilewright {
 
 struct SessionLog {
-  std::string path;                               // "": none
-  bool resume = false;                            // go on from it
-  bool keep_all = true;                           // every log that was there before; else the last one only
+  std::string path;      // "": none
+  bool resume = false;   // go on from it
+  bool keep_all = true;  // every log that was there before; else the last one only
+  bool evades = false;   // to a file of another name where another run writes it, and nothing is resumed
   nlohmann::json run = nlohmann::json::object();  // what else must be the same for earlier turns to count
 };
 
@@ -79,6 +80,7 @@ class TuneSession {
   ~TuneSession();
 
   double budget_s() const;          // in all
+  std::string log_path() const;     // "" without a log
   std::int64_t kept_turns() const;  // from the run that is resumed
   const std::vector<GemmProblem>& problems() const;
 

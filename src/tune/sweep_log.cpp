@@ -14,8 +14,11 @@ std::string key(const std::string& problem, const std::string& stage, const std:
 
 }  // namespace
 
-SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all)
-    : file_(std::make_unique<LineLog>(path, LineLogRules{"sweep", "run", resume, "", keep_all})) {
+SweepLog::SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all,
+                   bool evades)
+    : file_(std::make_unique<LineLog>(
+          path, LineLogRules{
+                    .opening = "run", .resume = resume, .keep_all = keep_all, .evades = evades && !resume})) {
   const auto& lines = file_->kept();
   if (lines.empty()) {
     write({{"run", run}});

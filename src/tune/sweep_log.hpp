@@ -26,7 +26,10 @@ class SweepLog {
   // last line that was cut off is dropped. Without `resume` the log starts anew and the old one is kept as
   // `path`.before (`keep_all`: .before.2 and so on where there is one already). One run at a time writes a
   // log: Error(io) for the second.
-  SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all = true);
+  // With `evades` and without `resume` the second one goes to a file of another name (line_log.hpp).
+  SweepLog(const std::string& path, const nlohmann::json& run, bool resume, bool keep_all = true,
+           bool evades = false);
+  std::string path() const { return file_ ? file_->path() : ""; }  // of the file that is written
 
   // The next turn of this candidate at this stage that an earlier run measured and nobody took yet.
   std::optional<Metrics> take(const std::string& problem, const std::string& stage,

@@ -3,6 +3,7 @@
 // `extra`, which holds the keys of a line that no field has. What the fields mean is the structs' own.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -108,6 +109,27 @@ void read(const sqlite::Statement& row, int column, V& value) {
   } else {
     value = row.text(column);
   }
+}
+
+// Of what is counted or measured: neither below zero nor infinite. Throws Error naming the key.
+template <class V>
+void require_measured(const char* name, const V& value) {
+  if constexpr (is_optional<V>) {
+    if (value) require_measured(name, *value);
+  } else if (!(value >= 0) || double(value) > std::numeric_limits<double>::max()) {
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("{} = {} cannot have been measured", name, value));
+  }
+}
+
+// ISO 8601, a day or UTC to the second, or nothing. Throws Error naming the key.
+inline void require_date(const char* name, const std::string& value) {
+  std::string form = value;
+  for (char& c : form)
+    if (c >= '0' && c <= '9') c = 'd';
+  if (!form.empty() && form != "dddd-dd-dd" && form != "dddd-dd-ddTdd:dd:ddZ")
+    throw Error(ErrorCode::invalid_argument, name,
+                fmt::format("{} = '{}' is no date such as 2016-11-21T10:00:00Z", name, value));
 }
 
 // The fields, and the keys that none of them has.

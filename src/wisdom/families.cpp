@@ -22,9 +22,21 @@ struct Family {
   std::string (*architecture)(const nlohmann::json& config);  // null: all configs are for GPUs
 };
 
+// Beyond these no kernel could be made, whatever the device: no number is negative whose usual value is not,
+// and none is larger than any tile, stage or distance in bytes that code is generated for.
 template <class Config>
 nlohmann::json complete_fields(const nlohmann::json& config) {
-  return to_json(from_json<Config>(config));
+  constexpr std::int64_t largest = 1 << 16;
+  const nlohmann::json usual = to_json(Config());
+  nlohmann::json complete = to_json(from_json<Config>(config));
+  for (const auto& [name, value] : complete.items()) {
+    if (!value.is_number_integer()) continue;
+    const std::int64_t least = std::min<std::int64_t>(0, usual.at(name).template get<std::int64_t>());
+    if (const auto number = value.template get<std::int64_t>(); number < least || number > largest)
+      throw Error(ErrorCode::invalid_argument, name,
+                  fmt::format("{} = {} is outside {} to {}", name, number, least, largest));
+  }
+  return complete;
 }
 std::string isa_of(const nlohmann::json& config) {
   return to_string(from_json<GemmSmallCpuConfig>(config).isa);

@@ -25,7 +25,8 @@ bool is_current_source_hash(const std::string& hash);
 // The hash as it would be taken today of sources whose code is the same, where how it is taken has changed.
 std::string renamed_source_hash(const std::string& family, const std::string& hash);
 
-// Throws Error naming the field that the family's config does not have or that has the wrong type.
+// Throws Error naming the field that the family's config does not have, that has the wrong type, or whose
+// value no config could have.
 void check_config(const std::string& family, const nlohmann::json& config);
 
 // The config with the fields that its family got since it was written, as kernels were before; as it is where

@@ -2,6 +2,7 @@
 #include "wisdom/lines.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -19,10 +20,17 @@ struct Entry {
   WisdomQuery key;
 };
 
+// As string_view::find, which compares at each quote of the line, of which there are many.
+std::size_t find_text(std::string_view line, std::string_view wanted, std::size_t from = 0) {
+  if (from > line.size()) return std::string_view::npos;
+  const void* at = ::memmem(line.data() + from, line.size() - from, wanted.data(), wanted.size());
+  return at == nullptr ? std::string_view::npos : std::size_t(static_cast<const char*>(at) - line.data());
+}
+
 // The value of `"key": "value"` where the line has the key once and its value no escapes; else nullopt, and
 // the line is parsed.
 std::optional<std::string_view> plain_text(std::string_view line, std::string_view quoted_key) {
-  const std::size_t at = line.find(quoted_key);
+  const std::size_t at = find_text(line, quoted_key);
   if (at == std::string_view::npos) return std::nullopt;
   std::size_t from = line.find_first_not_of(' ', at + quoted_key.size());
   if (from == std::string_view::npos || line[from] != ':') return std::nullopt;
@@ -32,7 +40,7 @@ std::optional<std::string_view> plain_text(std::string_view line, std::string_vi
   if (to == std::string_view::npos) return std::nullopt;
   const std::string_view value = line.substr(from + 1, to - from - 1);
   if (value.find('\\') != std::string_view::npos) return std::nullopt;
-  if (line.find(quoted_key, to) != std::string_view::npos) return std::nullopt;
+  if (find_text(line, quoted_key, to) != std::string_view::npos) return std::nullopt;
   return value;
 }
 
@@ -192,6 +200,9 @@ struct WisdomLines::Impl {
 
   bool parse_key(std::int64_t number, std::string_view line, WisdomQuery& key) const {
     const auto record = parse(number, line);
+    // A model that import would refuse is refused here, too.
+    if (!record && line.find("\"model\"") != std::string_view::npos)
+      (void)parse_with(model_of_line, number, line);
     const auto query = record && record->passed() ? query_of(*record) : std::nullopt;
     if (query) key = *query;
     return query.has_value();
@@ -261,7 +272,7 @@ void WisdomLines::each_of(const std::string& family, const std::function<void(co
 void WisdomLines::each_model(const std::function<void(const FittedModel&)>& visit) {
   impl_->load();
   impl_->each_line([&](std::int64_t number, std::size_t, std::string_view line) {
-    if (line.find("\"model\"") == std::string_view::npos) return;
+    if (find_text(line, "\"model\"") == std::string_view::npos) return;
     if (const auto model = impl_->parse_with(model_of_line, number, line)) visit(*model);
   });
 }

@@ -11,7 +11,11 @@ namespace tilewright {
 
 std::optional<FittedModel> model_of_line(const nlohmann::json& line) {
   if (!line.contains("model")) return std::nullopt;
-  return from_line<FittedModel>(line);
+  auto model = from_line<FittedModel>(line);
+  columns::require_measured("residual", model.residual), columns::require_measured("spread", model.spread);
+  columns::require_measured("samples", model.samples);
+  columns::require_date("time", model.time);
+  return model;
 }
 
 nlohmann::json to_json(const FittedModel& model) { return line_of(model); }

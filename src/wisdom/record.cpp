@@ -24,6 +24,20 @@ double uncertainty(const WisdomRecord& record) {
   return std::round(std::log2(spread / record.seconds / std::sqrt(double(record.samples))));
 }
 
+// What no measurement gives is as wrong as a value of another type.
+void check_values(const WisdomRecord& r) {
+  using columns::require_measured;
+  require_measured("seconds", r.seconds), require_measured("seconds_low", r.seconds_low);
+  require_measured("seconds_high", r.seconds_high), require_measured("samples", r.samples);
+  require_measured("default_seconds", r.default_seconds), require_measured("candidates", r.candidates);
+  require_measured("error", r.error), require_measured("error_bound", r.error_bound);
+  require_measured("energy_j", r.energy_j);
+  columns::require_date("time", r.time);
+  if (r.verdict != "passed" && r.verdict != "failed")
+    throw Error(ErrorCode::invalid_argument, "verdict",
+                fmt::format("verdict = '{}' is neither passed nor failed", r.verdict));
+}
+
 }  // namespace
 
 nlohmann::json parse_line(const std::string& line) {
@@ -49,6 +63,7 @@ std::optional<WisdomRecord> record_of_line(nlohmann::json line) {
   if (!family.empty() && !problem.empty() && !is_known_family(family) && !names_operation)
     return std::nullopt;
   auto record = from_line<WisdomRecord>(std::move(line));
+  check_values(record);
   if (is_known_family(family)) {
     if (!names_operation) (void)parse_problem(problem);  // says what is wrong
     if (subject_of(problem).operation == operation_of(family)) check_config(family, record.config);

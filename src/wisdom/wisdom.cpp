@@ -42,12 +42,23 @@ struct Wisdom::Impl {
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
   std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
 
+  // Lines are read whole, which takes a second and more where there are very many.
+  void open(std::size_t i) {
+    constexpr double mebibyte = 1 << 20, many = 32;
+    const std::string& path = files[i].path;
+    std::error_code error;
+    const double size = double(fs::file_size(path, error)) / mebibyte;
+    sources[i] = open_wisdom(path);
+    if (!error && size > many && report && is_lines_file(path))
+      report(fmt::format("reading the {:.0f} MiB of '{}'", size, path));
+  }
+
   // Calls `use` with the source of the file; a file that was not named is given up when that throws.
   template <class Use>
   void with_source(std::size_t i, Use&& use) {
     if (given_up[i]) return;
     try {
-      if (sources[i] == nullptr) sources[i] = open_wisdom(files[i].path);
+      if (sources[i] == nullptr) open(i);
       use(*sources[i]);
     } catch (const Error& error) {
       if (files[i].named || error.code() != ErrorCode::io) throw;

@@ -58,7 +58,8 @@ struct WisdomFile {
 class Wisdom {
  public:
   // The files in the order in which they are believed; a missing one is no error. Queries that name no device
-  // are for `device`. `report` is told of files that were not named and cannot be used.
+  // are for `device`. `report` is told of files that were not named and cannot be used, and of lines so many
+  // that reading them takes long.
   Wisdom(std::vector<WisdomFile> files, std::string device,
          std::function<void(const std::string&)> report = {});
   ~Wisdom();

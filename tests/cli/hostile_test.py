@@ -6,7 +6,9 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -81,19 +83,25 @@ class StandardFiles(Case):
 
     def test_full_stdout_fails_every_verb(self):
         records = self.work / "w.jsonl"
-        records.write_text(json.dumps({"family": "gemm_small_cpu", "device": "Abacus", "seconds": 1e-8,
-                                       "config": {"isa": "avx2"}, "problem": SMALL}) + "\n")
+        records.write_text("".join(json.dumps({**Wisdom.RECORD, "problem": SMALL.replace("m=3", f"m={m}")}) + "\n"
+                                   for m in range(1, 65)))  # more than a buffer holds
         bench = ("bench", "--sizes", "2", "--residency", "l1", "--repetitions", "1", "--peers", "none")
         for arguments in (("info",), ("info", "--json", "-"), ("explain", SMALL), ("explain", SMALL, "--json", "-"),
                           ("--help",), ("--version",), ("tune", "--help"), self.job, (*self.job, "--json", "-"),
-                          ("wisdom", "list", "--file", records), ("wisdom", "export", "--file", records), bench,
+                          ("wisdom", "list", "--file", records), ("wisdom", "list", "--file", records, "--json", "-"), ("wisdom", "export", "--file", records), bench,
                           ("lu", self.a, "-o", self.work / "LU.npy", "--pivots", self.work / "P.npy")):
             with self.subTest(arguments=arguments), open("/dev/full", "w") as full:
                 result = self.run_tool(*arguments, stdout=full)
                 self.assertEqual(result.returncode, 1, result.stderr)
                 said = [line for line in result.stderr.decode().splitlines() if line.startswith("tilewright: ")]
                 self.assertEqual(len(said), 1, result.stderr)  # what --json - moves to stderr aside
-                self.assertIn("No space left", said[0])
+                self.assertRegex(said[0], r"^tilewright: (stdout|json = '-') cannot be written: No space left")
+
+    def test_no_peer_speaks_for_itself(self):
+        result = self.run_tool("bench", "gemm", "--location", "host", "--dtype", "f64", "--sizes", "72", "--threads", "1,2",
+                               "--repetitions", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn(b"LIBXSMM ERROR", result.stdout + result.stderr)
 
     def test_full_stderr_changes_no_code(self):
         with open("/dev/full", "w") as full:
@@ -153,6 +161,12 @@ class Files(Case):
                                  "pivots = '-'", "stdout")
         self.assertFalse((self.work / "-").exists())
 
+    def test_bytes_of_headers_that_nobody_can_read(self):
+        whole = self.a.read_bytes()
+        for descr, shown in ((b"<f8\0", "<f8\\x00"), (b"<\x1b8", "<\\x1b8")):
+            self.a.write_bytes(whole.replace(b"'<f8', ", b"'" + descr + b"'," + b" " * (4 - len(descr))))
+            self.assert_one_sentence(self.run_tool(*self.job), 2, f"dtype '{shown}', not one of")
+
     def test_access_rights_stay(self):
         for rights in (0o400, 0o640):
             self.c.write_text("before")
@@ -184,6 +198,112 @@ class Files(Case):
         self.assert_one_sentence(self.run_tool(*self.job, "--objective", b"\xff"), 2, "objective")
         self.assert_one_sentence(self.run_tool("explain", b"gemm:\xff"), 2, "problem")
         self.assertEqual(self.run_tool("info", "--json", "-").returncode, 0)
+
+
+class Wisdom(Case):
+    RECORD = {"family": "gemm_small_cpu", "device": "Abacus", "seconds": 1e-8, "config": {"isa": "portable"}, "problem": SMALL}
+    MODEL = {"model": "transfer", "device": "Abacus", "coefficients": {}}
+
+    def refused(self, line, *says):
+        lines = self.work / "w.jsonl"
+        lines.write_text(json.dumps(self.RECORD) + "\n" + json.dumps(line) + "\n")
+        own = self.work / "own.sqlite"
+        for result in (self.run_tool("wisdom", "import", lines, "--into", own),
+                       self.run_tool("explain", SMALL, variables={"TILEWRIGHT_WISDOM": str(lines), "TILEWRIGHT_CPU": "portable"})):
+            self.assert_one_sentence(result, 1, f"{lines}:2 is malformed", *says)
+        self.assertFalse(own.exists())
+
+    def test_what_no_measurement_gives_is_refused(self):
+        for key, value in (("seconds", -1), ("samples", -7), ("energy_j", -5), ("default_seconds", -1e-9),
+                           ("time", "yesterday"), ("verdict", "maybe"), ("error", -1)):
+            with self.subTest(key=key):
+                self.refused({**self.RECORD, key: value}, key, value)
+        for key, value in (("mr", 100000), ("prefetch_bytes", -1)):
+            with self.subTest(key=key):
+                self.refused({**self.RECORD, "config": {"isa": "portable", key: value}}, f"{key} = {value}")
+        self.refused({"model": "transfer"}, "device")
+        self.refused({**self.MODEL, "samples": -1}, "samples = -1")
+        lines = self.work / "good.jsonl"
+        lines.write_text(json.dumps({**self.RECORD, "time": "2016-11-21", "verdict": "failed"}) + "\n" +
+                         json.dumps(self.MODEL) + "\n")
+        result = self.run_tool("wisdom", "import", lines, "--into", self.work / "own.sqlite")
+        self.assertIn("1 of 1 record", result.stdout.decode(), result.stderr)
+
+    def test_many_lines_are_announced(self):
+        lines = self.work / "w.jsonl"
+        lines.write_text(json.dumps({**self.RECORD, "note": "x" * 999000}) + "\n")
+        text = lines.read_text()
+        with open(lines, "a") as file:
+            for _ in range(40):
+                file.write(text)
+        own = {"TILEWRIGHT_WISDOM": str(lines), "TILEWRIGHT_NOTICES": "on"}
+        for result in (self.run_tool("explain", SMALL, variables=own),
+                       self.run_tool("wisdom", "import", lines, "--into", self.work / "own.sqlite")):
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"reading the 39 MiB of '{lines}'", result.stderr.decode())
+
+    def test_a_locked_database_is_seen_before_the_search(self):
+        own = self.work / "own.sqlite"
+        tune = ("tune", SMALL, "--budget", "0.2s", "--clock", "turns", "--wisdom", own)
+        self.assertEqual(self.run_tool(*tune).returncode, 0)
+        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
+        before = log.read_bytes()
+        connection = sqlite3.connect(own, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            self.assert_one_sentence(self.run_tool(*tune), 1, own, "locked")
+        finally:
+            connection.close()
+        self.assertEqual(log.read_bytes(), before)
+
+    def test_two_searches_at_once(self):
+        tune = [TOOL, "tune", SMALL, "--clock", "turns", "--wisdom", str(self.work / "own.sqlite")]
+        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
+        first = subprocess.Popen([*tune, "--budget", "60s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=self.environment())
+        try:
+            while first.poll() is None and not (log.exists() and log.read_bytes()):
+                time.sleep(0.01)
+            second = self.run_tool(*tune[1:], "--budget", "0.2s")
+            self.assertEqual(second.returncode, 0, second.stderr)
+            self.assertIn("sweep.2.jsonl", second.stderr.decode())
+            self.assertTrue(log.with_name("sweep.2.jsonl").read_bytes())
+            self.assert_one_sentence(self.run_tool(*tune[1:], "--sweep", log), 1, "sweep", "another run")
+            self.assert_one_sentence(self.run_tool(*tune[1:], "--resume"), 1, "sweep", "another run")
+        finally:
+            first.send_signal(signal.SIGINT)
+            first.communicate(timeout=120)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("mount"), "only root can mount a small disk")
+class FullDisk(Case):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(self.disk)], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("nothing can be mounted here")
+        (self.disk / "filler").write_bytes(b"x" * 16384)
+
+    def tearDown(self):
+        subprocess.run(["umount", str(self.disk)], check=False)
+        super().tearDown()
+
+    def test_no_empty_files_stay(self):
+        records = self.work / "w.jsonl"
+        records.write_text(json.dumps(Wisdom.RECORD) + "\n")
+        out = self.disk / "out"
+        bench = ("bench", "--sizes", "2", "--residency", "l1", "--repetitions", "1", "--peers", "none")
+        for argument, arguments in (("json", (*bench, "--json", out)), ("json", (*self.job, "--json", out)),
+                                    ("output", ("wisdom", "export", "--file", records, "-o", out)),
+                                    ("record", (*self.job, "--record", out)),
+                                    ("json", ("wisdom", "list", "--file", records, "--json", out))):
+            with self.subTest(arguments=arguments):
+                result = self.run_tool(*arguments)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertRegex(result.stderr.decode(), rf"{argument} = '{out}' cannot be written: No space left")
+                self.assertEqual([path.name for path in self.disk.iterdir()], ["filler"])
 
 
 class Variables(Case):
@@ -240,6 +360,55 @@ class Variables(Case):
             with self.subTest(verb=verb):
                 result = self.run_tool(*verb, variables={"XDG_CACHE_HOME": str(self.a)})
                 self.assert_one_sentence(result, 1, flag, f"'{self.a}/tilewright' cannot be made")
+
+
+class BeyondNumbers(Case):
+    """What --verify says where C holds NaN, or infinities, or where no bound holds."""
+
+    def verified(self, *flags):
+        numpy.save(self.a, self.left)
+        numpy.save(self.b, self.right)
+        result = self.run_tool(*self.job, "--verify", *flags)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        said = result.stdout.decode()
+        self.assertIn("verified the whole product", said)
+        self.assertNotIn("NOT verified", said)
+        self.assertNotIn("inf of", said)
+        return said
+
+    def test_nan_and_infinities_that_must_be(self):
+        self.assertIn("; 16 elements are NaN or infinite, as they must be", self.verified("--alpha", "nan"))
+        self.left[1, 2] = numpy.nan
+        self.assertIn("; 4 elements are NaN or infinite", self.verified())
+        self.left[1, 2] = -numpy.inf
+        self.assertIn("; 4 elements are NaN or infinite", self.verified())
+        self.left[1, 2] = 1e308
+        self.right[2] = (100, -100, 1e-3, 1e-3)
+        said = self.verified("--json", self.work / "out.json")
+        self.assertIn("; 2 elements are NaN or infinite", said)
+        self.assertIn("worst element", said)
+        self.assertEqual(json.loads((self.work / "out.json").read_text())["verified_not_finite"], 2)
+
+    def test_where_nothing_is_promised(self):
+        self.left[0], self.right[:, 0] = (1e308, 1e308, -1e308, -1e308), 1
+        self.right[:, 1:] *= 0.1
+        said = self.verified("--json", self.work / "out.json")
+        self.assertIn("; nothing is said of 1 elements: sums of their size overflow", said)
+        self.assertEqual(json.loads((self.work / "out.json").read_text())["verified_unbounded"], 1)
+
+
+class WithoutGpu(Case):
+    def test_who_asks_for_a_gpu_is_named(self):
+        if subprocess.run([TOOL, "info"], capture_output=True, text=True).stdout.find("no GPU driver was found") < 0:
+            self.skipTest("there is a GPU driver, or no GPU runtime")
+        large = "gemm:f64:nn:m=4096,n=4096,k=4096:location=device"
+        for arguments, says in ((("bench", "gemm", "--sizes", "1024"), "location = device (the default of gemm): no GPU"),
+                                (("bench", "gemm", "--sizes", "1024"), "; --location host measures the CPU"),
+                                (("bench", "transfer", "--location", "device"), "--location = device: no GPU"),
+                                (("bench", "gemm_small"), "; gemm_small_cpu measures the CPU"),
+                                (("tune", large, "--budget", "1s"), "location = device: no GPU driver")):
+            with self.subTest(arguments=arguments):
+                self.assert_one_sentence(self.run_tool(*arguments), 2, says)
 
 
 class Limits(Case):

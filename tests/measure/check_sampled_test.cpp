@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "gemm/run/reference.hpp"
+#include "measure/typed_values.hpp"
 #include "support/cases.hpp"
 
 namespace tilewright {
@@ -38,6 +40,34 @@ TEST(SampledCheck, AcceptsTheReferenceAndSeesOneWrongElement) {
         };
         EXPECT_FALSE(check.check(flip).passed()) << to_string(problem);
       }
+}
+
+template <class T>
+Deviation deviation_of(T got, std::complex<double> exact, double size) {
+  return deviation(got, Exact<T>{static_cast<typename WideOf<T>::type>(value_from<T>(exact)), size}, 3);
+}
+
+TEST(Deviation, WantsWhatIsNoNumberToBeTheSame) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(deviation_of(nan, nan, nan).not_finite);
+  EXPECT_TRUE(deviation_of(infinity, infinity, infinity).not_finite);
+  EXPECT_TRUE(deviation_of(-infinity, -infinity, infinity).not_finite);
+  for (const float wrong : {1.f, nan, -infinity}) {
+    const Deviation d = deviation_of(wrong, infinity, infinity);
+    EXPECT_FALSE(d.not_finite || d.error <= d.bound) << wrong;
+  }
+  for (const float wrong : {1.f, infinity}) {
+    const Deviation d = deviation_of(wrong, nan, nan);
+    EXPECT_FALSE(d.not_finite || d.error <= d.bound) << wrong;
+  }
+  // A sum that a float cannot hold is infinite; one whose parts it cannot hold may be anything.
+  EXPECT_TRUE(deviation(infinity, Exact<float>{1e39, 1e39}, 3).not_finite);
+  EXPECT_TRUE(deviation(nan, Exact<float>{1, 1e39}, 3).unbounded);
+  EXPECT_FALSE(deviation(nan, Exact<float>{1, 1}, 3).unbounded);
+  const std::complex<float> half_nan(1, nan), other_half(infinity, 1), number(1, 1);
+  EXPECT_TRUE(deviation_of(other_half, half_nan, nan).not_finite);
+  EXPECT_FALSE(deviation_of(number, half_nan, nan).not_finite);
 }
 
 // Crossings of rows and columns, since all elements would be too many.
