@@ -256,6 +256,23 @@ class Wisdom(Case):
             connection.close()
         self.assertEqual(log.read_bytes(), before)
 
+    def test_a_database_that_is_locked_later_costs_no_measurements(self):
+        own = self.work / "own.sqlite"
+        log = self.folder / "data" / "tilewright" / "sweep.jsonl"
+        process = subprocess.Popen([TOOL, "tune", SMALL, "--clock", "turns", "--budget", "1s", "--wisdom", str(own)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        while process.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") > 2):
+            time.sleep(0.01)
+        connection = sqlite3.connect(own, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+        _, errors = process.communicate(timeout=120)
+        connection.close()
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("--resume keeps it", errors)
+        again = self.run_tool("tune", SMALL, "--clock", "turns", "--budget", "1s", "--wisdom", own, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("kept in", again.stdout.decode())
+
     def test_two_searches_at_once(self):
         tune = [TOOL, "tune", SMALL, "--clock", "turns", "--wisdom", str(self.work / "own.sqlite")]
         log = self.folder / "data" / "tilewright" / "sweep.jsonl"
