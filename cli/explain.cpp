@@ -131,7 +131,7 @@ void explain_one(Context& context, const LuProblem& problem, const ExplainFlags&
   const GemmOptions shared = hybrid_options(flags);
   options.gpus = shared.gpus, options.gpu_memory_bytes = shared.gpu_memory_bytes;
   options.on_device_failure = shared.on_device_failure;
-  const LuExplanation said = explained_lu(context, problem, options);
+  const LuExplanation said = lu_explanation(context, problem, options);
   fmt::print(json.people(), "{}", said.text());
   if (json) json.write(lu_json(said, options));
 }

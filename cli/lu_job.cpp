@@ -75,7 +75,7 @@ class LuJob {
     a_shape_ = matrix_shape(*a_file_, "A");
     report_.problem = {dtype(), a_shape_.rows, a_shape_.cols, std::max<std::int64_t>(1, a_shape_.rows)};
     if (!request_.files.b.empty()) open_right_sides();
-    const LuExplanation said = explained_lu(context_, report_.problem, request_.options);
+    const LuExplanation said = lu_explanation(context_, report_.problem, request_.options);
     report_.explanation = said.text();
     if (said.tuned) report_.match = said.tuned->match;
     a_file_->populate(report_.threads);

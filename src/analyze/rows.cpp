@@ -72,9 +72,10 @@ class RowReader {
     row.joules = number(line, "energy_j");
     if (!row.joules) row.joules = number(line, "joules");
     row.watts = number(line, "watts");
-    if (line.contains("config") && !row.impl.starts_with("tilewright")) {
+    const bool has_config = line.contains("config") && line["config"].is_object();
+    if (has_config && !row.impl.starts_with("tilewright")) {
       row.impl_version = text(line["config"], "version", row.impl_version);  // all that a library has of one
-    } else if (line.contains("config")) {
+    } else if (has_config) {
       row.config = base_;
       row.config.update(line["config"]);
       complete(row);

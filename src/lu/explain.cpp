@@ -9,12 +9,12 @@
 namespace tilewright {
 
 std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
-  return explained_lu(context, problem, options).text();
+  return lu_explanation(context, problem, options).text();
 }
 
-LuExplanation explained_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+LuExplanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
-  if (problem.location == Location::device) return explained_device_lu(context, problem, options);
+  if (problem.location == Location::device) return device_lu_explanation(context, problem, options);
   validate_host(options);
   LuExplanation all;
   all.problem = to_string(problem);

@@ -8,6 +8,6 @@
 namespace tilewright {
 
 // Throws Error(invalid_argument) for bad fields and options.
-LuExplanation explained_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+LuExplanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
 
 }  // namespace tilewright

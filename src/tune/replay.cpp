@@ -29,7 +29,9 @@ class Reader {
                                 problem_, problem));
       problem_ = problem;
     }
-    if (!line.contains("config") || !line.contains("seconds") || !line["seconds"].is_number()) return;
+    if (!line.contains("config") || !line["config"].is_object() || !line.contains("seconds") ||
+        !line["seconds"].is_number())
+      return;
     if (line.value("impl", "tilewright") != "tilewright") return;  // a library that met them has no config
     auto config = base_;
     config.update(line["config"]);

@@ -175,7 +175,7 @@ TEST_F(Verify, FindsNanAndSwappedOps) {
 TEST_F(Verify, InfinityInTheReferenceIsAcceptedInC) {
   b_[5] = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 4; ++i) c_[4 * i + 1] = std::numeric_limits<double>::quiet_NaN();  // 0 * inf
-  c_[5] = b_[5] + c_[5];
+  c_[5] = b_[5];
   EXPECT_TRUE(verify(input_).passed);
 }
 

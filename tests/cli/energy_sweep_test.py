@@ -122,7 +122,7 @@ class EnergySweep(unittest.TestCase):
         counts = {}
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            if row.get("phase") == "long" and "config" in row:
+            if row.get("phase") == "long" and row.get("config"):
                 counts[json.dumps(row["config"])] = counts.get(json.dumps(row["config"]), 0) + 1
         self.assertGreaterEqual(len(counts), 3)
         self.assertEqual(sorted(counts.values())[-2:], [3, 3])
@@ -131,14 +131,14 @@ class EnergySweep(unittest.TestCase):
         """A screening from before an axis came is chosen from, and gone on with, as if its configs had the axis's default."""
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         for line in lines:
-            line.get("config", {}).pop("tail_k", None)
+            (line.get("config") or {}).pop("tail_k", None)
         earlier = path.with_name("earlier.jsonl")
         earlier.write_text("".join(json.dumps(line) + "\n" for line in lines if line.get("phase") != "long"))
         flags = ("--best", 2, "--repeated", 1, "--repeats", 1)
         result = self.run_sweep("long", "--json", earlier, *QUICK, *flags)
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in earlier.read_text().splitlines()]
-        configs = [row["config"] for row in rows if row.get("phase") == "long" and "config" in row]
+        configs = [row["config"] for row in rows if row.get("phase") == "long" and row.get("config")]
         self.assertGreaterEqual(len(configs), 2)
         self.assertEqual({config["tail_k"] for config in configs}, {1})
         self.assertIn(" 0 measurements are left", self.run_sweep("long", "--json", earlier, *QUICK, *flags).stdout)
@@ -154,13 +154,13 @@ class EnergySweep(unittest.TestCase):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         sizes = [row for row in rows if row.get("phase") == "sizes"]
         self.assertEqual({row["problem"].split(":")[3] for row in sizes}, {"m=32,n=32,k=32", "m=96,n=96,k=96"})
-        self.assertEqual(len([row for row in sizes if "config" in row]), 4)
+        self.assertEqual(len([row for row in sizes if row.get("config")]), 4)
         # Columns of 65 numbers are aligned to 8 bytes: what needs 16 is said and not launched.
         result = self.run_sweep("sizes", "--json", path, *QUICK, "--sizes", "65", "--count", 8)
         self.assertEqual(result.returncode, 0, result.stderr)
         odd = [row for row in map(json.loads, path.read_text().splitlines()) if "m=65" in row.get("problem", "")]
         faults = [row["fault"] for row in odd if "fault" in row]
-        self.assertEqual(len([row for row in odd if "config" in row]), 8)
+        self.assertEqual(len([row for row in odd if row.get("config")]), 8)
         self.assertTrue(faults)
         self.assertTrue(all("16 bytes" in fault or "are aligned" in fault for fault in faults), faults)
 

@@ -140,7 +140,7 @@ TEST(BadCalls, LeaveCUntouched) {
   };
   refused("count", "2, 2, 3", strided({a.data.data(), 2, 2, 2, 4, 2}, {c.data.data(), 2, 2, 2, 4, 3}));
   refused("stride_c", "overlap", strided({a.data.data(), 2, 2, 2, 4, 3}, {c.data.data(), 2, 2, 2, 3, 3}));
-  refused("batch_count", "-1", strided({a.data.data(), 2, 2, 2, 4, -1}, {c.data.data(), 2, 2, 2, 4, -1}));
+  refused("count", "-1", strided({a.data.data(), 2, 2, 2, 4, -1}, {c.data.data(), 2, 2, 2, 4, -1}));
   refused("block", "2, 2, 1", [&] {
     const InterleavedBatch<double> va{a.data.data(), 2, 2, 2, 2, 2};
     gemm_batched<double>(context, Op::none, Op::none, 1.0, va, va, 0.0,

@@ -182,7 +182,7 @@ std::string device_lu_candidate(Context& context, const LuProblem& problem, cons
   return impl->runner == nullptr ? "" : impl->runner->name();
 }
 
-LuExplanation explained_device_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+LuExplanation device_lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options) {
   return decide_device_lu(context, problem, options)->said;
 }
 

@@ -17,8 +17,8 @@ struct LuPlanCandidateName {
 // In the order in which they are asked.
 std::vector<LuPlanCandidateName> lu_plan_candidates();
 
-// lu_candidate and explained_lu of a problem in device memory.
+// lu_candidate and lu_explanation of a problem in device memory.
 std::string device_lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options);
-LuExplanation explained_device_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+LuExplanation device_lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
 
 }  // namespace tilewright
