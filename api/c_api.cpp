@@ -75,9 +75,8 @@ void name_problem(CountedIn counted, std::size_t group, std::int64_t first, F&& 
   try {
     f();
   } catch (const Error& error) {
-    const std::string which = counted == CountedIn::problems
-                                  ? fmt::format("problem {}", first)
-                                  : fmt::format("group {} (from problem {})", group, first);
+    const std::string which = counted == CountedIn::problems ? fmt::format("problem {}", first)
+                                                             : group_name(std::int64_t(group), first);
     throw Error(error.code(), error.argument(), fmt::format("{}: {}", which, error.what()), first);
   }
 }

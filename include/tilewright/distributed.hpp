@@ -9,7 +9,8 @@
 // column-major matrix of local_extent(...) rows and columns, in the memory of its GPU.
 //
 // Known are cuBLASMp 0.7 to 0.10; others are refused, for its functions may have changed. Releases before
-// 0.10 are documented as faulty with conjugate transposes, which are refused there for complex types.
+// 0.10 are documented as faulty with conjugate transposes, which are refused there for complex types; so is
+// op_a = none with a transposed B on a grid of several rows, which was wrong with 0.7.0.
 #pragma once
 
 #include <cstdint>

@@ -111,11 +111,10 @@ typedef struct {
   int device;            /* the GPU that operands in device memory lie on */
   void* stream;    /* a CUstream (cudaStream_t) of that GPU, on which a call is queued; null: its default */
   int align_bytes; /* plans: what all device addresses are multiples of; 0: 128. Calls see for themselves */
-  double tune_on_miss_s; /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
-                            before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
-  double
-      objective_weight; /* of ALPHA: what time counts for, 0 (energy alone) to 1, and 0 is not "none given"
-                           as in C++; of ENERGY_WITHIN: by what share the fastest may be exceeded, 0: 5 % */
+  double tune_on_miss_s;   /* > 0: a problem that wisdom has no exact record of is tuned for so many seconds
+                              before the call goes on; needs tilewright_install_tuner of tilewright_tune.h */
+  double objective_weight; /* of ALPHA: what time counts for, 0 (energy alone, not "none given") to 1; of
+                              ENERGY_WITHIN: by what share the fastest may be exceeded, 0: 5 % */
   int alpha_varies; /* nonzero: alpha is an array of batch_count values, one per problem, which lies where the
                        operands do; taken by batches of one shape, by variable ones on a GPU and by plans */
   int beta_varies;  /* the same of beta */

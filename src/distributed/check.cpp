@@ -24,8 +24,8 @@ void check_source(const DistributedOperand& x, const char* field, std::int64_t s
 }
 
 void validate_part(const GridPlace& place, const DistributedOperand& x, DType dtype) {
-  if (x.rows < 0) refuse_part(x, "rows", x.rows, "is negative");
-  if (x.cols < 0) refuse_part(x, "cols", x.cols, "is negative");
+  refuse_negative(fmt::format("{}.rows", x.name).c_str(), x.rows);
+  refuse_negative(fmt::format("{}.cols", x.name).c_str(), x.cols);
   if (x.block_rows < 1) refuse_part(x, "block_rows", x.block_rows, "is below 1");
   if (x.block_cols < 1) refuse_part(x, "block_cols", x.block_cols, "is below 1");
   check_source(x, "source_row", x.source_row, place.grid.rows);
@@ -89,7 +89,7 @@ std::int64_t local_extent(std::int64_t extent, std::int64_t block, std::int64_t 
   const auto refuse = [](const char* name, std::int64_t value, const std::string& why) {
     refuse_argument(name, fmt::format("{} = {} {}", name, value, why));
   };
-  if (extent < 0) refuse("extent", extent, "is negative");
+  refuse_negative("extent", extent);
   if (block < 1) refuse("block", block, "is below 1");
   if (processes < 1) refuse("processes", processes, "is below 1");
   const std::string outside = fmt::format("is not in a grid of {}", processes);

@@ -31,11 +31,14 @@ std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::
                                const Fault& fault) {
   if (!several_groups) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
   throw Error(ErrorCode::invalid_argument, fault.argument,
-              fmt::format("group {} (from problem {}): {}", group_index, first_index, fault.message),
-              first_index);
+              fmt::format("{}: {}", group_name(group_index, first_index), fault.message), first_index);
 }
 
 }  // namespace
+
+std::string group_name(std::int64_t group_index, std::int64_t first_index) {
+  return fmt::format("group {} (from problem {})", group_index, first_index);
+}
 
 InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
                        CountedIn counted)

@@ -2,6 +2,7 @@
 // so that every batched call reports alike (Dongarra 2017; NLAFET/BBLAS).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "gemm/context_impl.hpp"
@@ -12,6 +13,9 @@ namespace tilewright {
 
 // What a call's problems come in, as its caller knows them.
 enum class CountedIn : std::uint8_t { groups, problems };
+
+// Of one of several groups, by its first problem: "group 3 (from problem 20)".
+std::string group_name(std::int64_t group_index, std::int64_t first_index);
 
 class InfoReport {
  public:

@@ -72,7 +72,7 @@ void name_group(bool several_groups, const GroupCall& call, F&& f) {
   } catch (const Error& error) {
     if (!several_groups) throw;
     throw Error(error.code(), error.argument(),
-                fmt::format("group {} (from problem {}): {}", call.group, call.first, error.what()),
+                fmt::format("{}: {}", group_name(std::int64_t(call.group), call.first), error.what()),
                 call.first);
   }
 }

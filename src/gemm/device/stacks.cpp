@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "core/refuse.hpp"
 #include "gemm/device/batches.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
@@ -87,15 +88,12 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
 
 void run_device_reduce(Context::Impl& context, const GemmProblem& p, const Operands& operands,
                        const GemmOptions& options) {
-  const auto refuse = [](const char* argument) {
-    throw Error(ErrorCode::invalid_argument, argument, fmt::format("{} is null", argument));
-  };
   if (p.m == 0 || p.n == 0) return;
   const bool reads_ab = p.k > 0 && p.batch_count > 0 && p.alpha != Scalar::zero;
   const void* const c = p.layout == Layout::pointer ? operands.lists.c : operands.c;
-  if (c == nullptr) refuse("c");
-  if (reads_ab && operands.a == nullptr) refuse("a");
-  if (reads_ab && operands.b == nullptr) refuse("b");
+  if (c == nullptr) refuse_argument("c", "c is null");
+  if (reads_ab && operands.a == nullptr) refuse_argument("a", "a is null");
+  if (reads_ab && operands.b == nullptr) refuse_argument("b", "b is null");
   Operands o = operands;
   o.lists.count = reads_ab ? p.batch_count : 0;
   o.stream = options.stream;
