@@ -120,6 +120,18 @@ TEST_F(CalibrateTest, FindsTheCoefficientsAndServesAsTheNodesModel) {
   expect_near(found.host.copies[3].time.s_per_byte, 1.8 / 96e9, "copies of eight threads");
 }
 
+// A row of products that is slow from its first one shows that the general form is too fast for them.
+TEST_F(CalibrateTest, ProductsInARowAreToldAgainstTheGeneralForm) {
+  SimulatedNode node(1, {.noise = 0, .disturbed = 0});
+  node.node.sustained[std::size_t(DType::f64)] = {0, 1.1};
+  run(options(), node);
+  const CalibratedModel* model = witness_.find("gemm_device", "f64");
+  ASSERT_NE(model, nullptr);
+  const auto& sustained = model->record.coefficients.at("sustained");
+  EXPECT_NEAR(sustained.at("factor").get<double>(), 1.1, 1e-3);
+  EXPECT_NEAR(sustained.at("after_s").get<double>(), 0, 0.01);
+}
+
 TEST_F(CalibrateTest, TheFormsOfThePaperStandBesideTheGeneralOne) {
   SimulatedNode node(1, {.noise = 0, .disturbed = 0});
   // A truth that equations 7 and 8 can say: nothing but m n k and m k, and a constant per row.

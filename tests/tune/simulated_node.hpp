@@ -92,8 +92,8 @@ class SimulatedNode : public CalibrationMachine {
       case TimedWork::host_gemm:
         return product(node.host.gemm, e) * busy;
       case TimedWork::device_gemm:
-        return node.sustained[std::size_t(e.dtype)].of(double(std::max<std::int64_t>(e.in_a_row, 1)) *
-                                                       product(node.gpus_gemm, e));
+        if (e.in_a_row == 0) return product(node.gpus_gemm, e);
+        return node.sustained[std::size_t(e.dtype)].of(double(e.in_a_row) * product(node.gpus_gemm, e));
     }
     return 0;
   }

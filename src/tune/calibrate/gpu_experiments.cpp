@@ -20,12 +20,12 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t train_bytes = 64 << 20;  // of each copy that keeps a GPU busy
-constexpr double idle_s = 0.02;                 // before a start
-constexpr std::chrono::milliseconds rest(300);  // before products in a row
-constexpr int copies_beside_each = 2;           // of products in a row, each of some 2 ms
-constexpr int most_queued = 500;                // copies: about what a stream takes before a call waits
-constexpr int beside_copies = 120;              // that are timed together beside products of some 10 ms
+constexpr std::int64_t train_bytes = 64 << 20;        // of each copy that keeps a GPU busy
+constexpr double idle_s = 0.02;                       // before a start
+constexpr std::chrono::milliseconds rest(300);        // before products in a row
+constexpr std::int64_t long_train_bytes = 128 << 20;  // of each copy beside products in a row of some 2 ms
+constexpr int most_queued = 500;                      // copies: about what a stream takes before a call waits
+constexpr int beside_copies = 120;                    // that are timed together beside products of some 10 ms
 
 CalibratedGpu described(const Gpu& gpu) {
   const GpuLimits& limits = gpu.limits();
@@ -99,10 +99,10 @@ struct GpuExperiments::Node {
   template <class F>
   double seconds_in_a_row(std::int64_t count, F&& multiply) {
     constexpr TimedWork ways[] = {TimedWork::to_device, TimedWork::to_host};
-    for (const TimedWork way : ways) make_room(way_of(way), train_bytes, true);
+    for (const TimedWork way : ways) make_room(way_of(way), long_train_bytes, true);
     std::this_thread::sleep_for(rest);
     for (const TimedWork way : ways)
-      queue_train(way, train_bytes, int(std::min<std::int64_t>(copies_beside_each * count, most_queued)));
+      queue_train(way, long_train_bytes, int(std::min<std::int64_t>(count, most_queued)));
     const double seconds = GpuTimer(gpu, work.get()).seconds([&] {
       for (std::int64_t i = 0; i < count; ++i) multiply();
     });

@@ -221,7 +221,7 @@ CalibrationTask gemm_task(const CalibrationMachine& machine, const CalibrationSc
                        products(work, gpu, dtype, unseen_shapes(scope), most_bytes)};
   if (on_device)
     for (Experiment e : products(work, gpu, dtype, {{long_n, long_n, long_n}}, most_bytes))
-      for (const std::int64_t count : {16, 128, 320}) {
+      for (const std::int64_t count : {16, 160, 640}) {
         e.in_a_row = is_complex(dtype) ? count / 4 : count;
         task.installation.push_back(e);
       }
