@@ -154,16 +154,15 @@ void take_transfer(const nlohmann::json& coefficients, GpuModel& gpu, TogetherTi
 
 nlohmann::json gemm_device_coefficients(const GemmTime& time, const SustainedRate& sustained) {
   nlohmann::json coefficients = to_json(time);
-  if (sustained.factor > 1) coefficients["sustained"] = to_json(sustained);
+  if (sustained.late_s_per_product > 0) coefficients["sustained"] = to_json(sustained);
   return coefficients;
 }
 
 void take_gemm_device(const nlohmann::json& coefficients, GemmTime& time, SustainedRate& sustained) {
   SustainedRate read;
-  if (coefficients.contains("sustained")) {
+  // Models of before told a factor on the formula, which cannot be held against it.
+  if (coefficients.contains("sustained") && !coefficients["sustained"].contains("factor"))
     read = numbers<SustainedRate>(coefficients["sustained"]);
-    number(coefficients["sustained"], "factor", 1);
-  }
   time = numbers<GemmTime>(coefficients), sustained = read;
 }
 

@@ -9,7 +9,8 @@
 //   transfer     a GPU       to_device, to_host, pageable_to_device, pageable_to_host, from_peer: transfers;
 //                            row_s, duplex, together, memory_bytes_per_s and, where they were timed,
 //                            together_one_way, together_gpus: numbers
-//   gemm_device  a GPU       a product, per dtype, and, where it was timed, sustained: {after_s, factor}
+//   gemm_device  a GPU       a product, per dtype, and, where it was timed, sustained: {s_per_product,
+//                            late_s_per_product, after_products}
 //   gemm_host    the CPU     a product, per dtype, and threads; the model's library is the CBLAS
 //   host_copy    the CPU     copies: list of {threads, start_s, s_per_byte}; memory_bytes_per_s and, where it
 //                            was timed, register_s_per_byte: numbers
@@ -49,11 +50,16 @@ struct GemmTime {
   }
 };
 
-// Where heat and power slow a GPU's clock: what it multiplies for longer than `after_s` takes `factor` times
-// as long from then on.
+// The least that many products in a row take, however large each is: heat and power slow a GPU's clock after
+// so many multiplications of elements, and the formula of one product, fitted to all sizes, may promise more
+// than the multiprocessors have.
 struct SustainedRate {
-  double after_s = 0, factor = 1;
-  double of(double seconds) const { return seconds + std::max(0.0, seconds - after_s) * (factor - 1); }
+  double s_per_product = 0, late_s_per_product = 0, after_products = 0;
+  // Of what takes so many seconds by the formula.
+  double of(double seconds, double products) const {
+    const double early = std::min(products, after_products);
+    return std::max(seconds, s_per_product * early + late_s_per_product * (products - early));
+  }
 };
 
 // What GPUs that move data at once leave one another: how many times as long each direction takes while all
@@ -161,7 +167,9 @@ struct FieldList<TogetherTime> {
 template <>
 struct FieldList<SustainedRate> {
   using T = SustainedRate;
-  static constexpr auto value = std::make_tuple(field("after_s", &T::after_s), field("factor", &T::factor));
+  static constexpr auto value = std::make_tuple(field("s_per_product", &T::s_per_product),
+                                                field("late_s_per_product", &T::late_s_per_product),
+                                                field("after_products", &T::after_products));
 };
 template <>
 struct FieldList<GemmTime> {

@@ -93,7 +93,9 @@ class SimulatedNode : public CalibrationMachine {
         return product(node.host.gemm, e) * busy;
       case TimedWork::device_gemm:
         if (e.in_a_row == 0) return product(node.gpus_gemm, e);
-        return node.sustained[std::size_t(e.dtype)].of(double(e.in_a_row) * product(node.gpus_gemm, e));
+        return node.sustained[std::size_t(e.dtype)].of(
+            double(e.in_a_row) * product(node.gpus_gemm, e),
+            double(e.in_a_row) * double(e.m) * double(e.n) * double(e.k));
     }
     return 0;
   }

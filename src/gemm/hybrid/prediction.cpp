@@ -76,10 +76,15 @@ class TimedShare {
  private:
   // How many times as long products take for there being so many of them.
   double sustained_pace() const {
-    double seconds = 0;
-    for (const StreamStep& step : schedule_.steps)
-      if (step.kind == StepKind::multiply) seconds += product_cost(gpu_, shape_.part(step.piece)).seconds;
-    return seconds > 0 ? gpu_.sustained[std::size_t(shape_.problem().dtype)].of(seconds) / seconds : 1;
+    double seconds = 0, products = 0;
+    for (const StreamStep& step : schedule_.steps) {
+      if (step.kind != StepKind::multiply) continue;
+      const GemmProblem part = shape_.part(step.piece);
+      seconds += product_cost(gpu_, part).seconds;
+      products += double(part.m) * double(part.n) * double(part.k);
+    }
+    if (seconds <= 0) return 1;
+    return gpu_.sustained[std::size_t(shape_.problem().dtype)].of(seconds, products) / seconds;
   }
 
   void add_operation(std::size_t step, Lane lane, Traffic traffic, const StepCost& cost, int before) {

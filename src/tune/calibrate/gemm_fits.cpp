@@ -43,27 +43,20 @@ GemmTime time_of(const FittedPart& general, double c_s) {
   return time;
 }
 
-// Less than what clocks of a GPU differ by from one minute to the next is not told from it.
-constexpr double least_slowing = 1.02;
-
-// What the longest run of products in a row takes beyond the next shorter one is the rate of the end. It is
-// told as a multiple of what the model says, which may itself be too fast for products of that size.
-SustainedRate sustained_of(const CalibrationTask& task, const Timings& timings, const GemmTime& time) {
-  std::vector<std::pair<double, double>> runs;  // products, seconds
-  double modelled = 0;                          // seconds of one product
-  for (const Experiment& e : task.installation) {
-    const TimedPoint* point = e.in_a_row > 0 ? timings.find(e) : nullptr;
-    if (point == nullptr) continue;
-    runs.emplace_back(double(e.in_a_row), point->seconds);
-    modelled = time.of(double(e.m), double(e.n), double(e.k));
-  }
-  if (runs.size() < 2 || modelled <= 0) return {};
+// The shortest run of products in a row has the rate of the beginning, what the longest takes beyond the next
+// shorter one that of the end.
+SustainedRate sustained_of(const CalibrationTask& task, const Timings& timings) {
+  std::vector<std::pair<double, double>> runs;  // multiplications of elements, seconds
+  for (const Experiment& e : task.installation)
+    if (const TimedPoint* point = e.in_a_row > 0 ? timings.find(e) : nullptr)
+      runs.emplace_back(double(e.in_a_row) * double(e.m) * double(e.n) * double(e.k), point->seconds);
+  if (runs.size() < 2) return {};
   std::sort(runs.begin(), runs.end());
-  const auto &shorter = runs[runs.size() - 2], &longest = runs.back();
+  const auto &shortest = runs.front(), &shorter = runs[runs.size() - 2], &longest = runs.back();
+  const double early = shortest.second / shortest.first;
   const double late = (longest.second - shorter.second) / (longest.first - shorter.first);
-  if (late < least_slowing * modelled) return {};
-  return {std::max(0.0, modelled * (late * longest.first - longest.second) / (late - modelled)),
-          late / modelled};
+  if (late <= early) return {early, early, 0};
+  return {early, late, std::max(0.0, (late * longest.first - longest.second) / (late - early))};
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ FittedTask fit_products(const CalibrationTask& task, const Timings& timings, dou
               single, timings);
   if (general == nullptr) return fitted;
   const GemmTime time = time_of(*general, c_s);
-  fitted.coefficients = gemm_device_coefficients(time, sustained_of(task, timings, time));
+  fitted.coefficients = gemm_device_coefficients(time, sustained_of(task, timings));
   fitted.predict = [time](const Experiment& e) { return time.of(double(e.m), double(e.n), double(e.k)); };
   if (const auto* part =
           add_fit(fitted, {"square", {"k1", "k2", "k3"}, square_terms, false}, square, timings))
