@@ -80,7 +80,7 @@ std::string why_without_space(const GemmProblem& problem) {
 // The distinct problems of a record log.
 void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
   std::ifstream file(path);
-  if (!file)
+  if (!file || std::filesystem::is_directory(path))
     throw Error(ErrorCode::invalid_argument, "--from", fmt::format("--from = '{}' cannot be read", path));
   int number = 0, found = 0;
   for (std::string line; std::getline(file, line);) {

@@ -52,7 +52,8 @@ void cblas_zgemm_batch_strided(int layout, int op_a, int op_b, int m, int n, int
  * 0 afterwards where products were computed, 3 where the layout or a group's size is bad, and 1, as always,
  * where group_count is negative). A code is 0, or the position of the bad argument of blas_?gemm_batch:
  * group_count 1, group_sizes 2, layout 3, transa 4, transb 5, m 6, n 7, k 8, a 10, lda 11, b 12, ldb 13, c
- * 15, ldc 16. Bad problems are left as they are, the others are computed. */
+ * 15, ldc 16, info 17. Bad problems are left as they are, the others are computed; where info[0] is none of
+ * these on entry, it becomes 17 and nothing is computed. */
 void blas_sgemm_batch(int group_count, const int* group_sizes, int layout, const int* transa,
                       const int* transb, const int* m, const int* n, const int* k, const float* alpha,
                       float const* const* a, const int* lda, float const* const* b, const int* ldb,

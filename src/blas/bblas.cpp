@@ -7,7 +7,7 @@ namespace {
 
 // info[0] on entry.
 enum class Report : int { all = 0, group = 1, any = 2, none = 3 };
-constexpr int group_count_code = 1, group_sizes_code = 2, layout_code = 3;
+constexpr int group_count_code = 1, group_sizes_code = 2, layout_code = 3, info_code = 17;
 
 // By the numbers of xGEMM: positions in blas_?gemm_batch.
 constexpr std::array<int, 14> codes{0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -65,8 +65,6 @@ void run_standard(const Counterpart& routine, int layout, std::int64_t group_cou
       [&](Observed& observed) { groups.describe(observed); }, [] {});
 }
 
-Report report_of(const int* info) { return Report(std::clamp(*info, 0, 3)); }
-
 // An operation that is none stays one that the library refuses.
 Op checked_op(int number) { return number >= 111 && number <= 113 ? Op(number - 111) : Op(3); }
 
@@ -99,8 +97,10 @@ void run_standard_groups(const Counterpart& routine, int group_count, const int*
                          const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
                          const T* alpha, T const* const* a, const int* lda, T const* const* b, const int* ldb,
                          const T* beta, T* const* c, const int* ldc, int* info) {
+  // How many codes there is room for is not known then.
+  if (*info < int(Report::all) || *info > int(Report::none)) return void(*info = info_code);
   GroupList<T> groups;
-  Info wanted{report_of(info), info, group_count, 0};
+  Info wanted{Report(*info), info, group_count, 0};
   for (int g = 0; g < group_count; ++g) {
     if (sizes[g] < 0) return wanted.fill(group_sizes_code);
     const std::int64_t first = wanted.problem_count;

@@ -70,7 +70,10 @@ template <class Serve, class Describe>
 void serve_or_forward(const Counterpart& other, const Found& found, bool here, Serve&& serve,
                       Describe&& describe, Forward forward) {
   std::optional<Observed> observed;
-  if (settings().observes()) describe(observed.emplace(other, found));
+  if (settings().observes()) {
+    describe(observed.emplace(other, found));
+    observed->starts(here);
+  }
   if (here && serve()) {
     if (observed) observed->served(Server::here);
   } else if (found.routine != nullptr) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "blas/calls.hpp"
 #include "blas/settings.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
@@ -21,7 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_shapes = 4096, most_summary_lines = 40;
-constexpr auto write_every = std::chrono::seconds(5);
+// Between two writings of the record: twice as long each time, but many times as long as one takes.
+constexpr Clock::duration longest_pause = std::chrono::seconds(5);
+constexpr int least_pause_in_writings = 20;
 
 struct Shape {
   const char* symbol;
@@ -59,13 +62,24 @@ struct Table {
   std::unordered_map<Shape, Totals, ShapeHash> shapes;
   Totals here, elsewhere;  // of all calls, also those whose shape found no place
   std::int64_t without_place = 0;
-  Clock::time_point last_written = Clock::now();
+  // Children of fork often end by _exit, which tells nobody: their pauses do not grow.
+  bool is_child = false;
+  Clock::time_point next_writing{};
+  Clock::duration pause{};
   bool cannot_write = false;
 
   void clear() {
     shapes.clear();
     here = elsewhere = {};
     without_place = 0;
+    next_writing = {};
+    pause = {};
+  }
+  void wrote(Clock::time_point began) {
+    const Clock::time_point now = Clock::now();
+    pause = std::clamp((now - began) * least_pause_in_writings, is_child ? Clock::duration() : 2 * pause,
+                       longest_pause);
+    next_writing = now + pause;
   }
 };
 
@@ -78,7 +92,8 @@ std::string record_path() {
 
 // Under the table's lock.
 void write_record(Table& table) {
-  table.last_written = Clock::now();
+  const Clock::time_point began = Clock::now();
+  table.next_writing = began + longest_pause;
   if (settings().record.empty() || table.cannot_write) return;
   std::vector<RecordedRuns> runs;
   for (auto& [shape, totals] : table.shapes) {
@@ -91,6 +106,7 @@ void write_record(Table& table) {
   if (runs.empty()) return;
   try {
     record_runs(record_path(), runs);
+    table.wrote(began);
   } catch (const std::exception& error) {
     table.cannot_write = true;
     complain(std::string("nothing more is recorded: ") + error.what());
@@ -146,6 +162,7 @@ Table& table() {
     pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
                    [] {
                      table().clear();
+                     table().is_child = true;
                      table().mutex.unlock();
                    });
     std::atexit(at_exit);
@@ -167,7 +184,21 @@ void note(Shape shape, double seconds, double flops) {
     ++t.without_place;
   else
     it->second.add(seconds, flops);
-  if (Clock::now() - t.last_written >= write_every) write_record(t);
+  if (Clock::now() >= t.next_writing) write_record(t);
+}
+
+// Once for each shape that finds a place.
+void prepare(const Shape& shape) {
+  const GemmProblem& p = shape.problem;
+  if (std::max({p.m, p.n, p.k}) > small_limit || p.layout == Layout::variable) return;
+  {
+    Table& t = table();
+    const std::lock_guard lock(t.mutex);
+    if (t.shapes.contains(shape) || t.shapes.size() >= most_shapes) return;
+  }
+  const Inside scope;
+  Context* const own = context();
+  if (own != nullptr) tilewright::prepare(*own, {&p, 1});
 }
 
 thread_local Observed* innermost = nullptr;
@@ -177,6 +208,15 @@ thread_local Observed* innermost = nullptr;
 Observed::Observed(const Counterpart& routine, const Found& found)
     : routine_(routine), found_(found), outer_(innermost), begin_(Clock::now()) {
   innermost = this;
+}
+
+void Observed::starts(bool here) {
+  if (here) try {
+      for (const GemmProblem& problem : problems_)
+        prepare({routine_.symbol(), true, problem, "", Server::here, found_.library});
+    } catch (const std::exception&) {  // the call finds out by itself
+    }
+  begin_ = Clock::now();
 }
 
 Observed::~Observed() {

@@ -1,6 +1,6 @@
 // What the program calls, by shape: who served it, how often and in which time. Kept where TILEWRIGHT_VERBOSE
 // or TILEWRIGHT_RECORD ask for it, up to a number of shapes; safe with threads and forks. The log is written
-// every few seconds and when the process ends.
+// at growing intervals and when the process ends.
 #pragma once
 
 #include <chrono>
@@ -32,6 +32,9 @@ class Observed {
     flops_ = flops;
   }
   void served(Server server) { server_ = server; }
+  // The clock begins. Of what shall be served here, the plan and kernel are made before: they are made once,
+  // and no call's rate.
+  void starts(bool here);
 
  private:
   const Counterpart& routine_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "blas/report.hpp"
@@ -169,14 +170,18 @@ int rank_k_fault(bool known_triangle, std::int8_t op, std::int64_t n, std::int64
 }
 
 template <class T>
-int triangle_fault(bool known_triangle, const TriangleArguments<T>& x) {
+int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_rows = false) {
+  // What the caller gave as A is B by rows, and is looked at first.
+  const auto first_of = [&](bool bad_a, bool bad_b, int number_a, int number_b) {
+    if (by_rows) std::swap(bad_a, bad_b);
+    return bad_a ? number_a : bad_b ? number_b : 0;
+  };
   if (!known_triangle) return 1;
-  if (x.op_a == no_op) return 2;
-  if (x.op_b == no_op) return 3;
+  if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 2, 3)) return fault;
   if (x.n < 0) return 4;
   if (x.k < 0) return 5;
-  if (is_short(x.lda, x.a_rows())) return 8;
-  if (is_short(x.ldb, x.b_rows())) return 10;
+  if (const int fault = first_of(is_short(x.lda, x.a_rows()), is_short(x.ldb, x.b_rows()), 8, 10))
+    return fault;
   return is_short(x.ldc, x.n) ? 13 : 0;
 }
 
@@ -300,8 +305,7 @@ void cblas_gemmt(Counterpart& other, int layout, int uplo, int op_a, int op_b, I
                          ldc};
   if (by_rows)
     x = {!x.is_upper, x.op_b, x.op_a, x.n, x.k, x.alpha, x.b, x.ldb, x.a, x.lda, x.beta, x.c, x.ldc};
-  int fault = triangle_fault(uplo == upper || uplo == lower, x);
-  if (by_rows) fault = fault == 2 ? 3 : fault == 3 ? 2 : fault == 8 ? 10 : fault == 10 ? 8 : fault;
+  const int fault = triangle_fault(uplo == upper || uplo == lower, x, by_rows);
   run_triangle<T>(
       {other, fault, report_behind_layout, "triangle of product"}, found, x,
       [&](const TriangleArguments<T>& part) {

@@ -28,12 +28,19 @@ namespace {
               fmt::format("record = '{}' {}: {}", path, doing, std::strerror(error_number)));
 }
 
+[[noreturn]] void refuse_other(const std::string& path) {
+  throw Error(ErrorCode::invalid_argument, "record",
+              fmt::format("record = '{}' exists and is not a file", path));
+}
+
 // Holds the lock on the file that bears the name now. A writer that waited may hold a file that was replaced
 // meanwhile; it must then take the lock on the new one.
 class Lock {
  public:
   explicit Lock(const std::string& path) : path_(path) {
     while (true) {
+      struct stat before {};
+      if (::stat(path.c_str(), &before) == 0 && !S_ISREG(before.st_mode)) refuse_other(path);
       is_new_ = ::access(path.c_str(), F_OK) != 0;
       file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
       if (file_ < 0) fail(path, "cannot be opened", errno);
@@ -140,9 +147,7 @@ class Lines {
 void check_record(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode))
-      throw Error(ErrorCode::invalid_argument, "record",
-                  fmt::format("record = '{}' exists and is not a file", path));
+    if (!S_ISREG(status.st_mode)) refuse_other(path);
     if (::access(path.c_str(), R_OK | W_OK) != 0) fail(path, "cannot be opened", errno);
     return;
   }
@@ -165,6 +170,7 @@ void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
 
 std::vector<RecordedRuns> read_record(const std::string& path) {
   if (!std::ifstream(path)) fail(path, "cannot be read", errno);
+  if (std::filesystem::is_directory(path)) fail(path, "cannot be read", EISDIR);
   const Lines lines(path);
   std::vector<RecordedRuns> runs;
   for (const nlohmann::json& line : lines.all()) {

@@ -321,6 +321,11 @@ void check_standard(const char* name) {
        y.alpha.data(), y.a.data(), y.lda.data(), y.b.data(), y.ldb.data(), y.beta.data(), y.c.data(),
        y.ldc.data(), &info);
   EXPECT_EQ(info, 3);
+  for (const int unknown : {-1, 4, 77}) {
+    info = unknown;
+    call(gemm, x, y, &info);
+    EXPECT_EQ(info, 17) << unknown;
+  }
   expect_all(before, before, x, name);
 }
 TEST(BlasBatches, StandardGroups) { FOR_EACH_NAME(bblas, sdcz, gemm_batch, check_standard) }

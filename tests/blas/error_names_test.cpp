@@ -122,5 +122,31 @@ TEST(BlasErrors, CblasStrided) {
   FOR_EACH_NAME(cblas, sdcz, gemm_batch_strided, check_cblas_strided)
 }
 
+// Of two bad arguments the first of the caller's is told, by rows too.
+template <class T, class Int>
+void check_cblas_gemmt(const char* name) {
+  auto* gemmt = routine<void(int, int, int, int, Int, Int, CblasValue<T>, const T*, Int, const T*, Int,
+                             CblasValue<T>, T*, Int)>(name);
+  ASSERT_NE(gemmt, nullptr);
+  const T one(1);
+  for (const int layout : {101, 102})
+    for (const auto& [position, op_a, op_b, lda, ldb] :
+         {std::tuple(3, 5, 6, 4, 4), {4, 111, 6, 3, 4}, {9, 111, 111, 3, 3}, {11, 111, 111, 4, 3}}) {
+      std::vector<T> a(16, one), c(16, T(3));
+      last = {};
+      gemmt(layout, 121, op_a, op_b, 4, 4, CblasScalar<T>::pass(one), a.data(), Int(lda), a.data(), Int(ldb),
+            CblasScalar<T>::pass(one), c.data(), 4);
+      EXPECT_EQ(last.position, position) << name << ", layout " << layout;
+      EXPECT_EQ(c, std::vector<T>(16, T(3)));
+    }
+}
+TEST(BlasErrors, CblasGemmt) {
+  for (const char* library : {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libopenblas.so.0"})
+    if (void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+        handle != nullptr && dlsym(handle, "cblas_dgemmt") != nullptr)
+      GTEST_SKIP() << library << " has the name";
+  FOR_EACH_NAME(cblas, sdcz, gemmt, check_cblas_gemmt)
+}
+
 }  // namespace
 }  // namespace tilewright::blas_tests

@@ -170,6 +170,41 @@ class Records(unittest.TestCase):
             self.assertIn("line 1", done.stderr)
             self.assertFalse(pathlib.Path(folder, "out.jsonl").exists())
 
+    def test_children_that_end_without_a_word_have_written_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = """if 1:
+                import os, numpy as np
+                a = np.ones((30, 30)); b = a.copy()
+                for child in range(3):
+                    if os.fork() == 0:
+                        for call in range(100): a @ b
+                        os._exit(0)
+                    os.wait()"""
+            run(sys.executable, "-c", script, TILEWRIGHT_RECORD=f"{folder}/log.jsonl", TILEWRIGHT_BLAS="all")
+            counts = [line["count"] for line in map(json.loads, open(f"{folder}/log.jsonl"))]
+            self.assertEqual(len(counts), 1)
+            self.assertGreaterEqual(counts[0], 3)
+
+    def test_what_is_no_file_is_neither_written_nor_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/pipe")
+            for path in (f"{folder}/pipe", "/dev/null", folder):
+                done = run(os.environ["PROGRAM"], TILEWRIGHT_RECORD=path)
+                self.assertEqual(done.stdout, "right\n")
+                self.assertIn("exists and is not a file", done.stderr)
+            for verb in (["record", "list", folder], ["tune", "--from", folder]):
+                done = subprocess.run([os.environ["TOOL"], *verb], capture_output=True, text=True, env=environment())
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("cannot be read", done.stderr)
+
+    def test_plans_are_made_before_the_clock_starts(self):
+        script = "import numpy as np; a = np.ones((9, 7)); a @ a.T.copy()"
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(sys.executable, "-c", script, TILEWRIGHT_BLAS="all", TILEWRIGHT_VERBOSE=3, TILEWRIGHT_NOTICES="",
+                       XDG_DATA_HOME=folder)
+        notice, took = done.stderr.find("wisdom has no exact record"), done.stderr.find(" took ")
+        self.assertTrue(0 <= notice < took, done.stderr)
+
     def test_a_file_that_cannot_be_written_stops_recording_alone(self):
         done = run(os.environ["PROGRAM"], TILEWRIGHT_RECORD="/nowhere/log.jsonl")
         self.assertEqual(done.stdout, "right\n")
