@@ -97,6 +97,7 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   find_levels(a, b, c);
   if (!is_written()) {  // strides of what has no elements mean nothing
     copies_ = copy_none;
+    describe_empty(c);
     return;
   }
   if (!a.regular) copies_ |= copy_a;
@@ -121,6 +122,20 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   copies_ = find_operands(sa, sb, sc, by_rows);
   if (copies_ != copy_none && columns && rows) copies_ = find_operands(sa, sb, sc, !by_rows);
   if (copies_ == copy_none) join_levels();
+}
+
+// Of a product that nothing is done for: the sizes, as packed operands by rows have them, for problem().
+void Product::describe_empty(const View& c) {
+  const auto times = [](std::int64_t x, std::int64_t y) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+  };
+  m_ = c.shape[c.ndim - 1], n_ = c.shape[c.ndim - 2];
+  left_.ld = result_.ld = std::max<std::int64_t>(m_, 1), right_.ld = std::max<std::int64_t>(k_, 1);
+  std::int64_t count = 1;
+  for (int i = 0; i < c.ndim - 2; ++i) count = times(count, c.shape[i]);
+  level_count_ = count == 1 ? 0 : 1;
+  levels_[0] = {count, times(left_.ld, k_), times(right_.ld, n_), times(result_.ld, n_)};
 }
 
 void Product::find_sizes(const View& a, const View& b, const View& c) {

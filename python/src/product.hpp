@@ -82,6 +82,7 @@ class Product {
 
   static bool by_columns(const Shape& x, std::int64_t& ld);
   static bool as_operand(const Shape& x, bool conj, Matrix& to);
+  void describe_empty(const View& c);
   void find_sizes(const View& a, const View& b, const View& c);
   void find_levels(const View& a, const View& b, const View& c);
   void join_levels();
