@@ -28,8 +28,11 @@ PyObject* class_of(ErrorCode code) {
 struct Renamed {
   const char *library, *package;
 };
-constexpr Renamed renamed[] = {
-    {"objective_weight", "objective"}, {"tune_on_miss.budget_s", "tune_budget_s"}, {"sweep", "log"}};
+constexpr Renamed renamed[] = {{"objective_weight", "objective"},
+                               {"tune_on_miss.budget_s", "tune_budget_s"},
+                               {"sweep", "log"},
+                               {"to.stride", "the stride of out"},
+                               {"stride_c", "the stride of out"}};
 
 std::string sentence(const Error& error) {
   std::string text = error.what();

@@ -92,12 +92,23 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
                  batch<const T, L>(b, {k, n, block, count}), batch<const T, L>(a, {m, k, block, count}),
                  Value(scalar<T>(factors.beta)), batch<T, L>(c, {m, n, block, count}), options);
   };
-  with_type(c.dtype, [&]<class T>(T) {
+  const auto run_typed = [&]<class T>(T) {
     if (c.location == Location::host)
       run.template operator()<T, Location::host>();
     else
       run.template operator()<T, Location::device>();
-  });
+  };
+  const auto problem = [&] {
+    GemmProblem p;
+    p.dtype = c.dtype, p.location = c.location;
+    p.m = n, p.n = m, p.k = k;
+    p.lda = p.ldc = ld_of(n), p.ldb = ld_of(k);
+    p.layout = block == count ? Layout::interleaved : Layout::block_interleaved;
+    p.block = block, p.batch_count = count;
+    p.alpha = scalar_class(factors.alpha), p.beta = scalar_class(factors.beta);
+    return p;
+  };
+  recorded(library.recorder(), problem, [&] { with_type(c.dtype, run_typed); });
 }
 
 }  // namespace

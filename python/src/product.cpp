@@ -34,11 +34,11 @@ std::int64_t batch_stride(const char* name, const View& x, const View& c, int in
   return 0;
 }
 
-Scalar class_of(std::complex<double> value) {
+}  // namespace
+
+Scalar scalar_class(std::complex<double> value) {
   return value == 0.0 ? Scalar::zero : value == 1.0 ? Scalar::one : Scalar::general;
 }
-
-}  // namespace
 
 Extent extent_of(const View& view) {
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
@@ -210,13 +210,29 @@ double Product::work() const noexcept {
   return work;
 }
 
+// One level is a strided batch, more are one by addresses, as run_sum() has them.
+void Product::describe_sum(GemmProblem& p) const {
+  p.sums = Sums::batch_reduce;
+  p.layout = level_count_ <= 1 && !empty_ ? Layout::strided : Layout::pointer;
+  p.batch_count = empty_ ? 0 : 1;
+  for (int i = 0; i < level_count_; ++i) p.batch_count *= levels_[i].count;
+  if (p.layout == Layout::pointer) return;
+  p.stride_a = level_count_ == 1 ? levels_[0].a : p.lda * p.a_cols();
+  p.stride_b = level_count_ == 1 ? levels_[0].b : p.ldb * p.b_cols();
+  p.stride_c = p.ldc * p.n;
+}
+
 GemmProblem Product::problem() const {
   GemmProblem p;
   p.dtype = dtype_, p.location = location_;
   p.op_a = left_.op, p.op_b = right_.op;
   p.m = m_, p.n = n_, p.k = k_;
   p.lda = left_.ld, p.ldb = right_.ld, p.ldc = result_.ld;
-  p.alpha = class_of(factors_.alpha), p.beta = class_of(factors_.beta);
+  p.alpha = scalar_class(factors_.alpha), p.beta = scalar_class(factors_.beta);
+  if (factors_.sum) {
+    describe_sum(p);
+    return p;
+  }
   if (level_count_ == 0) return p;
   p.layout = Layout::strided;
   const int i = level_count_ - 1;

@@ -103,6 +103,28 @@ print(json.dumps([rows, len(seen), kept, tilewright.wisdom.file()]))
     assert seen > 0 and len(kept) >= 1 and file == str(tmp_path / "w.sqlite")
 
 
+def test_every_product_is_recorded():
+    blocks, whole = tilewright.interleave(A, 8), tilewright.interleave(A, "whole")
+    lists = [A, np.ones((2, 4))], [B, np.ones((4, 5))]
+    small = "f64:nn:m=8,n=8,k=8"
+    for call, problems in [
+            (lambda: tilewright.grouped_matmul(*lists), {f"gemm_batched:{small}:pointer:batch=100", "gemm:f64:nn:m=5,n=2,k=4"}),
+            (lambda: tilewright.variable_matmul([A[0]] * 2, [B[0]] * 2), {f"gemm:{small}"}),
+            (lambda: tilewright.matmul_interleaved(blocks, blocks), {f"gemm_batched:{small}:block_interleaved:batch=100:block=8"}),
+            (lambda: tilewright.matmul_interleaved(whole, whole), {f"gemm_batched:{small}:interleaved:batch=100"}),
+            (lambda: tilewright.stack_matmul(A, B, A.copy(), [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 0, 1]), {f"gemm_stack:{small}:batch=4:run=2"}),
+            (lambda: tilewright.batch_reduce(A, B), {f"gemm_batch_reduce:{small}:strided:batch=100"}),
+            (lambda: tilewright.batch_reduce(A[0], B[0]), {f"gemm_batch_reduce:{small}:strided:batch=1"}),
+            (lambda: tilewright.batch_reduce(A.reshape(4, 25, 8, 8), B[:25]), {f"gemm_batch_reduce:{small}:pointer:batch=100"})]:
+        with tilewright.record() as log:
+            call()
+        assert set(log.problems) == problems
+        assert all(row["seconds"] > 0 for row in log.rows)
+        assert sum(row["count"] for row in log.rows) == (2 if len(problems) == 2 or "gemm:" in log.problems[0] else 1)
+        for problem in problems:
+            assert tilewright.explain(problem)
+
+
 SMALL = "gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2"
 
 

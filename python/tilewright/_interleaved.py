@@ -8,8 +8,6 @@ from ._checks import stream as checked_stream
 from ._matmul import check_writable, own_dtype
 from ._product import make_options
 
-ITEM_BYTES = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
-
 
 class Interleaved:
     """`count` matrices of (rows, cols) in blocks of `block`; `data` is the vector that holds them, an array of the maker
@@ -60,14 +58,14 @@ def _check_interleaved(name, x, kind):
 
 def _overlap(kind, x, y):
     """Whether two vectors of elements share memory."""
-    (first, end), (other, other_end) = ((kind.address(one), kind.address(one) + len(one) * ITEM_BYTES[kind.dtype(one)]) for one in (x, y))
-    return first < other_end and other < end
+    first, other = kind.address(x), kind.address(y)
+    return first < other + y.nbytes and other < first + x.nbytes
 
 
 def _by_rows(kind, x):
     if 0 in x.shape:
         return True
-    size = ITEM_BYTES[kind.dtype(x)]
+    size = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}[kind.dtype(x)]
     unit = 1 if kind.name == "torch" else size
     strides = [stride // unit for stride in kind.strides(x)]
     packed = (x.shape[2] <= 1 or strides[2] == 1) and (x.shape[1] <= 1 or strides[1] >= max(x.shape[2], 1))

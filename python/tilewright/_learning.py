@@ -78,9 +78,8 @@ class record:
         for row in log.rows: print(row["problem"], row["count"], row["seconds"])
 
     With a path the problems are added to that file too, as JSON lines that `tilewright tune --from` and `tune` read.
-    Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them. Recorded are the
-    products of matmul, batch_reduce and einsum, and on a GPU those of grouped_matmul and variable_matmul; not those of lists in host
-    memory, of stacks, of interleaved batches and of linear systems.
+    Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them. Each
+    entry of grouped_matmul and variable_matmul is a problem with its share of the call, by operations. Linear systems are not recorded.
     """
 
     def __init__(self, path=None):
