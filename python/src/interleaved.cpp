@@ -56,7 +56,7 @@ GemmOptions place(const View& x, int threads, std::uint64_t stream) {
 void convert(Library& library, const View& matrices, const View& blocks, std::int64_t block, bool into,
              int threads, std::uint64_t stream) {
   const Size size{matrices.shape[1], matrices.shape[2], block, matrices.shape[0]};
-  check_room("blocks", blocks, size);
+  check_room("data", blocks, size);
   const GemmOptions options = place(blocks, threads, stream);
   const bool host = blocks.location == Location::host;
   const Unlocked unlocked(true);
@@ -82,7 +82,7 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
               const GemmOptions* given, std::uint64_t stream) {
   check_room("a", a, {m, k, block, count});
   check_room("b", b, {k, n, block, count});
-  check_room("c", c, {m, n, block, count});
+  check_room("out", c, {m, n, block, count});
   GemmOptions options = given != nullptr ? *given : usual_options();
   options.device = c.device, options.stream = reinterpret_cast<void*>(stream);
   const Unlocked unlocked(true);

@@ -3,6 +3,8 @@
 import ast
 import inspect
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -54,3 +56,30 @@ def test_names():
     assert all(name.startswith("_") for name in assigned)
     assert all(node.target.id.startswith("_") for node in nodes if isinstance(node, ast.AnnAssign))
     assert names | {"wisdom"} == set(tilewright.__all__)
+
+
+def mypy(tmp_path, module, *arguments):
+    pytest.importorskip("mypy")
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, cwd=tmp_path)
+    return done.stdout + done.stderr
+
+
+def test_stubs_are_found_to_agree(tmp_path):
+    said = mypy(tmp_path, "mypy.stubtest", "tilewright", "--concise")
+    assert "not checking stubs" not in said
+    assert [line for line in said.splitlines() if line.startswith("tilewright.") and not line.startswith("tilewright._")] == []
+
+
+def test_types_that_callers_see(tmp_path):
+    (tmp_path / "user.py").write_text("""
+import numpy, tilewright
+a = numpy.zeros((3, 3))
+reveal_type(tilewright.matmul(a, a))
+reveal_type(tilewright.matmul([[1.0]], a))
+reveal_type(tilewright.wisdom.list())
+tilewright.wisdom.export("x", file="y")
+""")
+    said = mypy(tmp_path, "mypy", "--strict", "user.py")
+    types = [line.partition('"')[2].rstrip('"') for line in said.splitlines() if "Revealed type" in line]
+    assert len(types) == 3 and "float64" in types[0] and "numpy.ndarray" in types[1] and types[2].endswith("list[dict[str, Any]]"), said
+    assert "Success" in said
