@@ -1,6 +1,8 @@
 """Interleaved batches, in which equal elements of the matrices of a block are neighbours (Dongarra 2017, section 4): what
 reads and writes them at full width however small the matrices are."""
 
+import numpy
+
 from . import _core
 from ._arrays import alike, kind_of
 from ._checks import factors, type_error, whole
@@ -58,8 +60,9 @@ def _check_interleaved(name, x, kind):
 
 def _overlap(kind, x, y):
     """Whether two vectors of elements share memory."""
-    first, other = kind.address(x), kind.address(y)
-    return first < other + y.nbytes and other < first + x.nbytes
+    (first, end), (other, other_end) = (
+        (kind.address(one), kind.address(one) + one.shape[0] * numpy.dtype(kind.dtype(one)).itemsize) for one in (x, y))
+    return first < other_end and other < end
 
 
 def _by_rows(kind, x):
