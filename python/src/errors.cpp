@@ -2,6 +2,7 @@
 #include "errors.hpp"
 
 #include <new>
+#include <string>
 
 #include "tilewright/types.hpp"
 
@@ -23,13 +24,31 @@ PyObject* class_of(ErrorCode code) {
   }
 }
 
+// What the package calls arguments of the library.
+struct Renamed {
+  const char *library, *package;
+};
+constexpr Renamed renamed[] = {{"objective_weight", "objective"},
+                               {"tune_on_miss.budget_s", "tune_budget_s"},
+                               {"sweep", "log"},
+                               {"to.stride", "the stride of out"},
+                               {"stride_c", "the stride of out"}};
+
+std::string sentence(const Error& error) {
+  std::string text = error.what();
+  for (const Renamed& one : renamed)
+    if (const std::string begin = std::string(one.library) + " = "; text.rfind(begin, 0) == 0)
+      return one.package + text.substr(begin.size() - 3);
+  return text;
+}
+
 }  // namespace
 
 void set_python_error() {
   try {
     throw;
   } catch (const Error& error) {
-    PyErr_SetString(class_of(error.code()), error.what());
+    PyErr_SetString(class_of(error.code()), sentence(error).c_str());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

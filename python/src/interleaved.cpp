@@ -56,7 +56,7 @@ GemmOptions place(const View& x, int threads, std::uint64_t stream) {
 void convert(Library& library, const View& matrices, const View& blocks, std::int64_t block, bool into,
              int threads, std::uint64_t stream) {
   const Size size{matrices.shape[1], matrices.shape[2], block, matrices.shape[0]};
-  check_room("blocks", blocks, size);
+  check_room("data", blocks, size);
   const GemmOptions options = place(blocks, threads, stream);
   const bool host = blocks.location == Location::host;
   const Unlocked unlocked(true);
@@ -82,7 +82,7 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
               const GemmOptions* given, std::uint64_t stream) {
   check_room("a", a, {m, k, block, count});
   check_room("b", b, {k, n, block, count});
-  check_room("c", c, {m, n, block, count});
+  check_room("out", c, {m, n, block, count});
   GemmOptions options = given != nullptr ? *given : usual_options();
   options.device = c.device, options.stream = reinterpret_cast<void*>(stream);
   const Unlocked unlocked(true);
@@ -92,12 +92,23 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
                  batch<const T, L>(b, {k, n, block, count}), batch<const T, L>(a, {m, k, block, count}),
                  Value(scalar<T>(factors.beta)), batch<T, L>(c, {m, n, block, count}), options);
   };
-  with_type(c.dtype, [&]<class T>(T) {
+  const auto run_typed = [&]<class T>(T) {
     if (c.location == Location::host)
       run.template operator()<T, Location::host>();
     else
       run.template operator()<T, Location::device>();
-  });
+  };
+  const auto problem = [&] {
+    GemmProblem p;
+    p.dtype = c.dtype, p.location = c.location;
+    p.m = n, p.n = m, p.k = k;
+    p.lda = p.ldc = ld_of(n), p.ldb = ld_of(k);
+    p.layout = block == count ? Layout::interleaved : Layout::block_interleaved;
+    p.block = block, p.batch_count = count;
+    p.alpha = scalar_class(factors.alpha), p.beta = scalar_class(factors.beta);
+    return p;
+  };
+  recorded(library.recorder(), problem, [&] { with_type(c.dtype, run_typed); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <vector>
 
 #include "operand.hpp"
@@ -54,6 +55,24 @@ void run_entries(Context& context, const std::vector<Entry>& entries, const Fact
   gemm_grouped<T>(context, groups, options);
 }
 
+// Each entry as the batch of matrices by addresses that it was, with its share of the time by operations.
+void record_entries(Recorder& recorder, const std::vector<Entry>& entries, double seconds) {
+  double all = 0;
+  for (const Entry& entry : entries) all += flops(entry.problem);
+  for (const Entry& entry : entries) {
+    GemmProblem p = entry.problem;
+    if (p.layout != Layout::single) {
+      p.layout = Layout::pointer, p.outer_count = p.outermost_count = 1;
+      for (auto stride : {&GemmProblem::stride_a, &GemmProblem::stride_b, &GemmProblem::stride_c,
+                          &GemmProblem::outer_a, &GemmProblem::outer_b, &GemmProblem::outer_c,
+                          &GemmProblem::outermost_a, &GemmProblem::outermost_b, &GemmProblem::outermost_c})
+        p.*stride = 0;
+      p.batch_count = std::int64_t(entry.addresses.c.size());
+    }
+    recorder.add(p, seconds * (all > 0 ? flops(p) / all : 1.0 / double(entries.size())));
+  }
+}
+
 // Nothing, or for each entry what has to be copied first.
 std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list c,
                               std::complex<double> alpha, std::complex<double> beta, bool conj_a, bool conj_b,
@@ -75,9 +94,14 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
   if (copying) return copies;
   if (entries.empty()) return {};
   const Unlocked unlocked(true);
+  const auto begin = std::chrono::steady_clock::now();
   with_type(first.dtype, [&]<class T>(T) {
     run_entries<T>(library.context(), entries, factors, options != nullptr ? *options : usual_options());
   });
+  if (library.recorder().active()) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    record_entries(library.recorder(), entries, took.count());
+  }
   return {};
 }
 

@@ -34,6 +34,15 @@ GemmOptions with_place(const GemmOptions* options, const View& c, std::uint64_t 
   return own;
 }
 
+// Only what says itself where it lies can be wrong.
+void check_address(const char* name, const View& x) {
+  if (x.data != nullptr) return;
+  for (int i = 0; i < x.ndim; ++i)
+    if (x.shape[i] == 0) return;
+  throw Error(ErrorCode::invalid_argument, name,
+              std::string(name) + " has elements, and says that they lie at the address 0");
+}
+
 void check_together(const View& a, const View& b, const View& c) {
   if (a.dtype != c.dtype || b.dtype != c.dtype)
     throw Error(ErrorCode::invalid_argument, "dtype", "a, b and out are not of one type");
@@ -57,6 +66,7 @@ unsigned product(Library& library, nb::handle a, nb::handle b, nb::handle c, std
                  std::uint64_t stream, bool sum) {
   const View x = view_of("a", a), y = view_of("b", b), z = view_of("out", c);
   check_together(x, y, z);
+  check_address("a", x), check_address("b", y), check_address("out", z);
   check_factor("alpha", alpha, z.dtype);
   check_factor("beta", beta, z.dtype);
   const Product product(x, y, z, {alpha, beta, conj_a, conj_b, sum});

@@ -34,11 +34,11 @@ std::int64_t batch_stride(const char* name, const View& x, const View& c, int in
   return 0;
 }
 
-Scalar class_of(std::complex<double> value) {
+}  // namespace
+
+Scalar scalar_class(std::complex<double> value) {
   return value == 0.0 ? Scalar::zero : value == 1.0 ? Scalar::one : Scalar::general;
 }
-
-}  // namespace
 
 Extent extent_of(const View& view) {
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
@@ -97,6 +97,7 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   find_levels(a, b, c);
   if (!is_written()) {  // strides of what has no elements mean nothing
     copies_ = copy_none;
+    describe_empty(c);
     return;
   }
   if (!a.regular) copies_ |= copy_a;
@@ -121,6 +122,20 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   copies_ = find_operands(sa, sb, sc, by_rows);
   if (copies_ != copy_none && columns && rows) copies_ = find_operands(sa, sb, sc, !by_rows);
   if (copies_ == copy_none) join_levels();
+}
+
+// Of a product that nothing is done for: the sizes, as packed operands by rows have them, for problem().
+void Product::describe_empty(const View& c) {
+  const auto times = [](std::int64_t x, std::int64_t y) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+  };
+  m_ = c.shape[c.ndim - 1], n_ = c.shape[c.ndim - 2];
+  left_.ld = result_.ld = std::max<std::int64_t>(m_, 1), right_.ld = std::max<std::int64_t>(k_, 1);
+  std::int64_t count = 1;
+  for (int i = 0; i < c.ndim - 2; ++i) count = times(count, c.shape[i]);
+  level_count_ = count == 1 ? 0 : 1;
+  levels_[0] = {count, times(left_.ld, k_), times(right_.ld, n_), times(result_.ld, n_)};
 }
 
 void Product::find_sizes(const View& a, const View& b, const View& c) {
@@ -195,13 +210,29 @@ double Product::work() const noexcept {
   return work;
 }
 
+// One level is a strided batch, more are one by addresses, as run_sum() has them.
+void Product::describe_sum(GemmProblem& p) const {
+  p.sums = Sums::batch_reduce;
+  p.layout = level_count_ <= 1 && !empty_ ? Layout::strided : Layout::pointer;
+  p.batch_count = empty_ ? 0 : 1;
+  for (int i = 0; i < level_count_; ++i) p.batch_count *= levels_[i].count;
+  if (p.layout == Layout::pointer) return;
+  p.stride_a = level_count_ == 1 ? levels_[0].a : p.lda * p.a_cols();
+  p.stride_b = level_count_ == 1 ? levels_[0].b : p.ldb * p.b_cols();
+  p.stride_c = p.ldc * p.n;
+}
+
 GemmProblem Product::problem() const {
   GemmProblem p;
   p.dtype = dtype_, p.location = location_;
   p.op_a = left_.op, p.op_b = right_.op;
   p.m = m_, p.n = n_, p.k = k_;
   p.lda = left_.ld, p.ldb = right_.ld, p.ldc = result_.ld;
-  p.alpha = class_of(factors_.alpha), p.beta = class_of(factors_.beta);
+  p.alpha = scalar_class(factors_.alpha), p.beta = scalar_class(factors_.beta);
+  if (factors_.sum) {
+    describe_sum(p);
+    return p;
+  }
   if (level_count_ == 0) return p;
   p.layout = Layout::strided;
   const int i = level_count_ - 1;

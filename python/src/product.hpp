@@ -19,6 +19,9 @@ T scalar(std::complex<double> value) {
     return T(typename T::value_type(value.real()), typename T::value_type(value.imag()));
 }
 
+// What a factor is to kernels.
+Scalar scalar_class(std::complex<double> value);
+
 // f(T()) for the type of the elements.
 template <class F>
 void with_type(DType dtype, F&& f) {
@@ -82,9 +85,11 @@ class Product {
 
   static bool by_columns(const Shape& x, std::int64_t& ld);
   static bool as_operand(const Shape& x, bool conj, Matrix& to);
+  void describe_empty(const View& c);
   void find_sizes(const View& a, const View& b, const View& c);
   void find_levels(const View& a, const View& b, const View& c);
   void join_levels();
+  void describe_sum(GemmProblem& p) const;
   unsigned find_operands(const Shape& a, const Shape& b, const Shape& c, bool by_rows);
   template <class T>
   void run_sum(Context& context, const GemmOptions& options) const;

@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/complex.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,18 @@ GemmStack<T> stack_of(const GemmProblem& p, const Blocks& left, const Blocks& ri
   return stack;
 }
 
+GemmProblem stack_problem(const Product& block, const std::vector<StackOffsets>& offsets) {
+  std::vector<std::int64_t> results;
+  for (const StackOffsets& one : offsets) results.push_back(one.c);
+  std::sort(results.begin(), results.end());
+  const auto distinct = std::unique(results.begin(), results.end()) - results.begin();
+  GemmProblem p = block.problem();
+  p.layout = Layout::pointer, p.sums = Sums::stack;
+  p.batch_count = std::ssize(offsets);
+  p.run = std::max<std::int64_t>(p.batch_count / std::max<std::int64_t>(distinct, 1), 1);
+  return p;
+}
+
 // What a stack cannot take as it lies beyond what a product cannot: offsets have no sign.
 unsigned copies_of(const Blocks& a, const Blocks& b, const Blocks& c, const Product& block) {
   unsigned copies = block.copies();
@@ -80,11 +93,15 @@ unsigned stack(Library& library, const Blocks& a, const Blocks& b, const Blocks&
   const Blocks &left = block.swapped() ? b : a, &right = block.swapped() ? a : b;
   const auto offsets = offsets_of(left, right, c, count);
   const Unlocked unlocked(true);
-  with_type(c.first.dtype, [&]<class T>(T) {
-    const auto made = stack_of<T>(block.problem(), left, right, c, offsets, factors.alpha);
-    gemm_stack<T>(library.context(), std::span(&made, 1), scalar<T>(factors.beta),
-                  options != nullptr ? *options : usual_options());
-  });
+  const auto run = [&] {
+    with_type(c.first.dtype, [&]<class T>(T) {
+      const auto made = stack_of<T>(block.problem(), left, right, c, offsets, factors.alpha);
+      gemm_stack<T>(library.context(), std::span(&made, 1), scalar<T>(factors.beta),
+                    options != nullptr ? *options : usual_options());
+    });
+  };
+  recorded(
+      library.recorder(), [&] { return stack_problem(block, offsets); }, run);
   return copy_none;
 }
 

@@ -129,6 +129,13 @@ def test_lists_sums_blocks_and_systems(maker):
     assert factors.pivots.shape == (5,)
     assert np.allclose(a[0] @ maker.get(factors.solve(y[0])), b[0])
     assert np.allclose(a @ maker.get(tilewright.solve(x, y)), b)
+    assert np.allclose(a @ maker.get(tilewright.solve(x, y[0])), b[0])
+    assert np.allclose(a[0] @ maker.get(tilewright.solve(x[0], y)), b)
+    with tilewright.record() as log:
+        tilewright.matmul_interleaved(blocks, other)
+    assert len(log.problems) == 1 and log.problems[0].endswith(":block=4:location=device")
+    with pytest.raises(ValueError, match="out must not share memory with b"):
+        tilewright.matmul_interleaved(tilewright.interleave(x, 4), other, out=other)
 
 
 def test_what_is_refused(maker):

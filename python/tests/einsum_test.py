@@ -420,3 +420,20 @@ def test_torch():
         tilewright.einsum("bij,bkj->bik", a.requires_grad_(), b)
     with pytest.raises(TypeError, match="array of torch and operand 1 of numpy"):
         tilewright.einsum("bij,bkj->bik", b, np.ones((5, 6, 4)))
+
+
+def test_one_operand_with_alpha_0_is_not_read():
+    full = np.full((3, 3), np.nan)
+    for text in ("ij->ji", "ij->i", "ij->", "ii->i"):
+        assert not np.any(tilewright.einsum(text, full, alpha=0))
+    out = np.ones((3, 3))
+    assert np.all(tilewright.einsum("ij->ji", full, alpha=0, beta=2, out=out) == 2)
+
+
+def test_overflows_are_infinities_whatever_numpy_is_told():
+    big, out = np.full((3, 3), 1e308), np.full((3, 3), 1e200)
+    with np.errstate(all="raise"):
+        assert np.all(np.isinf(tilewright.einsum("ij->ij", big, out=out, beta=1e200)))
+        assert np.isinf(tilewright.einsum("ij->", big))
+        assert np.all(np.isinf(tilewright.einsum("ij->ji", big, alpha=10)))
+        assert np.all(np.isinf(tilewright.einsum("ijl,jk->ik", np.full((3, 3, 3), 1e308), np.ones((3, 3)))))

@@ -37,7 +37,7 @@ def overlapping_rows():
     ((ONE, ONE), {"objective": "speed"}, ValueError, "objective = 'speed' is none of"),
     ((ONE, ONE), {"objective": "alpha=x"}, ValueError, "does not end in a number"),
     ((ONE, ONE), {"threads": -1}, ValueError, "threads = -1"),
-    ((ONE, ONE), {"threads": 1.5}, TypeError, "option"),
+    ((ONE, ONE), {"threads": 1.5}, TypeError, "threads is of type float"),
     ((ONE, ONE), {"threds": 1}, TypeError, "unknown option 'threds'"),
     ((ONE, ONE), {"candidate": "nobody"}, Exception, "nobody"),
     ((ONE, ONE), {"stream": 1}, ValueError, "stream"),

@@ -87,6 +87,8 @@ CASES = [
       for entry, value in [("shape", None), ("shape", (4, -4)), ("shape", ("x", 4)), ("shape", (2 ** 70, 4)), ("typestr", None),
                            ("typestr", "<f9"), ("data", None), ("data", (1,)), ("data", (-5, False)), ("data", (2 ** 70, False)),
                            ("strides", (8,)), ("strides", "ab"), ("stream", "x"), ("stream", -1)]),
+    *((lambda name=name: t.matmul(**{**{one: on_gpu() for one in ("a", "b", "out")}, name: on_gpu(data=(0, False))}), ValueError,
+       f"^{name} has elements, and says that they lie at the address 0") for name in ("a", "b", "out")),
     (lambda: t.matmul(on_gpu(typestr=">f8"), on_gpu(), out=on_gpu()), TypeError, "a has .* >f8, whose bytes"),
     *((lambda device=device: t.matmul(Dlpack(device), ONE), TypeError, "^a, of type Dlpack, says that it lies on the device")
       for device in ((), (1,), (1, 0, 3), None, "cpu", ("x", 0), 1)),
@@ -113,7 +115,21 @@ CASES = [
     (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, stream=5), ValueError, "stream = 0x5 is given"),
     # options
     (lambda: t.matmul(ONE, ONE, gpus=1), TypeError, "gpus is of type int"),
+    (lambda: t.matmul(ONE, ONE, gpus="ab"), TypeError, "gpus is of type str"),
+    (lambda: t.matmul(ONE, ONE, gpus=[0.5]), TypeError, r"gpus\[0\] is of type float"),
+    (lambda: t.matmul(ONE, ONE, gpus=[0, 999]), ValueError, r"gpus\[.\] = (0|999), but there (is|are) \w+ GPU"),
+    *((lambda options=options: t.matmul(ONE, ONE, **options), error, says) for options, error, says in [
+        ({"threads": 1, "cpu_share": "x", "residency": "l2"}, TypeError, "^cpu_share is of type str"),
+        ({"threads": 2 ** 40}, ValueError, "^threads = 1099511627776 is beyond"),
+        ({"target": None}, TypeError, "^target is of type NoneType"),
+        ({"objective": ["time"]}, TypeError, "^objective is of type list"),
+        ({"checked": "yes"}, TypeError, "^checked = 'yes' is neither"),
+        ({"target": "cpu\0"}, ValueError, "^target = 'cpu.x00' has a null character"),
+        ({"objective": "alpha=7"}, ValueError, "^objective = 7"),
+        ({"tune_budget_s": -1}, ValueError, "^tune_budget_s = -1")]),
     (lambda: t.matmul(ONE, ONE, candidate="gemm\0x"), ValueError, "candidate = .* null character"),
+    *((lambda value=value: t.einsum("ij->ji", ONE, promote=value), TypeError, "promote = .* is neither") for value in ("no", 3)),
+    (lambda: t.einsum("ij,jk", np.ma.masked_array(ONE), ONE), TypeError, "pass what its filled"),
     (lambda: t.einsum("ij->ji", ONE, threads=-1), ValueError, "threads = -1"),
     (lambda: t.einsum("ij->ji", ONE, thread=1), TypeError, "unknown option 'thread'"),
     *((lambda path=path: t.einsum("ij,jk,kl->il", ONE, ONE, ONE, optimize=path), TypeError, "einsum optimize: .* is neither")
@@ -122,30 +138,43 @@ CASES = [
     # lists and blocks
     (lambda: t.grouped_matmul(3, [ONE]), TypeError, "a is of type int"),
     (lambda: t.variable_matmul([ONE], None), TypeError, "b is of type NoneType"),
+    (lambda: t.variable_matmul([[1.0, 2.0]], [[[1.0], [2.0]]]), ValueError, r"problem 0: a has the shape \(2,\)"),
+    (lambda: stacked(b=np.ones((2, 5, 4)), a_index=[], b_index=[], out_index=[]), ValueError, "do not fit"),
+    (lambda: stacked(out=np.ones((3, 4, 5)), a_index=[], b_index=[], out_index=[]), ValueError, "do not fit"),
     (lambda: stacked(a_index=np.array([2 ** 63], np.uint64)), IndexError, "a_index has 9223372036854775808"),
     # systems
     (lambda: t.lu_factor(ONE, nb="x"), TypeError, "nb is of type str"),
     (lambda: t.lu_factor(ONE, threads=2.5), TypeError, "threads is of type float"),
     (lambda: t.lu_factor(ONE, threads=2 ** 40), ValueError, "threads = 1099511627776 is beyond"),
     (lambda: t.solve(np.eye(4), None), TypeError, "b is of type NoneType"),
+    (lambda: t.lu_factor(ONE.astype(int)), TypeError, "^a has the element type int64, which is none"),
+    (lambda: t.solve(ONE.astype(int), ONE), TypeError, "^a has the element type int64, which is none"),
+    (lambda: t.solve(ONE, ONE, foo=1), TypeError, "^unknown option 'foo'; there are target"),
+    (lambda: t.inv(ONE, foo=1), TypeError, "^unknown option 'foo'; there are target"),
     (lambda: t.inv(3.0), ValueError, r"a has the shape \(\)"),
     (lambda: t.inv(None), TypeError, "a is of type NoneType"),
     # interleaved batches
     (lambda: t.interleave(STACK, "half"), TypeError, "block is of type str"),
+    (lambda: t.interleave(STACK.astype(int)), TypeError, "^a has the element type int64, which is none .*: convert it first"),
+    (lambda: t.interleave(STACK, 2 ** 61), ValueError, "^block = 2305843009213693952"),
+    (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=BLOCKS), ValueError, "^out must not share memory with a"),
+    (lambda: t.matmul_interleaved(t.interleave(STACK, 2), BLOCKS, out=BLOCKS), ValueError, "^out must not share memory with b"),
     (lambda: t.interleave(STACK, 2.5), TypeError, "block is of type float"),
     (lambda: t.interleave(STACK, threads="x"), TypeError, "threads is of type str"),
     (lambda: BLOCKS.deinterleave(out=[1]), TypeError, "out is of type list"),
     (lambda: BLOCKS.deinterleave(out=read_only((3, 4, 4))), ValueError, "out is read-only"),
     (lambda: BLOCKS.deinterleave(out=np.zeros((3, 4, 4))[::-1]), ValueError, "out must be an array"),
-    (lambda: other_count().deinterleave(), ValueError, "elements that are needed"),
+    (lambda: other_count().deinterleave(), ValueError, "^data is no vector of the .* elements that are needed"),
     (lambda: t.matmul_interleaved(BLOCKS, STACK), TypeError, "b is of type ndarray"),
     (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=STACK), TypeError, "out is of type ndarray"),
-    (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=BLOCKS), ValueError, "must not share"),
     (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=written_interleaved()), ValueError, "out is read-only"),
     # problems, records, searches
     (lambda: t.problem_of(ONE, ONE, out=[1]), TypeError, "out is of type list"),
     (lambda: t.problem_of(ONE, ONE, out=np.zeros((4, 4), np.float32)), TypeError, "out has the element type float32"),
     (lambda: t.explain(PROBLEM, device="x"), TypeError, "device is of type str"),
+    *((lambda call=call: call(PROBLEM, device=999), ValueError, r"^device = 999, but there (is|are) \w+ GPU")
+      for call in (t.explain, t.prepare, t.tune)),
+    (lambda: t.explain(PROBLEM, ONE), TypeError, "b goes with an array"),
     (lambda: t.explain(PROBLEM + "\0"), ValueError, "null character"),
     (lambda: t.prepare(3), TypeError, "a problem is of type int"),
     (lambda: t.prepare(PROBLEM, device=-1), ValueError, "device = -1 is below 0"),
@@ -156,12 +185,21 @@ CASES = [
     (lambda: t.tune(PROBLEM, strategy="best"), ValueError, "^strategy = 'best'"),
     (lambda: t.tune(PROBLEM, progress=3), TypeError, "progress is of type int"),
     (lambda: t.tune(PROBLEM, log=3), TypeError, "log is of type int"),
+    (lambda: t.tune(PROBLEM, log="/nowhere/x"), OSError, "^log = '/nowhere/x'"),
     (lambda: t.record(3), TypeError, "path is of type int"),
     (lambda: t.record().__exit__(None, None, None), RuntimeError, "in no block"),
     (lambda: t.wisdom.list("--help"), ValueError, "problem = '--help' begins with a dash"),
     (lambda: t.wisdom.import_(3), TypeError, "a file is of type int"),
     (lambda: t.bench("-h"), ValueError, "family = '-h' begins with a dash"),
-    (lambda: t.info(measure="a\0b"), ValueError, "null character"),
+    (lambda: t.wisdom.import_(), TypeError, "at least one file"),
+    (lambda: t.wisdom.diff(), TypeError, "at least one file"),
+    (lambda: t.wisdom.export(path=3.5), TypeError, "path is of type float"),
+    *((lambda call=call, name=name: call(**{name: True}), TypeError, f"takes no '{name}'")
+      for call in (t.info, t.bench, t.calibrate) for name in ("help", "json", "version")),
+    (lambda: t.info(foo_bar=1), ValueError, "^unknown keyword 'foo_bar'"),
+    (lambda: t.info(measure="x"), TypeError, "measure = 'x' is neither"),
+    (lambda: t.calibrate(quick="x"), TypeError, "quick = 'x' is neither"),
+    (lambda: t.bench(sizes="a\0b"), ValueError, "null character"),
 ]
 
 
@@ -257,6 +295,10 @@ def test_promotion_of_systems_loses_nothing():
     x = tilewright.solve(a, b, promote=True)
     assert x.dtype == np.complex128 and np.allclose(a @ x, b)
     assert tilewright.solve(a.astype("f4"), np.arange(5.0), promote=True).dtype == np.float64
+
+
+def test_options_that_are_nearly_of_the_type():
+    assert np.all(tilewright.matmul(ONE, ONE, threads=np.int64(1), checked=np.bool_(True), cpu_share=None, gpus=np.zeros(0, int)) == 4)
 
 
 def test_a_record_is_in_one_block():

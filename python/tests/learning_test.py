@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -33,6 +34,14 @@ def test_problems_of_arrays():
     assert tilewright.problem_of(A[0].T, B[0]) == "gemm:f64:nt:m=8,n=8,k=8"
     assert tilewright.problem_of(A, B, A.copy(), beta=0.5).endswith("beta=general")
     assert "batch=100" in tilewright.problem_of(A[:, ::2, ::2], B[:, :4])
+
+
+@pytest.mark.parametrize("a, b, problem", [
+    ((0, 3), (3, 4), "gemm:f64:nn:m=4,n=0,k=3"), ((2, 3), (3, 0), "gemm:f64:nn:m=0,n=2,k=3"),
+    ((5, 2, 3), (3, 0), "gemm_batched:f64:nn:m=0,n=2,k=3:strided:batch=5"),
+    ((5, 0, 2, 3), (3, 4), "gemm_batched:f64:nn:m=4,n=2,k=3:strided:batch=0"), ((0, 3), (3,), "gemm:f64:nn:m=1,n=0,k=3")])
+def test_problems_without_products_have_their_sizes(a, b, problem):
+    assert tilewright.problem_of(np.ones(a), np.ones(b)) == problem
 
 
 def test_explanations_are_text_that_notebooks_show():
@@ -92,6 +101,92 @@ print(json.dumps([rows, len(seen), kept, tilewright.wisdom.file()]))
     rows, seen, kept, file = json.loads(run.stdout.splitlines()[-1])
     assert rows[0]["seconds"] > 0 and rows[0]["config"] and rows[0]["family"] == "gemm_small_cpu"
     assert seen > 0 and len(kept) >= 1 and file == str(tmp_path / "w.sqlite")
+
+
+def test_every_product_is_recorded():
+    blocks, whole = tilewright.interleave(A, 8), tilewright.interleave(A, "whole")
+    lists = [A, np.ones((2, 4))], [B, np.ones((4, 5))]
+    small = "f64:nn:m=8,n=8,k=8"
+    for call, problems in [
+            (lambda: tilewright.grouped_matmul(*lists), {f"gemm_batched:{small}:pointer:batch=100", "gemm:f64:nn:m=5,n=2,k=4"}),
+            (lambda: tilewright.variable_matmul([A[0]] * 2, [B[0]] * 2), {f"gemm:{small}"}),
+            (lambda: tilewright.matmul_interleaved(blocks, blocks), {f"gemm_batched:{small}:block_interleaved:batch=100:block=8"}),
+            (lambda: tilewright.matmul_interleaved(whole, whole), {f"gemm_batched:{small}:interleaved:batch=100"}),
+            (lambda: tilewright.stack_matmul(A, B, A.copy(), [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 0, 1]), {f"gemm_stack:{small}:batch=4:run=2"}),
+            (lambda: tilewright.batch_reduce(A, B), {f"gemm_batch_reduce:{small}:strided:batch=100"}),
+            (lambda: tilewright.batch_reduce(A[0], B[0]), {f"gemm_batch_reduce:{small}:strided:batch=1"}),
+            (lambda: tilewright.batch_reduce(A.reshape(4, 25, 8, 8), B[:25]), {f"gemm_batch_reduce:{small}:pointer:batch=100"})]:
+        with tilewright.record() as log:
+            call()
+        assert set(log.problems) == problems
+        assert all(row["seconds"] > 0 for row in log.rows)
+        assert sum(row["count"] for row in log.rows) == (2 if len(problems) == 2 or "gemm:" in log.problems[0] else 1)
+        for problem in problems:
+            assert tilewright.explain(problem)
+
+
+SMALL = "gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2"
+
+
+@pytest.mark.parametrize("answer, searched", [(0, 0), (np.False_, 0), (False, 0), (1, 1), (None, 1), (np.True_, 1)])
+def test_a_progress_callback_may_end_the_search(answer, searched):
+    rows = tilewright.tune(SMALL, budget_s=0.3, progress=lambda *_: answer)
+    assert len(rows) == searched
+    for row in rows:
+        assert row["asked"] == SMALL and row["problem"].startswith("gemm_batched:f64:nn:m=3,n=3,k=3") and row["joules"] is None
+
+
+def test_what_a_progress_callback_returns_is_looked_at():
+    with pytest.raises(TypeError, match="progress returned 'x'"):
+        tilewright.tune(SMALL, budget_s=5, progress=lambda *_: "x")
+
+
+class Tqdm:
+    """As much of tqdm's bar as is used."""
+
+    bars = []
+
+    def __init__(self, total, unit):
+        self.total, self.n, self.closed = total, 0, False
+        self.bars.append(self)
+
+    def set_postfix_str(self, text):
+        assert not self.closed
+
+    def update(self, more):
+        self.n += more
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_bar_comes_to_its_end_where_there_is_tqdm(monkeypatch, there):
+    module = types.ModuleType("tqdm.auto")
+    module.tqdm = Tqdm
+    Tqdm.bars.clear()
+    for name in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, name, module if there else None)
+    texts = [SMALL, SMALL.replace("m=3", "m=4")]
+    assert [row["asked"] for row in tilewright.tune(texts, budget_s=3, progress="bar")] == texts
+    assert [(bar.n, bar.total, bar.closed) for bar in Tqdm.bars] == [(2, 2, True)] * there
+    with pytest.raises(ValueError, match="strategy"):
+        tilewright.tune(SMALL, strategy="luck", progress="bar")
+    assert all(bar.closed for bar in Tqdm.bars)
+
+
+def test_the_tool_leaves_nothing_open():
+    run = subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-c", "import tilewright; tilewright.info()"], capture_output=True,
+                         text=True)
+    assert run.returncode == 0 and run.stderr == ""
+
+
+def test_words_of_the_tool():
+    from tilewright._tool import _words
+    for sizes in ([2, 3], (2, 3), range(2, 4), np.array([2, 3]), {2: 0, 3: 0}.keys()):
+        assert list(_words({"sizes": sizes})) == ["--sizes", "2,3"]
+    assert list(_words({"batch": np.int64(3), "check_only": True, "rest": None})) == ["--batch", "3", "--check-only"]
+    assert list(_words({"file": pathlib.Path("a/b"), "n": np.array(3)})) == ["--file", "a/b", "--n", "3"]
 
 
 def test_errors_of_a_progress_callback_end_the_search():

@@ -50,6 +50,21 @@ def test_systems_and_inverses(dtype):
     assert x.shape == (70,) and np.abs(square @ x - vector).max() <= np.finfo(dtype).eps * 20000
 
 
+@pytest.mark.parametrize("a_shape, b_shape, x_shape", [
+    ((4, 3, 3), (3,), (4, 3)), ((4, 3, 3), (3, 2), (4, 3, 2)), ((3, 3), (4, 3, 3), (4, 3, 3)), ((4, 1, 3, 3), (5, 3, 2), (4, 5, 3, 2)),
+    ((1, 3, 3), (0, 3, 2), (0, 3, 2)), ((2, 3, 3, 3), (3, 3, 1), (2, 3, 3, 1))])
+def test_right_sides_broadcast(a_shape, b_shape, x_shape):
+    rng = np.random.default_rng(3)
+    a, b = filled(rng, a_shape, "float64") + 3 * np.eye(3), filled(rng, b_shape, "float64")
+    x = tilewright.solve(a, b)
+    assert x.shape == x_shape
+    right = b[:, None] if b.ndim == 1 else b
+    left = a @ (x[..., None] if b.ndim == 1 else x)
+    assert np.allclose(left, np.broadcast_to(right, left.shape), rtol=1e-10)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        tilewright.lu_factor(np.stack([np.eye(3)] * 2)).solve(np.ones((3, 3, 2)))
+
+
 def test_singular_matrices_say_so():
     a = np.array([[1.0, 2], [2, 4]])
     factors = tilewright.lu_factor(a)

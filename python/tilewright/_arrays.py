@@ -23,7 +23,7 @@ class NumpyKind:
         if type(x) is numpy.ndarray:
             return x
         if isinstance(x, numpy.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, and products do not know of masks: pass {name}.filled(value)")
+            raise TypeError(f"{name} is a masked array, and products do not know of masks: pass what its filled(value) returns")
         try:
             return numpy.asarray(x)
         except (TypeError, ValueError) as error:
@@ -120,7 +120,7 @@ class TorchKind:
         if x.layout is not self.torch.strided:
             raise TypeError(f"{name} is a tensor of layout {x.layout}: products take dense (strided) ones")
         if x.requires_grad:
-            raise ValueError(f"{name} requires grad, and these products are not recorded: pass {name}.detach()")
+            raise ValueError(f"{name} requires grad, and these products are not recorded: pass what its detach() returns")
         if x.device.type not in ("cpu", "cuda"):
             raise ValueError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
         return x.resolve_neg()
@@ -268,7 +268,7 @@ class CupyKind:
 
 
 _kinds = {numpy.ndarray: NumpyKind()}  # by type; what is found once is found again
-_foreign = {}  # other kinds, by name
+_foreign: dict = {}  # other kinds, by name
 
 
 def _known(name, make):

@@ -2,6 +2,7 @@
 ValueError with a sentence that names the argument."""
 
 import operator
+import os
 from numbers import Number
 
 import numpy
@@ -57,11 +58,11 @@ def whole(name, value, least=None, most=2 ** 31 - 1):
     return number
 
 
-def seconds(name, value):
+def seconds(name, value, wanted="a number of seconds"):
     try:
         return float(value) if isinstance(value, Number) else float(value[()])
     except (TypeError, ValueError, OverflowError, IndexError, KeyError):
-        raise type_error(name, value, "a number of seconds") from None
+        raise type_error(name, value, wanted) from None
 
 
 def text(name, value):
@@ -71,6 +72,14 @@ def text(name, value):
     if "\0" in value:
         raise ValueError(f"{name} = {value!r} has a null character in it")
     return value
+
+
+def path(name, value):
+    """The path of a file, as a string."""
+    try:
+        return text(name, os.fspath(value))
+    except TypeError:
+        raise type_error(name, value, "a path") from None
 
 
 def stream(value, on_device):

@@ -7,6 +7,7 @@ import os
 import sys
 
 from . import _core
+from ._checks import whole
 
 # By the names that the library asks for, the newest first.
 NAMES = (("libnvrtc.so.13", "libnvrtc.so.12"), ("libcublas.so.13", "libcublas.so.12"), ("libcusolver.so.12", "libcusolver.so.11"))
@@ -56,3 +57,19 @@ def load_libraries():
         for names in NAMES:
             _load(names)
         _core.set_cuda_sought()
+
+
+def checked_gpu(name, value):
+    """The number of a GPU that is there."""
+    number = whole(name, value, 0)
+    load_libraries()
+    count = _core.gpu_count()
+    if number >= count:
+        raise ValueError(f"{name} = {number}, but there {'is' if count == 1 else 'are'} {count or 'no'} GPU{'' if count == 1 else 's'}")
+    return number
+
+
+def checked_device(value):
+    """The GPU that problems in device memory lie on; 0 also where there is none, for problems that do not."""
+    number = whole("device", value, 0)
+    return checked_gpu("device", number) if number else 0

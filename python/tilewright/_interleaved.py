@@ -1,11 +1,13 @@
 """Interleaved batches, in which equal elements of the matrices of a block are neighbours (Dongarra 2017, section 4): what
 reads and writes them at full width however small the matrices are."""
 
+import numpy
+
 from . import _core
 from ._arrays import alike, kind_of
 from ._checks import factors, type_error, whole
 from ._checks import stream as checked_stream
-from ._matmul import check_writable, common_dtype
+from ._matmul import check_writable, own_dtype
 from ._product import make_options
 
 
@@ -56,6 +58,13 @@ def _check_interleaved(name, x, kind):
         raise TypeError(f"{name} is a batch of {x._kind.name} and a of {kind.name}: convert one of them")
 
 
+def _overlap(kind, x, y):
+    """Whether two vectors of elements share memory."""
+    (first, end), (other, other_end) = (
+        (kind.address(one), kind.address(one) + one.shape[0] * numpy.dtype(kind.dtype(one)).itemsize) for one in (x, y))
+    return first < other_end and other < end
+
+
 def _by_rows(kind, x):
     if 0 in x.shape:
         return True
@@ -73,7 +82,7 @@ def interleave(a, block=None, *, threads=0):
     a = kind.adopt(a, "a")
     if len(a.shape) != 3:
         raise ValueError(f"a has the shape {tuple(a.shape)}, and a batch has three dimensions: (count, rows, cols)")
-    dtype = common_dtype(kind.dtype(a), kind.dtype(a), False)
+    dtype = own_dtype("a", kind.dtype(a), False, promotable=False)
     count, rows, cols = a.shape
     if block is None:
         block = _core.recommended_block(dtype)
@@ -82,6 +91,8 @@ def interleave(a, block=None, *, threads=0):
     block = whole("block", block, most=2 ** 62)
     if block < 1:
         raise ValueError(f"block = {block} but a block holds at least one matrix")
+    if block * max(rows, 1) * max(cols, 1) >= 2 ** 59:
+        raise ValueError(f"block = {block} of {rows} x {cols} matrices is more than any memory holds")
     if getattr(a, "is_conj", bool)() or not _by_rows(kind, a):
         a = kind.packed(a, False)
     data = kind.empty((_core.interleaved_elements(rows, cols, block, count),), dtype, a)
@@ -90,8 +101,8 @@ def interleave(a, block=None, *, threads=0):
 
 
 def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **options):
-    """The products of two Interleaved batches of one block and count, as an Interleaved: new, or `out`. Other arguments are
-    those of matmul."""
+    """The products of two Interleaved batches of one block and count, as an Interleaved: new, or `out`, which shares no memory with a
+    or b. alpha, beta, stream and options are those of matmul; there is nothing that transposes, conjugates or promotes."""
     for name, one in (("a", a), ("b", b)):
         _check_interleaved(name, one, a._kind if isinstance(a, Interleaved) else None)
     for name, other in (("block", b.block), ("count", b.count), ("dtype", b.dtype)):
@@ -105,6 +116,9 @@ def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **option
     if out is not None:
         _check_interleaved("out", out, kind)
         check_writable(kind, out.data)
+        for name, one in (("a", a), ("b", b)):
+            if _overlap(kind, out.data, one.data):
+                raise ValueError(f"out must not share memory with {name}: elements of {name} would be lost before they are read")
     if out is None:
         with kind.on(stream, a.data):
             data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)

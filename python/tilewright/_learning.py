@@ -2,11 +2,14 @@
 
 import html
 import json
-import os
+import numbers
 
-from . import _core
+import numpy
+
+from . import _core, _cuda
 from ._arrays import kind_of
-from ._checks import factors, flag, seconds, text, type_error, whole
+from ._checks import factors, flag, seconds, text, type_error
+from ._checks import path as checked_path
 from ._product import make_options
 
 
@@ -23,7 +26,8 @@ def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_
                promote=False):
     """The problem that matmul of these arguments is, as text, such as
     'gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=100000'. Sides are those of the library, which sees matrices by rows as
-    transposes by columns. Operands that matmul would copy first are taken as copied."""
+    transposes by columns. Operands that matmul would copy first are taken as copied. Of a batch that takes several calls (more than
+    three levels that do not join) it is the problem of each."""
     from ._matmul import Operands
     operands = Operands(a, b, transpose_a, transpose_b, promote)
     alpha, beta = factors(alpha, beta, operands.dtype, True)
@@ -46,21 +50,24 @@ def explain(problem, b=None, *, device=0, **options):
     """Why a product is computed as it is, without computing it.
 
     problem: a problem's text (docs/problem.md), LU's too, or the array a of a product with b. Options are those of
-    matmul. Returns an Explanation, which is a str. Raises ValueError for a text that cannot be read.
+    matmul; device is the GPU that a problem in device memory lies on. Returns an Explanation, which is a str. Raises ValueError
+    for a text that cannot be read and a GPU that is not there.
     """
+    if isinstance(problem, str) and b is not None:
+        raise TypeError("explain takes a problem's text, or two arrays: b goes with an array")
     if not isinstance(problem, str):
         if b is None:
             raise TypeError("explain takes a problem's text, or two arrays")
         shape = {name: options.pop(name) for name in ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a",
                                                       "conjugate_b", "promote") if name in options}
         problem = problem_of(problem, b, **shape)
-    return Explanation(_core.explain(text("problem", problem), make_options(options), whole("device", device, 0)))
+    return Explanation(_core.explain(text("problem", problem), make_options(options), _cuda.checked_device(device)))
 
 
 def prepare(*problems, device=0, **options):
     """Makes the plans of problems (texts; problem_of gives those of arrays) and compiles what they need, so that the calls
     that follow find everything made and can be captured in a CUDA graph."""
-    _core.prepare(list(_texts(problems)), make_options(options), whole("device", device, 0))
+    _core.prepare(list(_texts(problems)), make_options(options), _cuda.checked_device(device))
 
 
 class record:
@@ -71,11 +78,12 @@ class record:
         for row in log.rows: print(row["problem"], row["count"], row["seconds"])
 
     With a path the problems are added to that file too, as JSON lines that `tilewright tune --from` and `tune` read.
-    Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them.
+    Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them. Each
+    entry of grouped_matmul and variable_matmul is a problem with its share of the call, by operations. Linear systems are not recorded.
     """
 
     def __init__(self, path=None):
-        self.path = None if path is None else _path("path", path)
+        self.path = None if path is None else checked_path("path", path)
         self.rows = []
         self._record = None
 
@@ -106,16 +114,39 @@ class record:
 
 
 class _Bar:
-    """tqdm where it is installed."""
+    """tqdm where it is installed, else nothing."""
 
     def __init__(self, total):
-        from tqdm.auto import tqdm
-        self.bar = tqdm(total=total, unit="problem")
+        try:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        except ImportError:
+            self.bar = None
+        else:
+            self.bar = tqdm(total=total, unit="problem")
 
     def __call__(self, problem, done, spent_s):
-        self.bar.set_postfix_str(problem)
-        self.bar.update(done - self.bar.n)
-        return True
+        if self.bar is not None:
+            self.bar.set_postfix_str(problem)
+            self.bar.update(done - self.bar.n)
+
+    def close(self, done=None):
+        if self.bar is not None:
+            if done is not None:
+                self.bar.update(done - self.bar.n)
+            self.bar.close()
+
+
+def _answered(progress):
+    """`progress` with what it returns as a truth."""
+    def call(problem, done, spent_s):
+        answer = progress(problem, done, spent_s)
+        if answer is None:
+            return True
+        if not isinstance(answer, (numbers.Number, numpy.bool_)):
+            raise TypeError(f"progress returned {answer!r}, and must return None, True or False")
+        return bool(answer)
+
+    return call
 
 
 def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", device=0, log="", resume=False, progress=None):
@@ -123,11 +154,13 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
 
     problems: texts, lists of them, or rows and records of `record()`. budget_s: seconds in all. objective: time, energy, edp,
     alpha=0.7, energy_within=5% (all but time need a meter). strategy: exhaustive, random, local, model. progress:
-    callable(problem, done, spent_s) between turns, of which False ends the search; "bar" shows a bar (tqdm); None
-    nothing. log: a file that every measured turn goes to, and with resume=True is gone on from.
-    Returns a dictionary for each problem that the budget sufficed for: config, seconds, regret and so on. Raises ValueError
-    naming a bad argument and NotImplementedError for what cannot be searched. An exception of `progress`, or Ctrl-C, ends
-    the search; what was found before is kept.
+    callable(problem, done, spent_s) between turns, of which False ends the search (None goes on); "bar" shows a bar where tqdm is
+    installed; None nothing. log: a file that every measured turn goes to, and with resume=True is gone on from.
+    Returns a dictionary for each problem that the budget sufficed for, in their order: `asked` is the problem's text as it was
+    given, `problem` as it was timed (packed, cold where it does not say, a batch as large as that takes), then config, seconds,
+    regret and so on; joules is None without a meter. Raises ValueError naming a bad argument, or a budget that does not even pay
+    for filling memory with a problem's operands, and NotImplementedError for what cannot be searched. An exception of
+    `progress`, or Ctrl-C, ends the search; what was found before is kept.
     """
     from . import _tune
     texts = list(_texts(problems))
@@ -135,25 +168,23 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
         raise TypeError("tune needs a problem")
     if progress is not None and progress != "bar" and not callable(progress):
         raise type_error("progress", progress, "a function, 'bar' or None")
-    arguments = (seconds("budget_s", budget_s), text("objective", objective), text("strategy", strategy), whole("device", device, 0),
-                 _path("log", log), flag("resume", resume))
-    bar = _Bar(len(texts)) if progress == "bar" else progress
+    arguments = (seconds("budget_s", budget_s), text("objective", objective), text("strategy", strategy), _cuda.checked_device(device),
+                 checked_path("log", log), flag("resume", resume))
+    bar, rows = (_Bar(len(texts)) if progress == "bar" else None), None
+    call = bar or progress
     try:
-        rows = _tune.tune(_core.context_capsule(), texts, *arguments, bar)
+        rows = _tune.tune(_core.context_capsule(), texts, *arguments, call and _answered(call))
     except ValueError as error:
         if str(error).startswith("--"):  # the tool calls its flags so
             raise ValueError(str(error)[2:]) from None
         raise
+    finally:
+        if bar is not None:
+            bar.close(None if rows is None else len(rows))
     for row in rows:
         row["config"] = json.loads(row["config"]) if row["config"] else {}
-    return rows
-
-
-def _path(name, value):
-    try:
-        return text(name, os.fspath(value))
-    except TypeError:
-        raise type_error(name, value, "a path") from None
+        row["joules"] = row["joules"] or None
+    return [{"asked": asked, **row} for asked, row in zip(texts, rows)]  # a problem that nothing is kept of ends the search
 
 
 def _texts(problems):

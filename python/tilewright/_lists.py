@@ -89,8 +89,9 @@ def variable_matmul(a, b, out=None, **options):
     a, b = sequence("a", a, "matrices"), sequence("b", b, "matrices")
     for name, arrays in (("a", a), ("b", b)):
         for i, x in enumerate(arrays):
-            if len(getattr(x, "shape", (0, 0))) != 2:
-                raise ValueError(f"problem {i}: {name} has the shape {tuple(x.shape)}, which is no matrix's; grouped_matmul takes "
+            shape = x.shape if hasattr(x, "shape") else _named(i, lambda: kind_of(x, name).adopt(x, name)).shape
+            if len(shape) != 2:
+                raise ValueError(f"problem {i}: {name} has the shape {tuple(shape)}, which is no matrix's; grouped_matmul takes "
                                  "batches")
     return grouped_matmul(a, b, out, **options)
 

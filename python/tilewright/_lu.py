@@ -7,12 +7,14 @@ import numpy
 from . import _core
 from ._arrays import alike, kind_of
 from ._checks import flag, text, whole
-from ._matmul import common_dtype
+from ._matmul import common_dtype, own_dtype
+
+OPTIONS = ("target", "threads", "candidate", "nb")  # of lu_factor
 
 
-def _columns(kind, x, dtype):
-    """A copy of x, (batch..., m, n), whose columns lie one after the other."""
-    shape = tuple(x.shape)
+def _columns(kind, x, dtype, batch=None):
+    """A copy of x, (batch..., m, n), whose columns lie one after the other; with leading dimensions `batch` it is repeated to these."""
+    shape = tuple(x.shape) if batch is None else (*batch, *x.shape[-2:])
     room = kind.swapped(kind.empty((*shape[:-2], shape[-1], shape[-2]), dtype, x))
     kind.assign(room, x)
     return room
@@ -20,6 +22,17 @@ def _columns(kind, x, dtype):
 
 def _each(batch):
     return itertools.product(*map(range, batch))
+
+
+def _own(at, batch):
+    """The index of what is broadcast to `at` from leading dimensions `batch`."""
+    return tuple(0 if size == 1 else i for i, size in zip(at[len(at) - len(batch):], batch))
+
+
+def _check_options(options):
+    for name in options:
+        if name not in OPTIONS:
+            raise TypeError(f"unknown option '{name}'; there are {', '.join(OPTIONS)}")
 
 
 def _adopt(x, name, promote, least):
@@ -30,7 +43,7 @@ def _adopt(x, name, promote, least):
     if not hasattr(kind, "address"):
         raise TypeError(f"{name} is of a maker whose arrays LU does not know; NumPy, PyTorch and CuPy arrays are taken")
     own = kind.dtype(x)
-    dtype = common_dtype(own, own, promote)
+    dtype = own_dtype(name, own, promote)
     return kind, (kind.cast(x, dtype) if own != dtype else x), dtype
 
 
@@ -57,8 +70,8 @@ class LU:
             raise numpy.linalg.LinAlgError("singular matrix: U has an exact zero on its diagonal (info)")
 
     def solve(self, b, *, transpose=False, conjugate=False):
-        """X with op(A) X = B. b: (n,), or (batch..., n, nrhs) with A's leading dimensions; of A's element type and maker.
-        Returns a new array. Raises numpy.linalg.LinAlgError for a singular A in host memory; on a GPU, where nobody has
+        """X with op(A) X = B. b: (n,), or (batch..., n, nrhs), whose leading dimensions and A's broadcast to each other; of A's
+        element type and maker. Returns a new array, (batch..., n) for a vector b. Raises numpy.linalg.LinAlgError for a singular A in host memory; on a GPU, where nobody has
         looked, X then has infinities or NaN."""
         kind = self._kind
         own = kind_of(b, "b")
@@ -76,15 +89,20 @@ class LU:
         batch = tuple(self.lu.shape[:-2])
         if kind.dtype(b) != self._dtype:
             raise TypeError(f"b has the element type {kind.dtype(b)} and a {self._dtype}")
-        if tuple(right.shape[:-1]) != (*batch, n):
-            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: its rows (and "
-                             "leading dimensions) must be those of a")
+        if len(b.shape) == 0 or right.shape[-2] != n:
+            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: it must have as many rows")
+        try:
+            every = numpy.broadcast_shapes(batch, tuple(right.shape[:-2]))
+        except ValueError:
+            raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: their leading dimensions "
+                             "do not broadcast to each other") from None
         self._check_regular()
-        x = _columns(kind, right, self._dtype)
+        x = _columns(kind, right, self._dtype, every)
         op = ("c" if conjugate else "t") if transpose else "n"
         if kind.device(x) is None:
-            for at in _each(batch):
-                _core.lu_solve(op, kind.operand(self.lu[at]), kind.address(self._pivots[at]), kind.operand(x[at]), self._target,
+            for at in _each(every):
+                of_a = _own(at, batch)
+                _core.lu_solve(op, kind.operand(self.lu[of_a]), kind.address(self._pivots[of_a]), kind.operand(x[at]), self._target,
                                self._threads)
         else:
             self._solve_on_device(op, x, batch, n)
@@ -95,8 +113,9 @@ class LU:
         plan = _core.plan_lu_solve(self._dtype, n, max(n, 1), op, x.shape[-1], max(n, 1), kind.device(x))
         workspace = kind.empty((max(plan.workspace_bytes, 256),), "uint8", x)
         self._plans = getattr(self, "_plans", []) + [plan, workspace]
-        for at in _each(batch):
-            plan.solve(self._dtype, kind.address(self.lu[at]), kind.address(self._pivots[at]), kind.address(x[at]),
+        for at in _each(tuple(x.shape[:-2])):
+            of_a = _own(at, batch)
+            plan.solve(self._dtype, kind.address(self.lu[of_a]), kind.address(self._pivots[of_a]), kind.address(x[at]),
                        kind.address(workspace), kind.stream(x))
 
     def inverse(self):
@@ -149,8 +168,9 @@ def _factor_on_device(kind, dtype, lu, pivots, target, threads):
 
 
 def solve(a, b, *, promote=False, **options):
-    """X with A X = B, as numpy.linalg.solve: a (batch..., n, n), b (n,) or (batch..., n, nrhs). Options are those of lu_factor.
-    Raises numpy.linalg.LinAlgError for a singular matrix in host memory."""
+    """X with A X = B, as numpy.linalg.solve of NumPy 2: a (batch..., n, n), b (n,) or (batch..., n, nrhs), whose leading dimensions
+    broadcast to each other. Options are those of lu_factor. Raises numpy.linalg.LinAlgError for a singular matrix in host memory."""
+    _check_options(options)
     if flag("promote", promote):
         kinds = kind_of(a, "a"), kind_of(b, "b")
         a, b = (kind.adopt(x, name) for kind, x, name in zip(kinds, (a, b), "ab"))
@@ -160,7 +180,8 @@ def solve(a, b, *, promote=False, **options):
 
 
 def inv(a, **options):
-    """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options are those of lu_factor."""
+    """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options, and promote, are those of lu_factor."""
+    _check_options([name for name in options if name != "promote"])
     a = kind_of(a, "a").adopt(a, "a")
     if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"a has the shape {tuple(a.shape)}, and inverses need square matrices")

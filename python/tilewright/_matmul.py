@@ -29,6 +29,16 @@ def common_dtype(first, second, promote):
     return joined.name
 
 
+def own_dtype(name, dtype, promote, promotable=True):
+    """The element type to compute in of an operand that meets no other, or TypeError with what to do about it."""
+    if dtype in DTYPES:
+        return dtype
+    if promote:
+        return common_dtype(dtype, dtype, True)
+    todo = "pass promote=True to convert a copy to the type that NumPy would compute in" if promotable else "convert it first"
+    raise TypeError(f"{name} has the element type {dtype}, which is none of {', '.join(DTYPES)}: {todo}")
+
+
 def _batch_shape(a, b):
     """The leading dimensions of the result, a's and b's broadcast to each other."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)

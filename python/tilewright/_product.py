@@ -5,7 +5,27 @@ import functools
 
 from . import _core, _cuda
 from ._arrays import kind_of
-from ._checks import sequence, text
+from ._checks import flag, seconds, sequence, text, type_error, whole
+
+
+def _share(name, value):
+    return None if value is None else seconds(name, value, "a number or None")
+
+
+def _budget(name, value):
+    seconds_ = seconds(name, value)
+    if not seconds_ >= 0:
+        raise ValueError(f"{name} = {value} is no time to search in")
+    return seconds_
+
+
+# What each has to be; looked at where the library's own look at the type fails, and for ranges.
+_CHECKS = {
+    "target": text, "objective": text, "threads": lambda name, value: whole(name, value, 0), "checked": flag, "residency": text,
+    "candidate": text, "config": text, "gpus": lambda name, value: _numbers_of_gpus(value),
+    "gpu_memory_bytes": lambda name, value: whole(name, value, most=2 ** 63 - 1), "split": text, "cpu_share": _share,
+    "on_device_failure": text, "tune_budget_s": _budget,
+}
 
 
 @functools.lru_cache(maxsize=256)
@@ -20,19 +40,23 @@ def make_options(options):
     if options.get("target") in ("gpu", "hybrid"):
         _cuda.load_libraries()
     if "gpus" in options:
-        options = {**options, "gpus": tuple(sequence("gpus", options["gpus"], "numbers of GPUs"))}
-    for name in ("candidate", "config"):
-        if isinstance(options.get(name), str):
-            text(name, options[name])
+        options = {**options, "gpus": _numbers_of_gpus(options["gpus"])}
+    for name, value in options.items():
+        if isinstance(value, str):
+            text(name, value)
     try:
         return _options(tuple(sorted(options.items())))
-    except TypeError as error:
-        known = ("target", "objective", "threads", "checked", "residency", "candidate", "config", "gpus", "gpu_memory_bytes",
-                 "split", "cpu_share", "on_device_failure", "tune_budget_s")
-        unknown = [name for name in options if name not in known]
+    except TypeError:
+        unknown = [name for name in options if name not in _CHECKS]
         if unknown:
-            raise TypeError(f"unknown option '{unknown[0]}'; there are {', '.join(known)}") from None
-        raise TypeError(f"an option has a value of the wrong type: {options}") from error
+            raise TypeError(f"unknown option '{unknown[0]}'; there are {', '.join(_CHECKS)}") from None
+        return _options(tuple(sorted((name, _CHECKS[name](name, value)) for name, value in options.items())))
+
+
+def _numbers_of_gpus(value):
+    if isinstance(value, (str, bytes)):
+        raise type_error("gpus", value, "a sequence of numbers of GPUs")
+    return tuple(_cuda.checked_gpu(f"gpus[{i}]", one) for i, one in enumerate(sequence("gpus", value, "numbers of GPUs")))
 
 
 def _distinct(kind, x):

@@ -51,6 +51,8 @@ def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, tra
     conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     a, b = (x if own.dtype(x) == dtype else own.cast(x, dtype) for own, x in ((kind_a, a), (kind_b, b)))
     a, b = kind_a.swapped(a) if transpose_a else a, kind_b.swapped(b) if transpose_b else b
+    if a.shape[2] != b.shape[1] or tuple(to.shape[1:]) != (a.shape[1], b.shape[2]):
+        raise ValueError(f"blocks of {tuple(a.shape[1:])} in a, of {tuple(b.shape[1:])} in b and of {tuple(to.shape[1:])} in out do not fit")
     lists = [_indices(name, one) for name, one in (("a_index", a_index), ("b_index", b_index), ("out_index", out_index))]
     if len({len(one) for one in lists}) != 1:
         raise ValueError(f"the lists of indices have {', '.join(str(len(one)) for one in lists)} entries, not as many each")

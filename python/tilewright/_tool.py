@@ -4,11 +4,12 @@ calibration and wisdom as lists of dictionaries. What it prints as JSON is a con
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
 from . import _core
-from ._checks import text, type_error
+from ._checks import flag, text, type_error
 
 TOOL = pathlib.Path(__file__).parent / "bin" / "tilewright"
 
@@ -16,14 +17,15 @@ TOOL = pathlib.Path(__file__).parent / "bin" / "tilewright"
 def _words(options):
     """Keywords as the tool's flags: check_only=True is --check-only, sizes=[4, 8] is --sizes 4,8."""
     for name, value in options.items():
-        flag = "--" + name.rstrip("_").replace("_", "-")
+        word = "--" + name.rstrip("_").replace("_", "-")
         if value is None or value is False:
             continue
         if value is True:
-            yield flag
+            yield word
             continue
-        yield flag
-        yield ",".join(str(one) for one in value) if isinstance(value, (list, tuple, range)) else str(value)
+        yield word
+        listed = hasattr(value, "__iter__") and not isinstance(value, (str, os.PathLike)) and getattr(value, "shape", None) != ()
+        yield ",".join(map(str, value)) if listed else str(value)
 
 
 def plain(name, value):
@@ -36,7 +38,13 @@ def plain(name, value):
 
 def _complaint(text, status):
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1] if lines else f"it ended with status {status}"
+    if not lines:
+        return f"it ended with status {status}"
+    said = lines[-1].replace(" (see tilewright --help)", "")
+    unknown = re.search(r"arguments? w\w+ not expected:.* --([\w-]+)", said)
+    if unknown:
+        return f"unknown keyword '{unknown[1].replace('-', '_')}'; there are those of the tool's flags"
+    return said
 
 
 def run_tool(words, progress=None):
@@ -48,18 +56,16 @@ def run_tool(words, progress=None):
     if not TOOL.exists():
         raise RuntimeError(f"the tool is not there: {TOOL}")
     with tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
         lines = []
-        try:
-            for line in child.stdout:
-                lines.append(line)
-                if progress is not None:
-                    progress(line.rstrip("\n"))
-            child.wait()
-        except BaseException:
-            child.kill()
-            child.wait()
-            raise
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True) as child:
+            try:
+                for line in child.stdout:
+                    lines.append(line)
+                    if progress is not None:
+                        progress(line.rstrip("\n"))
+            except BaseException:
+                child.kill()
+                raise
         errors.seek(0)
         said = errors.read()
     if child.returncode == 2:
@@ -70,7 +76,10 @@ def run_tool(words, progress=None):
 
 
 def run_json(words, options, progress=None):
-    """The objects that the tool writes with --json, one a line."""
+    """The objects that the tool writes with --json, one a line. Raises TypeError for flags that leave nothing to read."""
+    for name in ("json", "help", "version"):
+        if name in options:
+            raise TypeError(f"{words[0]} takes no '{name}': what the tool writes as JSON is returned")
     handle, path = tempfile.mkstemp(suffix=".jsonl", prefix="tilewright-")
     os.close(handle)
     try:
@@ -84,7 +93,7 @@ def run_json(words, options, progress=None):
 def info(measure=False, **options):
     """The machine as a dictionary: instruction sets, caches, GPUs, the libraries found, measured ceilings (measure=True
     renews them). Keys are those of `tilewright info --json`."""
-    return run_json(["info"], {"measure": measure, **options})[0]
+    return run_json(["info"], {"measure": flag("measure", measure), **options})[0]
 
 
 def bench(family="gemm_small_cpu", *, progress=None, **options):
@@ -97,6 +106,6 @@ def bench(family="gemm_small_cpu", *, progress=None, **options):
 def calibrate(quick=False, *, progress=None, **options):
     """Fits the models of CPU, GPUs and transfers on this machine and keeps them in wisdom: coefficients, residuals and
     validation as dictionaries. It takes minutes; quick=True some thirty seconds."""
-    rows = run_json(["calibrate"], {"quick": quick, **options}, progress)
+    rows = run_json(["calibrate"], {"quick": flag("quick", quick), **options}, progress)
     _core.forget_plans()
     return rows

@@ -3,6 +3,7 @@
 import json
 
 from . import _core
+from ._checks import path as checked_path
 from ._tool import _words, plain, run_json, run_tool
 
 
@@ -14,6 +15,7 @@ def list(problem=None, *, file=None):  # noqa: A001: the tool's word
 
 def export(path=None, problem=None, *, file=None):
     """The records as dictionaries, as `import_` takes them; written to `path` as JSON lines where one is given."""
+    path = None if path is None else checked_path("path", path)
     text = run_tool(["wisdom", "export", *_filter(problem), *_words({"file": file})])
     if path is not None:
         with open(path, "w") as to:
@@ -48,6 +50,8 @@ def _filter(problem):
 
 
 def _files(files):
+    if not files:
+        raise TypeError("at least one file is needed")
     return [plain("a file", one) for one in files]
 
 

@@ -135,7 +135,7 @@ class Library:
         return self.kind.finish(self.views.finished(array), like)
 
 
-_libraries = {}
+_libraries: dict = {}
 
 
 def library_of(kind):

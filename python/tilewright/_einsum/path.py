@@ -112,7 +112,7 @@ def contraction_path(inputs, output, sizes, optimize="auto"):
         return exact_path(inputs, output, sizes)
     if optimize != "greedy":
         try:
-            import opt_einsum
+            import opt_einsum  # type: ignore[import-untyped,import-not-found,unused-ignore]
         except ImportError:
             return greedy_path(inputs, output, sizes)
         shapes = [tuple(sizes[letter] for letter in sorted(one)) for one in inputs]

@@ -7,8 +7,10 @@ import math
 import operator
 import os
 
+import numpy
+
 from .._arrays import kind_of
-from .._checks import factor
+from .._checks import factor, flag
 from .._lists import batch_reduce
 from .._product import _product, make_options
 from .arrays import ITEM_BYTES, adopted, joined_dtype
@@ -38,7 +40,7 @@ class Call:
         self.operands, self.library = adopted(operands)
         kind = self.library.kind
         names = [kind.dtype(one) for one in self.operands]
-        self.dtype = joined_dtype(names, promote)
+        self.dtype = joined_dtype(names, flag("promote", promote))
         self.operands = [one if name == self.dtype else kind.cast(one, self.dtype) for one, name in zip(self.operands, names)]
         self.shapes = tuple([tuple(one.shape) for one in self.operands])
         self.strides = tuple(self.usable_strides())
@@ -124,8 +126,9 @@ def packed_strides(shape):
     return tuple(contiguous(range(len(shape)), shape).values())
 
 
+@numpy.errstate(all="ignore")
 def store(target, made, beta):
-    """target = made + beta * target; beta = 0 does not read it."""
+    """target = made + beta * target; beta = 0 does not read it. What NumPy makes of overflows counts for nothing, as in products."""
     if beta == 0:
         target[...] = made
         return
@@ -170,7 +173,8 @@ class Run:
         """The operand once it is summed and copied as the plan says."""
         if source.total is not None:
             view, axes = source.total
-            array = self.library.total(self.view(array, *view), axes, self.dtype)
+            with numpy.errstate(all="ignore"):
+                array = self.library.total(self.view(array, *view), axes, self.dtype)
         return array if source.copy is None else self.library.contiguous(self.view(array, *source.copy))
 
     def multiply(self, step, left, right, target, alpha, beta):
@@ -205,8 +209,12 @@ class Run:
             del values[position]
         values.append(out)
 
+    @numpy.errstate(all="ignore")
     def single(self, array, single, out, alpha, beta, apart):
-        """One operand: a sum, or a view, into out."""
+        """One operand: a sum, or a view, into out. alpha = 0 does not read it."""
+        if alpha == 0:
+            store(self.view(out, *single.stored), 0, beta)
+            return
         if single.total is not None:
             view, axes = single.total
             array = self.library.total(self.view(array, *view), axes, self.dtype)
