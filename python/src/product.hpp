@@ -84,6 +84,7 @@ class Product {
   static bool as_operand(const Shape& x, bool conj, Matrix& to);
   void find_sizes(const View& a, const View& b, const View& c);
   void find_levels(const View& a, const View& b, const View& c);
+  bool may_repeat(const Shape& c) const;
   void join_levels();
   unsigned find_operands(const Shape& a, const Shape& b, const Shape& c, bool by_rows);
   template <class T>
