@@ -232,6 +232,15 @@ def test_tensors(torch, dtype):
         assert_product(tilewright.matmul(x.mH, x, conjugate_a=True).numpy(), np.swapaxes(a, 1, 2), a)
 
 
+def test_lazily_conjugated_tensors_in_lists_and_stacks(torch):
+    a, b = filled(np.random.default_rng(10), (2, 3, 3), "complex128"), filled(np.random.default_rng(11), (2, 3, 3), "complex128")
+    x, y = torch.from_numpy(a), torch.from_numpy(b)
+    assert_product(tilewright.grouped_matmul([x.conj()], [y])[0].numpy(), a.conj(), b)
+    assert_product(tilewright.grouped_matmul([x], [y.mH], conjugate_a=True)[0].numpy(), a.conj(), np.swapaxes(b.conj(), 1, 2))
+    out = torch.zeros_like(x)
+    assert_product(tilewright.stack_matmul(x.conj(), y, out, [0, 1], [0, 1], [0, 1]).numpy(), a.conj(), b)
+
+
 def test_other_functions_take_tensors(torch):
     rng = np.random.default_rng(4)
     a, b = filled(rng, (6, 5, 5), "float64") + 5 * np.eye(5), filled(rng, (6, 5, 5), "float64")

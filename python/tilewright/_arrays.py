@@ -132,6 +132,7 @@ class TorchKind:
     def __init__(self):
         torch = sys.modules["torch"]
         self.torch = torch
+        _kinds[torch.Tensor] = self
         self.names = {getattr(torch, name): name for name in DTYPES}
         self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -215,7 +216,7 @@ class CupyKind:
 
     def __init__(self):
         cupy = self.cupy = sys.modules["cupy"]
-
+        _kinds[cupy.ndarray] = self
         current = cupy.cuda.runtime.getDevice
 
         def empty(like, shape):
@@ -290,7 +291,7 @@ class CupyKind:
 
 
 # By type, what is found once is found again; types that come and go are not kept for it.
-_kinds = {numpy.ndarray: NumpyKind()}
+_kinds = dict.fromkeys((numpy.ndarray, list, tuple), NumpyKind())
 _other_kinds = weakref.WeakKeyDictionary()
 _foreign = {}  # other kinds, by name
 
@@ -386,6 +387,6 @@ def kind_of(x, name):
     kind = _kinds.get(cls) or _other_kinds.get(cls)
     if kind is None:
         kind = _find(cls, x, name)
-        if kind.name in ("torch", "cupy") or issubclass(cls, (numpy.ndarray, list, tuple)):
+        if cls not in _kinds and (kind.name in ("torch", "cupy") or issubclass(cls, (numpy.ndarray, list, tuple))):
             _other_kinds[cls] = kind  # what objects of other classes say is their own
     return kind

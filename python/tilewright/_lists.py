@@ -50,6 +50,11 @@ def _copy_shared(operands, views):
                 setattr(one, name, kind.packed(x, kind.lazily_conjugated and x.is_conj()))
 
 
+def _resolved(kind, x):
+    """x without lazy conjugation, which an operand does not tell of."""
+    return kind.packed(x, True) if kind.lazily_conjugated and x.is_conj() else x
+
+
 def _named(index, make):
     """make(), with the number of the problem in what it raises."""
     try:
@@ -89,7 +94,7 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
     if out is not None:
         _copy_shared(operands, views)
     if all(one.kind_a.device(one.a) is None for one in operands):
-        entries = [[kind, one.a, one.b, view] for one, (kind, view) in zip(operands, views)]
+        entries = [[kind, _resolved(one.kind_a, one.a), _resolved(one.kind_b, one.b), view] for one, (kind, view) in zip(operands, views)]
         _run_host(entries, alpha, beta, conjugate_a, conjugate_b, make_options(options))
         return results
     for one, (kind, view) in zip(operands, views):
