@@ -65,6 +65,10 @@ bool read_array(PyObject* object, View& to) {
   return true;
 }
 
+std::int64_t stride_bytes(PyObject* array, int index) {
+  return PyArray_STRIDE(reinterpret_cast<PyArrayObject*>(array), index);
+}
+
 bool read_dtype(PyObject* dtype, DType& to) {
   if (!PyArray_DescrCheck(dtype)) return false;
   auto* description = reinterpret_cast<PyArray_Descr*>(dtype);

@@ -18,6 +18,9 @@ bool is_array(PyObject* object);
 // Describes an array of one of the four element types and up to View::most_dims dimensions; false for others.
 bool read_array(PyObject* array, View& to);
 
+// Of dimension `index`, also where it splits elements.
+std::int64_t stride_bytes(PyObject* array, int index);
+
 // One of the four element types of this machine's byte order, from NumPy's description of it; false for
 // others.
 bool read_dtype(PyObject* dtype, DType& to);

@@ -3,7 +3,6 @@
 #include "entry.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,21 +14,15 @@
 namespace tilewright::python {
 namespace {
 
-// What a function object needs while it lives.
+// What the function needs. There is one, and its `self` is null: Python then takes it for a function of its
+// module, which it is pickled as. A package that is imported again brings a new `general`.
 struct Entry {
   Library* library = nullptr;
   PyObject* general = nullptr;
   std::string doc{};
   PyMethodDef method{};
 };
-constexpr const char* capsule_name = "tilewright.entry";
-
-void destroy(PyObject* capsule) {
-  auto* entry = static_cast<Entry*>(PyCapsule_GetPointer(capsule, capsule_name));
-  if (entry == nullptr) return;
-  Py_XDECREF(entry->general);
-  delete entry;
-}
+Entry entry;
 
 // One more dimension, of one element, before that at `index`; and one less.
 void insert(View& x, int index) {
@@ -188,35 +181,27 @@ PyObject* multiply(Library& library, const Arguments& arguments) {
   return result;
 }
 
-PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  auto* entry = static_cast<Entry*>(PyCapsule_GetPointer(self, capsule_name));
-  if (entry == nullptr) return nullptr;
+PyObject* call(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   Arguments arguments;
   if (arguments.parse(args, count, names)) {
-    PyObject* result = multiply(*entry->library, arguments);
+    PyObject* result = multiply(*entry.library, arguments);
     if (result != nullptr || PyErr_Occurred() != nullptr) return result;
   }
-  return PyObject_Vectorcall(entry->general, args, std::size_t(count), names);
+  return PyObject_Vectorcall(entry.general, args, std::size_t(count), names);
 }
 
 }  // namespace
 
 PyObject* make_matmul(Library& library, PyObject* general, std::string doc) {
-  auto entry = std::make_unique<Entry>();
-  entry->library = &library;
-  entry->doc = std::move(doc);
-  entry->method = {"matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
-                   METH_FASTCALL | METH_KEYWORDS, entry->doc.c_str()};
-  Entry* kept = entry.get();
-  PyObject* capsule = PyCapsule_New(kept, capsule_name, destroy);
-  if (capsule == nullptr) return nullptr;
-  entry.release();  // NOLINT: the capsule has it
+  entry.library = &library;
   Py_INCREF(general);
-  kept->general = general;
+  Py_XDECREF(std::exchange(entry.general, general));
+  if (entry.doc.empty()) entry.doc = std::move(doc);  // of which earlier functions have the address
+  entry.method = {"matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+                  METH_FASTCALL | METH_KEYWORDS, entry.doc.c_str()};
   PyObject* module = PyUnicode_FromString("tilewright");
-  PyObject* function = module == nullptr ? nullptr : PyCFunction_NewEx(&kept->method, capsule, module);
+  PyObject* function = module == nullptr ? nullptr : PyCFunction_NewEx(&entry.method, nullptr, module);
   Py_XDECREF(module);
-  Py_DECREF(capsule);
   return function;
 }
 

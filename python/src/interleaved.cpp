@@ -32,7 +32,7 @@ InterleavedBatch<T, L> batch(const View& x, const Size& size) {
 void check_room(const char* name, const View& x, const Size& size) {
   const std::int64_t needed =
       interleaved_elements(size.cols, size.rows, ld_of(size.cols), size.block, size.count);
-  if (x.ndim != 1 || (x.shape[0] > 1 && x.strides[0] != 1) || x.shape[0] < needed)
+  if (x.ndim != 1 || !x.regular || (x.shape[0] > 1 && x.strides[0] != 1) || x.shape[0] < needed)
     throw Error(
         ErrorCode::invalid_argument, name,
         std::string(name) + " is no vector of the " + std::to_string(needed) + " elements that are needed");
@@ -57,6 +57,9 @@ void convert(Library& library, const View& matrices, const View& blocks, std::in
              int threads, std::uint64_t stream) {
   const Size size{matrices.shape[1], matrices.shape[2], block, matrices.shape[0]};
   check_room("data", blocks, size);
+  if (!matrices.regular || matrices.dtype != blocks.dtype)
+    throw Error(ErrorCode::invalid_argument, "matrices",
+                "matrices and blocks are not of one type, or split elements");
   const GemmOptions options = place(blocks, threads, stream);
   const bool host = blocks.location == Location::host;
   const Unlocked unlocked(true);
@@ -83,6 +86,8 @@ void multiply(Library& library, const View& a, const View& b, const View& c, std
   check_room("a", a, {m, k, block, count});
   check_room("b", b, {k, n, block, count});
   check_room("out", c, {m, n, block, count});
+  if (a.dtype != c.dtype || b.dtype != c.dtype)
+    throw Error(ErrorCode::invalid_argument, "dtype", "a, b and c are not of one type");
   GemmOptions options = given != nullptr ? *given : usual_options();
   options.device = c.device, options.stream = reinterpret_cast<void*>(stream);
   const Unlocked unlocked(true);

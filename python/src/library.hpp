@@ -1,4 +1,4 @@
-// The package's one Context, made when the first call needs it, and Python's lock.
+// The package's one Context, made when the first call needs it.
 #pragma once
 
 #include <Python.h>
@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "lock.hpp"
 #include "makers.hpp"
 #include "recorder.hpp"
 #include "tilewright/context.hpp"
@@ -33,20 +34,6 @@ class Library {
   Recorder recorder_;
   Makers makers_;
   std::unique_ptr<Context> context_;
-};
-
-// The lock of Python given up while this lives, where `wanted`.
-class Unlocked {
- public:
-  explicit Unlocked(bool wanted) : state_(wanted ? PyEval_SaveThread() : nullptr) {}
-  ~Unlocked() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
-  }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  PyThreadState* state_;
 };
 
 // Multiplications above which a call gives up Python's lock: some ten microseconds of work. Below, giving it

@@ -5,10 +5,13 @@
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <vector>
 
 #include "operand.hpp"
+#include "overlap.hpp"
 #include "product.hpp"
 
 namespace nb = nanobind;
@@ -105,6 +108,66 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
   return {};
 }
 
+// One array of a list: where it begins and ends, and what it is.
+struct Item {
+  Extent extent;
+  std::size_t problem;
+  unsigned part;  // of the problem, as Copies name it
+  nb::handle array;
+};
+
+std::vector<Item> items_of(nb::list a, nb::list b, nb::list c) {
+  std::vector<Item> items;
+  for (std::size_t i = 0; i < c.size(); ++i)
+    for (const auto& [part, name, list] :
+         {std::tuple(copy_a, "a", &a), std::tuple(copy_b, "b", &b), std::tuple(copy_c, "out", &c)}) {
+      const nb::handle array = (*list)[i];
+      const Item item{extent_of(placement_of(name, array)), i, part, array};
+      if (item.extent.begin < item.extent.end) items.push_back(item);
+    }
+  std::sort(items.begin(), items.end(),
+            [](const Item& x, const Item& y) { return x.extent.begin < y.extent.begin; });
+  return items;
+}
+
+void check_outs(const Item& x, const Item& y) {
+  if (!share_memory(placement_of("out", x.array), placement_of("out", y.array), false)) return;
+  const auto [first, second] = std::minmax(x.problem, y.problem);
+  throw Error(ErrorCode::invalid_argument, "out",
+              "problem " + std::to_string(second) + ": its out shares elements with that of problem " +
+                  std::to_string(first),
+              std::int64_t(second));
+}
+
+// For each problem which of its operands share elements with the out of another one; empty where none does.
+// Throws Error for outs that share elements. Goes through the arrays in the order of their addresses, with
+// those that have not ended yet.
+std::vector<unsigned> shared(nb::list a, nb::list b, nb::list c) {
+  std::vector<unsigned> found;
+  std::vector<Item> outs, operands;
+  const auto meet = [&](const Item& operand, const Item& out) {
+    if (operand.problem == out.problem || (!found.empty() && (found[operand.problem] & operand.part) != 0))
+      return;
+    if (!share_memory(placement_of("operand", operand.array), placement_of("out", out.array), true)) return;
+    found.resize(c.size());
+    found[operand.problem] |= operand.part;
+  };
+  for (const Item& item : items_of(a, b, c)) {
+    const auto ended = [&](const Item& one) { return one.extent.end <= item.extent.begin; };
+    std::erase_if(outs, ended);
+    if (item.part != copy_c) {
+      for (const Item& out : outs) meet(item, out);
+      operands.push_back(item);
+      continue;
+    }
+    std::erase_if(operands, ended);
+    for (const Item& out : outs) check_outs(item, out);
+    for (const Item& operand : operands) meet(operand, item);
+    outs.push_back(item);
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_lists(nb::module_& module, Library& library) {
@@ -119,6 +182,10 @@ void bind_lists(nb::module_& module, Library& library) {
       "out[i] = alpha op(a[i]) op(b[i]) + beta out[i] for lists of host arrays, each of its own shape. An "
       "empty list\n"
       "where it was done; else a sum of COPY_A, COPY_B and COPY_OUT for each, and nothing was written.");
+  module.def("shared", &shared, nb::arg("a"), nb::arg("b"), nb::arg("out"),
+             "For each problem of lists a sum of COPY_A and COPY_B: which operands share elements with the "
+             "out of another\n"
+             "problem. An empty list where none does. ValueError for outs that share elements.");
 }
 
 }  // namespace tilewright::python

@@ -16,6 +16,7 @@
 #include "lu.hpp"
 #include "operand.hpp"
 #include "options.hpp"
+#include "overlap.hpp"
 #include "product.hpp"
 #include "stack.hpp"
 #include "tilewright/gemm.hpp"
@@ -78,12 +79,24 @@ unsigned product(Library& library, nb::handle a, nb::handle b, nb::handle c, std
   return copy_none;
 }
 
+PyObject* first_made = nullptr;  // what is in the module, from when it is complete on; never given back
+
+// Whether the module is imported again, as after it was removed from sys.modules. Types are registered once,
+// so that it gets what it had.
+bool restored(nb::module_& module) {
+  if (first_made == nullptr) return false;
+  for (const auto& [name, value] : nb::borrow<nb::dict>(first_made))
+    if (!nb::cast<std::string>(name).starts_with("__")) module.attr(name) = value;
+  return true;
+}
+
 }  // namespace
 }  // namespace tilewright::python
 
 NB_MODULE(_core, module) {
   using namespace tilewright;
   using namespace tilewright::python;
+  if (restored(module)) return;
   if (!import_numpy()) throw nb::python_error();
   nb::register_exception_translator(&translate_error);
   // Never destroyed: threads may still be in it when the process ends, and a driver may have gone before.
@@ -95,6 +108,7 @@ NB_MODULE(_core, module) {
   bind_lu(module, library);
   bind_interleaved(module, library);
   bind_stack(module, library);
+  bind_overlap(module);
   module.attr("version") = tilewright_version();
   module.attr("COPY_A") = unsigned(copy_a);
   module.attr("COPY_B") = unsigned(copy_b);
@@ -125,4 +139,7 @@ NB_MODULE(_core, module) {
         return nb::steal(make_matmul(library, general.ptr(), std::move(doc)));
       },
       nb::arg("general"), nb::arg("doc"));
+  // Threads may hold arrays for good when the process ends (lock.hpp): no fault that users should read of.
+  nb::set_leak_warnings(false);
+  first_made = nb::dict(module.attr("__dict__")).release().ptr();
 }

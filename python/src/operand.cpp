@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "arrays.hpp"
+#include "exchange.hpp"
 
 namespace nb = nanobind;
 
@@ -58,6 +59,25 @@ nb::tuple see_dlpack(nb::handle object) {
   nb::capsule owner(seen.release(),
                     [](void* kept) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(kept); });
   return nb::make_tuple(address, name, nb::tuple(shape), nb::tuple(strides), device, false, owner);
+}
+
+// Where the tensor of a capsule begins; None for what is no capsule of DLPack's that is still unused.
+std::optional<std::uint64_t> dlpack_address(nb::handle capsule) {
+  struct Versioned {
+    dlpack::Version version;
+    void* context;
+    void (*deleter)(Versioned*);
+    std::uint64_t flags;
+    dlpack::Tensor tensor;
+  };
+  const auto pointer = [&](const char* name) {
+    return PyCapsule_IsValid(capsule.ptr(), name) != 0 ? PyCapsule_GetPointer(capsule.ptr(), name) : nullptr;
+  };
+  const auto* tensor = static_cast<const dlpack::Tensor*>(pointer("dltensor"));
+  const auto* versioned = static_cast<const Versioned*>(pointer("dltensor_versioned"));
+  if (versioned != nullptr && versioned->version.major == 1) tensor = &versioned->tensor;
+  if (tensor == nullptr) return std::nullopt;
+  return reinterpret_cast<std::uint64_t>(tensor->data);
 }
 
 // x for each problem of a batch: leading dimensions of stride 0 in front of its own.
@@ -113,6 +133,7 @@ void bind_operand(nb::module_& module) {
         return x.view.device;
       });
   module.def("repeated", &repeated, nb::arg("operand"), nb::arg("batch"));
+  module.def("dlpack_address", &dlpack_address, nb::arg("capsule"), "Where the tensor of a capsule begins.");
   module.def("see_dlpack", &see_dlpack, nb::arg("array"), "What DLPack tells of an array.");
 }
 

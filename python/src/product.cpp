@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "overlap.hpp"
+
 namespace tilewright::python {
 namespace {
 
@@ -119,6 +121,10 @@ Product::Product(const View& a, const View& b, const View& c, const Factors& fac
   }
   // A single column is best taken as one, else the usual order of rows goes first where both are possible.
   const bool by_rows = rows && !(columns && sc.cols == 1);
+  if (may_repeat(sc)) {
+    copies_ = copy_c;
+    return;
+  }
   copies_ = find_operands(sa, sb, sc, by_rows);
   if (copies_ != copy_none && columns && rows) copies_ = find_operands(sa, sb, sc, !by_rows);
   if (copies_ == copy_none) join_levels();
@@ -171,6 +177,15 @@ void Product::find_levels(const View& a, const View& b, const View& c) {
     if (level.c == 0 && !factors_.sum) copies_ |= copy_c;
     levels_[level_count_++] = level;
   }
+}
+
+// Whether matrices of c, each of which does not lie on itself, may lie on each other.
+bool Product::may_repeat(const Shape& c) const {
+  if (level_count_ == 0 || factors_.sum) return false;
+  Step steps[View::most_dims];  // NOLINT: as many as there are levels, and two, are set
+  for (int i = 0; i < level_count_; ++i) steps[i] = {levels_[i].count, levels_[i].c};
+  steps[level_count_] = {c.rows, c.row_stride}, steps[level_count_ + 1] = {c.cols, c.col_stride};
+  return !plainly_apart({steps, std::size_t(level_count_ + 2)}, 1);
 }
 
 // Levels that go on where the one within them ends are one.

@@ -88,6 +88,7 @@ class Product {
   void describe_empty(const View& c);
   void find_sizes(const View& a, const View& b, const View& c);
   void find_levels(const View& a, const View& b, const View& c);
+  bool may_repeat(const Shape& c) const;
   void join_levels();
   void describe_sum(GemmProblem& p) const;
   unsigned find_operands(const Shape& a, const Shape& b, const Shape& c, bool by_rows);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "errors.hpp"
+#include "lock.hpp"
 
 namespace nb = nanobind;
 
@@ -38,14 +39,15 @@ class Progress {
   explicit Progress(nb::object callback) : callback_(std::move(callback)) {}
 
   bool operator()(const TuneProgress& at) {
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     if (PyErr_CheckSignals() != 0) {
       error_ = std::make_exception_ptr(nb::python_error());
       return false;
     }
     if (callback_.is_none()) return true;
     try {
-      const nb::object answer = callback_(to_string(at.problem), at.done, at.spent_s);
+      const nb::object answer =
+          or_wait([&] { return callback_(to_string(at.problem), at.done, at.spent_s); });
       return answer.is_none() || nb::cast<bool>(answer);
     } catch (...) {
       error_ = std::current_exception();
@@ -73,7 +75,7 @@ nb::list tune_problems(nb::capsule context, const std::vector<std::string>& text
   search.progress = [&progress](const TuneProgress& at) { return progress(at); };
   std::vector<Tuned> found;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked(true);
     found = tune(*static_cast<Context*>(context.data("tilewright.Context")), problems, search);
   }
   progress.rethrow();

@@ -78,10 +78,33 @@ def test_operands_whose_rows_overlap_are_copied():
     assert np.array_equal(tilewright.matmul(hankel, ONE), hankel @ ONE)
 
 
-def test_an_out_that_repeats_elements_is_not_written_to_in_pieces():
-    out = np.lib.stride_tricks.as_strided(np.zeros(16), (3, 4, 4), (0, 32, 8))
-    tilewright.matmul(np.stack([ONE] * 3), ONE, out=out)
-    assert np.all(out == 4)
+@pytest.mark.parametrize("shape, strides", [((4, 4), (0, 8)), ((4, 4), (8, 8)), ((3, 4, 4), (0, 32, 8)), ((3, 4, 4), (8, 32, 8)),
+                                            ((2, 3, 4, 4), (32, 128, 32, 8)), ((3, 4, 4), (4, 320, 32))])
+def test_an_out_whose_elements_lie_on_each_other_is_refused_and_stays(shape, strides):
+    memory = np.zeros(400, np.float32).view(np.float64)
+    out = np.lib.stride_tricks.as_strided(memory, shape, strides)
+    a = np.ones(shape)
+    calls = [lambda: tilewright.matmul(a, ONE, out), lambda: tilewright.matmul(a, ONE, out, alpha=2),
+             lambda: tilewright.einsum("...ij,jk->...ik", a, ONE, out=out), lambda: tilewright.einsum("...->...", a, out=out),
+             lambda: tilewright.grouped_matmul([a], [ONE], [out])]
+    if len(shape) == 2:
+        calls.append(lambda: tilewright.batch_reduce(a[None], ONE, out))
+    if len(shape) == 3:
+        calls.append(lambda: tilewright.stack_matmul(a, a, out, [0, 1], [0, 1], [0, 1]))
+        calls.append(lambda: tilewright.interleave(a, 2).deinterleave(out))
+    for call in calls:
+        with pytest.raises(ValueError, match="elements of out lie on each other"):
+            call()
+        assert not memory.any()
+
+
+def test_an_out_whose_matrices_interleave_is_written_to():
+    """Their extents meet, their elements do not."""
+    memory = np.zeros((4, 3, 4))
+    assert np.array_equal(tilewright.matmul(np.stack([ONE] * 3), ONE, memory.swapaxes(0, 1)), np.full((3, 4, 4), 4.0))
+    assert np.all(memory == 4)
+    out = np.lib.stride_tricks.as_strided(np.zeros(16), (2, 3, 2), (6 * 8, 4 * 8, 8))  # which no order of the strides tells
+    assert np.all(tilewright.matmul(np.ones((2, 3, 4)), ONE[:, :2], out) == 4)
 
 
 def test_unaligned_and_swapped_arrays_are_copied():

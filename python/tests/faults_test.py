@@ -2,7 +2,9 @@
 flags and options of every function, sums over nothing, records and searches used wrongly. Each is refused in a sentence that names
 the argument, or right."""
 
+import ctypes
 import os
+import struct
 import tempfile
 
 import numpy as np
@@ -13,6 +15,7 @@ import tilewright
 ONE = np.ones((4, 4))
 STACK = np.ones((3, 4, 4))
 BLOCKS = tilewright.interleave(STACK, 2)
+HELD = []  # what capsules point to
 PROBLEM = "gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=10"
 
 
@@ -65,6 +68,37 @@ def other_count():
     return blocks
 
 
+def other_type():
+    blocks = tilewright.interleave(STACK, 2)
+    blocks.data = blocks.data.astype("f4")
+    return blocks
+
+
+def null_capsule(versioned):
+    """A capsule of a 3x3 tensor whose elements are nowhere."""
+    sizes = np.array([3, 3], np.int64), np.array([3, 1], np.int64)
+    tensor = struct.pack("@QiiiBBHQQQ", 0, 1, 0, 2, 2, 64, 1, sizes[0].ctypes.data, sizes[1].ctypes.data, 0)
+    whole = struct.pack("@IIQQQ", 1, 0, 0, 0, 0) + tensor if versioned else tensor + struct.pack("@QQ", 0, 0)
+    held = ctypes.create_string_buffer(whole, len(whole))
+    HELD.append((sizes, held))
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return make(ctypes.addressof(held), b"dltensor_versioned" if versioned else b"dltensor", None)
+
+
+class Bare:
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return [object()][index]
+
+
+class NoDevice:
+    def __dlpack__(self, **options):
+        return ONE.__dlpack__(**options)
+
+
 def written_interleaved():
     out = tilewright.interleave(STACK, 2)
     out.data.flags.writeable = False
@@ -93,6 +127,12 @@ CASES = [
     *((lambda device=device: t.matmul(Dlpack(device), ONE), TypeError, "^a, of type Dlpack, says that it lies on the device")
       for device in ((), (1,), (1, 0, 3), None, "cpu", ("x", 0), 1)),
     (lambda: t.matmul(Dlpack((2, 0)), ONE), TypeError, "^a, of type Dlpack, gives no array by DLPack: .*device of type 1"),
+    *((lambda versioned=versioned: t.matmul(Dlpack(make=lambda: null_capsule(versioned)), np.eye(3)), ValueError, "a has elements .* null")
+      for versioned in (False, True)),
+    (lambda: t.matmul(ONE, NoDevice()), TypeError, "b, of type NoDevice, has __dlpack__ but no __dlpack_device__"),
+    (lambda: t.matmul(ONE, ONE, out=Dlpack()), ValueError, "out is read-only: NumPy takes .* before 1.0"),
+    *((lambda x=x: t.matmul(x, ONE), TypeError, "a is of type (str|dict|set|map|Bare), which is no array")
+      for x in ("abcd", {0: 1.0}, {1.0}, map(float, range(4)), Bare())),
     # factors, flags and streams, of every function
     *((lambda alpha=alpha: t.matmul(ONE, ONE, alpha=alpha), TypeError, "alpha is of type") for alpha in (None, "2", [1], np.ones(1), b"1")),
     (lambda: t.matmul(ONE, ONE, alpha=10 ** 400), ValueError, "alpha is a whole number beyond"),
@@ -163,7 +203,11 @@ CASES = [
     (lambda: t.interleave(STACK, threads="x"), TypeError, "threads is of type str"),
     (lambda: BLOCKS.deinterleave(out=[1]), TypeError, "out is of type list"),
     (lambda: BLOCKS.deinterleave(out=read_only((3, 4, 4))), ValueError, "out is read-only"),
-    (lambda: BLOCKS.deinterleave(out=np.zeros((3, 4, 4))[::-1]), ValueError, "out must be an array"),
+    (lambda: BLOCKS.deinterleave(out=np.zeros((3, 4, 5))), ValueError, "out must be an array"),
+    (lambda: t.matmul_interleaved(other_type(), BLOCKS), TypeError, "data of a has the element type float32, and the batch float64"),
+    (lambda: t.matmul_interleaved(BLOCKS, other_type()), TypeError, "data of b has the element type float32"),
+    (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=other_type()), TypeError, "data of out has the element type float32"),
+    (lambda: other_type().deinterleave(), TypeError, "data of the batch has the element type float32"),
     (lambda: other_count().deinterleave(), ValueError, "^data is no vector of the .* elements that are needed"),
     (lambda: t.matmul_interleaved(BLOCKS, STACK), TypeError, "b is of type ndarray"),
     (lambda: t.matmul_interleaved(BLOCKS, BLOCKS, out=STACK), TypeError, "out is of type ndarray"),

@@ -73,3 +73,53 @@ def test_batch_reduce(seed):
     assert np.all(np.abs(out - want) <= room + np.finfo(dtype).tiny)
     plain = tilewright.batch_reduce(a, b, transpose_a=ta, conjugate_a=ca)
     assert plain.shape == (m, n) and np.allclose(plain, exact(x, b).sum(axis=axes), rtol=1e-4, atol=1e-4)
+
+
+def test_outs_that_are_operands_of_other_problems():
+    """As if all products were formed before anything is written."""
+    first, eye = np.arange(9.0).reshape(3, 3), np.eye(3)
+    a, b = first.copy(), 3 * first
+    tilewright.grouped_matmul([a, b], [eye, eye], [b, a])
+    assert np.array_equal(a, 3 * first) and np.array_equal(b, first)
+    memory = np.arange(36.0).reshape(6, 6)
+    tiles = [memory[i:i + 3, j:j + 3] for i in (0, 3) for j in (0, 3)]
+    before = memory.copy()
+    tilewright.grouped_matmul([first] * 4, [*tiles[1:], tiles[0]], tiles, beta=1)  # each is multiplied by its neighbour
+    kept = [before[i:i + 3, j:j + 3] for i in (0, 3) for j in (0, 3)]
+    for tile, own, other in zip(tiles, kept, [*kept[1:], kept[0]]):
+        assert np.allclose(tile, own + first @ other)
+
+
+@pytest.mark.parametrize("outs", [lambda x: [x[0], x[0]], lambda x: [x[0], x.reshape(6, 3)[2:5]],
+                                  lambda x: [x[0, ::-1], x[0].T]])
+def test_outs_that_share_elements_are_refused(outs):
+    memory = np.zeros((2, 3, 3))
+    one, eye = np.arange(9.0).reshape(3, 3), np.eye(3)
+    with pytest.raises(ValueError, match="problem 1: its out shares elements with that of problem 0"):
+        tilewright.grouped_matmul([one, one], [eye, eye], outs(memory))
+    assert not memory.any()
+
+
+def test_outs_that_lie_between_each_other():
+    memory = np.zeros((4, 3, 4))
+    one, eye = np.arange(9.0).reshape(3, 3), np.eye(3)
+    outs = [memory[1, :, 1:], memory[0, :, :3], memory[::2].reshape(-1, 4)[3:, 1:]]
+    tilewright.grouped_matmul([one] * 3, [eye] * 3, outs)
+    for out in outs:
+        assert np.array_equal(out, one)
+    columns = np.zeros((3, 6))
+    tilewright.grouped_matmul([one] * 2, [eye] * 2, [columns[:, ::2], columns[:, 1::2]])
+    assert np.array_equal(columns, np.repeat(one, 2, axis=1))
+
+
+def test_all_of_a_problem_copied_in_turn():
+    """Strides of each operand that the one before hides from the product."""
+    memory = np.random.default_rng(0).standard_normal(1000)
+
+    def lying(shape, strides, offset):
+        return np.ndarray(shape, "f8", memory, offset * 8, strides)
+
+    a, b = lying((2, 4, 4), (-8, -16, 64), 400), lying((2, 4, 3), (8, 64, -16), 400)
+    out = lying((2, 4, 3), (32, -64, -8), 364)
+    wanted = a @ b
+    assert tilewright.grouped_matmul([a], [b], [out])[0] is out and np.allclose(out, wanted)

@@ -1,5 +1,8 @@
 """lu_factor, solve and inv against NumPy, for matrices and batches, and what they refuse."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -91,3 +94,14 @@ def test_what_is_refused(call, error, says):
 
 def test_integers_on_request():
     assert np.allclose(tilewright.solve([[2, 0], [0, 4]], [2, 4], promote=True), [1, 1])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3), (2, 2, 4, 4)])
+def test_factors_are_pickled_and_copied(shape):
+    a = np.random.default_rng(3).random(shape) + shape[-1] * np.eye(shape[-1])
+    b = np.ones((*shape[:-1], 2))
+    factors = tilewright.lu_factor(a)
+    for other in (pickle.loads(pickle.dumps(factors)), copy.copy(factors), copy.deepcopy(factors)):
+        assert np.allclose(a @ other.solve(b), b) and np.allclose(a @ other.inverse(), np.eye(shape[-1]))
+        assert np.array_equal(other.lu, factors.lu) and np.array_equal(other.pivots, factors.pivots)
+        assert np.array_equal(other.info, factors.info) and other.report == factors.report

@@ -1,6 +1,7 @@
 """Threads, Python's lock, fork, importing and ending: what a package does to the process that it is in."""
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -138,3 +139,61 @@ def test_references_are_given_back():
     counts = [sys.getrefcount(x) for x in (a, b, out, bad)]
     calls()
     assert [sys.getrefcount(x) for x in (a, b, out, bad)] == counts
+
+
+@pytest.mark.parametrize("work", ["tilewright.matmul(a, a)", "tilewright.batch_reduce(a, a)", "tilewright.lu_factor(a[:500])"])
+def test_daemon_threads_may_multiply_when_the_process_ends(work):
+    code = f"""
+import threading, time, numpy, tilewright
+a = numpy.random.rand(2000, 16, 16)
+def multiply():
+    while True:
+        {work}
+for _ in range(3):
+    threading.Thread(target=multiply, daemon=True).start()
+time.sleep(0.3)
+"""
+    out = run(code)
+    assert (out.returncode, out.stderr) == (0, "")
+
+
+def test_daemon_threads_may_search_when_the_process_ends():
+    code = """
+import threading, time, tilewright
+problem = "gemm_batched:f64:nn:m=7,n=7,k=7:strided:batch=1000:residency=l2"
+options = dict(budget_s=60, progress=lambda *_: None)
+threading.Thread(target=tilewright.tune, args=(problem,), kwargs=options, daemon=True).start()
+time.sleep(1)
+"""
+    out = run(code)
+    assert (out.returncode, out.stderr) == (0, "")
+
+
+def test_no_docstrings():
+    done = subprocess.run([sys.executable, "-OO", "-c", "import tilewright; print(tilewright.matmul([[2.0]], [[3.0]]))"],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[[6.]]\n", "")
+
+
+def test_matmul_is_a_function_of_its_module():
+    assert pickle.loads(pickle.dumps(tilewright.matmul)) is tilewright.matmul
+    assert tilewright.matmul.__qualname__ == "matmul" and tilewright.matmul.__module__ == "tilewright"
+    assert tilewright.matmul.__self__ is None
+
+
+def test_importing_again():
+    code = """
+import sys, numpy
+for _ in range(3):
+    import tilewright
+    one = numpy.eye(2)
+    with tilewright.record() as block:
+        assert tilewright.matmul(one, one).sum() == tilewright.einsum("ij,jk", one, one).sum() == 2
+        assert tilewright.matmul([[2.0]], one[:1]).sum() == 2 and tilewright.lu_factor(one).info == 0
+    assert len(block.rows) == 2, block.rows
+    assert tilewright.tune("gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=1000:residency=l2", budget_s=0.5)
+    for name in [name for name in sys.modules if name.startswith("tilewright")]:
+        del sys.modules[name]
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -26,7 +26,7 @@ _core.set_cblas(_find_cblas())
 matmul = _core.make_matmul(
     _general_matmul,
     "matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False, "
-    "promote=False, stream=None, **options)\n--\n\n" + _general_matmul.__doc__)
+    "promote=False, stream=None, **options)\n--\n\n" + (_general_matmul.__doc__ or ""))  # python -OO has none
 
 __version__ = _core.version
 

@@ -4,6 +4,7 @@ whatever else speaks DLPack or __cuda_array_interface__. One class per maker; no
 import contextlib
 import operator
 import sys
+import weakref
 
 import numpy
 
@@ -11,6 +12,21 @@ from . import _core
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 _names = {numpy.dtype(name): name for name in DTYPES}  # NumPy puts names together anew each time
+
+
+class _Capsules:
+    """Hands on the capsule of x, and keeps the address that it has: NumPy makes memory of its own of a null one."""
+
+    def __init__(self, x):
+        self.x, self.address = x, None
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        capsule = self.x.__dlpack__(**options)
+        self.address = _core.dlpack_address(capsule)
+        return capsule
 
 
 class NumpyKind:
@@ -88,17 +104,23 @@ class ForeignHostKind(NumpyKind):
     name = "dlpack"
 
     def adopt(self, x, name):
+        capsules = _Capsules(x)
         try:
-            return numpy.from_dlpack(x)
+            array = numpy.from_dlpack(capsules)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+        if array.size and capsules.address == 0:
+            raise ValueError(f"{name} has elements {tuple(array.shape)} at a null address")
+        return array
 
     def adopt_out(self, x):
         return self.adopt(x, "out")
 
     def finish(self, x, like):
         namespace = getattr(like, "__array_namespace__", None)
-        return namespace().from_dlpack(x) if namespace else x
+        if not namespace:
+            return x
+        return namespace().from_dlpack(x if x.flags.c_contiguous else x.copy("C"))  # not all take other orders
 
 
 class TorchKind:
@@ -110,6 +132,7 @@ class TorchKind:
     def __init__(self):
         torch = sys.modules["torch"]
         self.torch = torch
+        _kinds[torch.Tensor] = self
         self.names = {getattr(torch, name): name for name in DTYPES}
         self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -193,7 +216,7 @@ class CupyKind:
 
     def __init__(self):
         cupy = self.cupy = sys.modules["cupy"]
-
+        _kinds[cupy.ndarray] = self
         current = cupy.cuda.runtime.getDevice
 
         def empty(like, shape):
@@ -267,7 +290,9 @@ class CupyKind:
         return self.cupy.expand_dims(x, axis)
 
 
-_kinds = {numpy.ndarray: NumpyKind()}  # by type; what is found once is found again
+# By type, what is found once is found again; types that come and go are not kept for it.
+_kinds = dict.fromkeys((numpy.ndarray, list, tuple), NumpyKind())
+_other_kinds: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _foreign: dict = {}  # other kinds, by name
 
 
@@ -283,15 +308,48 @@ def _device_kind(name):
     return _foreign.setdefault(name, getattr(_device_arrays, name)())
 
 
-def _dlpack_place(x, name):
+def _dlpack_place(x, name, ask):
     """The type, as DLPack numbers them, of the device that x says it lies on."""
-    told = x.__dlpack_device__()
+    told = ask()
     try:
         place, _ = told
         return operator.index(place)
     except (TypeError, ValueError):
         raise TypeError(f"{name}, of type {type(x).__name__}, says that it lies on the device {told!r}, where DLPack has a pair of "
                         "numbers") from None
+
+
+def _by_dlpack(x, name, has_array):
+    """The kind of what speaks DLPack; None for what lies in host memory and is rather read as NumPy reads it."""
+    ask = getattr(x, "__dlpack_device__", None)
+    if ask is None:
+        if has_array:
+            return None
+        raise TypeError(f"{name}, of type {type(x).__name__}, has __dlpack__ but no __dlpack_device__, which says where it lies")
+    device = _dlpack_place(x, name, ask)
+    if device in (2, 13):  # CUDA, and its managed memory
+        return _device_kind("DlpackDeviceKind")
+    if device not in (1, 3):  # the host, pinned or not
+        raise TypeError(f"{name}, of type {type(x).__name__}, lies on a device of DLPack's type {device}, which is neither the host "
+                        "nor a GPU of CUDA")
+    if has_array and not hasattr(x, "__array_namespace__"):
+        return None
+    return _known("dlpack", ForeignHostKind)
+
+
+def _numpy_reads(x, cls):
+    """Whether x without any interface is more to NumPy than one object: a buffer, or a sequence of numbers."""
+    try:
+        memoryview(x)
+        return True
+    except TypeError:
+        pass
+    if issubclass(cls, (str, dict)) or not (hasattr(cls, "__len__") and hasattr(cls, "__getitem__")):
+        return False
+    try:
+        return numpy.asarray(x).dtype.kind in "biufc"
+    except (TypeError, ValueError):
+        return False
 
 
 def _find(cls, x, name):
@@ -305,24 +363,17 @@ def _find(cls, x, name):
         return _known("torch", TorchKind)
     if cupy is not None and maker == "cupy" and issubclass(cls, cupy.ndarray):
         return _known("cupy", CupyKind)
-    if hasattr(cls, "__cuda_array_interface__") or hasattr(x, "__cuda_array_interface__"):
+    if hasattr(x, "__cuda_array_interface__"):  # of the object: tensors in host memory have none, though their class does
         return _device_kind("CudaInterfaceKind")
-    if hasattr(cls, "__array__") or hasattr(x, "__array_interface__") or issubclass(cls, (list, tuple, int, float, complex)):
+    has_array = hasattr(x, "__array__") or any(hasattr(x, f"__array_{one}__") for one in ("interface", "struct"))
+    if hasattr(x, "__dlpack__"):
+        kind = _by_dlpack(x, name, has_array)
+        if kind is not None:
+            return kind
+    if has_array or issubclass(cls, (list, tuple, int, float, complex)) or _numpy_reads(x, cls):
         return _kinds[numpy.ndarray]
-    if hasattr(cls, "__dlpack__"):
-        device = _dlpack_place(x, name)
-        if device in (2, 13):  # CUDA, and its managed memory
-            return _device_kind("DlpackDeviceKind")
-        if device not in (1, 3):  # the host, pinned or not
-            raise TypeError(f"{name}, of type {cls.__name__}, lies on a device of DLPack's type {device}, which is neither the host "
-                            "nor a GPU of CUDA")
-        return ForeignHostKind()
-    try:
-        memoryview(x)
-    except TypeError:
-        raise TypeError(f"{name} is of type {cls.__name__}, which is no array: it has neither __array_interface__ nor "
-                        "__cuda_array_interface__ nor __dlpack__") from None
-    return _kinds[numpy.ndarray]
+    raise TypeError(f"{name} is of type {cls.__name__}, which is no array: it has neither __array_interface__ nor "
+                    "__cuda_array_interface__ nor __dlpack__, and is no sequence of numbers")
 
 
 def alike(one, other):
@@ -333,9 +384,9 @@ def alike(one, other):
 def kind_of(x, name):
     """The kind of an argument called `name`. Raises TypeError for what is no array."""
     cls = type(x)
-    kind = _kinds.get(cls)
+    kind = _kinds.get(cls) or _other_kinds.get(cls)
     if kind is None:
         kind = _find(cls, x, name)
-        if kind.name in ("numpy", "torch", "cupy") and "__array_interface__" not in getattr(x, "__dict__", ()):
-            _kinds[cls] = kind  # what an object of its own says, others of its class need not
+        if cls not in _kinds and (kind.name in ("torch", "cupy") or issubclass(cls, (numpy.ndarray, list, tuple))):
+            _other_kinds[cls] = kind  # what objects of other classes say is their own
     return kind

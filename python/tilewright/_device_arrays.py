@@ -167,4 +167,6 @@ class DlpackDeviceKind(_SeenKind):
             address, dtype, shape, strides, device, read_only, owner = _core.see_dlpack(x)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise TypeError(f"{name}, of type {type(x).__name__}, gives no array by DLPack: {error}") from error
+        if address == 0 and 0 not in shape:
+            raise ValueError(f"{name} has elements {shape} at a null address")
         return _Seen((x, owner), address, dtype, shape, strides, device, 0, read_only)

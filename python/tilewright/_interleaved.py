@@ -16,9 +16,9 @@ class Interleaved:
     whose arrays were converted. Element (i, j) of matrix p lies at data[(p // block) * block * rows * cols +
     (i * cols + j) * block + p % block]. The last block is whole; what no matrix takes of it is padding."""
 
-    def __init__(self, data, rows, cols, block, count, dtype, kind):
+    def __init__(self, data, rows, cols, block, count, dtype):
         self.data, self.rows, self.cols, self.block, self.count = data, rows, cols, block, count
-        self.dtype, self._kind = dtype, kind
+        self.dtype = dtype
 
     @property
     def shape(self):
@@ -28,34 +28,42 @@ class Interleaved:
         return f"<tilewright.Interleaved {self.shape} {self.dtype}, blocks of {self.block}>"
 
     def deinterleave(self, out=None, *, threads=0):
-        """The matrices as an array (count, rows, cols) by rows: new, or `out`, packed by rows."""
-        kind, threads = self._kind, whole("threads", threads, 0)
+        """The matrices as an array (count, rows, cols): new, by rows, or `out`; one whose rows are not packed costs a copy."""
+        (kind, data), threads = _vector("the batch", self), whole("threads", threads, 0)
+        view = None if out is None else self._checked_out(out, kind, data)
+        packed = view is not None and _by_rows(kind, view)
+        made = view if packed else kind.empty(self.shape, self.dtype, data)
+        _core.convert_interleaved(kind.operand(made), kind.operand(data), self.block, False, threads, kind.stream(made))
         if out is None:
-            out = kind.empty(self.shape, self.dtype, self.data)
-            view = out
-        else:
-            view = self._checked_out(out)
-        _core.convert_interleaved(kind.operand(view), kind.operand(self.data), self.block, False, threads, kind.stream(view))
+            return kind.finish(made, self.data)
+        if not packed:
+            kind.assign(view, made)
         return out
 
-    def _checked_out(self, out):
+    def _checked_out(self, out, own, data):
         kind = kind_of(out, "out")
-        if not alike(kind, self._kind):
-            raise TypeError(f"out is an array of {kind.name} and the batch of {self._kind.name}: convert one of them")
+        if not alike(kind, own):
+            raise TypeError(f"out is an array of {kind.name} and the batch of {own.name}: convert one of them")
         out = kind.adopt_out(out)
-        if tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype or not _by_rows(kind, out):
-            raise ValueError(f"out must be an array {self.shape} of {self.dtype} whose rows are packed")
-        if kind.device(out) != kind.device(self.data):
+        if tuple(out.shape) != self.shape or kind.dtype(out) != self.dtype:
+            raise ValueError(f"out must be an array {self.shape} of {self.dtype}, and is one {tuple(out.shape)} of {kind.dtype(out)}")
+        if kind.device(out) != own.device(data):
             raise ValueError("out and the batch do not lie in the memory of one device")
         check_writable(kind, out)
         return out
 
 
-def _check_interleaved(name, x, kind):
+def _vector(name, x, kind=None, writable=False):
+    """(kind, array) of the elements of a batch, which its `data` must still be; of arrays that can meet those of `kind`."""
     if not isinstance(x, Interleaved):
         raise type_error(name, x, "an Interleaved, as interleave makes them")
-    if kind is not None and not alike(x._kind, kind):
-        raise TypeError(f"{name} is a batch of {x._kind.name} and a of {kind.name}: convert one of them")
+    own = kind_of(x.data, f"data of {name}")
+    if kind is not None and not alike(own, kind):
+        raise TypeError(f"{name} is a batch of {own.name} and a of {kind.name}: convert one of them")
+    data = own.adopt_out(x.data) if writable else own.adopt(x.data, f"data of {name}")
+    if own.dtype(data) != x.dtype:
+        raise TypeError(f"data of {name} has the element type {own.dtype(data)}, and the batch {x.dtype}")
+    return own, data
 
 
 def _overlap(kind, x, y):
@@ -66,20 +74,27 @@ def _overlap(kind, x, y):
 
 
 def _by_rows(kind, x):
+    """Whether x (count, rows, cols) can be taken as it lies: elements of a row are neighbours, rows and matrices follow each other."""
     if 0 in x.shape:
         return True
-    size = {"float32": 4, "float64": 8, "complex64": 8, "complex128": 16}[kind.dtype(x)]
-    unit = 1 if kind.name == "torch" else size
-    strides = [stride // unit for stride in kind.strides(x)]
-    packed = (x.shape[2] <= 1 or strides[2] == 1) and (x.shape[1] <= 1 or strides[1] >= max(x.shape[2], 1))
-    return packed and (x.shape[0] <= 1 or strides[0] >= x.shape[1] * max(strides[1], x.shape[2]) or strides[0] == 0)
+    size = 1
+    if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # which count elements
+        size = x.dtype.itemsize
+        if not getattr(x.dtype, "isnative", True) or not getattr(x.flags, "aligned", True):
+            return False
+    (count, rows, cols), strides = x.shape, kind.strides(x)
+    if any(stride % size and extent > 1 for stride, extent in zip(strides, x.shape)):
+        return False
+    outer, row, column = (stride // size for stride in strides)
+    packed = (cols <= 1 or column == 1) and (rows <= 1 or row >= max(cols, 1))
+    return packed and (count <= 1 or outer >= (rows - 1) * (row if rows > 1 else 0) + cols or outer == 0)
 
 
 def interleave(a, block=None, *, threads=0):
     """Copies a (count, rows, cols) into blocks of `block` matrices; None takes what kernels like best on this machine, and
     "whole" one block of all. Returns an Interleaved, on a GPU of work that is queued. Raises ValueError for other shapes."""
     kind, threads = kind_of(a, "a"), whole("threads", threads, 0)
-    a = kind.adopt(a, "a")
+    like, a = a, kind.adopt(a, "a")
     if len(a.shape) != 3:
         raise ValueError(f"a has the shape {tuple(a.shape)}, and a batch has three dimensions: (count, rows, cols)")
     dtype = own_dtype("a", kind.dtype(a), False, promotable=False)
@@ -97,35 +112,34 @@ def interleave(a, block=None, *, threads=0):
         a = kind.packed(a, False)
     data = kind.empty((_core.interleaved_elements(rows, cols, block, count),), dtype, a)
     _core.convert_interleaved(kind.operand(a), kind.operand(data), block, True, threads, kind.stream(a))
-    return Interleaved(data, rows, cols, block, count, dtype, kind)
+    return Interleaved(kind.finish(data, like), rows, cols, block, count, dtype)
 
 
 def matmul_interleaved(a, b, out=None, *, alpha=1, beta=0, stream=None, **options):
     """The products of two Interleaved batches of one block and count, as an Interleaved: new, or `out`, which shares no memory with a
     or b. alpha, beta, stream and options are those of matmul; there is nothing that transposes, conjugates or promotes."""
-    for name, one in (("a", a), ("b", b)):
-        _check_interleaved(name, one, a._kind if isinstance(a, Interleaved) else None)
+    kind, x = _vector("a", a)
+    _, y = _vector("b", b, kind)
     for name, other in (("block", b.block), ("count", b.count), ("dtype", b.dtype)):
         if getattr(a, name) != other:
             raise ValueError(f"the {name} of a is {getattr(a, name)} and that of b {other}")
     if a.cols != b.rows:
         raise ValueError(f"a {a.shape} and b {b.shape} do not fit: a row of a has {a.cols} elements and a column of b {b.rows}")
-    kind = a._kind
     alpha, beta = factors(alpha, beta, a.dtype, out is not None)
-    stream = checked_stream(stream, kind.device(a.data) is not None)
-    if out is not None:
-        _check_interleaved("out", out, kind)
-        check_writable(kind, out.data)
-        for name, one in (("a", a), ("b", b)):
-            if _overlap(kind, out.data, one.data):
-                raise ValueError(f"out must not share memory with {name}: elements of {name} would be lost before they are read")
+    stream = checked_stream(stream, kind.device(x) is not None)
     if out is None:
-        with kind.on(stream, a.data):
-            data = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, a.data)
-        out = Interleaved(data, a.rows, b.cols, a.block, a.count, a.dtype, kind)
-    elif (out.shape, out.block, out.dtype) != ((a.count, a.rows, b.cols), a.block, a.dtype):
-        raise ValueError(f"out is {out!r}, but the products are {(a.count, a.rows, b.cols)} of {a.dtype} in blocks of {a.block}")
-    _core.multiply_interleaved(kind.operand(a.data), kind.operand(b.data), kind.operand(out.data), a.rows, b.cols, a.cols,
-                               a.block, a.count, alpha, beta, make_options(options),
-                               kind.stream(out.data) if stream is None else stream)
+        with kind.on(stream, x):
+            z = kind.empty((_core.interleaved_elements(a.rows, b.cols, a.block, a.count),), a.dtype, x)
+    else:
+        own, z = _vector("out", out, kind, True)
+        check_writable(own, z)
+        for name, one in (("a", x), ("b", y)):
+            if _overlap(kind, z, one):
+                raise ValueError(f"out must not share memory with {name}: elements of {name} would be lost before they are read")
+        if (out.shape, out.block, out.dtype) != ((a.count, a.rows, b.cols), a.block, a.dtype):
+            raise ValueError(f"out is {out!r}, but the products are {(a.count, a.rows, b.cols)} of {a.dtype} in blocks of {a.block}")
+    _core.multiply_interleaved(kind.operand(x), kind.operand(y), kind.operand(z), a.rows, b.cols, a.cols, a.block, a.count, alpha, beta,
+                               make_options(options), kind.stream(z) if stream is None else stream)
+    if out is None:
+        return Interleaved(kind.finish(z, a.data), a.rows, b.cols, a.block, a.count, a.dtype)
     return out

@@ -13,7 +13,7 @@ def _run_host(entries, alpha, beta, conj_a, conj_b, options):
     """entries: [kind, a, b, out view]. What no problem can express is copied, entry by entry."""
     back = []
     conjugated = {"a": conj_a, "b": conj_b}
-    for _ in range(3):
+    for _ in range(4):
         copies = _core.grouped([kind.operand(a) for kind, a, _, _ in entries], [kind.operand(b) for kind, _, b, _ in entries],
                                [kind.operand(out) for kind, _, _, out in entries], alpha, beta, conjugated["a"],
                                conjugated["b"], options)
@@ -38,6 +38,23 @@ def _run_host(entries, alpha, beta, conj_a, conj_b, options):
         kind.assign(out, values)
 
 
+def _copy_shared(operands, views):
+    """Copies operands that are part of the out of another problem, so that the order of the problems does not matter. Raises ValueError
+    for outs that share elements."""
+    shared = _core.shared([one.kind_a.operand(one.a) for one in operands], [one.kind_b.operand(one.b) for one in operands],
+                          [kind.operand(view) for kind, view in views])
+    for one, flags in zip(operands, shared):
+        for name, bit in (("a", _core.COPY_A), ("b", _core.COPY_B)):
+            if flags & bit:
+                kind, x = getattr(one, f"kind_{name}"), getattr(one, name)
+                setattr(one, name, kind.packed(x, kind.lazily_conjugated and x.is_conj()))
+
+
+def _resolved(kind, x):
+    """x without lazy conjugation, which an operand does not tell of."""
+    return kind.packed(x, True) if kind.lazily_conjugated and x.is_conj() else x
+
+
 def _named(index, make):
     """make(), with the number of the problem in what it raises."""
     try:
@@ -52,8 +69,8 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
 
     a, b: sequences of as many arrays; entry i of both multiplies as in matmul, (batch..., m, k) by (batch..., k, n), and
     all have one element type. out: a sequence of arrays of the results' shapes, or None for new ones. No two results may share
-    elements. Other arguments are those of matmul. In host memory this is one call of the library for all; on a GPU each entry is
-    queued by itself. Returns the list of results. Raises what matmul raises, naming the problem; nothing is written then.
+    elements (ValueError); operands may share some with any of them, at the price of a copy. Other arguments are those of matmul.
+    In host memory this is one call of the library for all; on a GPU each entry is queued by itself. Returns the list of results. Raises what matmul raises, naming the problem; nothing is written then.
     """
     a, b = sequence("a", a, "arrays"), sequence("b", b, "arrays")
     if len(a) != len(b):
@@ -74,8 +91,10 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
             result = kind.empty(one.shape, one.dtype, one.a) if to is None else _named(i, lambda: one.checked_out(to, kind))
         results.append(kind.finish(result, one.like) if to is None else to)
         views.append((kind, one.as_matrices(kind, result)))
+    if out is not None:
+        _copy_shared(operands, views)
     if all(one.kind_a.device(one.a) is None for one in operands):
-        entries = [[kind, one.a, one.b, view] for one, (kind, view) in zip(operands, views)]
+        entries = [[kind, _resolved(one.kind_a, one.a), _resolved(one.kind_b, one.b), view] for one, (kind, view) in zip(operands, views)]
         _run_host(entries, alpha, beta, conjugate_a, conjugate_b, make_options(options))
         return results
     for one, (kind, view) in zip(operands, views):

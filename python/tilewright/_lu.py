@@ -53,10 +53,14 @@ class LU:
     U's diagonal counted from 1, for each matrix; on a GPU, looking at it waits for the work. `report` says who
     computed. Unpacks as (lu, pivots), as scipy.linalg.lu_solve takes them."""
 
-    def __init__(self, kind, dtype, lu, pivots, info, report, target, threads):
-        self._kind, self._dtype, self._pivots = kind, dtype, pivots
-        self.lu, self.pivots, self._info, self.report = lu, pivots - 1, info, report
+    def __init__(self, kind, dtype, lu, pivots, info, report, target, threads, like):
+        self._kind, self._dtype, self._lu, self._pivots = kind, dtype, lu, pivots
+        self.lu, self.pivots = kind.finish(lu, like), kind.finish(pivots - 1, like)
+        self._info, self.report = info, report
         self._target, self._threads = target, threads
+
+    def __reduce__(self):
+        return _restored, (self._dtype, self.lu, self.pivots, self._info, self.report, self._target, self._threads)
 
     def __iter__(self):
         return iter((self.lu, self.pivots))
@@ -66,13 +70,13 @@ class LU:
         return self._info if isinstance(self._info, (int, numpy.ndarray)) else self._info.tolist()
 
     def _check_regular(self):
-        if self._kind.device(self.lu) is None and numpy.any(numpy.asarray(self._info)):
+        if self._kind.device(self._lu) is None and numpy.any(numpy.asarray(self._info)):
             raise numpy.linalg.LinAlgError("singular matrix: U has an exact zero on its diagonal (info)")
 
     def solve(self, b, *, transpose=False, conjugate=False):
         """X with op(A) X = B. b: (n,), or (batch..., n, nrhs), whose leading dimensions and A's broadcast to each other; of A's
-        element type and maker. Returns a new array, (batch..., n) for a vector b. Raises numpy.linalg.LinAlgError for a singular A in host memory; on a GPU, where nobody has
-        looked, X then has infinities or NaN."""
+        element type and maker. Returns a new array, (batch..., n) for a vector b. Raises numpy.linalg.LinAlgError for a singular A in
+        host memory; on a GPU, where nobody has looked, X then has infinities or NaN."""
         kind = self._kind
         own = kind_of(b, "b")
         if not alike(own, kind):
@@ -102,11 +106,11 @@ class LU:
         if kind.device(x) is None:
             for at in _each(every):
                 of_a = _own(at, batch)
-                _core.lu_solve(op, kind.operand(self.lu[of_a]), kind.address(self._pivots[of_a]), kind.operand(x[at]), self._target,
+                _core.lu_solve(op, kind.operand(self._lu[of_a]), kind.address(self._pivots[of_a]), kind.operand(x[at]), self._target,
                                self._threads)
         else:
             self._solve_on_device(op, x, batch, n)
-        return x[..., 0] if vector else x
+        return kind.finish(x[..., 0] if vector else x, self.lu)
 
     def _solve_on_device(self, op, x, batch, n):
         kind = self._kind
@@ -115,19 +119,26 @@ class LU:
         self._plans = getattr(self, "_plans", []) + [plan, workspace]
         for at in _each(tuple(x.shape[:-2])):
             of_a = _own(at, batch)
-            plan.solve(self._dtype, kind.address(self.lu[of_a]), kind.address(self._pivots[of_a]), kind.address(x[at]),
+            plan.solve(self._dtype, kind.address(self._lu[of_a]), kind.address(self._pivots[of_a]), kind.address(x[at]),
                        kind.address(workspace), kind.stream(x))
 
     def inverse(self):
         """The inverse of A, a new array. Matrices in host memory alone; raises numpy.linalg.LinAlgError where A is singular."""
         kind = self._kind
-        if kind.device(self.lu) is not None:
+        if kind.device(self._lu) is not None:
             raise NotImplementedError("inverses of matrices on a GPU: solve(identity) gives them")
         self._check_regular()
-        inverse = _columns(kind, self.lu, self._dtype)
+        inverse = _columns(kind, self._lu, self._dtype)
         for at in _each(inverse.shape[:-2]):
             _core.lu_inverse(kind.operand(inverse[at]), kind.address(self._pivots[at]), self._target, self._threads)
-        return inverse
+        return kind.finish(inverse, self.lu)
+
+
+def _restored(dtype, lu, pivots, *others):
+    """The LU that was pickled: its maker need not have kept how its elements lie."""
+    kind = kind_of(lu, "lu")
+    x, swaps = kind.adopt(lu, "lu"), kind.adopt(pivots, "pivots")
+    return LU(kind, dtype, _columns(kind, x, dtype), swaps + 1, *others, like=lu)
 
 
 def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False):
@@ -137,6 +148,7 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     as in tilewright/lu.hpp. Returns an LU. Matrices on a GPU are factored there, queued on the current stream, one after
     the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
     """
+    like = a
     kind, a, dtype = _adopt(a, "a", flag("promote", promote), 2)
     threads, nb, candidate = whole("threads", threads), whole("nb", nb), text("candidate", candidate)
     target = text("target", target)
@@ -144,16 +156,16 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     batch, (m, n) = tuple(a.shape[:-2]), tuple(a.shape[-2:])
     pivots = kind.empty((*batch, min(m, n)), "int64", a)
     if kind.device(a) is not None:
-        return _factor_on_device(kind, dtype, lu, pivots, target, threads)
+        return _factor_on_device(kind, dtype, lu, pivots, target, threads, like)
     info = numpy.zeros(batch, numpy.int64)
     report = None
     for at in _each(batch):
         report = _core.lu_factor(kind.operand(lu[at]), kind.address(pivots[at]), target, threads, candidate, nb)
         info[at] = report["info"]
-    return LU(kind, dtype, lu, pivots, info if batch else int(info), report, target, threads)
+    return LU(kind, dtype, lu, pivots, info if batch else int(info), report, target, threads, like)
 
 
-def _factor_on_device(kind, dtype, lu, pivots, target, threads):
+def _factor_on_device(kind, dtype, lu, pivots, target, threads, like):
     m, n = lu.shape[-2:]
     batch = tuple(lu.shape[:-2])
     plan = _core.plan_lu(dtype, m, n, max(m, 1), kind.device(lu))
@@ -162,7 +174,7 @@ def _factor_on_device(kind, dtype, lu, pivots, target, threads):
     for at in _each(batch):
         plan.factor(kind.address(lu[at]), kind.address(pivots[at]), kind.address(info[at] if batch else info),
                     kind.address(workspace), kind.stream(lu))
-    result = LU(kind, dtype, lu, pivots, info, {"plan": plan.explain()}, target, threads)
+    result = LU(kind, dtype, lu, pivots, info, {"plan": plan.explain()}, target, threads, like)
     result._plans = [plan, workspace]  # work may still be queued
     return result
 
@@ -182,7 +194,7 @@ def solve(a, b, *, promote=False, **options):
 def inv(a, **options):
     """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options, and promote, are those of lu_factor."""
     _check_options([name for name in options if name != "promote"])
-    a = kind_of(a, "a").adopt(a, "a")
-    if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"a has the shape {tuple(a.shape)}, and inverses need square matrices")
+    shape = tuple(kind_of(a, "a").adopt(a, "a").shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"a has the shape {shape}, and inverses need square matrices")
     return lu_factor(a, **options).inverse()

@@ -2,6 +2,7 @@
 
 import numpy
 
+from . import _core
 from ._arrays import DTYPES, kind_of
 from ._checks import factors, flag
 from ._checks import stream as checked_stream
@@ -62,8 +63,13 @@ def _check_places(name, place, other):
 
 
 def check_writable(kind, out):
+    """Of an `out` that was adopted: whether each of its elements can be written to, and is one."""
     if kind.name in ("numpy", "dlpack") and not out.flags.writeable:
-        raise ValueError("out is read-only")
+        why = ": NumPy takes arrays by DLPack for that where their capsule is of a version before 1.0, or says so" if kind.name == "dlpack" else ""
+        raise ValueError("out is read-only" + why)
+    if _core.repeats(kind.operand(out)):
+        raise ValueError(f"elements of out lie on each other (shape {tuple(out.shape)}, strides {tuple(kind.strides(out))}): each must have a "
+                         "place of its own")
 
 
 class Operands:
@@ -135,7 +141,7 @@ def matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=Fa
         dimensions broadcast to each other; a vector is one row of a, or one column of b, and the result has no such
         dimension. float32, float64, complex64 and complex128.
     out: where the result goes, (batch..., m, n), of the same type and device; it may share memory with a or b, which costs
-        a copy. None: a new array of a's maker, by rows.
+        a copy; no two of its elements may share any. None: a new array of a's maker, by rows.
     alpha, beta: factors; beta other than 0 needs an out. With beta = 0 out is not read.
     transpose_a, transpose_b, conjugate_a, conjugate_b: op, of the last two dimensions.
     promote: True converts operands to the type that NumPy would compute in (integers: float64).

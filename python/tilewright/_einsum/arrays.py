@@ -4,7 +4,7 @@ import functools
 
 import numpy
 
-from .._arrays import DTYPES, CupyKind, ForeignHostKind, NumpyKind, TorchKind, kind_of
+from .._arrays import DTYPES, CupyKind, ForeignHostKind, NumpyKind, TorchKind, alike, kind_of
 from .._matmul import common_dtype
 
 ITEM_BYTES = {name: numpy.dtype(name).itemsize for name in DTYPES}
@@ -45,9 +45,6 @@ class NumpyViews:
     def overlap(self, a, b):
         return numpy.may_share_memory(a, b)
 
-    def is_writable(self, array):
-        return array.flags.writeable
-
     def plain(self, array):
         return array
 
@@ -71,9 +68,6 @@ class CupyViews(NumpyViews):
     def overlap(self, a, b):
         (a_first, a_end), (b_first, b_end) = (span(one.data.ptr, one.shape, one.strides, one.itemsize) for one in (a, b))
         return a_first < b_end and b_first < a_end
-
-    def is_writable(self, array):
-        return True
 
     def finished(self, array):
         return array
@@ -132,7 +126,8 @@ class Library:
         return made
 
     def finished(self, array, like):
-        return self.kind.finish(self.views.finished(array), like)
+        made = self.kind.finish(array, like)
+        return self.views.finished(array) if made is array else made
 
 
 _libraries: dict = {}
@@ -152,7 +147,7 @@ def adopted(operands):
     library = library_of(kinds[0])
     arrays = []
     for index, (kind, one) in enumerate(zip(kinds, operands)):
-        if type(kind) is not type(library.kind):
+        if not alike(kind, library.kind):
             raise TypeError(f"einsum: operand 0 is an array of {library.kind.name} and operand {index} of {kind.name}; convert one of them")
         arrays.append(library.views.plain(kind.adopt(one, f"operand {index}")))
         if kind.device(arrays[-1]) != kind.device(arrays[0]):

@@ -9,9 +9,10 @@ import os
 
 import numpy
 
-from .._arrays import kind_of
+from .._arrays import alike, kind_of
 from .._checks import factor, flag
 from .._lists import batch_reduce
+from .._matmul import check_writable
 from .._product import _product, make_options
 from .arrays import ITEM_BYTES, adopted, joined_dtype
 from .parse import letters_of_sublists, parse
@@ -58,13 +59,12 @@ class Call:
 
     def checked_out(self, out):
         kind = kind_of(out, "out")
-        if type(kind) is not type(self.library.kind):
+        if not alike(kind, self.library.kind):
             raise TypeError(f"einsum: out is an array of {kind.name} and the operands are of {self.library.kind.name}")
         out = kind.adopt_out(out)
         if kind.dtype(out) != self.dtype:
             raise TypeError(f"einsum: out is of {kind.dtype(out)} and the operands are of {self.dtype}")
-        if not self.library.views.is_writable(out):
-            raise ValueError("einsum: out is read-only")
+        check_writable(kind, out)
         if kind.device(out) != kind.device(self.operands[0]):
             raise ValueError(f"einsum: the operands lie on device {kind.device(self.operands[0])} and out on {kind.device(out)}")
         return out
