@@ -115,6 +115,15 @@ def test_work_is_queued_on_the_current_stream(maker):
     assert_product(maker.get(out), a, b)
 
 
+def test_outs_of_lists_that_share_elements(maker):
+    first = np.arange(9.0).reshape(3, 3)
+    a, b, eye = maker.put(first), maker.put(3 * first), maker.put(np.eye(3))
+    with pytest.raises(ValueError, match="problem 1: its out shares elements"):
+        tilewright.grouped_matmul([a, b], [eye, eye], [b, b])
+    tilewright.grouped_matmul([a, b], [eye, eye], [b, a])
+    assert np.array_equal(maker.get(a), 3 * first) and np.array_equal(maker.get(b), first)
+
+
 def test_lists_sums_blocks_and_systems(maker):
     rng = np.random.default_rng(4)
     a, b = filled(rng, (6, 5, 5), "float64") + 5 * np.eye(5), filled(rng, (6, 5, 5), "float64")

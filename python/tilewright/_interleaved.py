@@ -80,7 +80,7 @@ def _by_rows(kind, x):
     size = 1
     if kind.name not in ("torch", "dlpack_device", "cuda_array_interface"):  # which count elements
         size = x.dtype.itemsize
-        if not getattr(x.dtype, "isnative", True) or not getattr(x.flags, "aligned", True):
+        if kind.name in ("numpy", "dlpack") and not (x.dtype.isnative and x.flags.aligned):
             return False
     (count, rows, cols), strides = x.shape, kind.strides(x)
     if any(stride % size and extent > 1 for stride, extent in zip(strides, x.shape)):
