@@ -71,6 +71,17 @@ Context* context() {
   return made;
 }
 
+void make_plans(const Observed& observed) noexcept {
+  try {
+    for (const GemmProblem& p : observed.new_problems()) {
+      if (std::max({p.m, p.n, p.k}) > small_limit || p.layout == Layout::variable) continue;
+      const Inside scope;
+      if (Context* const own = context(); own != nullptr) prepare(*own, {&p, 1});
+    }
+  } catch (const std::exception&) {  // the call finds out by itself
+  }
+}
+
 void give_up(const Counterpart& routine) {
   complain(std::string(routine.symbol()) + " cannot be served, and no other BLAS was found that has it");
   std::abort();

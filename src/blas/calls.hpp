@@ -61,6 +61,10 @@ bool serves_here(const Found& found, Wins&& wins) {
   return mode == Mode::all || wins();
 }
 
+// Makes the plans and kernels of its small products whose shapes are new: they are made once, and no call's
+// rate.
+void make_plans(const Observed& observed) noexcept;
+
 // Ends the program: a result that is missing must not be taken for one.
 [[noreturn]] void give_up(const Counterpart& routine);
 
@@ -72,7 +76,8 @@ void serve_or_forward(const Counterpart& other, const Found& found, bool here, S
   std::optional<Observed> observed;
   if (settings().observes()) {
     describe(observed.emplace(other, found));
-    observed->starts(here);
+    if (here) make_plans(*observed);
+    observed->starts();
   }
   if (here && serve()) {
     if (observed) observed->served(Server::here);

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "blas/calls.hpp"
 #include "blas/settings.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
@@ -187,20 +186,6 @@ void note(Shape shape, double seconds, double flops) {
   if (Clock::now() >= t.next_writing) write_record(t);
 }
 
-// Once for each shape that finds a place.
-void prepare(const Shape& shape) {
-  const GemmProblem& p = shape.problem;
-  if (std::max({p.m, p.n, p.k}) > small_limit || p.layout == Layout::variable) return;
-  {
-    Table& t = table();
-    const std::lock_guard lock(t.mutex);
-    if (t.shapes.contains(shape) || t.shapes.size() >= most_shapes) return;
-  }
-  const Inside scope;
-  Context* const own = context();
-  if (own != nullptr) tilewright::prepare(*own, {&p, 1});
-}
-
 thread_local Observed* innermost = nullptr;
 
 }  // namespace
@@ -210,13 +195,15 @@ Observed::Observed(const Counterpart& routine, const Found& found)
   innermost = this;
 }
 
-void Observed::starts(bool here) {
-  if (here) try {
-      for (const GemmProblem& problem : problems_)
-        prepare({routine_.symbol(), true, problem, "", Server::here, found_.library});
-    } catch (const std::exception&) {  // the call finds out by itself
-    }
-  begin_ = Clock::now();
+std::vector<GemmProblem> Observed::new_problems() const {
+  std::vector<GemmProblem> found;
+  Table& t = table();
+  const std::lock_guard lock(t.mutex);
+  if (t.shapes.size() < most_shapes)
+    for (const GemmProblem& problem : problems_)
+      if (!t.shapes.contains({routine_.symbol(), true, problem, "", Server::here, found_.library}))
+        found.push_back(problem);
+  return found;
 }
 
 Observed::~Observed() {

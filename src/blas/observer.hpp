@@ -32,9 +32,10 @@ class Observed {
     flops_ = flops;
   }
   void served(Server server) { server_ = server; }
-  // The clock begins. Of what shall be served here, the plan and kernel are made before: they are made once,
-  // and no call's rate.
-  void starts(bool here);
+  // Its products of shapes that were not noted before.
+  std::vector<GemmProblem> new_problems() const;
+  // The clock begins anew.
+  void starts() { begin_ = std::chrono::steady_clock::now(); }
 
  private:
   const Counterpart& routine_;
