@@ -176,7 +176,7 @@ TEST_P(CeilingOf, IsPassedByNoKernel) {
   const double loop_work = run_multiply_adds(DType::f64, bits, steps);
   // A neighbour on the same core may cost the loop all of its first turns; a loop that is wrong stays behind.
   const auto is_passed = [&] { return best_kernel > 1.03 * best_loop; };
-  for (int turn = 0; turn < turns || (is_passed() && turn < 50 * turns); ++turn) {
+  for (int turn = 0; turn < turns || (is_passed() && turn < 2000 * turns); ++turn) {
     best_loop = std::max(best_loop, rate(loop_work, [&] { run_multiply_adds(DType::f64, bits, steps); }));
     best_kernel = std::max(best_kernel, rate(runs * flops(p), [&] {
                              for (int i = 0; i < runs; ++i)
