@@ -5,7 +5,6 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
 #include <unistd.h>
 
 namespace tilewright::python {
@@ -15,7 +14,7 @@ template <class F>
 auto or_wait(F&& f) {
   try {
     return f();
-  } catch (const abi::__forced_unwind&) {
+  } catch (...) {  // of pthread_exit, without an object; to leave this block would end the process
     for (;;) pause();
   }
 }
