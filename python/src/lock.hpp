@@ -7,6 +7,8 @@
 #include <Python.h>
 #include <unistd.h>
 
+#include <exception>
+
 namespace tilewright::python {
 
 // f(); where it would end this thread, the thread waits for the end of the process.
@@ -14,7 +16,9 @@ template <class F>
 auto or_wait(F&& f) {
   try {
     return f();
-  } catch (...) {  // of pthread_exit, without an object; to leave this block would end the process
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {  // pthread_exit's, which has no object; to leave this block would end the process
     for (;;) pause();
   }
 }
