@@ -56,15 +56,18 @@ GemmArguments<T> transposed(const GemmArguments<T>& x) {
   return {x.op_b, x.op_a, x.n, x.m, x.k, x.alpha, x.b, x.ldb, x.a, x.lda, x.beta, x.c, x.ldc};
 }
 
+// 0, or the number of the first bad one of two arguments. Of a call by rows, what the caller gave as A is B
+// here, and is looked at first.
+inline int first_fault(bool by_rows, bool bad_a, bool bad_b, int number_a, int number_b) {
+  if (by_rows) return bad_b ? number_a : bad_a ? number_b : 0;
+  return bad_a ? number_a : bad_b ? number_b : 0;
+}
+
 // 0, or the number of the first bad argument of xGEMM. Of a call by rows, `x` is what transposed() made of
 // it.
 template <class T>
 int gemm_fault(const GemmArguments<T>& x, bool by_rows = false) {
-  const auto first_of = [&](bool bad_a, bool bad_b, int number_a, int number_b) {
-    // What the caller gave as A is B here, and is looked at first.
-    if (by_rows) return bad_b ? number_a : bad_a ? number_b : 0;
-    return bad_a ? number_a : bad_b ? number_b : 0;
-  };
+  const auto first_of = [&](auto... bad) { return first_fault(by_rows, bad...); };
   if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 1, 2)) return fault;
   if (const int fault = first_of(x.m < 0, x.n < 0, 3, 4)) return fault;
   if (x.k < 0) return 5;

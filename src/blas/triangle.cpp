@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "blas/report.hpp"
@@ -171,11 +170,7 @@ int rank_k_fault(bool known_triangle, std::int8_t op, std::int64_t n, std::int64
 
 template <class T>
 int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_rows = false) {
-  // What the caller gave as A is B by rows, and is looked at first.
-  const auto first_of = [&](bool bad_a, bool bad_b, int number_a, int number_b) {
-    if (by_rows) std::swap(bad_a, bad_b);
-    return bad_a ? number_a : bad_b ? number_b : 0;
-  };
+  const auto first_of = [&](auto... bad) { return first_fault(by_rows, bad...); };
   if (!known_triangle) return 1;
   if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 2, 3)) return fault;
   if (x.n < 0) return 4;
