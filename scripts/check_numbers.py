@@ -7,7 +7,7 @@ docs/papers) must come out the same again. Numbers that people wrote stand befor
     -->
 
 The mark may name several files: of a problem and a contender the rows of the last one count. Each line names numbers of the block of text (paragraph, list or table) that the mark follows, in its order, and a query for as many
-values: `key=value` keeps rows, `key=@other` those with equal values, a list x|y gives a value for each of its members, `get=` is the path of the value
+values: `key=value` keeps rows, `key=4:15` those of a range, `key=@other` those with equal values, a list x|y gives a value for each of its members, `get=` is the path of the value
 (x//y the ratio of two in one row, 1//y the inverse), `over=key=value` divides
 by that of the row that differs in this key, `best=min` or `max` takes one of several rows, `geomean` and `count` all, `times=` scales. A
 number is right when the value, rounded to as many decimals, is the number. A paragraph that links to results and has decimals but no mark is counted, and their number may only fall.
@@ -29,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GENERATORS = ("make_tables.py", "hybrid_page.py", "lu_page.py")  # each fails with --check where a page is stale
 MARK = re.compile(r"<!-- numbers ([^\n]+)\n(.*?)-->\n?", re.S)
 GENERATED = re.compile(r"<!-- (table|techniques|grain|counters|ladder|summaries|ratios|figure|python) .*?<!-- end of table -->\n", re.S)
+RANGE = re.compile(r"(\d+):(\d+)")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
 MOST_UNMARKED = 8  # blocks; see above
 
@@ -46,7 +47,10 @@ def value_at(row, path):
 
 
 def same(value, wanted):
+    limits = RANGE.fullmatch(wanted)
     try:
+        if limits:
+            return float(limits[1]) <= float(value) <= float(limits[2])
         return float(value) == float(wanted)
     except (TypeError, ValueError):
         return (json.dumps(value) if isinstance(value, (bool, list)) or value is None else str(value)) == wanted

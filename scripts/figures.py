@@ -10,6 +10,7 @@ from results import files_of, rows_of
 HEAD = """set encoding utf8
 set terminal svg size {width},{height} dynamic name '{name}' font 'sans-serif,11' background '#ffffff'
 set grid lc rgb '#dddddd'
+set key outside top center horizontal
 """
 PANEL_WIDTH, PANEL_HEIGHT = 480, 290
 TYPES = ["f64", "f32", "c128", "c64"]
@@ -75,7 +76,7 @@ def share_against_n(runs, wanted):
     name = f"gemm_small_share_{layout}" + "".join("_" + wanted[key].replace(",", "_") for key in ("types", "beta") if key in wanted)
     if not found:
         return None
-    script, used = "set xlabel 'n'\nset ylabel 'share of the bound'\nset yrange [0:1.1]\nset key outside below horizontal\n", {}
+    script, used = "set xlabel 'n'\nset ylabel 'share of the bound'\nset yrange [0:1.1]\n", {}
     order = sorted(found, key=lambda key: (TYPES.index(key[0]), -key[1]))
     for panel, key in enumerate(order):
         cases = sorted(found[key].items())
@@ -129,7 +130,7 @@ def peer_of(impl):
 def rates_against_n(runs, wanted):
     """GFLOP/s of ours and of each peer for square C += A B on one thread, and what the bound allows; a panel for each residency. Where
     a run kept the fastest peers of a case alone, the others have no point."""
-    script, used = "set xlabel 'n'\nset ylabel 'GFLOP/s'\nset key outside below horizontal\nset yrange [0:*]\n", {}
+    script, used = "set xlabel 'n'\nset ylabel 'GFLOP/s'\nset yrange [0:*]\n", {}
     residencies = wanted["residency"].split(",")
     for panel, residency in enumerate(residencies):
         lines = {}
@@ -169,7 +170,7 @@ def single_calls(runs, wanted):
                 times.setdefault(name, {})[row["n"]] = ns
     colours = {"tilewright gemm": "#1f4e99", "tilewright plan": "#6f9fd9", "openblas": "#7f6f3f", "libxsmm dispatch": "#c0504d",
                "libxsmm kernel": "#e0a09d"}
-    script = "set xlabel 'n'\nset ylabel 'ns'\nset logscale xy\nset xtics (2, 4, 8, 16, 32, 64)\nset key bottom right\n"
+    script = "set xlabel 'n'\nset ylabel 'ns'\nset logscale xy\nset xtics (2, 4, 8, 16, 32, 64)\n"
     plots = []
     for i, name in enumerate(name for name in colours if name in times):
         script += block(f"line{i}", sorted(times[name].items()))

@@ -81,12 +81,16 @@ def deviations_of(cases, way):
     return [case[way]["seconds"] / best_of(case)[0] - 1 for case in cases.values() if way in case and is_searched(case)]
 
 
+def versions_of(cases):
+    """The cases in which a version of the paper's was timed, by size."""
+    return {n: case for n, case in sorted(cases.items()) if any(way in case for way in WAYS) or is_searched(case)}
+
+
 def table_2(cases):
     head = ["n", f"{BESIDE}: cpuLU s", "gpuLU", "flops", "square", "panel", "ours: cpuLU ms", "gpuLU", "flops", "square", "panel",
             "best", "found by", "panel's deviation %"]
     lines = []
-    for n in sorted(set(PAPER[BESIDE]) | set(cases)):
-        case = cases.get(n, {})
+    for n, case in versions_of(cases).items():
         cells = [str(n), *([f"{seconds:.4f}" for seconds in PAPER[BESIDE][n]] if n in PAPER[BESIDE] else [""] * 5)]
         cells += [ms(case, way) for way in WAYS]
         if is_searched(case):
@@ -97,6 +101,14 @@ def table_2(cases):
             cells += [""] * 3
         lines.append(cells)
     return table(head, lines)
+
+
+def coverage(cases):
+    """How much of the paper's table was repeated."""
+    sizes = versions_of(cases)
+    if not sizes:
+        return "None of the paper's versions was timed in this run."
+    return f"Of the paper's {len(PAPER[BESIDE])} sizes {sum(n in PAPER[BESIDE] for n in sizes)} {'was' if len(sizes) == 1 else 'were'} timed in this run."
 
 
 def selections(cases):
@@ -127,7 +139,7 @@ def gain_table(cases):
     systems = list(PAPER)
     head = ["n", *(f"{who}: {select}" if select == SELECTS[0] else select for who in (*systems, "ours") for select in SELECTS)]
     lines = []
-    for n in sorted(set(PAPER[BESIDE]) | set(cases)):
+    for n in sorted(versions_of(cases)):
         cells = [str(n)]
         for system in systems:
             seconds = PAPER[system].get(n)
@@ -143,9 +155,9 @@ def plain(name):
 
 
 def figure_2(machine, memory, cases):
-    script = "set xlabel 'n'\nset ylabel '% more GFLOP/s than gpuLU'\nset key left bottom\n"
+    script = "set xlabel 'n'\nset ylabel '% more GFLOP/s than gpuLU'\nset offsets 0, 0, graph 0.05, graph 0.05\n"
     for who in (*PAPER, "ours"):
-        names = []
+        names, sizes = [], []
         for i, select in enumerate(SELECTS):
             data = ([(n, gain(row[1], row[2 + i])) for n, row in PAPER[who].items()] if who in PAPER
                     else gains_of(cases, f"hybrid {select}"))
@@ -153,8 +165,11 @@ def figure_2(machine, memory, cases):
             if data:
                 script += figures.block(name, data)
                 names.append((name, select))
+                sizes += [n for n, _ in data]
         plots = ", ".join(f"${name} with linespoints title '{select}'" for name, select in names)
-        script += f"set title '{who if who in PAPER else machine}'\nplot {plots}\n"
+        beside = (max(sizes) - min(sizes)) / 20
+        script += (f"set xrange [{min(sizes) - beside:g}:{max(sizes) + beside:g}]\n"
+                   f"set title '{who if who in PAPER else machine}'\nplot {plots}\n")
     return figures.Figure(f"lu_{plain(machine)}_{memory}", "GFLOP/s of cpugpuLU over gpuLU's, by selection: the paper's Figure 2 and ours",
                           script, [], len(PAPER) + 1)
 
@@ -195,13 +210,16 @@ def breakdown(cases):
 
 def of_memory(machine, memory, cases):
     """The parts of the page about one kind of memory, and its figures."""
-    text, drawn = [f"### {memory} matrices", table_2(cases), selections(cases)], []
-    if any(gains_of(cases, f"hybrid {select}") for select in SELECTS):
+    text, drawn = [f"### {memory} matrices", coverage(cases), table_2(cases) if versions_of(cases) else "", selections(cases)], []
+    sizes = {n for select in SELECTS for n, _ in gains_of(cases, f"hybrid {select}")}
+    if sizes:
+        text += ["Percent more GFLOP/s than gpuLU (the paper's Figure 2):", gain_table(cases)]
+    if len(sizes) > 1:  # one size is a row of the table and no line
         figure = figure_2(machine, memory, cases)
         drawn.append(figure)
-        text += ["Percent more GFLOP/s than gpuLU (the paper's Figure 2):", gain_table(cases),
-                 f"![{figure.caption}](../figures/{figure.name}.svg)"]
-    text += ["Ours unasked, beside peers:", peers_table(cases), "Where the time goes, ms:", breakdown(cases)]
+        text.append(f"![{figure.caption}](../figures/{figure.name}.svg)")
+    for heading, part in (("Ours unasked, beside peers:", peers_table(cases)), ("Where the time goes, ms:", breakdown(cases))):
+        text += [heading, part] if part else []
     return [part for part in text if part], drawn
 
 
@@ -226,6 +244,9 @@ def page_of(root):
             "paper is) stand beside the peers. [lu.md](../lu.md) says how it works. `scripts/lu_page.py` writes this page.",
             "A simulated GPU takes the time that its model says, by the wall clock, while the CPU does its part for real: so the GPU's share of a\n"
             "machine is made small, as it was in the paper. Its copies do not slow the CPU's memory down, and its model knows no scatter.",
+            "The selections are the paper's in their idea and not in their formulas: `flops` compares average speeds of squares, `square` takes the\n"
+            "split of a cube of as many products, `panel` that of the update itself, the last two by one general model of time\n"
+            "([calibrate.md](../calibrate.md)). The paper's own forms (equations 1, 2, 7 and 8) are fitted and kept, and select nothing.",
             "## The paper's Table 2", "Seconds.", paper_table()]
     drawn = []
     for machine, (path, rows) in runs.items():

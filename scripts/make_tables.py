@@ -218,7 +218,7 @@ def ladder(words):
     wanted = dict(word.split("=", 1) for word in words.split())
     machine = wanted.pop("machine")
     steps = []
-    for path in reversed(files_of(ROOT, machine, "gemm_large-*-ladder")):
+    for path in reversed(files_of(ROOT, machine, "gemm-*-ladder")):
         lines = rows_of(path)
         steps = [row for row in lines if "step" in row and all(same(row.get(key), value) for key, value in wanted.items())]
         if any(row["n"] == 4096 for row in steps):  # else the run was ended before it

@@ -22,8 +22,9 @@ def newest_runs(root, pattern, serves):
 
 def origin(path, rows):
     """The sentence that says where figures come from."""
-    command = next((row["command"] for row in rows if "command" in row), "")
-    return f"From `{path}`, recorded by `{command}`."
+    head = next((row for row in rows if "command" in row), {})
+    note = f" It is {head['note']}." if "note" in head else ""
+    return f"From `{path}`, recorded by `{head.get('command', '')}`.{note}"
 
 
 def main(page_path, page_of, what, description):

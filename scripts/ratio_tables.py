@@ -71,7 +71,7 @@ def ratios(words, root):
     wanted = dict(word.split("=", 1) for word in words.split())
     left_out = wanted["without"].split(",")
     newest = {}
-    for path in files_of(root, wanted["machine"], "gemm_large-*"):
+    for path in files_of(root, wanted["machine"], "gemm-*"):
         if any(part in what_of(path) for part in left_out):
             continue
         for row in rows_of(path):

@@ -3,8 +3,10 @@
 when it is out of date, empty cells for counters that are not there, and which run of a problem a ratio is of."""
 
 import gzip
+import itertools
 import json
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -22,6 +24,46 @@ AXIS = "kind=axis axis=matrices_per_block machine=card"
 def measured(n, impl, share, **more):
     return {"dtype": "f64", "beta": 1, "m": n, "n": n, "k": n, "lda": n, "op": "nn", "layout": "strided", "residency": "cold",
             "impl": impl, "bound_share": share, "gflops": 1} | more
+
+
+TEXT = re.compile(r'translate\(([\d.]+),([\d.]+)\)( rotate\(-90[^"]*)?"[^>]*font-size="([\d.]+)"\s+text-anchor="(\w+)">\s*<text>(.*?)</text>', re.S)
+
+
+def boxes_of(svg):
+    """(left, right, top, bottom, text) of each horizontal text of a drawing, as wide as letters are in the mean, as high as a line."""
+    for x, y, turned, size, anchor, inner in TEXT.findall(svg):
+        text, size = re.sub(r"<[^>]*>", "", inner).strip(), float(size)
+        if not turned and text:
+            width = 0.55 * size * len(text)
+            left = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+            yield left, left + width, float(y) - 1.2 * size, float(y), text
+
+
+def collisions(svg):
+    for one, other in itertools.combinations(boxes_of(svg), 2):
+        if one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]:
+            yield one[4], other[4]
+
+
+class Drawings(unittest.TestCase):
+    def test_no_text_of_the_figures_lies_on_another(self):
+        drawings = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "figures").glob("*.svg"))
+        self.assertGreater(len(drawings), 5)
+        for path in drawings:
+            svg = path.read_text()
+            self.assertGreater(len(list(boxes_of(svg))), 5, path.name)
+            self.assertEqual(list(collisions(svg)), [], path.name)
+
+    def test_a_label_on_a_key_is_seen(self):
+        text = '<g transform="translate({},{})" font-size="11.00"  text-anchor="{}">\n<text><tspan>{}</tspan></text>'
+        label = text.format(260, 245, "middle", "n")
+        self.assertEqual(list(collisions(label + text.format(270, 257, "end", "libxsmm"))), [("n", "libxsmm")])
+        self.assertEqual(list(collisions(label + text.format(270, 262, "end", "libxsmm"))), [])
+
+    def test_keys_stand_above_the_drawing(self):
+        scripts = (pathlib.Path(__file__).resolve().parents[2] / "scripts").glob("*.py")
+        keys = {key for path in scripts for key in re.findall(r"(?<!un)set key [a-z ]+", path.read_text())}
+        self.assertEqual(keys, {"set key outside top center horizontal"})
 
 
 class Figures(unittest.TestCase):
@@ -129,14 +171,14 @@ class Figures(unittest.TestCase):
         def best(n, ratio, day, **more):
             return measured(n, "tilewright", 0.5) | {"phase": "compare", "best": True, "problem": f"n={n}", "beta": 0, "device": "a card",
                                                      "ratio": {"centre": ratio}, "time": f"2026-01-0{day}"} | more
-        self.record("gemm_large-20260101.jsonl", [best(8, 0.5, 1), best(9, 2.0, 1), best(9, 9.0, 1, best=False)])
-        self.record("gemm_large-20260102-again.jsonl.gz", [best(8, 4.0, 2)])
-        self.record("gemm_large-20260103-probe.jsonl", [best(8, 7.0, 3)])
-        self.record("gemm_large-20260103-shapes.jsonl", [best(3, 0.25, 3, m=5)])
+        self.record("gemm-20260101.jsonl", [best(8, 0.5, 1), best(9, 2.0, 1), best(9, 9.0, 1, best=False)])
+        self.record("gemm-20260102-again.jsonl.gz", [best(8, 4.0, 2)])
+        self.record("gemm-20260103-probe.jsonl", [best(8, 7.0, 3)])
+        self.record("gemm-20260103-shapes.jsonl", [best(3, 0.25, 3, m=5)])
         lines = ratio_tables.ratios("machine=card without=probe", self.root).splitlines()
         self.assertEqual(lines[2:4], ["| squares | f64 | 8 to 9 | nn | 2 | 2.828 | 2.000 (9, nn) |",
                                       "| skinny and odd shapes | f64 |  | nn | 1 | 0.250 | 0.250 (5x3x3, nn) |"])
-        self.assertIn("[card 20260102-again]({up}results/card/gemm_large-20260102-again.jsonl.gz)", lines[5])
+        self.assertIn("[card 20260102-again]({up}results/card/gemm-20260102-again.jsonl.gz)", lines[5])
         self.assertNotIn("probe", lines[5])
 
 

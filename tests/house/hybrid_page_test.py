@@ -52,6 +52,29 @@ class HybridPage(unittest.TestCase):
         self.assertEqual(len(drawn), 1)
         self.assertIn("768 1.1\n", drawn[0].script)
 
+    def test_deviations_of_the_paper_are_those_it_printed(self):
+        self.record([measured(1536, "tilewright", "model", 2), measured(1536, "tilewright", "exhaustive", 1)])
+        page, _ = hybrid_page.page_of(self.root)
+        self.assertIn("| 1536 | 48 | 0.0199 | 0 | 0.0171 | 16.61 |", page)
+        self.assertIn("(the paper: 3.90 %), worst 100.00 % (24.55 %)", page)
+
+    def test_a_split_that_gives_the_cpu_nothing_is_no_selection(self):
+        nothing = {"metrics": {"variant": "model", "n_cpu": 0}}
+        self.record([measured(768, "tilewright", "model", 0.0033, **nothing), measured(768, "tilewright", "exhaustive", 0.003)])
+        page, _ = hybrid_page.page_of(self.root)
+        self.assertIn("The model gives the CPU nothing in all 1 sizes", page)
+        self.assertNotIn("(the paper: 3.90 %)", page)
+
+    def test_shares_of_other_products(self):
+        thin = [measured(768, "tilewright", variant, seconds, k=64) for variant, seconds in
+                (("automatic", 0.0011), ("exhaustive", 0.0012), ("gpu", 0.001))]
+        square = [measured(768, "tilewright", "model", 0.0033), measured(768, "tilewright", "exhaustive", 0.003)]
+        self.record(square)
+        self.assertNotIn("Where the CPU has a share", hybrid_page.page_of(self.root)[0])
+        self.record(thin, "hybrid-20260102.jsonl")
+        page, _ = hybrid_page.page_of(self.root)
+        self.assertIn("| 768x768x64 | pinned | 96 | 1.100 | 96 | 1.200 | 1.000 | 10.00 |", page)
+
     def test_the_newest_run_counts(self):
         best = measured(768, "tilewright", "exhaustive", 0.5)
         self.record([measured(768, "tilewright", "model", 1), best])

@@ -54,8 +54,32 @@ class LuPage(unittest.TestCase):
         self.assertIn("| 1000 | cpugpuLU, panel | 128 | 10.000 | 1.000 | 2.000 | 3.000 | 4.000 |", page)
         self.assertIn("pageable matrices", page)
         self.assertNotIn("No run with a GPU", page)
-        self.assertEqual(len(drawn), 1)
-        self.assertIn("1000 20\n", drawn[0].script)
+        self.assertIn("Of the paper's 10 sizes 1 was timed", page)
+        self.assertEqual(drawn, [])  # one size makes no line
+
+    def test_figure_2_takes_two_sizes(self):
+        self.record([measured(n, variant, seconds) for n in (1000, 2000) for variant, seconds in
+                     (("gpu", 0.012), ("hybrid panel", 0.01))])
+        page, (figure,) = lu_page.page_of(self.root)
+        self.assertIn("1000 20\n2000 20\n", figure.script)
+        self.assertIn(f"../figures/{figure.name}.svg", page)
+        self.assertIn("Of the paper's 10 sizes 2 were timed", page)
+
+    def test_what_was_not_timed_has_no_table(self):
+        self.record([measured(10000, "automatic", 0.04, candidate="streamed", metrics={"variant": "automatic"})])
+        page, drawn = lu_page.page_of(self.root)
+        of_ours = page.partition("## card")[2]
+        self.assertIn("None of the paper's versions was timed", of_ours)
+        self.assertNotIn("ours: cpuLU", of_ours)
+        self.assertNotIn("Where the time goes", of_ours)
+        self.assertIn("| 10000 | 40.000 | streamed |", of_ours)
+        self.assertEqual(drawn, [])
+
+    def test_a_note_of_the_run_is_said(self):
+        path = self.root / "results" / "card" / "lu-20260101.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in (
+            {"command": "make it", "note": "of older sources"}, measured(1000, "cpu", 0.02))))
+        self.assertIn("recorded by `make it`. It is of older sources.", lu_page.page_of(self.root)[0])
 
     def test_without_a_gpu_the_page_says_how_to_make_the_run(self):
         for gpu in ({"gpu": None}, {"gpu": None, "simulated": "100 GFLOP/s"}):

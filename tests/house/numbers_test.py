@@ -47,6 +47,12 @@ class Numbers(unittest.TestCase):
         (fault,) = self.faults(text, "0.50 = impl=theirs get=seconds over=impl=nobody by=n best=min")
         self.assertIn("no row has seconds", fault)
 
+    def test_rows_of_a_range(self):
+        text = "Ours takes 2.04 to 10.0 ms, 4.5 in the mean of 2."
+        self.assertEqual(self.faults(text, "2.04 = impl=ours n=4:15 get=seconds times=1e3", "10.0 = impl=ours n=9:16 get=seconds times=1e3",
+                                     "4.5 = impl=ours n=8:16 get=seconds geomean times=1e3", "2 = impl=ours n=1:16 get=seconds count"), [])
+        self.assertIn("no row has seconds", self.faults(text, "2.04 = impl=ours n=9:15 get=seconds")[0])
+
     def test_a_later_file_counts(self):
         rows = [{"problem": "p", "impl": "ours", "seconds": seconds} for seconds in (1.5, 2.5)]
         for name, row in zip(("first", "second"), rows):

@@ -45,8 +45,8 @@ struct Taken {
 // Of the problems for which ours was measured, by its default.
 std::map<std::string, Taken> recorded(DType dtype) {
   std::map<std::string, Taken> problems;
-  for (const char* file : {"/results/h100/gemm_large-20261126-forecast.jsonl.gz",
-                           "/results/h100/gemm_large-20261126-plans.jsonl.gz"})
+  for (const char* file :
+       {"/results/h100/gemm-20261126-forecast.jsonl.gz", "/results/h100/gemm-20261126-plans.jsonl.gz"})
     for (const auto& row : lines_of(file)) {
       if (!row.contains("impl") || row.at("dtype") != to_string(dtype)) continue;
       Taken& one = problems[row.at("problem")];

@@ -122,16 +122,16 @@ TEST_P(RecordedErrors, OfDefaultsAreNoLargerThanCublass) {
   const GemmLargeDevice limits = testing::known_gpu(90, 132);
   std::map<std::string, GemmLargeConfig> defaults;
   int cases = 0, shared = 0, blurred = 0;
-  for (const char* file : {"results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz",
-                           "results/h200/gemm_large-20261125-accuracy.jsonl.gz",
-                           "results/h200/gemm_large-20261125-accuracy-second.jsonl.gz",
-                           "results/h100/gemm_large-20261125-accuracy.jsonl.gz",
-                           "results/h100/gemm_large-20261125-errors-of-one-sum.jsonl.gz",
-                           "results/h200/gemm_large-20261125-accuracy-third.jsonl.gz",
-                           "results/h200/gemm_large-20261125-accuracy-fourth.jsonl.gz",
-                           "results/h200/gemm_large-20261125-accuracy-uniform.jsonl",
-                           "results/h200/gemm_large-20261125-accuracy-graded.jsonl",
-                           "results/h200/gemm_large-20261125-accuracy-ill-scaled.jsonl"})
+  for (const char* file :
+       {"results/h200/gemm-20261125-errors-of-one-sum.jsonl.gz",
+        "results/h200/gemm-20261125-accuracy.jsonl.gz", "results/h200/gemm-20261125-accuracy-second.jsonl.gz",
+        "results/h100/gemm-20261125-accuracy.jsonl.gz",
+        "results/h100/gemm-20261125-errors-of-one-sum.jsonl.gz",
+        "results/h200/gemm-20261125-accuracy-third.jsonl.gz",
+        "results/h200/gemm-20261125-accuracy-fourth.jsonl.gz",
+        "results/h200/gemm-20261125-accuracy-uniform.jsonl",
+        "results/h200/gemm-20261125-accuracy-graded.jsonl",
+        "results/h200/gemm-20261125-accuracy-ill-scaled.jsonl"})
     for (const auto& [p, terms, is_blurred] : recorded_errors(file, GetParam())) {
       const auto [known, first] = defaults.try_emplace(to_string(p));
       if (first) known->second = gemm_large_default(p, gemm_large_shape(p), limits);
@@ -153,7 +153,7 @@ TEST_P(RecordedErrors, AreNotPaidForWhereCublasSharesNothing) {
   const GemmLargeDevice limits = testing::known_gpu(90, 132);
   std::map<std::string, bool> shared;
   for (const auto& [p, terms, is_blurred] :
-       recorded_errors("results/h200/gemm_large-20261125-errors-of-one-sum.jsonl.gz", GetParam()))
+       recorded_errors("results/h200/gemm-20261125-errors-of-one-sum.jsonl.gz", GetParam()))
     shared[to_string(p)] |= terms < 0.9 * double(p.k);
   int alone = 0, paid = 0;
   for (const auto& [text, shares] : shared) {

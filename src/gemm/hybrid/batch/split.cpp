@@ -24,7 +24,7 @@ constexpr double thread_bytes_per_s = 12e9, problem_s = 5e-9;
 // Small problems run so much slower than large ones: a part of each vector and each load is not used.
 double small_factor(const GemmProblem& p) { return 1 + 12.0 / double(std::min({p.m, p.n, p.k})); }
 // And on the CPU so much slower again than one large product with operands in its caches, and than the host's
-// memory is read by copies (results/h100/hybrid-20261126-batches.jsonl.gz: n = 8 to 64).
+// memory is read by copies (results/h100/hybrid-20261127-batches.jsonl.gz: n = 8 to 64).
 constexpr double host_factor = 1.6, host_memory_share = 0.8;
 
 // Until both are at work beyond what each of them needs, as in prediction.cpp.
