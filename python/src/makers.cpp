@@ -20,6 +20,7 @@ bool dtype_of(const dlpack::DataType& type, DType& to) {
 bool describe(const dlpack::Tensor& x, View& to) {
   const bool host = x.device.type == dlpack::cpu, device = x.device.type == dlpack::cuda;
   if (!(host || device) || x.ndim > View::most_dims || !dtype_of(x.dtype, to.dtype)) return false;
+  if (x.data == nullptr) return false;  // no elements, or none that lie anywhere
   to.data = static_cast<char*>(x.data) + x.byte_offset;
   to.location = host ? Location::host : Location::device;
   to.device = device ? x.device.id : 0;

@@ -256,10 +256,10 @@ def test_other_functions_take_tensors(torch):
 
 def test_tensors_that_are_refused(torch):
     one = torch.ones(3, 3)
-    for x, error, says in ((one.clone().requires_grad_(), ValueError, "requires grad"), (one.to_sparse(), TypeError, "layout"),
-                           (one.to("meta"), ValueError, "meta"), (one.bfloat16(), TypeError, "bfloat16"),
+    for x, error, says in ((one.clone().requires_grad_(), TypeError, "requires grad"), (one.to_sparse(), TypeError, "layout"),
+                           (one.to("meta"), TypeError, "meta"), (one.bfloat16(), TypeError, "bfloat16"),
                            (one.int(), TypeError, "int32")):
         with pytest.raises(error, match=says):
             tilewright.matmul(x, one)
-    with pytest.raises(ValueError, match="lazily conjugated"):
+    with pytest.raises(TypeError, match="lazily conjugated"):
         tilewright.matmul(one + 0j, one + 0j, out=(one + 0j).conj())

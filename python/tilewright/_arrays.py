@@ -51,7 +51,7 @@ class NumpyKind:
             raise TypeError(f"out is of type {type(x).__name__}, which cannot be written to: pass an array")
         if isinstance(x, numpy.ma.MaskedArray):
             raise TypeError("out is a masked array, and products do not know of masks: pass out.data")
-        return x
+        return x if type(x) is numpy.ndarray else x.view(numpy.ndarray)
 
     def finish(self, x, like):
         return x
@@ -88,6 +88,9 @@ class NumpyKind:
             return numpy.conjugate(x, order="C")
         return x.astype(x.dtype.newbyteorder("="), order="C", copy=True)
 
+    def writing(self, x):
+        return contextlib.nullcontext()
+
     def assign(self, to, values):
         to[...] = values
 
@@ -123,6 +126,18 @@ class ForeignHostKind(NumpyKind):
         return namespace().from_dlpack(x if x.flags.c_contiguous else x.copy("C"))  # not all take other orders
 
 
+def _address(x, name):
+    """Where the elements of a tensor begin. Raises TypeError for one that has elements and no memory (wrapping subclasses, storage that was
+    resized to nothing)."""
+    try:
+        address, count = x.data_ptr(), x.numel()
+    except RuntimeError as error:
+        raise TypeError(f"{name}, of type {type(x).__name__}, has no memory: {str(error).partition(chr(10))[0]}") from error
+    if address == 0 and count > 0:
+        raise TypeError(f"{name}, of type {type(x).__name__}, has {count} elements and no memory for them")
+    return address
+
+
 class TorchKind:
     """PyTorch tensors, in host memory or on a GPU."""
 
@@ -136,23 +151,48 @@ class TorchKind:
         self.names = {getattr(torch, name): name for name in DTYPES}
         self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self.is_wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", lambda x: False)
         if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
             _core.add_exchanging(torch.Tensor, torch.Tensor.new_empty)
 
     def adopt(self, x, name):
-        if x.layout is not self.torch.strided:
-            raise TypeError(f"{name} is a tensor of layout {x.layout}: products take dense (strided) ones")
-        if x.requires_grad:
-            raise ValueError(f"{name} requires grad, and these products are not recorded: pass what its detach() returns")
-        if x.device.type not in ("cpu", "cuda"):
-            raise ValueError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
-        return x.resolve_neg()
+        """x with elements that lie in memory as they are, but for a lazy conjugation."""
+        self._check(x, name)
+        if x._is_zerotensor():
+            return self.torch.zeros(x.shape, dtype=x.dtype, device=x.device)
+        x = x.resolve_neg()
+        _address(x, name)
+        return x
 
     def adopt_out(self, x):
-        x = self.adopt(x, "out")
-        if x.is_conj():
-            raise ValueError("out is a lazily conjugated tensor: pass the tensor itself")
+        self._check(x, "out")
+        for what, is_so in (("conjugated", x.is_conj()), ("negated", x.is_neg()), ("zero", x._is_zerotensor())):
+            if is_so:
+                raise TypeError(f"out is a lazily {what} tensor, whose memory does not hold its elements: pass the tensor that it views, "
+                                "or copy the result into it")
+        _address(x, "out")
         return x
+
+    def _check(self, x, name):
+        """Raises TypeError for tensors of other kinds than dense ones of a host or GPU."""
+        fake = sys.modules.get("torch._subclasses.fake_tensor")
+        if fake is not None and isinstance(x, fake.FakeTensor):
+            raise TypeError(f"{name} is a fake tensor, which has no elements")
+        if isinstance(x, self.torch.nn.parameter.UninitializedTensorMixin):
+            raise TypeError(f"{name} is a parameter that has not been initialized")
+        if self.is_wrapped(x):
+            raise TypeError(f"{name} is a tensor within torch.func (vmap, grad and others), which these products do not know: call them outside of it")
+        if x.is_nested:
+            raise TypeError(f"{name} is a nested tensor: pass the tensors of its unbind() to grouped_matmul")
+        if x.layout is not self.torch.strided:
+            raise TypeError(f"{name} is a tensor of layout {x.layout}: products take dense (strided) ones")
+        if x.is_quantized:
+            raise TypeError(f"{name} is a quantized tensor: pass what its dequantize() returns")
+        if x.device.type not in ("cpu", "cuda"):
+            raise TypeError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
+        if x.requires_grad and self.torch.is_grad_enabled():
+            raise TypeError(f"{name} requires grad, and these products are not recorded: pass what its detach() returns, or call them within "
+                            "torch.no_grad()")
 
     def finish(self, x, like):
         return x
@@ -165,7 +205,7 @@ class TorchKind:
 
     def operand(self, x):
         device = x.device.index if x.is_cuda else None
-        return _core.Operand(x.data_ptr(), self.names[x.dtype], x.shape, x.stride(), device)
+        return _core.Operand(_address(x, "an array"), self.names[x.dtype], x.shape, x.stride(), device)
 
     def strides(self, x):
         return x.stride()
@@ -198,8 +238,13 @@ class TorchKind:
         values = x.conj() if conjugate != x.is_conj() else x  # of the elements as they are stored
         return values.clone(memory_format=self.torch.contiguous_format).resolve_conj()
 
+    def writing(self, x):
+        """Within it PyTorch writes to x: to tensors of inference mode it does in that mode alone."""
+        return self.torch.inference_mode() if x.is_inference() else contextlib.nullcontext()
+
     def assign(self, to, values):
-        to.copy_(values)
+        with self.writing(to):
+            to.copy_(values)
 
     def swapped(self, x):
         return x.transpose(-1, -2)
@@ -278,6 +323,9 @@ class CupyKind:
     def packed(self, x, conjugate):
         with self.cupy.cuda.Device(x.data.device_id):
             return self.cupy.array(x.conj() if conjugate else x, order="C")
+
+    def writing(self, x):
+        return contextlib.nullcontext()
 
     def assign(self, to, values):
         with self.cupy.cuda.Device(to.data.device_id):
@@ -379,6 +427,16 @@ def _find(cls, x, name):
 def alike(one, other):
     """Whether arrays of two kinds can meet: of one maker, or both such that NumPy sees them."""
     return type(one) is type(other) or (isinstance(one, NumpyKind) and isinstance(other, NumpyKind))
+
+
+def conjugated(kind, x):
+    """Whether the memory of x holds the conjugates of its elements."""
+    return kind.lazily_conjugated and x.is_conj()
+
+
+def resolved(kind, x):
+    """x without lazy conjugation, which an operand does not tell of."""
+    return kind.packed(x, True) if conjugated(kind, x) else x
 
 
 def kind_of(x, name):

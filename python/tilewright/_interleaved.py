@@ -4,7 +4,7 @@ reads and writes them at full width however small the matrices are."""
 import numpy
 
 from . import _core
-from ._arrays import alike, kind_of
+from ._arrays import alike, conjugated, kind_of, resolved
 from ._checks import factors, type_error, whole
 from ._checks import stream as checked_stream
 from ._matmul import check_writable, own_dtype
@@ -60,7 +60,7 @@ def _vector(name, x, kind=None, writable=False):
     own = kind_of(x.data, f"data of {name}")
     if kind is not None and not alike(own, kind):
         raise TypeError(f"{name} is a batch of {own.name} and a of {kind.name}: convert one of them")
-    data = own.adopt_out(x.data) if writable else own.adopt(x.data, f"data of {name}")
+    data = own.adopt_out(x.data) if writable else resolved(own, own.adopt(x.data, f"data of {name}"))
     if own.dtype(data) != x.dtype:
         raise TypeError(f"data of {name} has the element type {own.dtype(data)}, and the batch {x.dtype}")
     return own, data
@@ -108,8 +108,8 @@ def interleave(a, block=None, *, threads=0):
         raise ValueError(f"block = {block} but a block holds at least one matrix")
     if block * max(rows, 1) * max(cols, 1) >= 2 ** 59:
         raise ValueError(f"block = {block} of {rows} x {cols} matrices is more than any memory holds")
-    if getattr(a, "is_conj", bool)() or not _by_rows(kind, a):
-        a = kind.packed(a, False)
+    if conjugated(kind, a) or not _by_rows(kind, a):
+        a = kind.packed(a, conjugated(kind, a))
     data = kind.empty((_core.interleaved_elements(rows, cols, block, count),), dtype, a)
     _core.convert_interleaved(kind.operand(a), kind.operand(data), block, True, threads, kind.stream(a))
     return Interleaved(kind.finish(data, like), rows, cols, block, count, dtype)

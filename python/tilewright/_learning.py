@@ -7,7 +7,7 @@ import numbers
 import numpy
 
 from . import _core, _cuda
-from ._arrays import kind_of
+from ._arrays import conjugated, kind_of
 from ._checks import factors, flag, seconds, text, type_error
 from ._checks import path as checked_path
 from ._product import make_options
@@ -34,6 +34,8 @@ def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_
     conjugate_a, conjugate_b = flag("conjugate_a", conjugate_a), flag("conjugate_b", conjugate_b)
     kind = operands.kind_a
     x, y = operands.a, operands.b
+    conjugate_a ^= conjugated(kind, x)
+    conjugate_b ^= conjugated(operands.kind_b, y)
     result = kind.empty(operands.shape, operands.dtype, x) if out is None else operands.checked_out(out, kind_of(out, "out"))
     view = operands.as_matrices(kind, result)
     for _ in range(2):

@@ -2,8 +2,10 @@
 
 import itertools
 
+import numpy
+
 from . import _core
-from ._arrays import kind_of
+from ._arrays import conjugated, kind_of, resolved
 from ._checks import flag, sequence
 from ._matmul import Operands
 from ._product import _distinct, _product, make_options
@@ -47,12 +49,7 @@ def _copy_shared(operands, views):
         for name, bit in (("a", _core.COPY_A), ("b", _core.COPY_B)):
             if flags & bit:
                 kind, x = getattr(one, f"kind_{name}"), getattr(one, name)
-                setattr(one, name, kind.packed(x, kind.lazily_conjugated and x.is_conj()))
-
-
-def _resolved(kind, x):
-    """x without lazy conjugation, which an operand does not tell of."""
-    return kind.packed(x, True) if kind.lazily_conjugated and x.is_conj() else x
+                setattr(one, name, kind.packed(x, conjugated(kind, x)))
 
 
 def _named(index, make):
@@ -94,7 +91,7 @@ def grouped_matmul(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transp
     if out is not None:
         _copy_shared(operands, views)
     if all(one.kind_a.device(one.a) is None for one in operands):
-        entries = [[kind, _resolved(one.kind_a, one.a), _resolved(one.kind_b, one.b), view] for one, (kind, view) in zip(operands, views)]
+        entries = [[kind, resolved(one.kind_a, one.a), resolved(one.kind_b, one.b), view] for one, (kind, view) in zip(operands, views)]
         _run_host(entries, alpha, beta, conjugate_a, conjugate_b, make_options(options))
         return results
     for one, (kind, view) in zip(operands, views):
@@ -108,7 +105,7 @@ def variable_matmul(a, b, out=None, **options):
     a, b = sequence("a", a, "matrices"), sequence("b", b, "matrices")
     for name, arrays in (("a", a), ("b", b)):
         for i, x in enumerate(arrays):
-            shape = x.shape if hasattr(x, "shape") else _named(i, lambda: kind_of(x, name).adopt(x, name)).shape
+            shape = x.shape if type(x) is numpy.ndarray else _named(i, lambda: kind_of(x, name).adopt(x, name)).shape
             if len(shape) != 2:
                 raise ValueError(f"problem {i}: {name} has the shape {tuple(shape)}, which is no matrix's; grouped_matmul takes "
                                  "batches")
@@ -147,8 +144,8 @@ def batch_reduce(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpos
 def _reduce_host(operands, kind, batch, result, alpha, beta, conj_a, conj_b, options):
     a, b, to = operands.a, operands.b, result
     kind_a, kind_b = operands.kind_a, operands.kind_b
-    conj_a ^= kind_a.lazily_conjugated and a.is_conj()
-    conj_b ^= kind_b.lazily_conjugated and b.is_conj()
+    conj_a ^= conjugated(kind_a, a)
+    conj_b ^= conjugated(kind_b, b)
     for _ in range(4):
         copies = _core.product(kind_a.operand(a), kind_b.operand(b), _repeated(kind, to, batch), alpha, beta, conj_a, conj_b,
                                options, 0, True)

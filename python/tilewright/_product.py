@@ -4,7 +4,7 @@ what no problem can express."""
 import functools
 
 from . import _core, _cuda
-from ._arrays import kind_of
+from ._arrays import conjugated, kind_of
 from ._checks import flag, seconds, sequence, text, type_error, whole
 
 
@@ -90,10 +90,8 @@ def _run(kind_a, kind_b, kind, a_view, b_view, out_view, alpha, beta, conj_a, co
         _cuda.load_libraries()
     built = make_options(options)
     a, b, out = a_view, b_view, out_view
-    if kind_a.lazily_conjugated:
-        conj_a ^= a.is_conj()
-    if kind_b.lazily_conjugated:
-        conj_b ^= b.is_conj()
+    conj_a ^= conjugated(kind_a, a)
+    conj_b ^= conjugated(kind_b, b)
     held = []  # what the caller does not hold, until the work is done or queued
     for _ in range(4):
         copies = _core.product(kind_a.operand(a), kind_b.operand(b), kind.operand(out), alpha, beta, conj_a, conj_b, built,

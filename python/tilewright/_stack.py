@@ -3,9 +3,8 @@
 import numpy
 
 from . import _core
-from ._arrays import kind_of
+from ._arrays import kind_of, resolved
 from ._checks import factors, flag
-from ._lists import _resolved
 from ._matmul import check_writable, common_dtype
 from ._product import make_options
 
@@ -26,7 +25,7 @@ def _blocks(name, x, promote):
         raise NotImplementedError(f"{name} lies on a GPU, and stacks are multiplied in host memory")
     if len(x.shape) != 3:
         raise ValueError(f"{name} has the shape {tuple(x.shape)}; blocks have three dimensions: (count, rows, columns)")
-    return kind, _resolved(kind, x)
+    return kind, resolved(kind, x)
 
 
 def stack_matmul(a, b, out, a_index, b_index, out_index, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False,

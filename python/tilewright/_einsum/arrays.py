@@ -4,7 +4,7 @@ import functools
 
 import numpy
 
-from .._arrays import DTYPES, CupyKind, ForeignHostKind, NumpyKind, TorchKind, alike, kind_of
+from .._arrays import DTYPES, CupyKind, ForeignHostKind, NumpyKind, TorchKind, alike, kind_of, resolved
 from .._matmul import common_dtype
 
 ITEM_BYTES = {name: numpy.dtype(name).itemsize for name in DTYPES}
@@ -45,9 +45,6 @@ class NumpyViews:
     def overlap(self, a, b):
         return numpy.may_share_memory(a, b)
 
-    def plain(self, array):
-        return array
-
     def finished(self, array):
         """What the caller gets of a new array: a scalar instead of one without axes, as of numpy.einsum."""
         return array[()] if array.ndim == 0 else array
@@ -87,9 +84,6 @@ class TorchViews(CupyViews):
         (a_first, a_end), (b_first, b_end) = (
             span(one.data_ptr(), one.shape, [stride * one.element_size() for stride in one.stride()], one.element_size()) for one in (a, b))
         return a_first < b_end and b_first < a_end
-
-    def plain(self, array):
-        return array.resolve_conj()
 
 
 def span(first, shape, byte_strides, item):
@@ -149,7 +143,7 @@ def adopted(operands):
     for index, (kind, one) in enumerate(zip(kinds, operands)):
         if not alike(kind, library.kind):
             raise TypeError(f"einsum: operand 0 is an array of {library.kind.name} and operand {index} of {kind.name}; convert one of them")
-        arrays.append(library.views.plain(kind.adopt(one, f"operand {index}")))
+        arrays.append(resolved(kind, kind.adopt(one, f"operand {index}")))
         if kind.device(arrays[-1]) != kind.device(arrays[0]):
             raise ValueError(f"einsum: operand 0 lies on device {kind.device(arrays[0])} and operand {index} on {kind.device(arrays[-1])}")
     return arrays, library

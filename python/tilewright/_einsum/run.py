@@ -298,7 +298,8 @@ def einsum(*arguments, out=None, alpha=1, beta=0, optimize="auto", promote=False
     library = call.library
     run = Run(library, call.dtype, options)
     if call.out is not None and not call.awkward:
-        run.whole(call, plan, expression, call.out, alpha, beta)
+        with library.kind.writing(call.out):
+            run.whole(call, plan, expression, call.out, alpha, beta)
         return out
     made = library.empty(call.operands[0], shape, call.dtype)
     run.options = fresh_options(options, made, call)
