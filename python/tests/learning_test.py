@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tilewright
-from tilewright import _tool
+from tilewright import _learning, _tool
 
 A, B = np.ones((100, 8, 8)), np.ones((100, 8, 8))
 
@@ -228,3 +228,27 @@ def test_wisdom_is_exported_and_imported(tmp_path):
     tilewright.wisdom.merge(out, into=into)
     with pytest.raises((RuntimeError, ValueError), match="nowhere"):
         tilewright.wisdom.import_(tmp_path / "nowhere.jsonl", into=into)
+
+
+def test_texts_that_a_prompt_shows():
+    one = np.eye(3)
+    assert repr(tilewright.explain(one, one)) == str(tilewright.explain(one, one))
+    with tilewright.record() as log:
+        assert repr(log) == "<tilewright.record, in its block>"
+        tilewright.matmul(one, one)
+        tilewright.matmul(one, one)
+    assert repr(log) == "<tilewright.record of 1 problem, 2 calls>"
+    assert repr(tilewright.lu_factor(np.zeros((2, 3, 3)))).startswith("<tilewright.LU (2, 3, 3) float64, by ")
+    assert repr(tilewright.lu_factor(np.zeros((2, 2)))).endswith(", singular>")
+    row = {"problem": "x", "config": {"nr": 4}, "seconds": 1.5e-6, "regret": 0.25, "tie": False, "measured": 3, "candidates": 7}
+    made = _learning._Tunings([{"asked": "gemm:f64:nn:m=8,n=8,k=8", **row}])
+    assert repr(made).splitlines()[1].split() == "gemm:f64:nn:m=8,n=8,k=8 1.5 us 25 % 3 of 7 nr=4".split()
+    assert "<td>1.5 us</td>" in made._repr_html_()
+
+
+def test_a_record_says_what_it_does_not_see():
+    with pytest.warns(UserWarning, match="does not record linear systems: 2 factorizations"):
+        with tilewright.record() as log:
+            tilewright.solve(np.eye(3), np.ones(3))
+            tilewright.inv(np.eye(3))
+    assert log.rows == []

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,6 +24,10 @@ def parameters(function):
     return [(one.arg, None if default is None else ast.literal_eval(default)) for one, default in both]
 
 
+def is_property(node):
+    return any(getattr(one, "id", "") == "property" for one in node.decorator_list)
+
+
 def stubbed():
     yield from ((f"wisdom.{node.name}", node) for node in ast.parse(WISDOM.read_text()).body if isinstance(node, ast.FunctionDef))
     for node in ast.parse(STUB.read_text()).body:
@@ -30,7 +35,7 @@ def stubbed():
             yield node.name, node
         elif isinstance(node, ast.ClassDef):
             for part in node.body:
-                if isinstance(part, ast.FunctionDef) and not part.decorator_list and (part.name == "__init__" or not part.name.startswith("__")):
+                if isinstance(part, ast.FunctionDef) and not is_property(part) and (part.name == "__init__" or not part.name.startswith("__")):
                     yield f"{node.name}.{part.name}", part
 
 
@@ -45,12 +50,15 @@ def test_signatures(name, node):
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = [(one.name, None if one.default is inspect.Parameter.empty else one.default)
            for one in inspect.signature(there).parameters.values() if one.kind not in variable]
-    assert parameters(node) == own
+    # An overload may leave a default out, where another value chooses it.
+    stub, is_overload = parameters(node), any(getattr(one, "id", "") == "overload" for one in node.decorator_list)
+    assert [one for one, _ in stub] == [one for one, _ in own]
+    assert all(default == other or (is_overload and default is None) for (_, default), (_, other) in zip(stub, own))
 
 
 def test_names():
     nodes = ast.parse(STUB.read_text()).body
-    names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")}
     assigned = {target.id: node.value for node in nodes if isinstance(node, ast.Assign) for target in node.targets}
     assert ast.literal_eval(assigned.pop("__all__")) == tilewright.__all__
     assert all(name.startswith("_") for name in assigned)
@@ -70,16 +78,48 @@ def test_stubs_are_found_to_agree(tmp_path):
     assert [line for line in said.splitlines() if line.startswith("tilewright.") and not line.startswith("tilewright._")] == []
 
 
+# What a caller writes, and the type that it has, or the word that the refusal names.
+TYPES = [
+    ("tilewright.matmul(a, v)", "ndarray[Any, dtype[float64]]"), ("tilewright.matmul(v, v)", "ndarray[Any, dtype[float64]]"),
+    ("tilewright.matmul(s, a, promote=True)", "ndarray[Any, dtype[Any]]"), ("tilewright.matmul([[1.0]], a)", "ndarray[Any, dtype[Any]]"),
+    ("tilewright.matmul(a, a, a)", "ndarray[tuple[int, int], dtype[float64]]"), ("tilewright.solve(a, v)", "ndarray[Any, dtype[float64]]"),
+    ("tilewright.solve(s, a, promote=True)", "ndarray[Any, dtype[Any]]"), ("tilewright.lu_factor(a).solve(v)", "ndarray[Any, dtype[float64]]"),
+    ("tilewright.inv(a)", "ndarray[Any, dtype[float64]]"), ("tilewright.batch_reduce(a, a)", "ndarray[Any, dtype[float64]]"),
+    ("tilewright.grouped_matmul([a], [a])", "list[ndarray[Any, dtype[float64]]]"), ("tilewright.matmul(Own(), a)", "user.Own"),
+    ("tilewright.tune('x')[0]['joules']", "float | None"), ("tilewright.info()['cores']", "int"), ("tilewright.wisdom.list()", "list[dict[str, Any]]"),
+    ("tilewright.matmul(a, a, threads=2, target='cpu', residency='l1')", "ndarray[Any, dtype[float64]]"),
+]
+REFUSED = [
+    "tilewright.matmul(a, a, transB=True)", "tilewright.matmul(a, a, threads='2')", "tilewright.matmul(a, a, target='tpu')",
+    "tilewright.solve(a, a, target='tpu')", "tilewright.solve(a, a, objective='time')", "tilewright.inv(a, nb='x')",
+    "tilewright.lu_factor(a, target='tpu')", "tilewright.variable_matmul([a], [a], transB=True)", "tilewright.grouped_matmul([a], [a], split='x')",
+    "tilewright.batch_reduce(a, a, checked='yes')", "tilewright.einsum('ij,jk', a, a, threads='2')", "tilewright.explain('x', objectiv='time')",
+    "tilewright.prepare('x', threads='2')", "tilewright.tune('x', strategy='best')", "tilewright.matmul(a, a, residency='l4')",
+]
+
+
+def program(tmp_path):
+    lines = ["import numpy, tilewright", "class Own: ...", "a, s = numpy.zeros((3, 3)), numpy.zeros((3, 3), numpy.float32)", "v = numpy.zeros(3)",
+             *(f"reveal_type({expression})" for expression, _ in TYPES), *REFUSED]
+    (tmp_path / "user.py").write_text("\n".join(lines))
+    return len(lines) - len(REFUSED)
+
+
+def check_types(said, first_refused):
+    types = re.findall(r'(?:Revealed type is|Type of ".*" is) "(.*)"', said)
+    assert [re.sub(r"\bnumpy\.(?=ndarray|dtype|float64)", "", one).replace("builtins.", "") for one in types] == [one for _, one in TYPES], said
+    wrong = {int(line) for line in re.findall(r"user\.py:(\d+)(?::\d+)?(?: -)? ?:? error", said)}
+    assert wrong == set(range(first_refused + 1, first_refused + 1 + len(REFUSED))), said
+
+
 def test_types_that_callers_see(tmp_path):
-    (tmp_path / "user.py").write_text("""
-import numpy, tilewright
-a = numpy.zeros((3, 3))
-reveal_type(tilewright.matmul(a, a))
-reveal_type(tilewright.matmul([[1.0]], a))
-reveal_type(tilewright.wisdom.list())
-tilewright.wisdom.export("x", file="y")
-""")
-    said = mypy(tmp_path, "mypy", "--strict", "user.py")
-    types = [line.partition('"')[2].rstrip('"') for line in said.splitlines() if "Revealed type" in line]
-    assert len(types) == 3 and "float64" in types[0] and "numpy.ndarray" in types[1] and types[2].endswith("list[dict[str, Any]]"), said
-    assert "Success" in said
+    first_refused = program(tmp_path)
+    check_types(mypy(tmp_path, "mypy", "--strict", "--hide-error-context", "user.py"), first_refused)
+
+
+def test_types_that_pyright_sees(tmp_path):
+    pytest.importorskip("pyright")
+    first_refused = program(tmp_path)
+    done = subprocess.run([sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "user.py"], capture_output=True, text=True, cwd=tmp_path)
+    wrong = {int(line) for line in re.findall(r"user\.py:(\d+):\d+ - error", done.stdout)}
+    assert wrong == set(range(first_refused + 1, first_refused + 1 + len(REFUSED))), done.stdout + done.stderr

@@ -1,6 +1,7 @@
 """Whether an argument is what it has to be. Each check returns the value as the libraries take it, or raises TypeError or
 ValueError with a sentence that names the argument."""
 
+import difflib
 import operator
 import os
 from numbers import Number
@@ -90,6 +91,14 @@ def stream(value, on_device):
     if address and not on_device:
         raise ValueError(f"stream = {address:#x} is given, but the arrays lie in host memory")
     return address
+
+
+def unknown_option(name, options, arguments=()):
+    """The TypeError for a keyword that a function does not take; `arguments` are those that it takes beside its options."""
+    known = {other.lower(): other for other in (*options, *arguments)}
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    meant = f" (did you mean '{known[near[0]]}'?)" if near else ""
+    return TypeError(f"unknown option '{name}'{meant}; there are {', '.join(options)}")
 
 
 def sequence(name, value, of):

@@ -3,10 +3,11 @@
 import html
 import json
 import numbers
+import warnings
 
 import numpy
 
-from . import _core, _cuda
+from . import _core, _cuda, _lu
 from ._arrays import conjugated, kind_of
 from ._checks import factors, flag, seconds, text, type_error
 from ._checks import path as checked_path
@@ -17,9 +18,39 @@ class Explanation(str):
     """The text of a plan: the candidates and why each was or was not taken, the config, where it comes from, the bound.
     Notebooks show it as a block."""
 
+    def __repr__(self):
+        return str(self)
+
     def _repr_html_(self):
         first, _, rest = self.partition("\n")
         return f"<details open><summary><code>{html.escape(first)}</code></summary><pre>{html.escape(rest)}</pre></details>"
+
+
+def _counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+class _Tunings(list):
+    """What tune returns: rows, printed as a table."""
+
+    COLUMNS = ("problem", "time", "faster by", "of configs", "config")
+
+    def _lines(self):
+        for row in self:
+            config = ",".join(f"{name}={value}" for name, value in row["config"].items())
+            yield (row["asked"], f"{row['seconds'] * 1e6:.3g} us", f"{100 * row['regret']:.0f} %",
+                   f"{row['measured']} of {row['candidates']}", config)
+
+    def __repr__(self):
+        table = [self.COLUMNS, *self._lines()]
+        widths = [max(map(len, column)) for column in zip(*table)]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table)
+
+    def _repr_html_(self):
+        def line(cells, tag):
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        return "<table>" + line(self.COLUMNS, "th") + "".join(line(cells, "td") for cells in self._lines()) + "</table>"
 
 
 def problem_of(a, b, out=None, *, alpha=1, beta=0, transpose_a=False, transpose_b=False, conjugate_a=False, conjugate_b=False,
@@ -81,20 +112,28 @@ class record:
 
     With a path the problems are added to that file too, as JSON lines that `tilewright tune --from` and `tune` read.
     Seconds are the host's; work on a GPU counts what queueing it took. Copies made first are not part of them. Each
-    entry of grouped_matmul and variable_matmul is a problem with its share of the call, by operations. Linear systems are not recorded.
+    entry of grouped_matmul and variable_matmul is a problem with its share of the call, by operations. Linear systems are not recorded,
+    which a warning says where there were some.
     """
 
     def __init__(self, path=None):
         self.path = None if path is None else checked_path("path", path)
         self.rows = []
         self._record = None
+        self._factored = 0
+
+    def __repr__(self):
+        if self._record is not None:
+            return "<tilewright.record, in its block>"
+        calls = sum(row["count"] for row in self.rows)
+        return f"<tilewright.record of {_counted(len(self.rows), 'problem')}, {_counted(calls, 'call')}>"
 
     def __enter__(self):
         if self._record is not None:
             raise RuntimeError("this record() is in a block already: another one can be nested in it")
         record = _core.Record()
         _core.begin_record(record)
-        self._record = record
+        self._record, self._factored = record, _lu.calls[0]
         return self
 
     def __exit__(self, *_):
@@ -102,6 +141,9 @@ class record:
             raise RuntimeError("this record() is in no block")
         record, self._record = self._record, None
         _core.end_record(record)
+        systems = _lu.calls[0] - self._factored
+        if systems > 0:
+            warnings.warn(f"record() does not record linear systems: {_counted(systems, 'factorization')} ran in its block", stacklevel=2)
         self.rows = sorted(record.runs(), key=lambda row: -row["seconds"])
         if self.path is not None:
             with open(self.path, "a") as file:
@@ -186,7 +228,7 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
     for row in rows:
         row["config"] = json.loads(row["config"]) if row["config"] else {}
         row["joules"] = row["joules"] or None
-    return [{"asked": asked, **row} for asked, row in zip(texts, rows)]  # a problem that nothing is kept of ends the search
+    return _Tunings({"asked": asked, **row} for asked, row in zip(texts, rows))  # a problem that nothing is kept of ends the search
 
 
 def _texts(problems):

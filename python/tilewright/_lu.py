@@ -6,10 +6,11 @@ import numpy
 
 from . import _core
 from ._arrays import alike, kind_of
-from ._checks import flag, text, whole
+from ._checks import flag, text, unknown_option, whole
 from ._matmul import common_dtype, own_dtype
 
 OPTIONS = ("target", "threads", "candidate", "nb")  # of lu_factor
+calls = [0]  # of lu_factor, which record() does not see
 
 
 def _columns(kind, x, dtype, batch=None):
@@ -32,14 +33,14 @@ def _own(at, batch):
 def _check_options(options):
     for name in options:
         if name not in OPTIONS:
-            raise TypeError(f"unknown option '{name}'; there are {', '.join(OPTIONS)}")
+            raise unknown_option(name, OPTIONS, ("promote",))
 
 
 def _adopt(x, name, promote, least):
     kind = kind_of(x, name)
     x = kind.adopt(x, name)
     if len(x.shape) < least:
-        raise ValueError(f"{name} has the shape {tuple(x.shape)}, but at least {least} dimensions are needed")
+        raise numpy.linalg.LinAlgError(f"{name} has the shape {tuple(x.shape)}, but at least {least} dimensions are needed")
     if not hasattr(kind, "address"):
         raise TypeError(f"{name} is of a maker whose arrays LU does not know; NumPy, PyTorch and CuPy arrays are taken")
     own = kind.dtype(x)
@@ -58,6 +59,11 @@ class LU:
         self.lu, self.pivots = kind.finish(lu, like), kind.finish(pivots - 1, like)
         self._info, self.report = info, report
         self._target, self._threads = target, threads
+
+    def __repr__(self):
+        by = f", by {self.report['candidate']}" if self.report and "candidate" in self.report else ""
+        singular = ", singular" if isinstance(self._info, (int, numpy.ndarray)) and numpy.any(self._info) else ""
+        return f"<tilewright.LU {tuple(self.lu.shape)} {self._dtype}{by}{singular}>"
 
     def __reduce__(self):
         return _restored, (self._dtype, self.lu, self.pivots, self._info, self.report, self._target, self._threads)
@@ -87,7 +93,7 @@ class LU:
             raise ValueError("conjugate goes with transpose: systems are solved with A, its transpose, or its conjugate transpose")
         n = self.lu.shape[-1]
         if self.lu.shape[-2] != n:
-            raise ValueError(f"a is {tuple(self.lu.shape)}, and systems need square matrices")
+            raise numpy.linalg.LinAlgError(f"a is {tuple(self.lu.shape)}, and systems need square matrices")
         vector = len(b.shape) == 1
         right = kind.with_axis(b, 1) if vector else b
         batch = tuple(self.lu.shape[:-2])
@@ -100,7 +106,8 @@ class LU:
         except ValueError:
             raise ValueError(f"b has the shape {tuple(b.shape)}, which does not fit a {tuple(self.lu.shape)}: their leading dimensions "
                              "do not broadcast to each other") from None
-        self._check_regular()
+        if 0 not in every:  # else no matrix takes part
+            self._check_regular()
         x = _columns(kind, right, self._dtype, every)
         op = ("c" if conjugate else "t") if transpose else "n"
         if kind.device(x) is None:
@@ -149,6 +156,7 @@ def lu_factor(a, *, target="auto", threads=0, candidate="", nb=0, promote=False)
     the other. Raises ValueError for less than two dimensions, TypeError for other element types (promote=True converts).
     """
     like = a
+    calls[0] += 1
     kind, a, dtype = _adopt(a, "a", flag("promote", promote), 2)
     threads, nb, candidate = whole("threads", threads), whole("nb", nb), text("candidate", candidate)
     target = text("target", target)
@@ -191,10 +199,10 @@ def solve(a, b, *, promote=False, **options):
     return lu_factor(a, **options).solve(b)
 
 
-def inv(a, **options):
+def inv(a, *, promote=False, **options):
     """The inverse of each matrix of a, (batch..., n, n), as numpy.linalg.inv. Options, and promote, are those of lu_factor."""
-    _check_options([name for name in options if name != "promote"])
+    _check_options(options)
     shape = tuple(kind_of(a, "a").adopt(a, "a").shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(f"a has the shape {shape}, and inverses need square matrices")
-    return lu_factor(a, **options).inverse()
+        raise numpy.linalg.LinAlgError(f"a has the shape {shape}, and inverses need square matrices")
+    return lu_factor(a, promote=promote, **options).inverse()

@@ -14,6 +14,8 @@ def common_dtype(first, second, promote):
     if first == second and first in DTYPES:
         return first
     asked = f"a has the element type {first} and b {second}"
+    if not promote and first == second:
+        raise TypeError(f"element type {first} is not supported (use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, or promote=True)")
     if not promote:
         raise TypeError(f"{asked}: products take two of one type, {', '.join(DTYPES)}; pass promote=True to convert copies "
                         "to the type that NumPy would compute in")

@@ -5,7 +5,7 @@ import functools
 
 from . import _core, _cuda
 from ._arrays import conjugated, kind_of
-from ._checks import flag, seconds, sequence, text, type_error, whole
+from ._checks import flag, seconds, sequence, text, type_error, unknown_option, whole
 
 
 def _share(name, value):
@@ -26,6 +26,10 @@ _CHECKS = {
     "gpu_memory_bytes": lambda name, value: whole(name, value, most=2 ** 63 - 1), "split": text, "cpu_share": _share,
     "on_device_failure": text, "tune_budget_s": _budget,
 }
+
+
+# What products take beside options, as keywords.
+_ARGUMENTS = ("out", "alpha", "beta", "transpose_a", "transpose_b", "conjugate_a", "conjugate_b", "promote", "stream")
 
 
 @functools.lru_cache(maxsize=256)
@@ -49,7 +53,7 @@ def make_options(options):
     except TypeError:
         unknown = [name for name in options if name not in _CHECKS]
         if unknown:
-            raise TypeError(f"unknown option '{unknown[0]}'; there are {', '.join(_CHECKS)}") from None
+            raise unknown_option(unknown[0], _CHECKS, _ARGUMENTS) from None
         return _options(tuple(sorted((name, _CHECKS[name](name, value)) for name, value in options.items())))
 
 
