@@ -7,6 +7,7 @@
 
 #include "gemm/context_impl.hpp"
 #include "gemm/parallel.hpp"
+#include "lu/pivots.hpp"
 #include "lu/reference.hpp"
 #include "lu/triangle.hpp"
 
@@ -79,7 +80,8 @@ template <class T>
 void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
                      std::int64_t ldb) const {
   if (m == 0 || n == 0) return;
-  if (library_->available() && library_->has_trsm() && fits(m, n, std::max(lda, ldb))) {
+  const bool divides = t.diag == Diag::non_unit && must_divide(t.side == Side::left ? m : n, a, lda);
+  if (!divides && library_->available() && library_->has_trsm() && fits(m, n, std::max(lda, ldb))) {
     const LocalThreads scope(*library_, library_threads());
     return library_->trsm(t, m, n, a, lda, b, ldb);
   }
@@ -92,7 +94,8 @@ void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T*
 template <class T>
 std::int64_t HostBlas::factor(std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
                               std::int64_t* pivots) const {
-  if (!library_->available() || !library_->has_getrf() || !fits(m, n, lda))
+  if (!library_->available() || !library_->has_getrf() || !fits(m, n, lda) ||
+      may_have_such_pivots(threads(), m, n, a, lda))
     return factor_recursively(m, n, a, lda, pivots);
   std::vector<int> narrow(std::size_t(std::min(m, n)));
   const LocalThreads scope(*library_, library_threads());

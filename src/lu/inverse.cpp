@@ -1,9 +1,11 @@
 // inv(A) = inv(U) inv(L) P in place (LAPACK xGETRI): U is inverted by halves, then X L = inv(U) is solved for
-// X a block of columns at a time from the right, and the swaps are undone on columns.
+// X a block of columns at a time from the right, and the swaps are undone on columns. Where products of
+// inverses may overflow or vanish, A X = I is solved instead, which takes room for a copy of the factors.
 #include <algorithm>
 #include <complex>
 #include <vector>
 
+#include "lu/pivots.hpp"
 #include "lu/solver.hpp"
 #include "lu/validate.hpp"
 
@@ -79,6 +81,19 @@ class Inverse {
   std::int64_t lda_;
 };
 
+template <class T>
+void solve_identity(const LuSolver& solver, std::int64_t n, T* a, std::int64_t lda,
+                    const std::int64_t* pivots) {
+  std::vector<T> lu(std::size_t(n) * std::size_t(n));
+  for (std::int64_t j = 0; j < n; ++j) {
+    T* const column = a + j * lda;
+    std::copy(column, column + n, lu.data() + j * n);
+    std::fill(column, column + n, T(0));
+    column[j] = T(1);
+  }
+  solver.solve(Op::none, n, n, lu.data(), n, pivots, a, lda);
+}
+
 }  // namespace
 
 template <class T>
@@ -97,7 +112,10 @@ LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, co
     }
   if (n == 0) return report;
   const LuSolver solver(context, options);
-  Inverse<T>(solver, n, a, lda).run(pivots);
+  if (is_steep(n, a, lda))
+    solve_identity(solver, n, a, lda, pivots);
+  else
+    Inverse<T>(solver, n, a, lda).run(pivots);
   return report;
 }
 

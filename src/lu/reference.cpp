@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 
 #include "core/dispatch.hpp"
 #include "lu/candidates.hpp"
+#include "lu/pivots.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,10 +34,9 @@ std::int64_t find_pivot(std::int64_t count, const T* x) {
   return found;
 }
 
-// By the reciprocal where that does not overflow.
 template <class T>
 void divide(std::int64_t count, T* x, T pivot) {
-  if (std::abs(pivot) >= std::numeric_limits<decltype(std::abs(pivot))>::min()) {
+  if (has_reciprocal(pivot)) {
     const T reciprocal = T(1) / pivot;
     for (std::int64_t i = 0; i < count; ++i) x[i] *= reciprocal;
   } else {
