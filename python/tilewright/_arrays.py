@@ -51,7 +51,7 @@ class NumpyKind:
             raise TypeError(f"out is of type {type(x).__name__}, which cannot be written to: pass an array")
         if isinstance(x, numpy.ma.MaskedArray):
             raise TypeError("out is a masked array, and products do not know of masks: pass out.data")
-        return x if type(x) is numpy.ndarray else x.view(numpy.ndarray)
+        return x
 
     def finish(self, x, like):
         return x

@@ -1,6 +1,6 @@
-// Which pivots divide as a product with their reciprocal, and which matrices may have others. BLAS libraries multiply
-// by reciprocals throughout (OpenBLAS's getrf and trsm do), which turns systems of subnormal or huge pivots into
-// infinities, NaN or zeros; such systems are computed by loops of our own that divide.
+// Which pivots divide as a product with their reciprocal, and which matrices may have others. BLAS libraries
+// multiply by reciprocals throughout (OpenBLAS's getrf and trsm do), which turns systems of subnormal or huge
+// pivots into infinities, NaN or zeros; such systems are computed by loops of our own that divide.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ RealPart<T> largest_part(const T& x) {
     return std::abs(x);
 }
 
-// True where x, 1 / x and what complex arithmetic computes on the way (twice the square of the larger part over it)
-// are normal numbers.
+// True where x, 1 / x and what complex arithmetic computes on the way (twice the square of the larger part
+// over it) are normal numbers.
 template <class T>
 bool has_reciprocal(const T& x) {
   constexpr RealPart<T> least = std::numeric_limits<RealPart<T>>::min();
@@ -51,8 +51,8 @@ bool must_divide(std::int64_t n, const T* a, std::int64_t lda) {
   return false;
 }
 
-// True where a product of two reciprocals of the diagonal may overflow or vanish, so that an inverse is not computed
-// by products of inverses.
+// True where a product of two reciprocals of the diagonal may overflow or vanish, so that an inverse is not
+// computed by products of inverses.
 template <class T>
 bool is_steep(std::int64_t n, const T* a, std::int64_t lda) {
   const RealPart<T> least = std::sqrt(std::numeric_limits<RealPart<T>>::min());
@@ -63,8 +63,9 @@ bool is_steep(std::int64_t n, const T* a, std::int64_t lda) {
   return false;
 }
 
-// True where an element is so small or so large that a pivot may become one that must be divided by. Pivots are
-// elements of A less products of two elements that are each at most |A| or 1: hence the margin on the lower side.
+// True where an element is so small or so large that a pivot may become one that must be divided by. Pivots
+// are elements of A less products of two elements that are each at most |A| or 1: hence the margin on the
+// lower side.
 template <class T>
 bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda) {
   using R = RealPart<T>;

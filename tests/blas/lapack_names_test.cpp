@@ -123,6 +123,36 @@ void check_fortran_gesv(const char* name) {
 }
 TEST(LapackNames, FortranGesv) { FOR_EACH_NAME(fortran, sdcz, gesv, check_fortran_gesv) }
 
+// Served here: other libraries multiply by the reciprocals of pivots, which overflow.
+template <class T, class Int>
+void check_subnormal_pivots(const char* name) {
+  auto* gesv = routine<void(const Int*, const Int*, T*, const Int*, Int*, T*, const Int*, Int*)>(name);
+  ASSERT_NE(gesv, nullptr);
+  for (const Int n : {1, 2, 30})
+    for (const Int nrhs : {1, 3}) {
+      const T pivot = std::numeric_limits<Real<T>>::min() / 4;
+      std::vector<T> a(std::size_t(n * n)), b(std::size_t(n * nrhs));
+      std::vector<Int> pivots(std::size_t(n), 0);
+      for (Int i = 0; i < n; ++i) {
+        a[std::size_t(i * (n + 1))] = pivot;
+        if (i + 1 < n) a[std::size_t(i * (n + 1) + 1)] = pivot / Real<T>(4);
+        for (Int j = 0; j < nrhs; ++j) b[std::size_t(j * n + i)] = pivot * Real<T>(i == 0 ? 1 : 1.25);
+      }
+      Int info = 9;
+      gesv(&n, &nrhs, a.data(), &n, pivots.data(), b.data(), &n, &info);
+      EXPECT_EQ(info, 0) << name;
+      for (const T& x : b) EXPECT_EQ(x, T(1)) << name << " n=" << n << " nrhs=" << nrhs;
+      if (n > 1) {
+        EXPECT_EQ(a[1], T(Real<T>(0.25))) << name;
+      }
+    }
+}
+TEST(LapackNames, SubnormalPivotsAreDividedBy) {
+  const char* const mode = std::getenv("TILEWRIGHT_BLAS");
+  if (mode == nullptr || std::string(mode) != "all") GTEST_SKIP() << "the program's library serves";
+  FOR_EACH_NAME(fortran, sdcz, gesv, check_subnormal_pivots)
+}
+
 template <class T, class Int>
 void check_lapacke_getrf(const char* name) {
   auto* getrf = routine<Int(int, Int, Int, T*, Int, Int*)>(name);
