@@ -46,12 +46,15 @@ WisdomMatch match_of_a_usual_problem(Context& context) {
   return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->match;
 }
 
-// The index of the pages that were installed, or of the sources.
+// The index of the pages: those of the sources in a build tree, else the installed ones; empty where there are none.
 std::string pages(const Environment& environment) {
-  const std::filesystem::path page = "docs/README.md";
-  const auto installed = std::filesystem::path(share_folder(environment, "docs")) / page;
-  std::error_code none;
-  return (std::filesystem::exists(installed, none) ? installed : page).string();
+  const std::filesystem::path share = share_folder(environment, "wisdom");
+  for (const char* folder : {"docs", TILEWRIGHT_INSTALLED_DOCS}) {
+    const auto page = (share / folder / "README.md").lexically_normal();
+    std::error_code none;
+    if (std::filesystem::exists(page, none)) return page.string();
+  }
+  return "";
 }
 
 }  // namespace
@@ -78,7 +81,8 @@ void print_welcome() {
     suggest("bench gemm_small --sizes 4,8,16", "small batches in device memory beside cuBLAS");
     suggest("bench gemm --sizes 1024,4096", "large products there");
   }
-  fmt::print("\nAll verbs: tilewright --help. Pages by task: {}\n", pages(environment));
+  const std::string index = pages(environment);
+  fmt::print("\nAll verbs: tilewright --help.{}\n", index.empty() ? "" : " Pages by task: " + index);
 }
 
 }  // namespace tilewright::cli

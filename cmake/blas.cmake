@@ -26,7 +26,7 @@ add_custom_command(OUTPUT ${BLAS_MAP}
 add_custom_target(tilewright_blas_map DEPENDS ${BLAS_MAP})
 add_dependencies(tilewright_blas tilewright_blas_map)
 target_link_options(tilewright_blas PRIVATE LINKER:--version-script=${BLAS_MAP} LINKER:-z,nodelete)
-set_target_properties(tilewright_blas PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 EXPORT_NAME blas
+set_target_properties(tilewright_blas PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${TILEWRIGHT_SOVERSION} EXPORT_NAME blas
                       LINK_DEPENDS ${BLAS_MAP} CXX_VISIBILITY_PRESET hidden)
 if(NOT TILEWRIGHT_INSTALL)
   set_target_properties(tilewright_blas PROPERTIES EXCLUDE_FROM_ALL ON)

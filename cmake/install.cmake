@@ -1,6 +1,6 @@
-# Install rules: library, tool, headers, wisdom, the CMake package and the pkg-config file. All paths inside the
-# installed tree are relative, so the tree can be moved.
-include(GNUInstallDirs)
+# Install rules and packages: libraries, tool, headers, wisdom, pages, licences, the CMake package and the pkg-config files.
+# All paths inside the installed tree are relative, so the tree can be moved. A distribution splits it by the install
+# components runtime, blas, scalapack, tune, development, tool and documentation.
 include(CMakePackageConfigHelpers)
 
 set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
@@ -8,27 +8,50 @@ file(RELATIVE_PATH BIN_TO_LIB ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_
 file(RELATIVE_PATH PKGCONFIG_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PKGCONFIG_TO_PREFIX "${PKGCONFIG_TO_PREFIX}")
 
+# install_library(TARGET COMPONENT NAMELINK): with the targets of its own in the CMake package, which are left out where the
+# component is not installed. NAMELINK is the component of lib*.so.
+function(install_library target component namelink)
+  install(TARGETS ${target} EXPORT ${target}-targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${namelink}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  install(EXPORT ${target}-targets NAMESPACE tilewright:: DESTINATION ${PACKAGE_DIR} COMPONENT ${namelink})
+endfunction()
 set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS tilewright tilewright_tune tilewright_blas tilewright_scalapack tilewright_small EXPORT tilewright-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install_library(tilewright runtime development)
+install_library(tilewright_tune tune development)
+# These are preloaded by the name of the link.
+install_library(tilewright_blas blas blas)
+install_library(tilewright_scalapack scalapack scalapack)
+install(TARGETS tilewright_small EXPORT tilewright_small-targets)
+install(EXPORT tilewright_small-targets NAMESPACE tilewright:: DESTINATION ${PACKAGE_DIR} COMPONENT development)
 if(TARGET tilewright_cli)
   set_target_properties(tilewright_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${BIN_TO_LIB}")
-  install(TARGETS tilewright_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS tilewright_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
         FILES_MATCHING PATTERN *.hpp PATTERN *.h)
-# The pages that `tilewright` alone names; what they are made from (results/) stays in the sources.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
-        FILES_MATCHING PATTERN *.md PATTERN *.svg)
 if(EXISTS ${PROJECT_SOURCE_DIR}/wisdom)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/wisdom DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/wisdom DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright COMPONENT runtime
           FILES_MATCHING PATTERN *.jsonl)
 endif()
-
 if(HAS_GPU)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kernel DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kernel DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright COMPONENT runtime
           FILES_MATCHING PATTERN *.cuh PATTERN *config.hpp)
 endif()
+
+# The pages that `tilewright` alone names, with the examples and licences that they link to. The licences are with the
+# libraries in any case.
+set(STAGED_DOCS ${PROJECT_BINARY_DIR}/installed_docs)
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${STAGED_DOCS}
+  -DDOCS=${CMAKE_INSTALL_FULL_DOCDIR} -DINCLUDE=${CMAKE_INSTALL_FULL_INCLUDEDIR} -DDATA=${CMAKE_INSTALL_FULL_DATADIR}
+  -P \"${PROJECT_SOURCE_DIR}/cmake/install_docs.cmake\" RESULT_VARIABLE failed)
+if(NOT failed STREQUAL \"0\")
+  message(FATAL_ERROR \"The pages could not be staged\")
+endif()" ALL_COMPONENTS)
+install(DIRECTORY ${STAGED_DOCS}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation
+        PATTERN LICENSE EXCLUDE PATTERN licences EXCLUDE)
+install(DIRECTORY ${STAGED_DOCS}/licences DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES ${STAGED_DOCS}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # What a program needs to link a static library; a shared one keeps its parts to itself.
 set(STATIC_DEPENDENCIES "")
@@ -39,20 +62,39 @@ if(LIBRARY_KIND STREQUAL STATIC)
 foreach(part fmt spdlog OpenMP SQLite3 ZLIB PkgConfig)
   find_dependency(\${part})
 endforeach()
-pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
-pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle)")
+pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
+pkg_check_modules(HWY IMPORTED_TARGET libhwy)
+pkg_check_modules(NETTLE IMPORTED_TARGET nettle)
+foreach(part HWLOC HWY NETTLE)
+  if(NOT \${part}_FOUND)
+    set(tilewright_FOUND FALSE)
+    set(tilewright_NOT_FOUND_MESSAGE \"\${part}, which the static library needs, was not found by pkg-config\")
+    return()
+  endif()
+endforeach()")
   set(STATIC_REQUIRES "Requires: fmt spdlog hwloc libhwy nettle sqlite3 zlib")
   set(STATIC_LIBS "${OpenMP_CXX_FLAGS} -ldl -lstdc++ -lm")
 endif()
-install(EXPORT tilewright-targets NAMESPACE tilewright:: DESTINATION ${PACKAGE_DIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-config.cmake.in
                               ${PROJECT_BINARY_DIR}/tilewright-config.cmake INSTALL_DESTINATION ${PACKAGE_DIR})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion)
+math(EXPR POINTER_BITS "8 * ${CMAKE_SIZEOF_VOID_P}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-config-version.cmake.in
+               ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
-        DESTINATION ${PACKAGE_DIR})
+        DESTINATION ${PACKAGE_DIR} COMPONENT development)
 foreach(package tilewright tilewright-tune tilewright-blas)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
+
+# `cpack` makes one archive of it; -G DEB and others are the caller's choice.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_GENERATOR TGZ)
+  set(CPACK_PACKAGE_CONTACT "tilewright authors")
+  set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+  set(CPACK_RESOURCE_FILE_README ${PROJECT_SOURCE_DIR}/README.md)
+  set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_STRIP_FILES ON)
+  include(CPack)
+endif()

@@ -1,17 +1,35 @@
-# The peers that can only be reached at compile time, each used if found: Eigen (headers) and LIBXSMM (Debian ships a
-# static library only). Peers with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here.
+# The peers that can only be reached at compile time: Eigen (headers) and LIBXSMM (Debian ships a static library only). Peers
+# with a shared library (OpenBLAS, MKL) are opened at run time and need nothing here. Of a peer that is left out `bench` says
+# the reason that configuring found.
 add_library(tilewright_peers INTERFACE)
-option(TILEWRIGHT_PEER_EIGEN "Compile Eigen as a peer of bench, which takes minutes" ON)
-if(TILEWRIGHT_PEER_EIGEN AND EIGEN_INCLUDE_DIR)
+feature(TILEWRIGHT_PEER_EIGEN ON "Compile Eigen as a peer of bench, which takes minutes")
+decide(HAS_PEER_EIGEN TILEWRIGHT_PEER_EIGEN "")
+feature(TILEWRIGHT_PEER_LIBXSMM AUTO "Compile LIBXSMM as a peer of bench")
+set(LIBXSMM_MISSING "")
+if(NOT TILEWRIGHT_PEER_LIBXSMM STREQUAL OFF)
+  find_path(LIBXSMM_INCLUDE_DIR libxsmm.h)
+  find_library(LIBXSMM_LIBRARY NAMES libxsmm.a)
+  find_library(LIBXSMM_NOBLAS_LIBRARY NAMES libxsmmnoblas.a)
+  if(LIBXSMM_INCLUDE_DIR AND LIBXSMM_LIBRARY AND LIBXSMM_NOBLAS_LIBRARY)
+    probe(LIBXSMM_MISSING "#include <libxsmm.h>\nint main() { libxsmm_init(); }" -I ${LIBXSMM_INCLUDE_DIR} ${LIBXSMM_LIBRARY}
+          ${LIBXSMM_NOBLAS_LIBRARY} -pthread -ldl -lm)
+    if(LIBXSMM_MISSING)
+      set(LIBXSMM_MISSING "LIBXSMM in ${LIBXSMM_INCLUDE_DIR} is incomplete: ${LIBXSMM_MISSING}")
+    endif()
+  else()
+    set(LIBXSMM_MISSING "LIBXSMM was not found (libxsmm.h, libxsmm.a, libxsmmnoblas.a)")
+  endif()
+endif()
+decide(HAS_PEER_LIBXSMM TILEWRIGHT_PEER_LIBXSMM "${LIBXSMM_MISSING}")
+if(HAS_PEER_EIGEN)
   target_include_directories(tilewright_peers SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR})
   target_compile_definitions(tilewright_peers INTERFACE TILEWRIGHT_PEER_EIGEN=1)
 endif()
-find_path(LIBXSMM_INCLUDE_DIR libxsmm.h)
-find_library(LIBXSMM_LIBRARY NAMES libxsmm.a)
-find_library(LIBXSMM_NOBLAS_LIBRARY NAMES libxsmmnoblas.a)
-if(LIBXSMM_INCLUDE_DIR AND LIBXSMM_LIBRARY AND LIBXSMM_NOBLAS_LIBRARY)
+if(HAS_PEER_LIBXSMM)
   target_include_directories(tilewright_peers SYSTEM INTERFACE ${LIBXSMM_INCLUDE_DIR})
   target_compile_definitions(tilewright_peers INTERFACE TILEWRIGHT_PEER_LIBXSMM=1)
   target_link_libraries(tilewright_peers INTERFACE ${LIBXSMM_LIBRARY} ${LIBXSMM_NOBLAS_LIBRARY} Threads::Threads
                         ${CMAKE_DL_LIBS})
 endif()
+part_report("Eigen in bench" HAS_PEER_EIGEN "${EIGEN_INCLUDE_DIR}")
+part_report("LIBXSMM in bench" HAS_PEER_LIBXSMM "${LIBXSMM_LIBRARY}")

@@ -5,10 +5,11 @@ add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES})
 add_library(tilewright::scalapack ALIAS tilewright_scalapack)
 target_include_directories(tilewright_scalapack PRIVATE src include)  # the C interface alone: nothing of it is linked
 target_compile_options(tilewright_scalapack PRIVATE ${TILEWRIGHT_WARNINGS})
+target_compile_definitions(tilewright_scalapack PRIVATE TILEWRIGHT_LIBRARY="libtilewright.so.${TILEWRIGHT_SOVERSION}")
 # libtilewright, which whole factorizations on GPUs are left to, is opened from the same folder when it is needed.
 target_link_libraries(tilewright_scalapack PRIVATE ${CMAKE_DL_LIBS})
 set(SCALAPACK_MAP ${PROJECT_SOURCE_DIR}/cmake/tilewright_scalapack.map)
 target_link_options(tilewright_scalapack PRIVATE LINKER:--version-script=${SCALAPACK_MAP} LINKER:-z,nodelete)
-set_target_properties(tilewright_scalapack PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 EXPORT_NAME scalapack
+set_target_properties(tilewright_scalapack PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${TILEWRIGHT_SOVERSION} EXPORT_NAME scalapack
                       BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN"
                       LINK_DEPENDS ${SCALAPACK_MAP} CXX_VISIBILITY_PRESET hidden)

@@ -6,7 +6,7 @@
 namespace tilewright::peers {
 
 void find_eigen(PeerSearch& search) {
-  search.missing.push_back({"eigen", "Eigen was not found when this program was built"});
+  search.missing.push_back({"eigen", "left out of this build: " TILEWRIGHT_NO_EIGEN});
 }
 
 }  // namespace tilewright::peers

@@ -8,7 +8,7 @@ namespace tilewright::peers {
 
 void find_libxsmm(PeerSearch& search) {
   for (const char* name : {"libxsmm", "libxsmm_packed"})
-    search.missing.push_back({name, "LIBXSMM was not found when this program was built"});
+    search.missing.push_back({name, "left out of this build: " TILEWRIGHT_NO_LIBXSMM});
 }
 
 PeerVariant libxsmm_dispatch_call(const PeerCase&) { return {}; }

@@ -14,9 +14,19 @@ from ._checks import path as checked_path
 from ._product import make_options
 
 
+# Commands that explanations name, as functions of this package.
+_FUNCTIONS = {"tilewright info --measure": "tilewright.info(measure=True)", "tilewright calibrate": "tilewright.calibrate()",
+              "`tilewright tune`": "tilewright.tune(...)"}
+
+
 class Explanation(str):
     """The text of a plan: the candidates and why each was or was not taken, the config, where it comes from, the bound.
     Notebooks show it as a block."""
+
+    def __new__(cls, text):
+        for command, function in _FUNCTIONS.items():
+            text = text.replace(command, function)
+        return super().__new__(cls, text)
 
     def __repr__(self):
         return str(self)

@@ -14,6 +14,11 @@ from ._checks import flag, text, type_error
 TOOL = pathlib.Path(__file__).parent / "bin" / "tilewright"
 
 
+def why_no_tool():
+    """Why the tool cannot be started; "" if it can."""
+    return "" if os.access(TOOL, os.X_OK) else f"this package was built without the tool: {TOOL} is not there"
+
+
 def _words(options):
     """Keywords as the tool's flags: check_only=True is --check-only, sizes=[4, 8] is --sizes 4,8."""
     for name, value in options.items():
@@ -53,8 +58,9 @@ def run_tool(words, progress=None):
     if progress is not None and not callable(progress):
         raise type_error("progress", progress, "a function or None")
     words = [str(TOOL), *(text("an argument of the tool", word) for word in words)]
-    if not TOOL.exists():
-        raise RuntimeError(f"the tool is not there: {TOOL}")
+    missing = why_no_tool()
+    if missing:
+        raise RuntimeError(missing)
     with tempfile.TemporaryFile("w+") as errors:
         lines = []
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True) as child:

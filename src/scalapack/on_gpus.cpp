@@ -38,7 +38,7 @@ bool find(void* handle, F& function, const char* name) {
 const Library& library() {
   static const Library one = [] {
     Library l;
-    void* const handle = dlopen("libtilewright.so.0", RTLD_NOW | RTLD_LOCAL);
+    void* const handle = dlopen(TILEWRIGHT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr || !find(handle, l.create, "tilewright_create") ||
         !find(handle, l.can_factor, "tilewright_lu_can_factor_cyclic") ||
         !find(handle, l.factor, "tilewright_lu_factor_cyclic") ||

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 def installed():
     """Targets that are installed and have something to build."""
     text = (ROOT / "cmake" / "install.cmake").read_text()
-    names = {name for group in re.findall(r"install\(TARGETS ([\w ]+?)(?: EXPORT| RUNTIME|\n)", text) for name in group.split()}
+    names = {name for group in re.findall(r"^\s*(?:install\(TARGETS|install_library\() ?(\w+)", text, re.M) for name in group.split()}
     return names - set(re.findall(r"add_library\((\w+) INTERFACE", (ROOT / "CMakeLists.txt").read_text()))
 
 

@@ -1,0 +1,26 @@
+# What the Python package is built from: an interpreter with its headers, nanobind and NumPy. PYTHON_MISSING says what is
+# not there or does not work.
+set(PYTHON_VENV ${PROJECT_SOURCE_DIR}/build/venv/bin/python)  # scripts/python_venv
+if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PYTHON_VENV})
+  set(Python_EXECUTABLE ${PYTHON_VENV})
+endif()
+find_package(Python 3.10 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS ${SKBUILD_SABI_COMPONENT})
+if(NOT Python_FOUND)
+  set(PYTHON_MISSING "no Python 3.10 or newer with its headers was found")
+  return()
+endif()
+execute_process(COMMAND ${Python_EXECUTABLE} -c "import nanobind, numpy; print(nanobind.cmake_dir(), numpy.get_include(), sep=';')"
+                OUTPUT_VARIABLE FOUND OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+list(LENGTH FOUND FOUND_COUNT)
+if(NOT FOUND_COUNT EQUAL 2)
+  set(PYTHON_MISSING "${Python_EXECUTABLE} has no nanobind or no numpy (scripts/python_venv)")
+  return()
+endif()
+list(GET FOUND 0 NANOBIND_FOLDER)
+list(GET FOUND 1 NUMPY_INCLUDE)
+find_package(nanobind CONFIG QUIET PATHS ${NANOBIND_FOLDER} NO_DEFAULT_PATH)
+if(NOT nanobind_FOUND)
+  set(PYTHON_MISSING "nanobind in ${NANOBIND_FOLDER} is incomplete")
+  return()
+endif()
+probe_headers(PYTHON_MISSING "${Python_INCLUDE_DIRS};${NUMPY_INCLUDE}" Python.h numpy/arrayobject.h)
