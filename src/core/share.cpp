@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -14,33 +15,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of the shared library or program that this code is part of; empty when the system does not tell.
-fs::path own_folder() {
+// The shared library or program that this code is part of; empty when the system does not tell. A program is known by the name
+// it was started with, which is a word that the shell looked up in PATH and not a file of the current folder.
+fs::path own_file() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&share_folder), &info) == 0 || info.dli_fname == nullptr)
     return {};
   std::error_code error;
-  fs::path file = fs::canonical(info.dli_fname, error);
-  if (error) file = fs::canonical("/proc/self/exe", error);
-  return error ? fs::path() : file.parent_path();
+  fs::path file;
+  if (std::strchr(info.dli_fname, '/') != nullptr) file = fs::canonical(info.dli_fname, error);
+  if (error || file.empty()) file = fs::canonical("/proc/self/exe", error);
+  return error ? fs::path() : file;
 }
 
 }  // namespace
 
 std::string share_distrust(const std::string& folder) {
   struct stat own {};
-  Dl_info info{};
   std::vector<uid_t> trusted;  // who could write the code that asks
-  if (dladdr(reinterpret_cast<const void*>(&share_folder), &info) != 0 && info.dli_fname != nullptr &&
-      (::stat(info.dli_fname, &own) == 0 || ::stat("/proc/self/exe", &own) == 0))
-    trusted.push_back(own.st_uid);
+  if (::stat(own_file().c_str(), &own) == 0) trusted.push_back(own.st_uid);
   return why_not_trusted(folder, trusted);
 }
 
 std::string share_folder(const Environment& environment, const std::string& part) {
   if (!environment.share.empty()) return environment.share;
   std::error_code error;
-  const fs::path own = own_folder();
+  const fs::path own = own_file().parent_path();
   // Beside bin/ or lib/, or one level further up for lib/<multiarch triplet>/.
   for (const char* up : {"..", "../.."}) {
     const fs::path folder = own / up / "share" / "tilewright";

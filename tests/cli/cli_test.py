@@ -204,6 +204,18 @@ class Outputs(Case):
         page = pathlib.Path(told.split("Pages by task: ")[1].strip())
         self.assertTrue(page.is_absolute() and page.is_file(), page)
 
+    def test_what_is_shipped_is_not_taken_from_where_the_tool_is_started(self):
+        started = self.folder / "here"
+        for folder in (started, self.folder / "share" / "tilewright" / "kernel", self.folder / "share" / "tilewright" / "wisdom"):
+            folder.mkdir(parents=True)
+        (started / "tilewright").touch()  # what the word in PATH would be if it were a file of this folder
+        path = f"{pathlib.Path(TOOL).resolve().parent}:{os.environ['PATH']}"
+        told = subprocess.run(["tilewright", "info", "--json", "-"], capture_output=True, text=True, cwd=started, check=True,
+                              env={**os.environ, "PATH": path, "XDG_DATA_HOME": str(self.folder)})
+        shipped = json.loads(told.stdout.splitlines()[-1])["gpu_kernel_sources"]
+        self.assertNotIn(str(self.folder), shipped)
+        self.assertEqual(shipped, json.loads(run("info", "--json", "-").stdout.splitlines()[-1])["gpu_kernel_sources"])
+
     def test_explain_tells_of_copies(self):
         result = self.gemm(self.array((6, 5, 5)), self.array((6, 5, 5), order="F"), "--explain")
         self.assertIn("B (Fortran order, interleaved) is copied to C order", result.stdout)

@@ -141,7 +141,7 @@ message(STATUS "answer {number}: ${{tilewright_FOUND}} ${{tilewright_NOT_FOUND_M
             name for name in names if "tilewright_tune" in name or name == "doc"])
         answers = self.answers(["", "COMPONENTS blas", "COMPONENTS tune"], prefix)
         self.assertEqual((answers[""][0], answers["COMPONENTS blas"][0]), (True, True))
-        self.assertEqual(answers["COMPONENTS tune"], (False, f"the component 'tune' is not installed in {prefix}/. "))
+        self.assertEqual(answers["COMPONENTS tune"], (False, f"the component 'tune' is not installed in {prefix}. "))
 
 
 if __name__ == "__main__":
