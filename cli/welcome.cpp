@@ -46,7 +46,8 @@ WisdomMatch match_of_a_usual_problem(Context& context) {
   return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->match;
 }
 
-// The index of the pages: those of the sources in a build tree, else the installed ones; empty where there are none.
+// The index of the pages: those of the sources in a build tree, else the installed ones; empty where there
+// are none.
 std::string pages(const Environment& environment) {
   const std::filesystem::path share = share_folder(environment, "wisdom");
   for (const char* folder : {"docs", TILEWRIGHT_INSTALLED_DOCS}) {

@@ -59,7 +59,8 @@ function(probe variable source)
   if(CMAKE_CXX_COMPILER_TARGET)
     list(APPEND flags --target=${CMAKE_CXX_COMPILER_TARGET})
   endif()
-  execute_process(COMMAND ${PROBE_LAUNCHER} ${CMAKE_CXX_COMPILER} ${flags} -std=c++20 -w ${folder}/probe.cpp ${ARGN} -o ${folder}/probe.out
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${PROBE_LAUNCHER} ${CMAKE_CXX_COMPILER} ${flags} -std=c++20 -w
+                          ${folder}/probe.cpp ${ARGN} -o ${folder}/probe.out
                   WORKING_DIRECTORY ${folder} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   set(reason "")
   if(NOT failed STREQUAL "0")
@@ -71,6 +72,7 @@ function(probe variable source)
       set(reason "it ends with status '${failed}'")
     endif()
     string(REGEX REPLACE "^.*(fatal error|error): " "" reason "${reason}")
+    string(REGEX REPLACE "[\"\\;$]" "" reason "${reason}")  # it becomes a text of the program's
   endif()
   set(${variable} "${reason}" PARENT_SCOPE)
 endfunction()

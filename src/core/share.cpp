@@ -15,8 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shared library or program that this code is part of; empty when the system does not tell. A program is known by the name
-// it was started with, which is a word that the shell looked up in PATH and not a file of the current folder.
+// The shared library or program that this code is part of; empty when the system does not tell. A program is
+// known by the name it was started with, which is a word that the shell looked up in PATH and not a file of
+// the current folder.
 fs::path own_file() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&share_folder), &info) == 0 || info.dli_fname == nullptr)
