@@ -3,7 +3,9 @@
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --abbrev=12 OUTPUT_VARIABLE COMMIT
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE GIT_FAILED)
-if(GIT_FAILED)
+# Sources that were unpacked inside another project's repository have no commit of their own.
+execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --show-prefix OUTPUT_VARIABLE INSIDE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(GIT_FAILED OR INSIDE)
   set(COMMIT "unknown")
 endif()
 # hash_of(VARIABLE FILE...): the first 16 digits of a hash over names and contents, without what changes no code: comments,
