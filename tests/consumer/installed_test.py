@@ -52,6 +52,9 @@ class Pages(unittest.TestCase):
         for line in re.findall(r"^#+ (.*)$", page.read_text(), re.M):
             yield re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-")
 
+    def test_the_tool_names_the_installed_index(self):
+        self.assertIn(f"Pages by task: {PAGES / 'docs' / 'README.md'}\n", output(PREFIX / "bin" / "tilewright"))
+
     def test_what_is_not_installed_is_named_and_not_linked(self):
         text = (PAGES / "README.md").read_text()
         self.assertRegex(text, r"- results/\S+\.jsonl\.gz; repeat with")
