@@ -50,7 +50,7 @@ def run(lines, home, folder):
     """All in one shell, as a user types them. The environment has nothing of the caller's but what the machine needs."""
     environment = {name: value for name, value in os.environ.items() if re.match(r"(PIP|SSL)_|.*_proxy$", name, re.I)}
     environment |= {"HOME": str(home), "PATH": f"{home}/venv/bin:/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
-    script = ["set -eo pipefail", *(f"echo {shell_word('$ ' + line)}; {line}\nexec < /dev/null" for line in lines)]
+    script = ["set -o pipefail", *(f"echo {shell_word('$ ' + line)}\n{{ {line}\n}} || exit $?" for line in lines)]
     return subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, text=True, check=False, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
