@@ -15,6 +15,10 @@ endif()
 
 # feature(NAME DEFAULT HELP): declares the option NAME and checks its value.
 function(feature name default help)
+  get_property(type CACHE ${name} PROPERTY TYPE)
+  if(type STREQUAL BOOL AND ${name})
+    unset(${name} CACHE)  # kept from a version where ON was the default and asked for nothing
+  endif()
   set(${name} ${default} CACHE STRING "${help}: ON, OFF, or AUTO (where it is found)")
   set_property(CACHE ${name} PROPERTY STRINGS AUTO ON OFF)
   string(TOUPPER "${${name}}" value)
