@@ -1,4 +1,4 @@
-// Looks at a path as it is written, links included, and at what it comes to.
+// Goes along a path as the system does, through every link, and looks at each step before the next.
 #include "core/trust.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace tilewright {
 namespace {
@@ -17,9 +18,8 @@ bool is_own_group(const struct stat& status) {
   return status.st_gid == getegid() && status.st_gid == geteuid();
 }
 
-std::string fault_of(const fs::path& at, bool is_last, const std::vector<uid_t>& trusted) {
-  struct stat status {};
-  if (::lstat(at.c_str(), &status) != 0) return "";
+std::string fault_of(const fs::path& at, const struct stat& status, bool is_last,
+                     const std::vector<uid_t>& trusted) {
   const uid_t owner = status.st_uid;
   if (owner != 0 && owner != geteuid() && std::find(trusted.begin(), trusted.end(), owner) == trusted.end())
     return fmt::format("'{}' belongs to user {}", at.string(), owner);
@@ -33,24 +33,84 @@ std::string fault_of(const fs::path& at, bool is_last, const std::vector<uid_t>&
                      status.st_mode & 07777);
 }
 
-std::string fault_on(const fs::path& path, const std::vector<uid_t>& trusted) {
-  fs::path at;
-  for (const fs::path& part : path) {
-    at /= part;
-    if (std::string fault = fault_of(at, at == path, trusted); !fault.empty()) return fault;
+// Where a walk is, always without links, and what is left of the way.
+class Walk {
+ public:
+  Walk(const fs::path& path, const std::vector<uid_t>& trusted, IfMissing if_missing)
+      : trusted_(trusted), if_missing_(if_missing) {
+    add(path);
   }
-  return "";
-}
+
+  // "" or the first fault.
+  std::string fault() {
+    std::string fault = look("/");
+    while (fault.empty() && !left_.empty()) {
+      const fs::path part = std::move(left_.back());
+      left_.pop_back();
+      if (part == "..")
+        at_ = at_.parent_path();
+      else if (part != "." && !part.empty() && part != "/")
+        fault = look(at_ / part);
+    }
+    return fault;
+  }
+
+ private:
+  void add(const fs::path& path) {
+    if (path.is_absolute()) at_ = "/";
+    const std::vector<fs::path> parts(path.begin(), path.end());
+    left_.insert(left_.end(), parts.rbegin(), parts.rend());
+  }
+
+  std::string look(const fs::path& next) {
+    struct stat status {};
+    if (::lstat(next.c_str(), &status) != 0) {
+      left_.clear();
+      // In a sticky folder, too, others can make what does not exist.
+      struct stat above {};
+      if (::lstat(at_.c_str(), &above) != 0) return "";
+      return fault_of(at_, above, if_missing_ == IfMissing::opened, trusted_);
+    }
+    if (std::string fault = fault_of(next, status, left_.empty(), trusted_); !fault.empty()) return fault;
+    if (!S_ISLNK(status.st_mode)) {
+      at_ = next;
+      return "";
+    }
+    constexpr int most_links = 40;  // as many as the system itself follows
+    std::error_code error;
+    const fs::path target = fs::read_symlink(next, error);
+    if (error || ++links_ > most_links)
+      return fmt::format("'{}' is a link that leads nowhere", next.string());
+    add(target);
+    return "";
+  }
+
+  const std::vector<uid_t>& trusted_;
+  IfMissing if_missing_;
+  fs::path at_ = "/";
+  std::vector<fs::path> left_;  // the next one last
+  int links_ = 0;
+};
 
 }  // namespace
 
-std::string why_not_trusted(const fs::path& path, const std::vector<uid_t>& trusted) {
+std::string why_not_trusted(const fs::path& path, const std::vector<uid_t>& trusted, IfMissing if_missing) {
   std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  if (error) return "";
-  const fs::path written = fs::absolute(path, error).lexically_normal();
-  if (std::string fault = fault_on(real, trusted); !fault.empty() || written == real) return fault;
-  return fault_on(written, trusted);
+  const fs::path whole = fs::absolute(path, error);
+  if (error) return fmt::format("'{}' cannot be found: {}", path.string(), error.message());
+  return Walk(whole, trusted, if_missing).fault();
+}
+
+int make_own_folders(const fs::path& folder) {
+  constexpr mode_t not_for_others = 0755;
+  if (folder.empty() || ::mkdir(folder.c_str(), not_for_others) == 0) return 0;
+  int error = errno;
+  if (error == ENOENT && folder.has_parent_path() && folder.parent_path() != folder) {
+    if (error = make_own_folders(folder.parent_path()); error != 0) return error;
+    error = ::mkdir(folder.c_str(), not_for_others) == 0 ? 0 : errno;
+  }
+  std::error_code none;
+  return error != 0 && fs::is_directory(folder, none) ? 0 : error;
 }
 
 }  // namespace tilewright

@@ -2,10 +2,10 @@
 // CBLAS are opened by their first user, so that a Context costs microseconds.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "core/share.hpp"
 #include "device/cpu.hpp"
@@ -37,7 +37,7 @@ spdlog::level::level_enum log_level(const std::string& name) {
 void require_readable(const std::string& file, const char* argument) {
   std::error_code error;
   if (!is_lines_file(file) && !fs::exists(file, error)) return;
-  if (!fs::is_regular_file(file, error) || !std::ifstream(file))
+  if (!fs::is_regular_file(file, error) || ::euidaccess(file.c_str(), R_OK) != 0)
     throw Error(ErrorCode::io, argument, fmt::format("{} = '{}' is not a readable file", argument, file));
 }
 
@@ -118,7 +118,9 @@ Context::Impl::Impl(const ContextOptions& options)
   const std::string cache = cache_folder(environment);
   gpus = std::make_shared<GpuMachines>(share_folder(environment, "kernel"),
                                        cache.empty() ? fs::path() : fs::path(cache) / "kernels",
-                                       environment.nvrtc);
+                                       environment.nvrtc, [this](const std::string& message) {
+                                         if (wants_notices) notice(message);
+                                       });
 #endif
   hybrid = std::make_shared<HybridNode>(machine_gpus(), this);
   wants_notices = notices_wanted(environment) && options.notices;
@@ -134,7 +136,12 @@ Context::Impl::Impl(const ContextOptions& options)
                                      [this](const std::string& message) { notice(message); });
 }
 
-Context::Impl::~Impl() { hybrid->leave(); }
+Context::Impl::~Impl() {
+  hybrid->leave();
+#if TILEWRIGHT_HAS_GPU
+  gpus->forget_report();
+#endif
+}
 
 void Context::Impl::forget_host_plans() {
   plans.clear_host();
@@ -154,6 +161,7 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
   if (environment.cblas.empty() && !asked_cblas.empty()) {
     auto asked = std::make_shared<CblasLibrary>(asked_cblas);
     if (asked->available()) return cblas_ = std::move(asked);
+    if (wants_notices) add_notice(asked->error() + "; products of large matrices use what else is found", "");
   }
   auto found = std::make_shared<CblasLibrary>(environment.cblas);
   if (!found->available() && !environment.cblas.empty() && environment.cblas != "none")
@@ -164,12 +172,20 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
 
 void Context::Impl::notice(const std::string& message, const std::string& about) {
   std::lock_guard lock(mutex_);
-  if (!noticed_.insert(about.empty() ? message : about).second) return;
-  notices_.push_back(message);
+  add_notice(message, about);
+}
+
+// A program that runs for months and meets new problems all the time needs no more memory for them.
+void Context::Impl::add_notice(const std::string& message, const std::string& about) {
+  constexpr std::size_t most = 1000;
+  if (notices_.size() >= most || !noticed_.insert(about.empty() ? message : about).second) return;
+  const bool is_last = notices_.size() + 1 == most;
+  notices_.push_back(is_last ? fmt::format("this is notice {}, and the last one of this Context", most)
+                             : message);
   spdlog::logger logger("tilewright", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger.set_pattern("tilewright: %v");
   logger.set_level(log_level(environment.log));
-  logger.warn(message);
+  logger.warn(notices_.back());
 }
 
 std::vector<std::string> Context::Impl::notices() const {

@@ -120,6 +120,8 @@ struct Context::Impl {
   } misses;
 
  private:
+  void add_notice(const std::string& message, const std::string& about);
+
   std::unique_ptr<Wisdom> wisdom_;
   mutable std::mutex mutex_;
   std::shared_ptr<const CblasLibrary> cblas_;

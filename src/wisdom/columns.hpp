@@ -111,12 +111,23 @@ void read(const sqlite::Statement& row, int column, V& value) {
   }
 }
 
+// An optional number.
+template <class V>
+constexpr bool is_number = false;
+template <class V>
+constexpr bool is_number<std::optional<V>> = std::is_arithmetic_v<V>;
+
+template <class V>
+bool is_measured(V value) {
+  return value >= 0 && double(value) <= std::numeric_limits<double>::max();
+}
+
 // Of what is counted or measured: neither below zero nor infinite. Throws Error naming the key.
 template <class V>
 void require_measured(const char* name, const V& value) {
   if constexpr (is_optional<V>) {
     if (value) require_measured(name, *value);
-  } else if (!(value >= 0) || double(value) > std::numeric_limits<double>::max()) {
+  } else if (!is_measured(value)) {
     throw Error(ErrorCode::invalid_argument, name,
                 fmt::format("{} = {} cannot have been measured", name, value));
   }

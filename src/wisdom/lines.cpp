@@ -246,12 +246,12 @@ std::vector<WisdomFinding> WisdomLines::find(const WisdomQuery& query, WisdomSta
   return found;
 }
 
-WisdomConfig WisdomLines::fetch(std::int64_t record) {
+std::optional<WisdomConfig> WisdomLines::fetch(std::int64_t record) {
   const Entry& entry = impl_->entries.at(record);
   auto parsed = impl_->parse(entry.number, impl_->text_of(entry));
   if (!parsed) impl_->malformed(entry.number, "it is no record");
-  return {std::move(parsed->config), std::move(parsed->source), parsed->recorded(),
-          std::move(parsed->problem), std::move(parsed->device)};
+  return WisdomConfig{std::move(parsed->config), std::move(parsed->source), parsed->recorded(),
+                      std::move(parsed->problem), std::move(parsed->device)};
 }
 
 void WisdomLines::each(const std::function<void(const WisdomRecord&)>& visit) {

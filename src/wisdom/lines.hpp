@@ -21,7 +21,7 @@ class WisdomLines : public WisdomSource {
 
   const std::string& path() const override;
   std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
-  WisdomConfig fetch(std::int64_t record) override;
+  std::optional<WisdomConfig> fetch(std::int64_t record) override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
   void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;
   void each_model(const std::function<void(const FittedModel&)>& visit) override;

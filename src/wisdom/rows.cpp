@@ -28,6 +28,11 @@ RowKeys row_keys(const WisdomRecord& record) {
   return keys;
 }
 
+std::string identity_of(const WisdomRecord& record) {
+  const RowKeys keys = row_keys(record);
+  return fmt::format("{}|{}|{}|{}", keys.exact, record.objective, record.device, keys.variant);
+}
+
 RowWriter::RowWriter(const sqlite::Connection& connection, const std::string& path)
     : add_kind_(connection.handle(), path,
                 "INSERT INTO kinds (kind_key, objective, source_hash, device, m_low, m_high, n_low, "

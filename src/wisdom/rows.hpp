@@ -2,6 +2,9 @@
 // write them. Their columns are the fields of columns.hpp; searching among rows is store.cpp's.
 #pragma once
 
+#include <cmath>
+#include <type_traits>
+
 #include "core/problem.hpp"
 #include "wisdom/model.hpp"
 #include "wisdom/record.hpp"
@@ -17,6 +20,27 @@ struct RowKeys {
 };
 RowKeys row_keys(const WisdomRecord& record);
 
+// What two records must share for only one of them to be kept.
+std::string identity_of(const WisdomRecord& record);
+
+// A number that no measurement gives counts as not measured. R^2 of a model may be below zero.
+template <class S>
+void forget_impossible(S& stored) {
+  const auto is_possible = [](auto number) {
+    return columns::is_measured(std::is_same_v<S, FittedModel> && number < 0 ? 0 : number) &&
+           std::isfinite(double(number));
+  };
+  for_each_field<S>([&](const auto& f) {
+    auto& value = stored.*(f.member);
+    using V = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<V>) {
+      if (!is_possible(value)) value = 0;
+    } else if constexpr (columns::is_number<V>) {
+      if (value && !is_possible(*value)) value.reset();
+    }
+  });
+}
+
 // Records or models of a statement that selects whole rows, of whatever version of the table.
 template <class S>
 class StoredReader {
@@ -25,6 +49,7 @@ class StoredReader {
       : rows_(rows), fields_(rows), id_(rows.column_named("id")), path_(std::move(path)) {}
   S read() const {
     S stored = fields_.read();
+    forget_impossible(stored);
     stored.source = fmt::format("{}#{}", path_, rows_.integer(id_));
     stored.dropped = is_stale(stored);
     return stored;

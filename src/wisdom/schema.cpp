@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "tilewright/types.hpp"
@@ -19,26 +21,87 @@ using sqlite::Statement;
 // computed from the other columns. The second index answers the search for near shapes by itself; it has a
 // number for what all neighbours share (0: failed, never found), so that many of its entries lie on one page;
 // a kind has the smallest and largest sizes of its records, beyond which none is looked for.
-constexpr const char* tables = R"(
-CREATE TABLE kinds (
+struct Part {
+  const char *type, *name, *table;
+  std::string sql;
+};
+std::vector<Part> parts() {
+  return {{"table", "kinds", "kinds", R"(CREATE TABLE kinds (
   id INTEGER PRIMARY KEY,
   kind_key TEXT NOT NULL, objective TEXT NOT NULL, source_hash TEXT NOT NULL, device TEXT NOT NULL,
   m_low INTEGER NOT NULL, m_high INTEGER NOT NULL, n_low INTEGER NOT NULL, n_high INTEGER NOT NULL,
   k_low INTEGER NOT NULL, k_high INTEGER NOT NULL,
   UNIQUE (kind_key, objective, source_hash, device)
-);
-CREATE TABLE records (
+))"},
+          {"table", "records", "records",
+           fmt::format(R"(CREATE TABLE records (
   id INTEGER PRIMARY KEY AUTOINCREMENT, {},
   exact_key TEXT NOT NULL, variant_key TEXT NOT NULL, kind INTEGER NOT NULL, cell INTEGER NOT NULL,
   m INTEGER NOT NULL, n INTEGER NOT NULL, k INTEGER NOT NULL, block INTEGER NOT NULL, traits INTEGER NOT NULL
-);
-CREATE TABLE models (
+))",
+                       column_definitions<WisdomRecord>())},
+          {"table", "models", "models",
+           fmt::format(R"(CREATE TABLE models (
   id INTEGER PRIMARY KEY AUTOINCREMENT, {},
   identity TEXT NOT NULL UNIQUE
-);
-CREATE UNIQUE INDEX records_by_identity ON records (exact_key, objective, device, variant_key);
-CREATE INDEX records_by_cell ON records (kind, cell, m, n, k, block, traits);
-)";
+))",
+                       column_definitions<FittedModel>())},
+          {"index", "records_by_identity", "records",
+           "CREATE UNIQUE INDEX records_by_identity ON records (exact_key, objective, device, variant_key)"},
+          {"index", "records_by_cell", "records",
+           "CREATE INDEX records_by_cell ON records (kind, cell, m, n, k, block, traits)"}};
+}
+
+[[noreturn]] void refuse(const Connection& connection, const std::string& reason) {
+  throw Error(ErrorCode::io, "wisdom",
+              fmt::format("wisdom = '{}': {}, and is left as it is", connection.path(), reason));
+}
+
+// SQLite's own tables and indexes, whose names nobody else can use. Virtual tables have no root page.
+bool is_own(const Statement& row) {
+  return row.text(1).starts_with("sqlite_") && row.integer(4) > 0 &&
+         (row.text(0) == "table" || row.text(0) == "index");
+}
+
+// A name that somebody else chose, for a message.
+std::string shown(std::string_view name) {
+  constexpr std::size_t most = 60;
+  std::size_t length = std::min(name.size(), most);
+  while (length < name.size() && length > 0 && (name[length] & 0xc0) == 0x80) --length;  // whole characters
+  std::string text(name.substr(0, length));
+  for (char& c : text)
+    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
+  return text.size() < name.size() ? text + "..." : text;
+}
+
+// Whatever stands beside the tables could run when they are used, as long as it likes.
+void require_parts(Connection& connection, bool is_current) {
+  Statement rows(connection.handle(), connection.path(),
+                 "SELECT type, name, tbl_name, sql, rootpage FROM sqlite_master");
+  std::vector<Part> missing = parts();
+  while (rows.step()) {
+    if (is_own(rows)) continue;
+    const auto is_row = [&](const Part& part) {
+      return rows.text(0) == part.type && rows.text(1) == part.name && rows.text(2) == part.table &&
+             (!is_current || rows.text(3) == part.sql) && rows.integer(4) > 0;
+    };
+    const auto part = std::find_if(missing.begin(), missing.end(), is_row);
+    const bool is_older_index = !is_current && rows.text(0) == "index";  // goes with its table
+    if (part == missing.end() && !is_older_index)
+      refuse(connection, fmt::format("it holds a {} '{}' that no tilewright has made", shown(rows.text(0)),
+                                     shown(rows.text(1))));
+    if (part != missing.end()) missing.erase(part);
+  }
+  for (const Part& part : missing)
+    if (is_current || std::string_view(part.name) == "records")
+      refuse(connection, fmt::format("it lacks the {} '{}'", part.type, part.name));
+}
+
+// Of an older version nothing but plain columns is read.
+void require_plain_columns(Connection& connection) {
+  if (connection.integer("SELECT count(*) FROM pragma_table_xinfo('records') WHERE hidden <> 0") > 0)
+    refuse(connection, "its table 'records' has computed columns");
+}
 
 // Versions before the third kept some of today's columns among the other keys of the line, and those before
 // the fifth had the hashes of then.
@@ -59,28 +122,37 @@ void set_version(Connection& connection) {
   connection.execute(fmt::format("PRAGMA user_version = {}", wisdom_schema_version));
 }
 
+void fill(Connection& connection, const std::vector<WisdomRecord>& records, const KeepRecord& keep) {
+  for (const Part& part : parts()) connection.execute(part.sql);
+  for (const WisdomRecord& record : records) {
+    connection.limit({});
+    keep(record);
+  }
+  set_version(connection);
+}
+
 }  // namespace
 
 SchemaState schema_state(Connection& connection) {
   const std::int64_t application = connection.integer("PRAGMA application_id");
   const std::int64_t version = connection.integer("PRAGMA user_version");
-  const auto refuse = [&](const std::string& reason) {
-    throw Error(ErrorCode::io, "wisdom",
-                fmt::format("wisdom = '{}': {}, and is left as it is", connection.path(), reason));
-  };
-  if (application == 0 && version == 0 && connection.integer("SELECT count(*) FROM sqlite_master") == 0)
+  if (application == 0 && version == 0 && connection.integer("SELECT 1 FROM sqlite_master LIMIT 1") == 0)
     return SchemaState::empty;
   if (application != wisdom_application_id)
-    refuse(fmt::format("it is the SQLite database of another program (application_id {})", application));
+    refuse(connection,
+           fmt::format("it is the SQLite database of another program (application_id {})", application));
   if (version > wisdom_schema_version)
-    refuse(fmt::format("a newer tilewright made it (schema version {}, this one knows {})", version,
-                       wisdom_schema_version));
-  if (version < 1) refuse(fmt::format("its schema version {} is none of ours", version));
-  return version < wisdom_schema_version ? SchemaState::older : SchemaState::current;
+    refuse(connection, fmt::format("a newer tilewright made it (schema version {}, this one knows {})",
+                                   version, wisdom_schema_version));
+  if (version < 1) refuse(connection, fmt::format("its schema version {} is none of ours", version));
+  const bool is_current = version == wisdom_schema_version;
+  require_parts(connection, is_current);
+  if (!is_current) require_plain_columns(connection);
+  return is_current ? SchemaState::current : SchemaState::older;
 }
 
-void upgrade_schema(Connection& connection, const std::function<void(const WisdomRecord&)>& keep) {
-  sqlite::Transaction transaction(connection, sqlite::Mode::write);
+void upgrade_schema(Connection& connection, const KeepRecord& keep) {
+  sqlite::Transaction transaction(connection, sqlite::Mode::write, connection.whole_file());
   const SchemaState state = schema_state(connection);  // again: another process may have been quicker
   if (state == SchemaState::current) return;
   std::vector<WisdomRecord> records;
@@ -88,10 +160,19 @@ void upgrade_schema(Connection& connection, const std::function<void(const Wisdo
     records = records_of_any_version(connection);
     connection.execute("DROP TABLE records; DROP TABLE IF EXISTS kinds");
   }
-  connection.execute(
-      fmt::format(tables, column_definitions<WisdomRecord>(), column_definitions<FittedModel>()));
-  for (const WisdomRecord& record : records) keep(record);
-  set_version(connection);
+  fill(connection, records, keep);
+  transaction.commit();
+}
+
+void upgrade_copy(Connection& older, Connection& copy, const KeepRecord& keep) {
+  std::vector<WisdomRecord> records;
+  {
+    const sqlite::Transaction snapshot(older, sqlite::Mode::read, older.whole_file());
+    if (schema_state(older) != SchemaState::older) return;
+    records = records_of_any_version(older);
+  }
+  sqlite::Transaction transaction(copy, sqlite::Mode::write);
+  fill(copy, records, keep);
   transaction.commit();
 }
 

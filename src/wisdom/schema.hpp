@@ -20,11 +20,17 @@ inline constexpr std::int64_t wisdom_schema_version = 5;
 enum class SchemaState : std::uint8_t { empty, older, current };
 
 // To be asked within a transaction, or what another process is making may look like a foreign file half-way.
-// Throws Error(io) with the reason where it is another program's database or was made by a newer version.
+// Throws Error(io) with the reason where it is another program's database, was made by a newer version, or
+// holds what no tilewright puts there: triggers, views, virtual tables, other columns.
 SchemaState schema_state(sqlite::Connection& connection);
+
+using KeepRecord = std::function<void(const WisdomRecord&)>;
 
 // Makes the tables, or moves the records of an older version through `keep`, within one transaction. Several
 // processes may try at once.
-void upgrade_schema(sqlite::Connection& connection, const std::function<void(const WisdomRecord&)>& keep);
+void upgrade_schema(sqlite::Connection& connection, const KeepRecord& keep);
+
+// The same from a file of an older version, which stays as it is, to an empty database.
+void upgrade_copy(sqlite::Connection& older, sqlite::Connection& copy, const KeepRecord& keep);
 
 }  // namespace tilewright

@@ -2,7 +2,9 @@
 // (lines.hpp). A source ranks its own records; wisdom.hpp asks several in order and believes the first.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +35,14 @@ class WisdomSource {
  public:
   virtual ~WisdomSource() = default;
   virtual const std::string& path() const = 0;
+  // How long whatever follows may wait for other processes that write the file; sqlite::Locked is thrown
+  // then.
+  virtual void wait_at_most(std::chrono::milliseconds) {}
   // Passed and usable records only, in no order.
   virtual std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) = 0;
-  virtual WisdomConfig fetch(std::int64_t record) = 0;
-  // Ends a lookup: what its finds and fetches saw may change now.
+  // Nothing where it has gone since it was found.
+  virtual std::optional<WisdomConfig> fetch(std::int64_t record) = 0;
+  // Ends a lookup, which the first find began: what its finds and fetches saw may change now.
   virtual void done() noexcept {}
   // Every record, the failed and the stale too, in the order in which they were written.
   virtual void each(const std::function<void(const WisdomRecord&)>& visit) = 0;

@@ -3,36 +3,68 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include <chrono>
+#include <array>
 #include <filesystem>
+#include <new>
 #include <thread>
 
-#include "tilewright/types.hpp"
+#include "wisdom/shy_files.hpp"
 
 namespace tilewright::sqlite {
 namespace {
 
-constexpr int wait_ms = 10000;
+constexpr int busy_step_us = 500;
+constexpr int steps_between_looks = 1000;
+
+bool is_filled(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return !error && bytes > 0;
+}
 
 [[noreturn]] void fail(const std::string& path, sqlite3* connection, int code) {
   const char* message = connection == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(connection);
-  std::string reason;
+  const auto said = [&](const std::string& reason) { return fmt::format("wisdom = '{}': {}", path, reason); };
   switch (code & 0xff) {
-    case SQLITE_NOTADB:
-      reason = fmt::format("it is no wisdom database ({}), and is left as it is", message);
-      break;
-    case SQLITE_CORRUPT:
-      reason = fmt::format("it is damaged ({}), and is left as it is", message);
-      break;
+    case SQLITE_NOMEM:
+      throw std::bad_alloc();
     case SQLITE_BUSY:
-      reason = fmt::format("another process has kept it locked for {} s", wait_ms / 1000);
-      break;
+    case SQLITE_LOCKED:
+      throw Locked(ErrorCode::io, "wisdom", said("another process keeps it locked"));
+    case SQLITE_NOTADB:
+      throw Error(ErrorCode::io, "wisdom",
+                  said(fmt::format("it is no wisdom database ({}), and is left as it is", message)));
+    case SQLITE_CORRUPT:
+      throw Error(ErrorCode::io, "wisdom",
+                  said(fmt::format("it is damaged ({}), and is left as it is", message)));
+    case SQLITE_INTERRUPT:
+      throw Error(ErrorCode::io, "wisdom",
+                  said("it is damaged (reading it takes longer than its records can), and is left as it is"));
+    case SQLITE_TOOBIG:
+      throw Error(ErrorCode::io, "wisdom", said("it holds a text of more than 4 MiB, which no record has"));
+    case SQLITE_READONLY:
+      if (is_filled(path + "-journal"))
+        throw Error(ErrorCode::io, "wisdom",
+                    said(fmt::format("a writer was stopped half-way, and '{}-journal' cannot be taken back "
+                                     "here; `tilewright wisdom list` by who may write the folder does that",
+                                     path)));
+      throw Error(ErrorCode::io, "wisdom", said("it cannot be written: the file or its folder is read-only"));
+    case SQLITE_FULL:
+      throw Error(ErrorCode::io, "wisdom", said("it cannot be written: the disk is full"));
+    case SQLITE_CANTOPEN:
+      throw Error(ErrorCode::io, "wisdom", said("the file cannot be opened"));
     default:
-      reason = message;
+      throw Error(ErrorCode::io, "wisdom", said(message));
   }
-  throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': {}", path, reason));
+}
+
+// Whether the header says that the file has a write-ahead log.
+bool has_log(const std::string& path) {
+  constexpr int read_version_at = 19, with_log = 2;
+  const std::string header = first_bytes(path, read_version_at + 1);
+  return header.size() > read_version_at && header.starts_with("SQLite format 3") &&
+         header[read_version_at] == with_log;
 }
 
 // A file name as SQLite's URIs want it.
@@ -43,23 +75,26 @@ std::string uri_of(const std::string& path, const char* query) {
   return uri + query;
 }
 
-bool holds_log(const std::string& path) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path + "-wal", error);
-  return !error && bytes > 0;
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const int more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || i + std::size_t(more) >= text.size()) return false;
+    std::uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
+    for (int j = 1; j <= more; ++j) {
+      const auto next = static_cast<unsigned char>(text[i + std::size_t(j)]);
+      if ((next & 0xc0) != 0x80) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    constexpr std::array<std::uint32_t, 4> least{0, 0x80, 0x800, 0x10000};
+    if (point < least[std::size_t(more)] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+      return false;
+    i += std::size_t(more) + 1;
+  }
+  return true;
 }
 
 }  // namespace
-
-void fold_log(const std::string& path) noexcept {
-  if (::access((path + "-wal").c_str(), F_OK) != 0 || ::access(path.c_str(), W_OK) != 0) return;
-  sqlite3* connection = nullptr;
-  // Closing the last connection removes the log.
-  if (sqlite3_open_v2(path.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) ==
-      SQLITE_OK)
-    sqlite3_exec(connection, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
-  sqlite3_close_v2(connection);
-}
 
 Statement::Statement(sqlite3* connection, const std::string& path, const std::string& sql)
     : connection_(connection), path_(path) {
@@ -69,15 +104,18 @@ Statement::Statement(sqlite3* connection, const std::string& path, const std::st
 }
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) fail(path_, connection_, code);
+}
 void Statement::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_, index, text.data(), int(text.size()), SQLITE_STATIC);
+  check(sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 void Statement::bind_copy(int index, const std::string& text) {
-  sqlite3_bind_text(statement_, index, text.data(), int(text.size()), SQLITE_TRANSIENT);
+  check(sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
-void Statement::bind(int index, std::int64_t value) { sqlite3_bind_int64(statement_, index, value); }
-void Statement::bind(int index, double value) { sqlite3_bind_double(statement_, index, value); }
-void Statement::bind_null(int index) { sqlite3_bind_null(statement_, index); }
+void Statement::bind(int index, std::int64_t value) { check(sqlite3_bind_int64(statement_, index, value)); }
+void Statement::bind(int index, double value) { check(sqlite3_bind_double(statement_, index, value)); }
+void Statement::bind_null(int index) { check(sqlite3_bind_null(statement_, index)); }
 
 bool Statement::step() {
   const int code = sqlite3_step(statement_);
@@ -99,8 +137,16 @@ int Statement::column_named(std::string_view name) const {
 }
 std::string_view Statement::text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  return text == nullptr ? std::string_view()
-                         : std::string_view(text, std::size_t(sqlite3_column_bytes(statement_, column)));
+  if (text == nullptr) {
+    if (sqlite3_errcode(connection_) == SQLITE_NOMEM) throw std::bad_alloc();
+    return {};
+  }
+  const std::string_view found(text, std::size_t(sqlite3_column_bytes(statement_, column)));
+  if (!is_utf8(found))
+    throw Error(ErrorCode::io, "wisdom",
+                fmt::format("wisdom = '{}': it holds a '{}' that is not UTF-8 text", path_,
+                            sqlite3_column_name(statement_, column)));
+  return found;
 }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
@@ -109,35 +155,90 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 Connection::Connection(const std::string& path, Mode mode) : path_(path) {
   if (std::error_code error; std::filesystem::is_directory(path, error))
     throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': it is a folder, not a file", path));
-  if (mode == Mode::write) {
-    open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path);
-    return;
-  }
-  open(SQLITE_OPEN_READONLY, path);
-  if (readable()) return;
+  limit({});
+  // Readers, too, undo what a killed writer has left half done.
+  if (has_log(path))
+    open_with_log(mode);
+  else
+    open(SQLITE_OPEN_READWRITE | (mode == Mode::write ? SQLITE_OPEN_CREATE : 0), path, shy_files());
+  restrain();
+}
+
+std::unique_ptr<Connection> Connection::in_memory(const std::string& path) {
+  std::unique_ptr<Connection> made(new Connection(path));
+  made->limit({});
+  made->open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", nullptr);
+  return made;
+}
+
+void Connection::open_with_log(Mode mode) {
+  keeps_files_ = true;
+  open(SQLITE_OPEN_READWRITE, path_, nullptr);
+  if (mode == Mode::write || readable()) return;
   // The log's index cannot be made in a folder where nothing may be written. Where no log is left over, or an
   // empty one, the file is complete without it.
-  if (holds_log(path))
+  if (is_filled(path_ + "-wal"))
     throw Error(
         ErrorCode::io, "wisdom",
         fmt::format("wisdom = '{}': what was written last is in '{}-wal', which cannot be read here ({}); "
                     "`tilewright wisdom list` by who may write the folder brings it in",
-                    path, path, sqlite3_errmsg(handle())));
-  open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, uri_of(path, "?immutable=1"));
+                    path_, path_, sqlite3_errmsg(handle())));
+  open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, uri_of(path_, "?immutable=1"), nullptr);
 }
 
 void Connection::Close::operator()(sqlite3* connection) const noexcept { sqlite3_close_v2(connection); }
 
-void Connection::open(int flags, const std::string& name) {
+void Connection::open(int flags, const std::string& name, const char* files) {
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  connection_.reset();
+  const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, files);
   connection_.reset(opened);
   if (code != SQLITE_OK) fail(path_, opened, code);
   sqlite3_extended_result_codes(opened, 1);
-  // A file from elsewhere calls no functions from its schema and changes none of SQLite's own tables.
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_busy_timeout(opened, wait_ms);
+  sqlite3_busy_handler(opened, &Connection::is_waiting, this);
+  sqlite3_progress_handler(opened, steps_between_looks, &Connection::is_too_much, this);
+}
+
+// A file from elsewhere runs nothing and fills nothing: no triggers, no views, no functions in its schema, no
+// change of SQLite's own tables, no text longer than any record's, no temporary files.
+void Connection::restrain() {
+  sqlite3* const c = handle();
+  sqlite3_db_config(c, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(c, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(c, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(c, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(c, SQLITE_LIMIT_LENGTH, 4 << 20);
+  sqlite3_limit(c, SQLITE_LIMIT_SQL_LENGTH, 64 << 10);
+  sqlite3_limit(c, SQLITE_LIMIT_EXPR_DEPTH, 32);
+  sqlite3_limit(c, SQLITE_LIMIT_COLUMN, 100);
+  sqlite3_limit(c, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(c, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+  // What a transaction writes is held in memory until it is committed, so that readers wait for that alone.
+  execute("PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF; PRAGMA cell_size_check = ON");
+}
+
+void Connection::limit(const Limits& limits) {
+  wait_until_ = std::chrono::steady_clock::now() + limits.wait;
+  steps_left_ = limits.steps;
+}
+
+Limits Connection::whole_file() const {
+  constexpr std::int64_t steps_per_byte = 2;  // a row has hundreds of bytes and takes fewer steps
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path_, error);
+  Limits limits;
+  if (!error) limits.steps += steps_per_byte * std::int64_t(bytes);
+  return limits;
+}
+
+int Connection::is_waiting(void* connection, int /*tries*/) {
+  if (std::chrono::steady_clock::now() >= static_cast<Connection*>(connection)->wait_until_) return 0;
+  std::this_thread::sleep_for(std::chrono::microseconds(busy_step_us));
+  return 1;
+}
+
+int Connection::is_too_much(void* connection) {
+  return (static_cast<Connection*>(connection)->steps_left_ -= steps_between_looks) < 0 ? 1 : 0;
 }
 
 // False where the file cannot be read in place though it may be a database.
@@ -146,6 +247,11 @@ bool Connection::readable() {
   if (code == SQLITE_OK) return true;
   if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY) fail(path_, handle(), code);
   return false;
+}
+
+bool Connection::remove_log() {
+  limit({std::chrono::milliseconds(0)});
+  return sqlite3_exec(handle(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr) == SQLITE_OK;
 }
 
 void Connection::execute(const std::string& sql) {
@@ -158,19 +264,8 @@ std::int64_t Connection::integer(const std::string& sql) {
   return statement.step() ? statement.integer(0) : 0;
 }
 
-// SQLite does not wait when two connections change the mode of a new file at once.
-void Connection::use_write_ahead_log() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
-  while (true) {
-    const int code = sqlite3_exec(handle(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
-    if (code == SQLITE_OK) return;
-    if ((code & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline)
-      fail(path_, handle(), code);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
-Transaction::Transaction(Connection& connection, Mode mode) : connection_(connection) {
+Transaction::Transaction(Connection& connection, Mode mode, const Limits& limits) : connection_(connection) {
+  connection_.limit(limits);
   connection_.execute(mode == Mode::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 Transaction::~Transaction() {

@@ -2,10 +2,13 @@
 // thrown as Error(io) naming the file. What is stored belongs to store.hpp; nothing here knows of wisdom.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "tilewright/types.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -43,28 +46,58 @@ class Statement {
   void reset() noexcept;
 
   int column_named(std::string_view name) const;  // -1: there is none
+  // Throws Error(io) for what is not UTF-8 text: nothing that shows it could.
   std::string_view text(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
   bool is_null(int column) const;
 
  private:
+  void check(int code) const;
+
   sqlite3* connection_;
   std::string path_;
   sqlite3_stmt* statement_ = nullptr;
 };
 
+// A file is in use by another process for longer than the caller wants to wait.
+class Locked : public Error {
+ public:
+  using Error::Error;
+};
+
+// What one transaction, or one reading of a whole table, may cost.
+struct Limits {
+  std::chrono::milliseconds wait{10000};  // for locks of other processes
+  // Of SQLite's machine. Searches that look at their neighbourhood take thousands; a file that was made to
+  // keep readers busy for ever takes any number.
+  std::int64_t steps = std::int64_t(1) << 18;
+};
+
 class Connection {
  public:
   // Opens, and for Mode::write makes, the file. Readers of a file that lies where nothing may be written see
-  // it as it is. Waits up to ten seconds for writers of other processes.
+  // it as it is. Between transactions nothing is open (shy_files.hpp), unless keeps_files().
   Connection(const std::string& path, Mode mode);
+  // A database in memory; `path` is for messages.
+  static std::unique_ptr<Connection> in_memory(const std::string& path);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // What follows may cost so much, until the next call.
+  void limit(const Limits& limits);
+  // As many steps as the file can hold rows, many times over.
+  Limits whole_file() const;
 
   void execute(const std::string& sql);
   std::int64_t integer(const std::string& sql);  // the first column of the first row
-  void use_write_ahead_log();
-  // Forgets the handle without closing it: a child of fork must not touch its parent's connection.
-  void abandon() noexcept { (void)connection_.release(); }
+
+  // Whether the file has a write-ahead log, as earlier builds gave it. Its files stay open as long as the
+  // connection lives, and processes on several hosts must not share it.
+  bool keeps_files() const { return keeps_files_; }
+  // Takes the log away, which asks for nobody else to have the file open. The connection is of no use after
+  // it said true.
+  bool remove_log();
 
   sqlite3* handle() const { return connection_.get(); }
   const std::string& path() const { return path_; }
@@ -73,21 +106,25 @@ class Connection {
   struct Close {
     void operator()(sqlite3* connection) const noexcept;
   };
-  void open(int flags, const std::string& name);
+  explicit Connection(std::string path) : path_(std::move(path)) {}
+  void open(int flags, const std::string& name, const char* files);
+  void open_with_log(Mode mode);
+  void restrain();
   bool readable();
+  static int is_waiting(void* connection, int tries);
+  static int is_too_much(void* connection);
 
   std::string path_;
+  bool keeps_files_ = false;
+  std::chrono::steady_clock::time_point wait_until_;
+  std::int64_t steps_left_ = 0;
   std::unique_ptr<sqlite3, Close> connection_;
 };
-
-// Brings what a write-ahead log holds into the database, and removes the log where nobody else has the file
-// open; one that must not be written, or is in use, is left as it is.
-void fold_log(const std::string& path) noexcept;
 
 // Rolled back unless committed. Writers take the write lock at once, so that none fails half-way.
 class Transaction {
  public:
-  Transaction(Connection& connection, Mode mode);
+  Transaction(Connection& connection, Mode mode, const Limits& limits = {});
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

@@ -5,19 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <unordered_map>
 
 #include "wisdom/families.hpp"
 #include "wisdom/rows.hpp"
-#include "wisdom/schema.hpp"
+#include "wisdom/session.hpp"
 
 namespace tilewright {
 namespace {
 
-namespace fs = std::filesystem;
-using sqlite::Connection;
 using sqlite::Mode;
 using sqlite::Statement;
 
@@ -28,13 +24,6 @@ constexpr int widest_read_at_once = 2;
 // more than the shape with the problem.
 constexpr std::int64_t enough = 16;
 constexpr std::size_t most_devices = 8;
-
-// From a cell on, in the order of the index: the first beyond the wanted cells says how far there is nothing.
-std::string near_sql(const char* what, const char* rest) {
-  return fmt::format(
-      "SELECT cell{} FROM records INDEXED BY records_by_cell WHERE kind = ?1 AND cell >= ?2 ORDER BY cell {}",
-      what, rest);
-}
 
 // What the rows seen so far say of cells that were not asked for: near the edges of what was measured, most
 // cells are empty, and inside it most wide ones are crowded.
@@ -63,63 +52,16 @@ class SeenCells {
   std::vector<Run> gaps_, crowds_;
 };
 
-// A connection with its statements.
-struct Session {
-  Session(std::unique_ptr<Connection> opened, const std::string& path)
-      : connection(std::move(opened)),
-        process(getpid()),
-        by_identity(
-            handle(), path,
-            "SELECT * FROM records WHERE exact_key = ?1 AND objective = ?2 AND device = ?3 AND variant_key = "
-            "?4"),
-        known(by_identity, path),
-        model_by_identity(handle(), path, "SELECT * FROM models WHERE identity = ?1"),
-        known_model(model_by_identity, path),
-        exact(handle(), path,
-              "SELECT id, traits, device, block FROM records INDEXED BY records_by_identity WHERE exact_key "
-              "= ?1 "
-              "AND objective = ?2 AND verdict = 'passed' AND source_hash = ?3"),
-        kinds(handle(), path,
-              "SELECT id, device, m_low, n_low, k_low, m_high, n_high, k_high FROM kinds WHERE kind_key = ?1 "
-              "AND objective = ?2 AND source_hash = ?3"),
-        crowd(handle(), path, near_sql("", "LIMIT 1 OFFSET ?3")),
-        in_cell(handle(), path, near_sql(", id, m, n, k, block, traits", "")),
-        config(handle(), path,
-               "SELECT config, seconds, seconds_low, seconds_high, samples, default_seconds, objective, "
-               "energy_j, problem, device FROM records "
-               "WHERE id = ?1"),
-        begin(handle(), path, "BEGIN"),
-        commit(handle(), path, "COMMIT") {}
-
-  sqlite3* handle() const { return connection->handle(); }
-
-  std::unique_ptr<Connection> connection;
-  pid_t process;
-  Statement by_identity;
-  StoredReader<WisdomRecord> known;
-  Statement model_by_identity;
-  StoredReader<FittedModel> known_model;
-  Statement exact, kinds, crowd, in_cell, config, begin, commit;
-  bool reading = false;
-};
-
 }  // namespace
 
 struct WisdomStore::Impl {
-  Impl(std::string file, Mode how) : path(std::move(file)), mode(how) {}
+  Impl(std::string file, Mode how, std::chrono::milliseconds how_long)
+      : path(std::move(file)), mode(how), wait(how_long) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Leaves one file: whoever copies it then copies all that it holds.
   ~Impl() {
-    if (session_ == nullptr) return;
-    if (session_->process != getpid()) {
-      abandon();
-      return;
-    }
-    writer_.reset();
-    session_.reset();
-    sqlite::fold_log(path);
+    if (session_ != nullptr && session_->process != getpid()) abandon();
   }
 
   // In a child of fork, what the parent opened is the parent's.
@@ -127,62 +69,45 @@ struct WisdomStore::Impl {
     (void)writer_.release();
     (void)session_.release();
   }
+  void close() noexcept {
+    writer_.reset();
+    session_.reset();
+  }
 
   // False for a reader whose file is missing or has no tables yet: it holds no records so far.
   bool ready() {
-    if (session_ != nullptr && session_->process == getpid()) return true;
-    abandon();
-    std::error_code error;
-    if (mode == Mode::read && !fs::exists(path, error) && !error) return false;
-    if (mode == Mode::write) make_folder();
-    auto connection = std::make_unique<Connection>(path, mode);
-    const SchemaState state = state_of(*connection);
-    if (state == SchemaState::empty && mode == Mode::read) return false;
-    if (mode == Mode::write) connection->use_write_ahead_log();
-    if (state != SchemaState::current) upgrade();
-    session_ = std::make_unique<Session>(std::move(connection), path);
-    return true;
+    const FileStamp now(path);
+    if (session_ != nullptr && session_->process != getpid()) abandon();
+    if (session_ != nullptr && session_->holds(now)) return true;
+    close();
+    session_ = open_session(path, mode, wait);
+    return session_ != nullptr;
   }
 
   // Whose process this is was looked at when the lookup began, and is not asked again for each of its cells.
   Session& session() {
-    if (session_ == nullptr || !session_->reading) (void)ready();
+    if (!is_reading()) (void)ready();
+    if (session_ == nullptr)
+      throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': the file has gone", path));
     return *session_;
   }
-
-  static SchemaState state_of(Connection& connection) {
-    sqlite::Transaction snapshot(connection, Mode::read);
-    return schema_state(connection);
+  // Of what is not to be seen half-way: limits of its cost, and afterwards nothing is left open.
+  Session& session(const sqlite::Limits& limits) {
+    Session& s = session();
+    s.connection->limit(limits);
+    return s;
+  }
+  void end() noexcept {
+    if (session_ != nullptr && session_->connection->keeps_files()) close();
   }
 
-  void make_folder() const {
-    const fs::path folder = fs::path(path).parent_path();
-    std::error_code error;
-    if (!folder.empty()) fs::create_directories(folder, error);
-    if (error)
-      throw Error(ErrorCode::io, "wisdom",
-                  fmt::format("wisdom = '{}': its folder cannot be made: {}", path, error.message()));
-  }
-
-  void upgrade() const {
-    Connection connection(path, Mode::write);
-    std::unique_ptr<RowWriter> writer;  // made when its tables are
-    std::unordered_map<std::string, WisdomRecord> kept;
-    upgrade_schema(connection, [&](const WisdomRecord& record) {
-      // Of records that were two until keys changed the better one stays.
-      const auto [at, is_new] = kept.try_emplace(identity_of(record), record);
-      if (!is_new && is_better(at->second, record)) return;
-      at->second = record;
-      if (!writer) writer = std::make_unique<RowWriter>(connection, path);
-      writer->write(record, row_keys(record));
-    });
-  }
+  sqlite::Limits limits() const { return {.wait = wait}; }
 
   // Whether a record takes the place of a known one of its identity; null: always.
   using Rule = bool (*)(const WisdomRecord& record, const WisdomRecord& known);
 
   bool keep(const WisdomRecord& record, Rule takes_place) {
-    Session& s = session();
+    Session& s = session(limits());
     const RowKeys keys = row_keys(record);
     if (takes_place != nullptr) {
       const bool known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant).step();
@@ -196,7 +121,7 @@ struct WisdomStore::Impl {
 
   bool keep_model(const FittedModel& model,
                   bool (*takes_place)(const FittedModel& model, const FittedModel& known)) {
-    Session& s = session();
+    Session& s = session(limits());
     const std::string identity = identity_of(model);
     const bool known = s.model_by_identity.with(identity).step();
     const bool taken = !known || takes_place(model, s.known_model.read());
@@ -207,10 +132,12 @@ struct WisdomStore::Impl {
 
   // One snapshot, and one lock, for all that a lookup asks.
   void begin_reading() {
-    if (in_transaction || session().reading) return;
-    session().begin.run();
-    session().reading = true;
+    if (is_reading()) return;
+    Session& s = session(limits());
+    s.begin.run();
+    s.reading = true;
   }
+  bool is_reading() const { return in_transaction || (session_ != nullptr && session_->reading); }
   void end_reading() noexcept {
     if (session_ == nullptr || !session_->reading) return;
     session_->reading = false;
@@ -219,9 +146,10 @@ struct WisdomStore::Impl {
       one->reset();  // what an error has left open
     try {
       session_->commit.run();
-    } catch (const Error&) {
-      session_.reset();  // opened anew by the next lookup
+    } catch (const std::exception&) {
+      close();  // opened anew by the next lookup
     }
+    end();
   }
 
   void find_exact(const WisdomQuery& query, bool elsewhere, std::vector<WisdomFinding>& found) {
@@ -234,7 +162,7 @@ struct WisdomStore::Impl {
       if (is_same_device(query.device, device) == elsewhere) continue;
       GemmProblem known = query.problem;
       unpack_traits(rows.integer(1), known);
-      known.block = rows.integer(3);
+      known.block = size(rows, 3);
       found.push_back(
           {trait_penalty(query.problem, known, query.architecture) + device_penalty(query.device, device),
            rows.integer(0)});
@@ -248,6 +176,15 @@ struct WisdomStore::Impl {
     ShapeExtent extent;
   };
 
+  // What others wrote need not be a size.
+  std::int64_t size(const Statement& row, int column) const {
+    constexpr std::int64_t largest = std::int64_t(1) << 40;
+    const std::int64_t value = row.integer(column);
+    if (value >= 0 && value <= largest) return value;
+    throw Error(ErrorCode::io, "wisdom",
+                fmt::format("wisdom = '{}': it holds the size {}, which no record has", path, value));
+  }
+
   // The devices that records of the wanted kind come from: the own one, or all others.
   std::vector<Kind> kinds_of(const WisdomQuery& query, bool elsewhere) {
     const std::string kind = kind_key(query);
@@ -256,10 +193,10 @@ struct WisdomStore::Impl {
     std::vector<Kind> kinds;
     while (rows.step() && kinds.size() < most_devices)
       if (std::string device(rows.text(1)); is_same_device(query.device, device) != elsewhere)
-        kinds.push_back({rows.integer(0),
-                         std::move(device),
-                         {{rows.integer(2), rows.integer(3), rows.integer(4)},
-                          {rows.integer(5), rows.integer(6), rows.integer(7)}}});
+        kinds.push_back(
+            {rows.integer(0),
+             std::move(device),
+             {{size(rows, 2), size(rows, 3), size(rows, 4)}, {size(rows, 5), size(rows, 6), size(rows, 7)}}});
     rows.reset();
     return kinds;
   }
@@ -311,8 +248,8 @@ struct WisdomStore::Impl {
     for (; more && rows.integer(0) <= last && count < most_per_cell; more = rows.step(), ++count) {
       empty_from = rows.integer(0) + 1;
       GemmProblem known = query.problem;
-      known.m = rows.integer(2), known.n = rows.integer(3), known.k = rows.integer(4);
-      known.block = rows.integer(5);
+      known.m = size(rows, 2), known.n = size(rows, 3), known.k = size(rows, 4);
+      known.block = size(rows, 5);
       unpack_traits(rows.integer(6), known);
       const double distance = shape_distance(query.problem, known);
       if (distance > shape_radius || is_exact(query.problem, known) ||
@@ -335,15 +272,51 @@ struct WisdomStore::Impl {
     return true;
   }
 
-  template <class S>
-  void each_row(const char* sql, const std::function<void(const S&)>& visit) {
-    Statement rows(session().handle(), path, sql);
-    const StoredReader<S> reader(rows, path);
-    while (rows.step()) visit(reader.read());
+  // Calls `use` with a statement whose places `values` take; not at all where there is no file yet.
+  template <class Use, class... Values>
+  void read_all(const char* sql, Use&& use, const Values&... values) {
+    if (!is_reading() && !ready()) return;
+    {
+      Session& s = session();
+      sqlite::Limits whole = s.connection->whole_file();
+      whole.wait = wait;
+      s.connection->limit(whole);
+      Statement rows(s.handle(), path, sql);
+      use(rows.with(values...));
+    }
+    if (!is_reading()) end();
+  }
+
+  template <class S, class... Values>
+  void each_row(const char* sql, const std::function<void(const S&)>& visit, const Values&... values) {
+    read_all(
+        sql,
+        [&](Statement& rows) {
+          const StoredReader<S> reader(rows, path);
+          while (rows.step()) visit(reader.read());
+        },
+        values...);
+  }
+
+  void write_at_once(const std::function<void()>& work) {
+    try {
+      sqlite::Transaction transaction(*session().connection, Mode::write, limits());
+      in_transaction = true;
+      work();
+      session_->connection->limit(limits());
+      transaction.commit();
+    } catch (...) {
+      in_transaction = false;
+      close();  // with it goes what the error has left open
+      throw;
+    }
+    in_transaction = false;
+    end();
   }
 
   std::string path;
   Mode mode;
+  std::chrono::milliseconds wait;
   bool in_transaction = false;
 
  private:
@@ -356,27 +329,20 @@ struct WisdomStore::Impl {
   std::unique_ptr<RowWriter> writer_;  // declared after the session: its statements go before the connection
 };
 
-WisdomStore::WisdomStore(std::string path, Mode mode) : impl_(std::make_unique<Impl>(std::move(path), mode)) {
+WisdomStore::WisdomStore(std::string path, Mode mode, std::chrono::milliseconds wait)
+    : impl_(std::make_unique<Impl>(std::move(path), mode, wait)) {
   (void)impl_->ready();
 }
 WisdomStore::~WisdomStore() = default;
 
 void WisdomStore::at_once(const std::function<void()>& work) {
-  if (impl_->in_transaction) {
+  if (impl_->in_transaction)
     work();
-    return;
-  }
-  sqlite::Transaction transaction(*impl_->session().connection, Mode::write);
-  impl_->in_transaction = true;
-  try {
-    work();
-    transaction.commit();
-  } catch (...) {
-    impl_->in_transaction = false;
-    throw;
-  }
-  impl_->in_transaction = false;
+  else
+    impl_->write_at_once(work);
 }
+
+void WisdomStore::wait_at_most(std::chrono::milliseconds time) { impl_->wait = time; }
 
 void WisdomStore::put(const WisdomRecord& record) {
   at_once([&] { impl_->keep(record, nullptr); });
@@ -398,7 +364,7 @@ const std::string& WisdomStore::path() const { return impl_->path; }
 
 std::vector<WisdomFinding> WisdomStore::find(const WisdomQuery& query, WisdomStage stage) {
   std::vector<WisdomFinding> found;
-  if (!impl_->ready()) return found;
+  if (!impl_->is_reading() && !impl_->ready()) return found;
   impl_->begin_reading();
   switch (stage) {
     case WisdomStage::exact:
@@ -414,20 +380,23 @@ std::vector<WisdomFinding> WisdomStore::find(const WisdomQuery& query, WisdomSta
   return found;
 }
 
-WisdomConfig WisdomStore::fetch(std::int64_t record) {
+std::optional<WisdomConfig> WisdomStore::fetch(std::int64_t record) {
+  if (!impl_->is_reading() && !impl_->ready()) return std::nullopt;
   impl_->begin_reading();
   Statement& row = impl_->session().config.with(record);
-  if (!row.step())
-    throw Error(ErrorCode::io, "wisdom",
-                fmt::format("wisdom = '{}': record {} has gone", impl_->path, record));
+  if (!row.step()) return std::nullopt;
+  const auto measured = [&](int column) {
+    const double value = row.real(column);
+    return columns::is_measured(value) ? value : 0;
+  };
   WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
                      fmt::format("{}#{}", impl_->path, record),
-                     {row.real(1), row.real(2), row.real(3), row.integer(4), std::nullopt,
-                      std::string(row.text(6)), std::nullopt},
+                     {measured(1), measured(2), measured(3), std::max<std::int64_t>(0, row.integer(4)),
+                      std::nullopt, std::string(row.text(6)), std::nullopt},
                      std::string(row.text(8)),
                      std::string(row.text(9))};
-  if (!row.is_null(5)) found.recorded.default_seconds = row.real(5);
-  if (!row.is_null(7)) found.recorded.energy_j = row.real(7);
+  if (!row.is_null(5)) found.recorded.default_seconds = measured(5);
+  if (!row.is_null(7)) found.recorded.energy_j = measured(7);
   row.reset();
   return found;
 }
@@ -435,21 +404,14 @@ WisdomConfig WisdomStore::fetch(std::int64_t record) {
 void WisdomStore::done() noexcept { impl_->end_reading(); }
 
 void WisdomStore::each(const std::function<void(const WisdomRecord&)>& visit) {
-  if (!impl_->ready()) return;
   impl_->each_row("SELECT * FROM records ORDER BY id", visit);
 }
 
 void WisdomStore::each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) {
-  if (!impl_->ready()) return;
-  Statement rows(impl_->session().handle(), impl_->path,
-                 "SELECT * FROM records WHERE family = ?1 ORDER BY id");
-  const StoredReader<WisdomRecord> reader(rows, impl_->path);
-  rows.with(family);
-  while (rows.step()) visit(reader.read());
+  impl_->each_row("SELECT * FROM records WHERE family = ?1 ORDER BY id", visit, family);
 }
 
 void WisdomStore::each_model(const std::function<void(const FittedModel&)>& visit) {
-  if (!impl_->ready()) return;
   impl_->each_row("SELECT * FROM models ORDER BY id", visit);
 }
 
@@ -465,13 +427,13 @@ bool WisdomStore::add_found(const FittedModel& model) {
   return kept;
 }
 
-std::string identity_of(const WisdomRecord& record) {
-  const RowKeys keys = row_keys(record);
-  return fmt::format("{}|{}|{}|{}", keys.exact, record.objective, record.device, keys.variant);
-}
-
 std::int64_t WisdomStore::count() {
-  return impl_->ready() ? impl_->session().connection->integer("SELECT count(*) FROM records") : 0;
+  std::int64_t count = 0;
+  // The condition makes SQLite count row by row, which the limit of steps sees.
+  impl_->read_all("SELECT count(*) FROM records WHERE id > 0", [&](Statement& row) {
+    if (row.step()) count = row.integer(0);
+  });
+  return count;
 }
 
 }  // namespace tilewright

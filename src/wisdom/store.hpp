@@ -9,19 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "wisdom/rows.hpp"
 #include "wisdom/source.hpp"
 #include "wisdom/sqlite.hpp"
 
 namespace tilewright {
 
-// What two records must share for only one of them to be kept.
-std::string identity_of(const WisdomRecord& record);
-
 class WisdomStore : public WisdomSource {
  public:
   // Mode::write makes the file and its folder when they are missing, and both modes bring an older schema up
-  // to date. Throws Error(io) with the reason for what is no wisdom database; nothing is written to it.
-  WisdomStore(std::string path, sqlite::Mode mode);
+  // to date, readers of a file that cannot be written in memory. The file is open only within calls, and from
+  // the first find of a lookup to done(). Throws Error(io) with the reason for what is no wisdom database;
+  // nothing is written to it.
+  WisdomStore(std::string path, sqlite::Mode mode, std::chrono::milliseconds wait = sqlite::Limits().wait);
   ~WisdomStore() override;
 
   // Each in a transaction of its own, which is on the disk when the call returns.
@@ -38,8 +38,9 @@ class WisdomStore : public WisdomSource {
   void at_once(const std::function<void()>& work);
 
   const std::string& path() const override;
+  void wait_at_most(std::chrono::milliseconds time) override;
   std::vector<WisdomFinding> find(const WisdomQuery& query, WisdomStage stage) override;
-  WisdomConfig fetch(std::int64_t record) override;
+  std::optional<WisdomConfig> fetch(std::int64_t record) override;
   void done() noexcept override;
   void each(const std::function<void(const WisdomRecord&)>& visit) override;
   void each_of(const std::string& family, const std::function<void(const WisdomRecord&)>& visit) override;

@@ -2,13 +2,15 @@
 #include "wisdom/wisdom.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 
 #include "core/share.hpp"
 #include "wisdom/lines.hpp"
+#include "wisdom/shy_files.hpp"
 #include "wisdom/store.hpp"
 
 namespace tilewright {
@@ -16,7 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t hit_limit = 8;
+constexpr auto most_wait_of_calls = std::chrono::milliseconds(50);
+constexpr auto without_locked = std::chrono::seconds(1);
 
 struct Ranked {
   WisdomFinding finding;
@@ -32,62 +38,90 @@ WisdomMatch match_of(WisdomStage stage) {
 }  // namespace
 
 struct Wisdom::Impl {
-  std::vector<WisdomFile> files;
+  // One file and what is known of it. Null before its first use.
+  struct File {
+    WisdomFile named;
+    std::unique_ptr<WisdomSource> source;
+    bool given_up = false;
+    Clock::time_point again{};                       // not before
+    std::optional<std::vector<FittedModel>> models;  // once they were asked for
+  };
+
+  std::vector<File> files;
   std::string device;
   std::function<void(const std::string&)> report;
-  std::recursive_mutex mutex;                          // who is offered a record may ask for a model
-  std::vector<std::unique_ptr<WisdomSource>> sources;  // null before the first use of a file
-  std::vector<bool> given_up;
-  std::vector<std::optional<std::vector<FittedModel>>> known_models;  // of each file, once it was asked
+  // Of all that follows and of the files; never held while a record is offered or visited by a caller.
+  std::mutex mutex;
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
   std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
 
   // Lines are read whole, which takes a second and more where there are very many.
-  void open(std::size_t i) {
+  void open(File& file) {
     constexpr double mebibyte = 1 << 20, many = 32;
-    const std::string& path = files[i].path;
+    const std::string& path = file.named.path;
     std::error_code error;
     const double size = double(fs::file_size(path, error)) / mebibyte;
-    sources[i] = open_wisdom(path);
+    file.source = open_wisdom(path, most_wait_of_calls);
     if (!error && size > many && report && is_lines_file(path))
       report(fmt::format("reading the {:.0f} MiB of '{}'", size, path));
   }
 
-  // Calls `use` with the source of the file; a file that was not named is given up when that throws.
+  // Calls `use` with the source of the file; a file that was not named is given up when that throws. False
+  // where another process keeps it locked.
   template <class Use>
-  void with_source(std::size_t i, Use&& use) {
-    if (given_up[i]) return;
+  bool with_source(File& file, Use&& use) {
+    if (file.given_up) return true;
+    if (file.again > Clock::now()) return false;
     try {
-      if (sources[i] == nullptr) open(i);
-      use(*sources[i]);
+      if (file.source == nullptr) open(file);
+      use(*file.source);
+    } catch (const sqlite::Locked& error) {
+      file.again = Clock::now() + without_locked;
+      if (report) report(fmt::format("going on without it for now: {}", error.what()));
+      return false;
     } catch (const Error& error) {
-      if (files[i].named || error.code() != ErrorCode::io) throw;
-      given_up[i] = true;
+      if (file.named.named || error.code() != ErrorCode::io) throw;
+      file.given_up = true;
       if (report) report(fmt::format("going on without the user's wisdom: {}", error.what()));
     }
+    return true;
   }
 
-  const std::vector<FittedModel>& models_of(std::size_t i, WisdomSource& source) {
-    if (!known_models[i]) {
+  const std::vector<FittedModel>& models_of(File& file, WisdomSource& source) {
+    if (!file.models) {
       std::vector<FittedModel> all;
       source.each_model([&](const FittedModel& model) { all.push_back(model); });
-      known_models[i] = std::move(all);
+      file.models = std::move(all);
     }
-    return *known_models[i];
+    return *file.models;
   }
 
+  // Of a command, which waits for what it was asked for.
   template <class Use>
-  void each_source(Use&& use) {
+  void each_whole(Use&& use) {
     std::lock_guard lock(mutex);
-    for (std::size_t i = 0; i < files.size(); ++i) with_source(i, use);
+    for (File& file : files) {
+      file.again = {};
+      const auto patiently = [&](WisdomSource& source) {
+        source.wait_at_most(sqlite::Limits().wait);
+        const struct Again {
+          WisdomSource& source;
+          ~Again() { source.wait_at_most(most_wait_of_calls); }
+        } again{source};
+        use(source);
+      };
+      if (!with_source(file, patiently) && file.named.named)
+        throw Error(ErrorCode::io, "wisdom",
+                    fmt::format("wisdom = '{}': another process keeps it locked", file.named.path));
+    }
   }
 
-  // The answers of sources first ... last - 1, best first: of equal ones the first file wins and, within it,
+  // The answers of files first ... last - 1, best first: of equal ones the first file wins and, within it,
   // what was written last.
   std::vector<Ranked> rank(const WisdomQuery& query, WisdomStage stage, std::size_t first, std::size_t last) {
     std::vector<Ranked> ranked;
     for (std::size_t i = first; i < last; ++i)
-      with_source(i, [&](WisdomSource& source) {
+      with_source(files[i], [&](WisdomSource& source) {
         for (const WisdomFinding& finding : source.find(query, stage)) ranked.push_back({finding, i});
       });
     std::sort(ranked.begin(), ranked.end(), [](const Ranked& x, const Ranked& y) {
@@ -97,112 +131,136 @@ struct Wisdom::Impl {
     });
     return ranked;
   }
+
+  // Whatever way a lookup ends, its sources are told.
+  struct Ending {
+    std::vector<File>& files;
+    ~Ending() {
+      for (File& file : files)
+        if (file.source != nullptr) file.source->done();
+    }
+  };
+
+  // What was asked, how far, and what was found there and not fetched yet.
+  struct Search {
+    WisdomQuery query;
+    std::size_t step = 0;
+    WisdomStage stage = WisdomStage::exact;
+    std::vector<Ranked> found;
+    std::vector<nlohmann::json> configs;  // offered so far
+
+    bool is_new(const nlohmann::json& config) const {
+      return std::find(configs.begin(), configs.end(), config) == configs.end();
+    }
+  };
+
+  // Each file for the very problem, then all of them stage by stage. One file after the other: what the
+  // user's own records answer opens no other file. False when all have been asked.
+  bool advance(Search& search) {
+    constexpr std::array later{WisdomStage::near_shape, WisdomStage::exact_elsewhere,
+                               WisdomStage::near_elsewhere};
+    const std::size_t i = search.step++, count = files.size();
+    if (i >= count + later.size()) return false;
+    search.stage = i < count ? WisdomStage::exact : later[i - count];
+    search.found =
+        i < count ? rank(search.query, search.stage, i, i + 1) : rank(search.query, search.stage, 0, count);
+    std::reverse(search.found.begin(), search.found.end());  // the best is taken from the end
+    return true;
+  }
+
+  // The next best; none when all have been asked.
+  std::optional<WisdomAnswer> next_answer(Search& search) {
+    std::lock_guard lock(mutex);
+    const Ending ending{files};
+    std::optional<WisdomAnswer> answer;
+    while (!answer && search.configs.size() < hit_limit) {
+      if (search.found.empty()) {
+        if (!advance(search)) break;
+        continue;
+      }
+      const Ranked one = search.found.back();
+      search.found.pop_back();
+      with_source(files[one.source], [&](WisdomSource& source) {
+        auto record = source.fetch(one.finding.record);
+        if (!record || !search.is_new(record->config)) return;
+        search.configs.push_back(record->config);
+        answer =
+            WisdomAnswer{std::move(record->config), match_of(search.stage),     std::move(record->source),
+                         record->recorded,          std::move(record->problem), std::move(record->device)};
+      });
+    }
+    return answer;
+  }
 };
 
 Wisdom::Wisdom(std::vector<WisdomFile> files, std::string device,
                std::function<void(const std::string&)> report)
     : impl_(std::make_unique<Impl>()) {
-  impl_->files = std::move(files);
+  for (WisdomFile& file : files) impl_->files.push_back({std::move(file), nullptr, false, {}, {}});
   impl_->device = std::move(device);
   impl_->report = std::move(report);
-  impl_->sources.resize(impl_->files.size());
-  impl_->given_up.resize(impl_->files.size());
-  impl_->known_models.resize(impl_->files.size());
 }
 Wisdom::~Wisdom() = default;
 
-namespace {
-
-// Whatever way a lookup ends, its sources are told.
-struct Ending {
-  const std::vector<std::unique_ptr<WisdomSource>>& sources;
-  ~Ending() {
-    for (const auto& source : sources)
-      if (source != nullptr) source->done();
-  }
-};
-
-}  // namespace
-
 bool Wisdom::offer(WisdomQuery query, const Take& take) const {
   if (query.device.empty()) query.device = impl_->device;
-  std::lock_guard lock(impl_->mutex);
-  const Ending ending{impl_->sources};
-  std::vector<nlohmann::json> offered;
-  const auto offer_all = [&](WisdomStage stage, std::size_t first, std::size_t last) {
-    for (const Ranked& one : impl_->rank(query, stage, first, last)) {
-      if (offered.size() == hit_limit) return false;
-      bool taken = false;
-      impl_->with_source(one.source, [&](WisdomSource& source) {
-        WisdomConfig record = source.fetch(one.finding.record);
-        if (std::find(offered.begin(), offered.end(), record.config) != offered.end()) return;
-        taken = take(
-            {record.config, match_of(stage), record.source, record.recorded, record.problem, record.device});
-        offered.push_back(std::move(record.config));
-      });
-      if (taken) return true;
-    }
-    return false;
-  };
-  const std::size_t count = impl_->files.size();
-  // One file after the other: what the user's own records answer opens no other file.
-  for (std::size_t i = 0; i < count; ++i)
-    if (offer_all(WisdomStage::exact, i, i + 1)) return true;
-  for (const WisdomStage stage :
-       {WisdomStage::near_shape, WisdomStage::exact_elsewhere, WisdomStage::near_elsewhere})
-    if (offered.size() < hit_limit && offer_all(stage, 0, count)) return true;
+  Impl::Search search;
+  search.query = std::move(query);
+  while (const auto answer = impl_->next_answer(search))
+    if (take(*answer)) return true;
   return false;
 }
 
 std::shared_ptr<const FoundModel> Wisdom::model(const ModelQuery& query) const {
   std::lock_guard lock(impl_->mutex);
-  const auto [at, is_new] = impl_->models.try_emplace(query);
-  if (!is_new) return at->second;
+  if (const auto known = impl_->models.find(query); known != impl_->models.end()) return known->second;
   std::optional<ModelFit> best;
   FittedModel found;
-  try {
-    for (std::size_t i = 0; i < impl_->files.size() && !(best && best->same_device); ++i)
-      impl_->with_source(i, [&](WisdomSource& source) {
-        for (const FittedModel& model : impl_->models_of(i, source)) {
-          const auto fit = model.dropped ? std::nullopt : fit_of(model, query);
-          if (fit && (!best || *fit > *best)) best = fit, found = model;
-        }
-      });
-  } catch (...) {
-    impl_->models.erase(at);  // a file that could not be read is not taken for one without models later
-    throw;
-  }
+  bool all = true;
+  for (auto file = impl_->files.begin(); file != impl_->files.end() && !(best && best->same_device); ++file)
+    all &= impl_->with_source(*file, [&](WisdomSource& source) {
+      for (const FittedModel& model : impl_->models_of(*file, source)) {
+        const auto fit = model.dropped ? std::nullopt : fit_of(model, query);
+        if (fit && (!best || *fit > *best)) best = fit, found = model;
+      }
+    });
+  std::shared_ptr<const FoundModel> answer;
   if (best)
-    at->second = std::make_shared<const FoundModel>(
+    answer = std::make_shared<const FoundModel>(
         FoundModel{std::move(found), best->same_device ? WisdomMatch::exact : WisdomMatch::near_device});
-  return at->second;
+  // A file that could not be read is not taken for one without models later.
+  if (all) impl_->models.emplace(query, answer);
+  return answer;
 }
 
 std::shared_ptr<const std::vector<WisdomRecord>> Wisdom::records_of(const std::string& family) const {
   std::lock_guard lock(impl_->mutex);
-  auto& known = impl_->families[family];
-  if (known != nullptr) return known;
-  auto all = std::make_shared<std::vector<WisdomRecord>>();
-  impl_->each_source([&](WisdomSource& source) {
-    const auto first = std::ssize(*all);
-    source.each_of(family, [&](const WisdomRecord& record) {
-      if (record.passed() && !record.dropped) all->push_back(record);
+  if (const auto known = impl_->families.find(family); known != impl_->families.end()) return known->second;
+  auto found = std::make_shared<std::vector<WisdomRecord>>();
+  bool all = true;
+  for (Impl::File& file : impl_->files) {
+    const auto first = std::ssize(*found);
+    all &= impl_->with_source(file, [&](WisdomSource& source) {
+      source.each_of(family, [&](const WisdomRecord& record) {
+        if (record.passed() && !record.dropped) found->push_back(record);
+      });
     });
-    std::reverse(all->begin() + first, all->end());
-  });
-  return known = std::move(all);
+    std::reverse(found->begin() + first, found->end());
+  }
+  if (all) impl_->families.emplace(family, found);
+  return found;
 }
 
 std::vector<WisdomRecord> Wisdom::records() const {
   std::vector<WisdomRecord> all;
-  impl_->each_source(
+  impl_->each_whole(
       [&](WisdomSource& source) { source.each([&](const WisdomRecord& record) { all.push_back(record); }); });
   return all;
 }
 
 std::vector<FittedModel> Wisdom::models() const {
   std::vector<FittedModel> all;
-  impl_->each_source([&](WisdomSource& source) {
+  impl_->each_whole([&](WisdomSource& source) {
     source.each_model([&](const FittedModel& model) { all.push_back(model); });
   });
   return all;
@@ -253,17 +311,16 @@ std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& 
 bool is_lines_file(const std::string& path) {
   const std::string extension = fs::path(path).extension().string();
   const bool by_name = extension == ".jsonl" || extension == ".json";
-  std::ifstream file(path, std::ios::binary);
-  std::string start(16, '\0');
-  if (!file.read(start.data(), std::streamsize(start.size())) && file.gcount() == 0) return by_name;
+  const std::string start = sqlite::first_bytes(path, 16);
+  if (start.empty()) return by_name;
   if (start.starts_with("SQLite format 3")) return false;
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   return by_name || (first != std::string::npos && start[first] == '{');
 }
 
-std::unique_ptr<WisdomSource> open_wisdom(const std::string& path) {
+std::unique_ptr<WisdomSource> open_wisdom(const std::string& path, std::chrono::milliseconds wait) {
   if (is_lines_file(path)) return std::make_unique<WisdomLines>(path);
-  return std::make_unique<WisdomStore>(path, sqlite::Mode::read);
+  return std::make_unique<WisdomStore>(path, sqlite::Mode::read, wait);
 }
 
 }  // namespace tilewright

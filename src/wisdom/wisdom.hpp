@@ -71,7 +71,9 @@ class Wisdom {
   //   near_shape: nearest m, n, k with the rest equal, or where l1 stands for l2, beta one for general, or a
   //     strided batch for a single problem or a pointer batch (and the reverse of each).
   //   near_device: both of these from records of another device with the same architecture.
-  // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used.
+  // The caller checks that a config is legal. Throws Error(io) for named files that cannot be used. A file
+  // that another process keeps locked costs a call at most 50 ms; it is reported and done without for a
+  // second, named or not. Nothing is locked and no file open while a record is offered.
   using Take = std::function<bool(const WisdomAnswer& answer)>;
   bool offer(WisdomQuery query, const Take& take) const;
 
@@ -83,7 +85,7 @@ class Wisdom {
   // files are believed, the newest of a file first. Kept once they were asked for.
   std::shared_ptr<const std::vector<WisdomRecord>> records_of(const std::string& family) const;
 
-  // Everything the files hold, the failed and the stale too.
+  // Everything the files hold, the failed and the stale too; waits ten seconds for files that are locked.
   std::vector<WisdomRecord> records() const;
   std::vector<FittedModel> models() const;
 
@@ -103,10 +105,10 @@ std::vector<std::string> shipped_wisdom(const Environment& environment);
 std::vector<WisdomFile> wisdom_in_use(const WisdomFile& own, const Environment& environment);
 
 // Whether a file is read as JSON lines (by its content, or by its name while it does not exist) and not as a
-// database.
+// database. Another connection of the process to a database keeps its locks.
 bool is_lines_file(const std::string& path);
 
-// The file as a source to read from, whichever of the two it is.
-std::unique_ptr<WisdomSource> open_wisdom(const std::string& path);
+// The file as a source to read from, whichever of the two it is; it waits so long for other processes.
+std::unique_ptr<WisdomSource> open_wisdom(const std::string& path, std::chrono::milliseconds wait);
 
 }  // namespace tilewright

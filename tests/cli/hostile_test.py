@@ -2,6 +2,7 @@
 """Drives the built tool where the environment is not its own: closed and full standard files, limits of the shell, files
 that others left, links, paths that are no UTF-8, ignored signals. Takes the tool's path."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -241,6 +242,31 @@ class Wisdom(Case):
                        self.run_tool("wisdom", "import", lines, "--into", self.work / "own.sqlite")):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn(f"reading the 39 MiB of '{lines}'", result.stderr.decode())
+
+    def test_a_hostile_database_is_refused_by_every_verb_and_left_alone(self):
+        own, lines = self.work / "own.sqlite", self.work / "w.jsonl"
+        lines.write_text(json.dumps(self.RECORD) + "\n")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+        for name, change, says in (
+                ("trigger", "CREATE TRIGGER wipe AFTER INSERT ON records BEGIN DELETE FROM records; END", "trigger 'wipe'"),
+                ("view", f"DROP TABLE models; CREATE VIEW models AS {endless}", "view 'models'"),
+                ("text", "UPDATE records SET device = CAST(x'ff41' AS TEXT)", "a 'device' that is not UTF-8 text")):
+            evil = self.work / f"{name}.sqlite"
+            self.assertEqual(self.run_tool("wisdom", "import", lines, "--into", evil).returncode, 0)
+            with contextlib.closing(sqlite3.connect(evil, isolation_level=None)) as connection:
+                connection.executescript(change)
+            before = evil.read_bytes()
+            verbs = [("wisdom", "import", evil, "--into", own), ("wisdom", "merge", evil, "--into", own),
+                     ("wisdom", "list", "--file", evil), ("wisdom", "export", "--file", evil), ("wisdom", "diff", lines, evil)]
+            if name != "text":
+                verbs += [("wisdom", "import", lines, "--into", evil), ("tune", SMALL, "--budget", "0.2s", "--wisdom", evil)]
+            for verb in verbs:
+                with self.subTest(name=name, verb=verb):
+                    self.assert_one_sentence(self.run_tool(*verb), 1, evil, says)
+            if name != "text":
+                self.assert_one_sentence(self.run_tool("explain", SMALL, variables={"TILEWRIGHT_WISDOM": str(evil)}), 1, evil, says)
+            self.assertEqual(evil.read_bytes(), before)
+        self.assertFalse(own.exists())
 
     def test_a_locked_database_is_seen_before_the_search(self):
         own = self.work / "own.sqlite"

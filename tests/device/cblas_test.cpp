@@ -2,6 +2,7 @@
 // called, get 64 bits, and the one of this machine gets what it wants.
 #include "device/cblas.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "gemm/context_impl.hpp"
 #include "support/temp_folder.hpp"
+#include "tilewright/context.hpp"
 
 namespace tilewright {
 namespace {
@@ -45,15 +48,34 @@ TEST_P(WideCblas, PivotsAreNarrowed) {
   EXPECT_EQ(a[1], 0.25f);
 }
 
-TEST(Cblas, WhatOthersCouldWriteIsNotOpened) {
+TEST(Cblas, WhatOthersCouldWriteIsNotOpenedUnlessItRunsAlready) {
+  namespace fs = std::filesystem;
   const TempFolder folder;
-  const std::string copy = folder / "libcblas.so";
-  std::filesystem::copy_file(std::string(TILEWRIGHT_TEST_CBLAS) + "/libfake_cblas_plain.so", copy);
-  EXPECT_TRUE(CblasLibrary(copy).available());
-  std::filesystem::permissions(copy, std::filesystem::perms(0777));
+  const std::string copy = folder / "libcblas.so", loaded = folder / "libloaded.so";
+  for (const std::string& file : {copy, loaded})
+    fs::copy_file(std::string(TILEWRIGHT_TEST_CBLAS) + "/libfake_cblas_plain.so", file);
+  ASSERT_NE(dlopen(loaded.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr);
+  for (const std::string& file : {copy, loaded}) fs::permissions(file, fs::perms(0777));
   const CblasLibrary library(copy);
   EXPECT_FALSE(library.available());
   EXPECT_NE(library.error().find("can be written by everybody"), std::string::npos) << library.error();
+  EXPECT_TRUE(CblasLibrary(loaded).available()) << "the program runs its code";
+}
+
+TEST(Cblas, ALibraryThatWasAskedForAndIsNotUsedIsTold) {
+  namespace fs = std::filesystem;
+  const TempFolder folder;
+  const std::string copy = folder / "libcblas.so";
+  fs::copy_file(std::string(TILEWRIGHT_TEST_CBLAS) + "/libfake_cblas_plain.so", copy);
+  fs::permissions(copy, fs::perms(0777));
+  ContextOptions options;
+  options.cblas = copy;
+  options.use_wisdom = false;
+  const Context context(options);
+  EXPECT_NE(context.impl().cblas(), nullptr);
+  const std::vector<std::string> notices = context.impl().notices();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_NE(notices[0].find(copy), std::string::npos) << notices[0];
 }
 
 // Whole numbers, so that every order of the sums gives the same bits.

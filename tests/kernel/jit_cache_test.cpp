@@ -70,14 +70,36 @@ TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
   }
 }
 
-TEST_F(JitCacheTest, FoldersAreThisUsersAlone) {
-  const fs::path folder = folder_.path() / "kernels";
+TEST_F(JitCacheTest, WhatIsKeptIsThisUsersAloneWhateverTheUmask) {
+  const fs::path folder = folder_.path() / "cache" / "tilewright" / "kernels";
   const JitCache cache(folder);
-  const mode_t before = umask(0);
+  for (const mode_t mask : {0000, 0002, 0077}) {
+    fs::remove_all(folder_.path() / "cache");
+    builds_ = 0;
+    const mode_t before = umask(mask);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(get(cache, key_).code, "code of source");
+    umask(before);
+    EXPECT_EQ(builds_, 1) << "what was kept is used under umask " << mask;
+    EXPECT_EQ(cache.distrust(), "");
+    for (const fs::path& made : {folder, cache.entry(key_)})
+      EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made;
+  }
+}
+
+// A project's folder, say: the group could put other entries there. That is told before anything is made.
+TEST_F(JitCacheTest, NothingIsKeptWhereAGroupWrites) {
+  const fs::path shared = folder_.path() / "shared";
+  fs::create_directory(shared);
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives a folder to another group";
+  ASSERT_EQ(chown(shared.c_str(), uid_t(-1), 12345), 0);
+  fs::permissions(shared, fs::perms(02775));
+  const JitCache cache(shared / "kernels");
+  EXPECT_NE(cache.distrust().find(shared.string() + "' can be written by its group"), std::string::npos)
+      << cache.distrust();
   get(cache, key_);
-  umask(before);
-  for (const fs::path& made : {folder, cache.entry(key_)})
-    EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made;
+  get(cache, key_);
+  EXPECT_EQ(builds_, 2);
+  EXPECT_NE(cache.distrust(), "");
 }
 
 TEST_F(JitCacheTest, WhatOthersCouldWriteIsNotTaken) {

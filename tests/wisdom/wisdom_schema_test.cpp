@@ -272,5 +272,31 @@ TEST_F(WisdomSchemaTest, FilesThatMayNotBeWrittenAreRead) {
   EXPECT_EQ(status, 0);
 }
 
+// It is read as it is brought up in memory, as often as it changes.
+TEST_F(WisdomSchemaTest, AnOlderSchemaThatMayNotBeWrittenServes) {
+  const WisdomRecord r = record(problem(8, 8, 8), 1);
+  const std::string row = row_of_version_2(1, r, "{}"),
+                    other = row_of_version_2(2, record(problem(9, 8, 8), 2), "{}");
+  sql(file(), version_2 + row);
+  const std::string before = bytes_of(file());
+  ASSERT_EQ(chmod(file().c_str(), 0444), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0555), 0);
+  const int status = status_of(child([&] {
+    const uid_t user = geteuid();
+    constexpr uid_t nobody = 65534;
+    if (user == 0 && seteuid(nobody) != 0) throw std::runtime_error("seteuid");
+    const Wisdom wisdom({file()}, "Abacus 1");
+    if (found(wisdom, problem(8, 8, 8)) != std::vector<int>{1}) throw std::runtime_error("not found");
+    if (wisdom.records().size() != 1) throw std::runtime_error("not listed");
+    if (user != 0) return;
+    if (bytes_of(file()) != before || seteuid(0) != 0) throw std::runtime_error("it was written");
+    sql(file(), other);
+    if (seteuid(nobody) != 0 || found(wisdom, problem(9, 8, 8)) != std::vector<int>{2, 1})
+      throw std::runtime_error("what came later is not found");
+  }));
+  chmod(folder_.path().c_str(), 0755);
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace tilewright

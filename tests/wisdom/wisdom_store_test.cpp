@@ -416,33 +416,10 @@ TEST_F(WisdomStoreTest, WhatIsLeftIsOneFileThatHoldsAll) {
     EXPECT_EQ(all(path("copy.sqlite")).size(), 2u) << "though somebody still reads the original";
     EXPECT_EQ(reader.count(), 2);
   }
-  for (const char* beside : {"-wal", "-shm"})
+  for (const char* beside : {"-wal", "-shm", "-journal"})
     EXPECT_FALSE(std::filesystem::exists(file() + beside)) << beside;
   EXPECT_EQ(all(file()).size(), 2u);
   EXPECT_FALSE(std::filesystem::exists(file() + "-shm")) << "nor do readers leave anything";
-}
-
-// The log of a writer that was killed, in a folder of another user.
-TEST_F(WisdomStoreTest, ALogThatCannotBeReadIsTold) {
-  namespace fs = std::filesystem;
-  EXPECT_EQ(status_of(child([&] {
-              WisdomStore store(file(), Mode::write);
-              store.put(record(problem(8, 8, 8), 1));
-              _exit(0);
-            })),
-            0);
-  ASSERT_GT(fs::file_size(file() + "-wal"), 0u);
-  fs::remove(file() + "-shm");
-  const fs::path folder = fs::path(file()).parent_path();
-  fs::permissions(folder, fs::perms(0555));
-  const int status = status_of(child([&] {
-    constexpr uid_t nobody = 65534;
-    if (geteuid() == 0 && setuid(nobody) != 0) throw std::runtime_error("cannot become another user");
-    const std::string reason = refusal(file(), Mode::read);
-    if (reason.find("-wal") == std::string::npos) throw std::runtime_error(reason);
-  }));
-  fs::permissions(folder, fs::perms(0755));
-  EXPECT_EQ(status, 0);
 }
 
 TEST_F(WisdomStoreTest, AForkedChildReadsWithAConnectionOfItsOwn) {

@@ -88,8 +88,12 @@ const GemmLargeDevice& GpuMachine::large(const Wisdom* wisdom) const {
   return large_;
 }
 
-GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc)
-    : share_(std::move(share)), cache_(std::move(cache)), nvrtc_(std::move(nvrtc)) {}
+GpuMachines::GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc,
+                         Report report)
+    : share_(std::move(share)),
+      cache_(std::move(cache)),
+      nvrtc_(std::move(nvrtc)),
+      report_(std::move(report)) {}
 
 std::shared_ptr<const GpuMachine> GpuMachines::open(int device) {
   const std::lock_guard lock(mutex_);
@@ -97,14 +101,14 @@ std::shared_ptr<const GpuMachine> GpuMachines::open(int device) {
   (void)Gpu::limits_of(device);  // a machine without a GPU is told that before missing files are looked for
   if (compiler_ == nullptr) {
     compiler_ = std::make_shared<const StencilCompiler>(share_, cache_, nvrtc_);
-    cache_distrust_ = compiler_->cache_distrust();
+    if (const std::string why = compiler_->cache_distrust(); !why.empty() && report_) report_(why);
   }
   return machines_[device] = std::make_shared<const GpuMachine>(device, compiler_);
 }
 
-std::string GpuMachines::cache_distrust() {
+void GpuMachines::forget_report() {
   const std::lock_guard lock(mutex_);
-  return cache_distrust_;
+  report_ = nullptr;
 }
 
 }  // namespace tilewright

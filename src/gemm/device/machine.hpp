@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -94,19 +95,22 @@ class GpuMachine {
 
 class GpuMachines {
  public:
+  using Report = std::function<void(const std::string&)>;
   // `share` holds kernel/, `cache` the compiled kernels ("" for none), `nvrtc` names the compiler or is "".
-  GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc);
+  // `report` gets the reason where compiled kernels cannot be kept.
+  GpuMachines(std::filesystem::path share, std::filesystem::path cache, std::string nvrtc,
+              Report report = {});
 
   // Throws Error(unsupported) without a driver, Error(invalid_argument) for a device that does not exist,
   // Error(io) where the kernel sources are missing. A failure is not kept: the next call looks again.
   std::shared_ptr<const GpuMachine> open(int device);
-  // Why compiled kernels are not kept, where another user could write the folder; "" before a GPU was opened.
-  std::string cache_distrust();
+  // Who made this goes, and is told nothing any more.
+  void forget_report();
 
  private:
-  std::string cache_distrust_;
   std::filesystem::path share_, cache_;
   std::string nvrtc_;
+  Report report_;
   std::mutex mutex_;
   std::shared_ptr<const StencilCompiler> compiler_;
   std::map<int, std::shared_ptr<const GpuMachine>> machines_;

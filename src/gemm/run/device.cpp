@@ -52,10 +52,7 @@ std::string why_no_product(const PlanRequest& r) {
 }
 
 std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& r) {
-  auto machine = r.context.gpus->open(r.options.device);
-  if (const std::string why = r.context.gpus->cache_distrust(); !why.empty() && r.context.wants_notices)
-    r.context.notice(why);
-  return machine;
+  return r.context.gpus->open(r.options.device);
 }
 
 bool is_zero(const GemmProblem& p, Scalar kind, const void* value) {

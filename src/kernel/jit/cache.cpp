@@ -3,6 +3,7 @@
 // absent, and so does one that another user could have written.
 #include "kernel/jit/cache.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nettle/sha2.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -42,10 +44,16 @@ std::optional<std::string> read_file(const fs::path& path) {
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
+// Makes a file that nobody else may write, whatever the umask: others' are not trusted.
 bool write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  return static_cast<bool>(file.flush());
+  const int made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  std::FILE* const file = made < 0 ? nullptr : ::fdopen(made, "wb");
+  if (file == nullptr) {
+    if (made >= 0) ::close(made);
+    return false;
+  }
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && whole;
 }
 
 constexpr char between_names = '\t';  // of functions in a seal
@@ -85,12 +93,10 @@ fs::path aside(const fs::path& folder, const char* what) {
   return folder / fmt::format(".{}-{}-{:08x}{:08x}", what, getpid(), random(), random());
 }
 
-// Makes a folder that is this user's alone, and those above it as others make theirs.
+// Makes a folder that is this user's alone, and those above it.
 bool make_private(const fs::path& folder) {
   constexpr mode_t own = 0700;
-  std::error_code error;
-  if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
-  return ::mkdir(folder.c_str(), own) == 0;
+  return make_own_folders(folder.parent_path()) == 0 && ::mkdir(folder.c_str(), own) == 0;
 }
 
 bool write_entry(const fs::path& folder, const std::string& key, const std::string& source,
@@ -131,7 +137,6 @@ void keep_name(const fs::path& folder, const JitKey& key, const std::string& ent
 void keep(const fs::path& folder, const fs::path& place, const std::string& key, const std::string& source,
           const JitBinary& binary) {
   std::error_code error;
-  if (!fs::exists(folder, error)) make_private(folder);
   remove_stale(folder);
   const fs::path written = aside(folder, "new");
   if (write_entry(written, key, source, binary)) {
@@ -175,7 +180,7 @@ std::string JitKey::text_for_any_compiler() const {
 }
 
 std::string JitCache::distrust() const {
-  const std::string why = folder_.empty() ? "" : why_not_trusted(folder_);
+  const std::string why = folder_.empty() ? "" : why_not_trusted(folder_, {}, IfMissing::made);
   if (why.empty()) return "";
   return fmt::format("compiled kernels are neither taken from '{}' nor kept there: {}", folder_.string(),
                      why);
@@ -184,6 +189,8 @@ std::string JitCache::distrust() const {
 fs::path JitCache::entry(const JitKey& key) const { return folder_ / digest(key.text()); }
 
 JitBinary JitCache::get(const JitKey& key, const std::function<JitBinary()>& build) const {
+  // Made first, since what others could make is not trusted.
+  if (std::error_code error; !folder_.empty() && !fs::exists(folder_, error)) make_private(folder_);
   if (folder_.empty() || !distrust().empty()) return build();
   const std::string text = key.text();
   const fs::path place = folder_ / digest(text);

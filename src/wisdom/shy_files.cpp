@@ -1,0 +1,167 @@
+// SQLite's own file system for Unix, whose files are opened before the first lock or read and closed with the
+// last lock. Journals are opened and deleted within a transaction and stay as they are.
+#include "wisdom/shy_files.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace tilewright::sqlite {
+namespace {
+
+// The usual files, whatever a program has made the default.
+sqlite3_vfs* usual_files() {
+  sqlite3_vfs* const files = sqlite3_vfs_find("unix");
+  if (files == nullptr) throw std::bad_alloc();
+  return files;
+}
+
+// The usual file follows in the memory that SQLite gives.
+struct alignas(16) ShyFile {
+  sqlite3_file base;
+  sqlite3_vfs* files;
+  const char* name;
+  int flags;
+  int sector_bytes, traits;
+  bool is_open;
+
+  sqlite3_file* usual() { return reinterpret_cast<sqlite3_file*>(this + 1); }
+
+  // A file that is opened again is not made.
+  int open(int* opened_flags) {
+    if (is_open) return SQLITE_OK;
+    int known = flags;
+    const int code = files->xOpen(files, name, usual(), flags, &known);
+    if (opened_flags != nullptr) *opened_flags = known;
+    if (code != SQLITE_OK) {
+      if (usual()->pMethods != nullptr) usual()->pMethods->xClose(usual());
+      return code;
+    }
+    is_open = true;
+    flags &= ~SQLITE_OPEN_CREATE;
+    if ((known & SQLITE_OPEN_READONLY) != 0) flags = (flags & ~SQLITE_OPEN_READWRITE) | SQLITE_OPEN_READONLY;
+    return SQLITE_OK;
+  }
+  int close() {
+    if (!is_open) return SQLITE_OK;
+    is_open = false;
+    return usual()->pMethods->xClose(usual());
+  }
+};
+
+ShyFile& shy(sqlite3_file* file) { return *reinterpret_cast<ShyFile*>(file); }
+
+// Calls a function of the usual file, which is opened for it.
+template <class F, class... Args>
+int with_open(sqlite3_file* file, F sqlite3_io_methods::*function, Args... args) {
+  ShyFile& own = shy(file);
+  if (const int code = own.open(nullptr); code != SQLITE_OK) return code;
+  return (own.usual()->pMethods->*function)(own.usual(), args...);
+}
+
+int close(sqlite3_file* file) { return shy(file).close(); }
+int read(sqlite3_file* file, void* bytes, int count, sqlite3_int64 from) {
+  return with_open(file, &sqlite3_io_methods::xRead, bytes, count, from);
+}
+int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 from) {
+  return with_open(file, &sqlite3_io_methods::xWrite, bytes, count, from);
+}
+int truncate(sqlite3_file* file, sqlite3_int64 size) {
+  return with_open(file, &sqlite3_io_methods::xTruncate, size);
+}
+int sync(sqlite3_file* file, int flags) { return with_open(file, &sqlite3_io_methods::xSync, flags); }
+int size(sqlite3_file* file, sqlite3_int64* size) {
+  return with_open(file, &sqlite3_io_methods::xFileSize, size);
+}
+int lock(sqlite3_file* file, int level) { return with_open(file, &sqlite3_io_methods::xLock, level); }
+int unlock(sqlite3_file* file, int level) {
+  if (!shy(file).is_open) return SQLITE_OK;
+  const int code = with_open(file, &sqlite3_io_methods::xUnlock, level);
+  if (level != SQLITE_LOCK_NONE) return code;
+  const int closing = shy(file).close();
+  return code != SQLITE_OK ? code : closing;
+}
+int is_reserved(sqlite3_file* file, int* reserved) {
+  return with_open(file, &sqlite3_io_methods::xCheckReservedLock, reserved);
+}
+int control(sqlite3_file* file, int operation, void* argument) {
+  ShyFile& own = shy(file);
+  return own.is_open ? own.usual()->pMethods->xFileControl(own.usual(), operation, argument)
+                     : SQLITE_NOTFOUND;
+}
+int sector_bytes(sqlite3_file* file) { return shy(file).sector_bytes; }
+int traits(sqlite3_file* file) { return shy(file).traits; }
+
+// The first version of the interface: without shared memory, which write-ahead logs need, and without
+// mapping.
+constexpr sqlite3_io_methods shy_methods = {
+    1,       close,        read,   write,   truncate, sync,    size,    lock,    unlock, is_reserved,
+    control, sector_bytes, traits, nullptr, nullptr,  nullptr, nullptr, nullptr, nullptr};
+
+int open(sqlite3_vfs* files, const char* name, sqlite3_file* file, int flags, int* opened_flags) {
+  sqlite3_vfs* const usual = usual_files();
+  (void)files;
+  file->pMethods = nullptr;
+  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return usual->xOpen(usual, name, file, flags, opened_flags);
+  ShyFile& own = *new (file) ShyFile{{&shy_methods}, usual, name, flags, 0, 0, false};
+  own.usual()->pMethods = nullptr;
+  if (const int code = own.open(opened_flags); code != SQLITE_OK) {
+    file->pMethods = nullptr;
+    return code;
+  }
+  own.sector_bytes = own.usual()->pMethods->xSectorSize(own.usual());
+  own.traits = own.usual()->pMethods->xDeviceCharacteristics(own.usual());
+  return SQLITE_OK;
+}
+
+// Each copy of this code in a process has a name of its own.
+struct ShyFiles {
+  sqlite3_vfs files;
+  std::string name;
+
+  ShyFiles() : files(*usual_files()), name(fmt::format("tilewright-{}", fmt::ptr(this))) {
+    files.pNext = nullptr;
+    files.zName = name.c_str();
+    files.szOsFile += int(sizeof(ShyFile));
+    files.xOpen = open;
+    if (sqlite3_vfs_register(&files, 0) != SQLITE_OK) throw std::bad_alloc();
+  }
+};
+
+ShyFiles* known = nullptr;
+
+// SQLite may outlive this code, which a program can unload.
+[[gnu::destructor]] void forget_shy_files() {
+  if (known != nullptr) sqlite3_vfs_unregister(&known->files);
+}
+
+}  // namespace
+
+const char* shy_files() {
+  static ShyFiles* const made = known = new ShyFiles;
+  return made->name.c_str();
+}
+
+std::string first_bytes(const std::string& path, int count) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  sqlite3_vfs* const files = usual_files();
+  const std::unique_ptr<const char, void (*)(const char*)> name(
+      sqlite3_create_filename(path.c_str(), "", "", 0, nullptr),
+      [](const char* text) { sqlite3_free_filename(const_cast<char*>(text)); });
+  if (name == nullptr) throw std::bad_alloc();
+  std::vector<std::max_align_t> memory(std::size_t(files->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* const file = reinterpret_cast<sqlite3_file*>(memory.data());
+  if (files->xOpen(files, name.get(), file, SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK)
+    return "";
+  std::string bytes(std::size_t(std::min<off_t>(count, status.st_size)), '\0');
+  if (file->pMethods->xRead(file, bytes.data(), int(bytes.size()), 0) != SQLITE_OK) bytes.clear();
+  file->pMethods->xClose(file);
+  return bytes;
+}
+
+}  // namespace tilewright::sqlite
