@@ -171,6 +171,9 @@ bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
       !memory.holds(number(x.inverses), sizeof(T) * std::size_t(2 * blocks * x.nb) * std::size_t(x.nb),
                     device))
     return false;
+  const int groups = lu_inverse_groups(x.nb);
+  if (!memory.holds(number(x.must_divide), std::size_t(blocks * groups) * 4, device)) return false;
+  std::fill_n(x.must_divide, blocks * groups, 0);
   for (int b = 0; b < blocks; ++b) {
     const int first = b * x.nb, n = std::min(x.nb, x.n - first);
     const auto at = [&](int i, int j) { return x.lu[first + i + (first + j) * x.ld]; };
@@ -187,7 +190,38 @@ bool invert(const LuInvertArgs<T>& x, const Memory& memory, int device) {
             column[k] /= at(k, k);
             for (int i = 0; i < k; ++i) column[i] -= at(i, k) * column[k];
           }
+        if (upper && (!std::all_of(column, column + n, [](const T& v) {
+              return std::isfinite(std::abs(v));
+            }) || 1 / std::abs(at(c, c)) < std::numeric_limits<decltype(std::abs(T()))>::min()))
+          x.must_divide[b * groups + c / 8] = 1;
       }
+    }
+  }
+  return true;
+}
+
+// As the kernel has it: NaN and Inf come of inverses, and the solve by division mends what they spoil.
+template <class T>
+bool divide(const LuDivideArgs<T>& x, const Memory& memory, int device) {
+  if (!is_inside(memory, device, x.u, x.ld, x.n, x.n) ||
+      !is_inside(memory, device, x.b, x.b_ld, x.n, x.columns) ||
+      !is_inside(memory, device, x.x, x.x_ld, x.n, x.columns) ||
+      !memory.holds(number(x.must_divide), std::size_t(x.groups) * 4, device))
+    return false;
+  if (std::all_of(x.must_divide, x.must_divide + x.groups, [](int told) { return told == 0; })) return true;
+  const auto at = [&](int i, int j) {
+    T value = x.op == 0 ? x.u[i + j * x.ld] : x.u[j + i * x.ld];
+    if constexpr (!std::is_floating_point_v<T>)
+      if (x.op == 2) value = std::conj(value);
+    return value;
+  };
+  for (long long c = 0; c < x.columns; ++c) {
+    T* const column = x.x + c * x.x_ld;
+    std::copy_n(x.b + c * x.b_ld, x.n, column);
+    for (int step = 0; step < x.n; ++step) {
+      const int k = x.op == 0 ? x.n - 1 - step : step;
+      column[k] /= at(k, k);
+      for (int i = x.op == 0 ? 0 : k + 1; i < (x.op == 0 ? k : x.n); ++i) column[i] -= at(i, k) * column[k];
     }
   }
   return true;
@@ -264,6 +298,7 @@ Work typed_lu(const std::string& expression, const void* arguments) {
   if (is("::lu_backward_error<")) return bound<LuBackwardErrorArgs<T, R>>(backward_error<T, R>, arguments);
   if (is("::lu_go_on<")) return bound<LuGoOnArgs>(go_on, arguments);
   if (is("::lu_improve<")) return bound<LuImproveArgs<T>>(improve<T>, arguments);
+  if (is("::lu_divide<")) return bound<LuDivideArgs<T>>(divide<T>, arguments);
   if (is("::lu_invert_diagonal<")) return bound<LuInvertArgs<T>>(invert<T>, arguments);
   return bound<LuCopyArgs<T>>(copy<T>, arguments);
 }

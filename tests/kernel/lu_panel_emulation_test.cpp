@@ -312,7 +312,8 @@ TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
   Launch launch;
   launch.blocks = 2 * blocks * (nb / 8), launch.threads = lu_rows_threads;
   launch.shared_bytes = lu_triangle_bytes(32, 8);
-  const LuInvertArgs<double> invert{lu.values.data(), lu.ld, n, nb, inverses.data()};
+  std::vector<int> must_divide(std::size_t(blocks * lu_inverse_groups(nb)), 9);
+  const LuInvertArgs<double> invert{lu.values.data(), lu.ld, n, nb, inverses.data(), must_divide.data()};
   ASSERT_EQ(run(launch, [&] { lu_invert_diagonal<double, 1>(invert); }), "");
   for (int which = 0; which < 2 * blocks; ++which) {
     const int first = which % blocks * nb, size = std::min(nb, n - first);
@@ -328,6 +329,7 @@ TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
         EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-9) << which << " " << i << " " << j;
       }
   }
+  EXPECT_EQ(must_divide, std::vector<int>(must_divide.size(), 0));
 
   const int rows = 600;
   std::vector<long long> pivots;
@@ -354,6 +356,31 @@ TEST(LuPanelEmulation, SystemsHaveAnOrderAndInverses) {
   ASSERT_EQ(run(launch, [&] { lu_take<double>(again); }), "");
   EXPECT_EQ(taken(5, 2), b(expected[5], 2));
   EXPECT_EQ(back.values, b.values);
+}
+
+// The inverse of a triangle with a subnormal pivot is told of, and its systems are solved by division.
+TEST(LuPanelEmulation, PivotsWithoutAReciprocalAreDividedBy) {
+  using C = Complex<double>;
+  const int n = 9, groups = lu_inverse_groups(n);
+  const double tiny = std::numeric_limits<double>::min() / 4;
+  std::vector<C> u(n * n, C{}), inverses(2 * n * n), b(n), x(n);
+  for (int i = 0; i < n; ++i)
+    u[std::size_t(i * (n + 1))] = {i == 4 ? tiny : 1.5e308, i == 4 ? tiny : -1.5e308};
+  for (int i = 0; i + 1 < n; ++i) u[std::size_t(i * (n + 1) + n)] = {i == 3 || i == 4 ? 0 : tiny, 0};
+  std::vector<int> must_divide(std::size_t(groups), 9);
+  Launch launch;
+  launch.blocks = unsigned(2 * groups), launch.threads = lu_rows_threads;
+  launch.shared_bytes = lu_triangle_bytes(32, 16);
+  const LuInvertArgs<C> invert{u.data(), n, n, n, inverses.data(), must_divide.data()};
+  ASSERT_EQ(run(launch, [&] { lu_invert_diagonal<C, 1>(invert); }), "");
+  EXPECT_EQ(must_divide[0], 1);
+  launch.blocks = 1, launch.shared_bytes = 16;
+  for (const int op : {0, 1, 2}) {
+    for (int i = 0; i < n; ++i) b[i] = u[i * (n + 1)], b[i].im *= op == 2 ? -1 : 1;
+    const LuDivideArgs<C> args{u.data(), n, b.data(), n, x.data(), n, 1, n, op, groups, must_divide.data()};
+    ASSERT_EQ(run(launch, [&] { lu_divide<C>(args); }), "");
+    for (const C& one : x) EXPECT_NEAR(std::abs(one.re - 1) + std::abs(one.im), 0, 1e-15) << op;
+  }
 }
 
 // Several lists, each of rows further down.

@@ -85,6 +85,43 @@ TEST_F(GpuLuPlan, FactorsAndSystemsOfEveryType) {
     }
 }
 
+// [d d/2; 0 d] in blocks along the diagonal, of several blocks that are inverted: 1 / d overflows or is
+// subnormal.
+TEST_F(GpuLuPlan, PivotsWithoutAReciprocalAreDividedBy) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::c64, DType::c128})
+    for (const Op op : {Op::none, Op::trans, Op::conj_trans})
+      dispatch(dtype, [&]<class T>() {
+        using R = RealOf<T>;
+        const std::int64_t n = 300;
+        LuMatrixOf<T> a(n, n, 1), b(n, 3, 2);
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < n; ++i) {
+            const R d =
+                j / 2 % 2 == 0 ? std::numeric_limits<R>::min() / 8 : std::numeric_limits<R>::max() / 4;
+            a(i, j) = entry<T>(i == j ? d : i + 1 == j && i % 2 == 0 ? d / 2 : 0, i == j ? d : 0);
+          }
+        for (std::int64_t c = 0; c < 3; ++c)
+          for (std::int64_t i = 0; i < n; ++i) {
+            Wide<T> sum(0);
+            for (std::int64_t k = 0; k < n; ++k) sum += op_element(a, op, i, k);
+            b(i, c) = T(sum);
+          }
+        const LuPlan lu = plan_lu(context_, {dtype, n, n, a.ld}, lu_options_);
+        const LuSolvePlan systems = plan_lu_solve(context_, lu.problem(), op, b.cols, b.ld, lu_options_);
+        OnDevice<T> on(*gpu_, a, b, lu, systems);
+        const GpuStream stream(*gpu_);
+        on.run(lu, systems, stream.get());
+        stream.synchronize();
+        auto x = b;
+        on.b_.read(x.data.data(), on.b_.bytes());
+        EXPECT_EQ(on.info(), 0);
+        for (std::int64_t c = 0; c < 3; ++c)
+          for (std::int64_t i = 0; i < n; ++i)
+            ASSERT_NEAR(double(std::abs(x(i, c) - T(1))), 0, 8 * epsilon_of<T>())
+                << to_string(dtype) << " op " << int(op) << " row " << i;
+      });
+}
+
 TEST_F(GpuLuPlan, AGraphReplaysIt) {
   if (is_fake()) GTEST_SKIP() << "the fake driver records single streams alone";
   const std::int64_t n = 200;

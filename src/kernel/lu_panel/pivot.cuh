@@ -40,6 +40,30 @@ __device__ __forceinline__ void multiply_subtract(Complex<R>& sum, const Complex
 __device__ __forceinline__ bool has_reciprocal(float size) { return size >= 1.2e-38f && size <= 8.4e37f; }
 __device__ __forceinline__ bool has_reciprocal(double size) { return size >= 2.3e-308 && size <= 4.4e307; }
 
+template <class R>
+__device__ __forceinline__ R lu_size(R x) {
+  return fabs(x);
+}
+template <class R>
+__device__ __forceinline__ R lu_size(const Complex<R>& x) {
+  return fmax(fabs(x.re), fabs(x.im));
+}
+
+template <class R>
+__device__ __forceinline__ bool is_finite(R x) {
+  return x - x == 0;
+}
+template <class R>
+__device__ __forceinline__ bool is_finite(const Complex<R>& x) {
+  return is_finite(x.re) && is_finite(x.im);
+}
+
+// Numbers that must be divided by; zero, infinities and NaN give the same by either operation.
+template <class T>
+__device__ __forceinline__ bool lu_must_divide(const T& x) {
+  return !is_zero(x) && is_finite(x) && !has_reciprocal(lu_size(x));
+}
+
 // Anything of numbers that have none.
 __device__ __forceinline__ float lu_reciprocal(float x) { return 1 / x; }
 __device__ __forceinline__ double lu_reciprocal(double x) {
@@ -57,15 +81,6 @@ __device__ __forceinline__ Complex<R> lu_reciprocal(const Complex<R>& x) {
 }
 
 template <class R>
-__device__ __forceinline__ R lu_size(R x) {
-  return fabs(x);
-}
-template <class R>
-__device__ __forceinline__ R lu_size(const Complex<R>& x) {
-  return fmax(fabs(x.re), fabs(x.im));
-}
-
-template <class R>
 __device__ __forceinline__ R lu_product(R x, R y) {
   return x * y;
 }
@@ -77,13 +92,26 @@ template <class R>
 __device__ __forceinline__ R lu_quotient(R x, R y) {
   return x / y;
 }
+// By a power of two that keeps numbers of this size away from where sums overflow and quotients lose bits.
+__device__ __forceinline__ float lu_moderation(float size) {
+  return size > 1e37f ? 1.0f / (1 << 20) : size < 1e-30f ? static_cast<float>(1 << 30) : 1;
+}
+__device__ __forceinline__ double lu_moderation(double size) {
+  return size > 1e307 ? 1.0 / (1 << 20) : size < 1e-290 ? static_cast<double>(1ll << 60) : 1;
+}
+// x / y by the larger part of y (Smith), both moderated first: x / y = (s x) / (t y) * (t / s), in an order
+// in which nothing overflows before the result does.
 template <class R>
-__device__ __forceinline__ Complex<R> lu_quotient(const Complex<R>& x, const Complex<R>& y) {
+__device__ __forceinline__ Complex<R> lu_quotient(const Complex<R>& a, const Complex<R>& b) {
+  const R s = lu_moderation(lu_size(a)), t = lu_moderation(lu_size(b));
+  const Complex<R> x{a.re * s, a.im * s}, y{b.re * t, b.im * t};
   const bool re_larger = fabs(y.re) >= fabs(y.im);
   const R large = re_larger ? y.re : y.im, small = re_larger ? y.im : y.re;
   const R ratio = small / large, size = large + small * ratio;
-  return re_larger ? Complex<R>{(x.re + x.im * ratio) / size, (x.im - x.re * ratio) / size}
-                   : Complex<R>{(x.re * ratio + x.im) / size, (x.im * ratio - x.re) / size};
+  const Complex<R> found = re_larger ? Complex<R>{(x.re + x.im * ratio) / size, (x.im - x.re * ratio) / size}
+                                     : Complex<R>{(x.re * ratio + x.im) / size, (x.im * ratio - x.re) / size};
+  const R back = t / s;
+  return {found.re * back, found.im * back};
 }
 
 // Division of a column by its pivot. By zero nothing is divided: then the whole column is zero.

@@ -70,13 +70,29 @@ struct LuTakeArgs {
 };
 
 // The inverses of the triangles on the diagonal of an LU, nb x nb each but the last: those of L, then those
-// of U.
+// of U. must_divide receives a number for each group of columns of each block of U (lu_inverse_groups): not 0
+// where a pivot has no reciprocal, or the inverse has elements that are not finite.
 template <class T>
 struct LuInvertArgs {
   const T* lu;
   long long ld;
   int n, nb;
   T* inverses;
+  int* must_divide;
+};
+
+// op(U) X = B for a triangle of at most 256 rows, by substitution, where one of `groups` numbers is not 0;
+// else nothing. op: 0 none, 1 transposed, 2 conjugated as well.
+template <class T>
+struct LuDivideArgs {
+  const T* u;
+  long long ld;
+  const T* b;
+  long long b_ld;
+  T* x;
+  long long x_ld, columns;
+  int n, op, groups;
+  const int* must_divide;
 };
 
 // Of iterative refinement; R is the real type of T's parts. |from|, of complex numbers |re| + |im|.
@@ -137,6 +153,8 @@ struct LuCopyArgs {
 };
 
 constexpr int lu_rows_threads = 256;
+// Of lu_invert_diagonal: a block of threads has as many columns as it has warps.
+constexpr int lu_inverse_groups(int nb) { return (nb + lu_rows_threads / 32 - 1) / (lu_rows_threads / 32); }
 // A list that lu_close() makes moves so many rows at most, of blocks of 512 columns.
 constexpr int lu_most_moves = 1024;
 // Rows of the triangle as lu_close() pads them, the columns that it has in shared memory at once, and the

@@ -31,9 +31,10 @@ struct LuInverted {
 };
 
 // A warp has a column of the inverse, a lane every 32nd row of it. The triangle passes by in a few columns at
-// a time, the next of which are on their way. Of columns group * warps and on.
+// a time, the next of which are on their way. Of columns group * warps and on. Returns whether the elements
+// that this thread has written are finite.
 template <int Parts, LuTriangle Kind, class T>
-__device__ void lu_invert(const LuInverted<T>& what, int group, T* triangle) {
+__device__ bool lu_invert(const LuInverted<T>& what, int group, T* triangle) {
   constexpr bool is_upper = Kind == LuTriangle::upper;
   constexpr int warps = lu_rows_threads / 32, height = 32 * Parts, columns = lu_close_columns(height);
   constexpr int each = height * columns / lu_rows_threads;
@@ -86,13 +87,16 @@ __device__ void lu_invert(const LuInverted<T>& what, int group, T* triangle) {
             multiply_subtract(x[p], triangle[k * height + lane + 32 * p], known);
       }
     }
+  bool all_finite = true;
 #pragma unroll
   for (int p = 0; p < Parts; ++p) {
     const int row = lane + 32 * p;
-    if (column < what.n && row < what.n)
-      what.inverse[is_upper ? column + static_cast<long long>(row) * what.n
-                            : row + static_cast<long long>(column) * what.n] = x[p];
+    if (column >= what.n || row >= what.n) continue;
+    what.inverse[is_upper ? column + static_cast<long long>(row) * what.n
+                          : row + static_cast<long long>(column) * what.n] = x[p];
+    all_finite = all_finite && is_finite(x[p]);
   }
+  return all_finite;
 }
 
 }  // namespace tilewright

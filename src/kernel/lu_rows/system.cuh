@@ -51,17 +51,53 @@ __global__ void __launch_bounds__(lu_rows_threads) lu_take(const LuTakeArgs<T> a
 template <class T, int Parts>
 __global__ void __launch_bounds__(lu_rows_threads) lu_invert_diagonal(const LuInvertArgs<T> args) {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int warps = lu_rows_threads / 32;
-  const int groups = (args.nb + warps - 1) / warps, blocks = (args.n + args.nb - 1) / args.nb;
+  const int groups = lu_inverse_groups(args.nb), blocks = (args.n + args.nb - 1) / args.nb;
   const int group = static_cast<int>(blockIdx.x) % groups, which = static_cast<int>(blockIdx.x) / groups;
   const int block = which % blocks, first = block * args.nb, n = min(args.nb, args.n - first);
   const LuInverted<T> what{args.lu + first + first * args.ld, args.ld, n,
                            args.inverses + static_cast<long long>(which) * args.nb * args.nb};
   T* const triangle = reinterpret_cast<T*>(shared);
-  if (which < blocks)
+  if (which < blocks) {
     lu_invert<Parts, LuTriangle::unit_lower>(what, group, triangle);
-  else
-    lu_invert<Parts, LuTriangle::upper>(what, group, triangle);
+    return;
+  }
+  int* const told = args.must_divide + block * groups + group;
+  if (threadIdx.x == 0) *told = 0;
+  bool divides = !lu_invert<Parts, LuTriangle::upper>(what, group, triangle);
+  const int i = threadIdx.x;
+  if (group == 0 && i < n) divides = divides || lu_must_divide(what.triangle[i + i * what.ld]);
+  __syncthreads();
+  if (divides) *told = 1;
+}
+
+template <class T>
+__device__ __forceinline__ T lu_element(const LuDivideArgs<T>& args, int row, int column) {
+  const T value = args.op == 0 ? args.u[row + column * args.ld] : args.u[column + row * args.ld];
+  return args.op == 2 ? conjugate_if<true>(value) : value;
+}
+
+// A block has a column at a time, a thread a row of it.
+template <class T>
+__global__ void __launch_bounds__(lu_rows_threads) lu_divide(const LuDivideArgs<T> args) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  T& known = *reinterpret_cast<T*>(shared);
+  bool divides = false;
+  for (int i = 0; i < args.groups; ++i) divides = divides || args.must_divide[i] != 0;
+  if (!divides) return;
+  const int row = threadIdx.x;
+  for (long long column = blockIdx.x; column < args.columns; column += gridDim.x) {
+    T x = zero<T>();
+    if (row < args.n) x = args.b[row + column * args.b_ld];
+    for (int step = 0; step < args.n; ++step) {
+      const int k = args.op == 0 ? args.n - 1 - step : step;
+      if (row == k) known = x = lu_quotient(x, lu_element(args, k, k));
+      __syncthreads();
+      const bool is_left = args.op == 0 ? row < k : row > k && row < args.n;
+      if (is_left) multiply_subtract(x, lu_element(args, row, k), known);
+      __syncthreads();
+    }
+    if (row < args.n) args.x[row + column * args.x_ld] = x;
+  }
 }
 
 }  // namespace tilewright

@@ -9,7 +9,7 @@ namespace tilewright {
 class GpuLuSystem {
  public:
   GpuLuSystem(const Gpu& gpu, const StencilCompiler& compiler, DType dtype);
-  // What it compiles: order, take, invert.
+  // What it compiles: order, take, invert, divide.
   static std::vector<StencilRequest> requests(DType dtype, int capability);
 
   // order[i]: the row that the swaps bring to row i, of n <= 2^31 - 1.
@@ -18,15 +18,19 @@ class GpuLuSystem {
   void take(const LuBlock& from, const LuBlock& to, std::int64_t n, std::int64_t columns, const int* order,
             bool back, CUstream_st* stream) const;
   // Of the blocks of nb on the diagonal, at most most_inverted: inverses of L, one after the other, then of
-  // U.
-  void invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses, CUstream_st* stream) const;
+  // U. must_divide receives what divide() asks, lu_inverse_groups(nb) numbers for each block of U.
+  void invert(const LuBlock& lu, std::int64_t n, std::int64_t nb, void* inverses, int* must_divide,
+              CUstream_st* stream) const;
+  // x = inv(op(U)) b by division, where a product with the inverse does not do; else nothing.
+  void divide(Op op, const LuBlock& u, std::int64_t n, std::int64_t columns, const LuBlock& b,
+              const LuBlock& x, const int* must_divide, std::int64_t nb, CUstream_st* stream) const;
   static constexpr int most_inverted = 256;
 
  private:
   const Gpu* gpu_;
   DType dtype_;
   std::vector<GpuModule> modules_;
-  GpuFunction order_, take_, invert_;
+  GpuFunction order_, take_, invert_, divide_;
   int most_order_bytes_;
 };
 

@@ -1,10 +1,12 @@
-// Blocks of the diagonal one after the other; between them all is products.
+// Blocks of the diagonal one after the other; between them all is products. Where an inverse would overflow,
+// blocks of U are solved by division.
 #include "lu/device/system.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/dispatch.hpp"
+#include "kernel/lu_rows/config.hpp"
 
 namespace tilewright {
 namespace {
@@ -31,6 +33,7 @@ DeviceLuSystem::DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemSha
   };
   order_at_ = take(shape.n * 4);
   inverses_at_ = take(2 * ((shape.n + nb_ - 1) / nb_) * nb_ * nb_ * element_bytes());
+  must_divide_at_ = take((shape.n + nb_ - 1) / nb_ * lu_inverse_groups(int(nb_)) * 4);
   copy_at_ = take(shape.n * columns_ * element_bytes());
   if (columns_ > shape.nrhs) wide_at_ = take(shape.n * columns_ * element_bytes());
   blas_at_ = take(LuTools::products_bytes);
@@ -50,6 +53,10 @@ LuBlock DeviceLuSystem::inverse(bool is_lower, std::int64_t block, std::int64_t 
   return {workspace(inverses_at_ + (block + (is_lower ? 0 : blocks)) * nb_ * nb_ * element_bytes()), rows};
 }
 
+int* DeviceLuSystem::must_divide(std::int64_t block) const {
+  return reinterpret_cast<int*>(workspace(must_divide_at_)) + block * lu_inverse_groups(int(nb_));
+}
+
 void DeviceLuSystem::multiply(Op op, std::int64_t m, std::int64_t k, double alpha, const LuBlock& a,
                               const LuBlock& b, double beta, const LuBlock& c) {
   if (m == 0) return;
@@ -67,7 +74,8 @@ void DeviceLuSystem::multiply(Op op, std::int64_t m, std::int64_t k, double alph
   });
 }
 
-void DeviceLuSystem::solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other) {
+void DeviceLuSystem::solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other,
+                                    CUstream_st* stream) {
   const std::int64_t n = shape_.n, blocks = (n + nb_ - 1) / nb_;
   const Op op = shape_.op;
   for (std::int64_t i = 0; i < blocks; ++i) {
@@ -75,6 +83,9 @@ void DeviceLuSystem::solve_triangle(bool is_lower, bool forwards, const LuBlock&
     const std::int64_t first = block * nb_, rows = std::min(nb_, n - first), end = first + rows;
     multiply(op, rows, rows, 1, inverse(is_lower, block, rows), rows_of(from, first), 0,
              rows_of(other, first));
+    if (!is_lower)
+      kernels_.divide(op, lu_at(first, first), rows, columns_, rows_of(from, first), rows_of(other, first),
+                      must_divide(block), nb_, stream);
     // What is left of the right-hand sides, below or above.
     const std::int64_t at = forwards ? end : 0, left = forwards ? n - end : first;
     const LuBlock a = op == Op::none ? lu_at(at, first) : lu_at(first, at);
@@ -94,19 +105,19 @@ void DeviceLuSystem::solve(const LuSystemOperands& operands, CUstream_st* stream
   const LuBlock given{operands.b, shape_.ldb}, copy{workspace(copy_at_), shape_.n};
   const LuBlock b = is_wide ? LuBlock{workspace(wide_at_), shape_.n} : given;
   if (is_wide) clear(copy, stream);
-  kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), stream);
+  kernels_.invert(lu_at(0, 0), shape_.n, nb_, workspace(inverses_at_), must_divide(0), stream);
   kernels_.order(operands.pivots, shape_.n, order, stream);
   const GpuLuRows& rows = tools_->rows(shape_.dtype, LuTools::any_width);
   // With the factors of A, P A = L U: A x = b by L and U, A^T x = b by U^T, L^T and the swaps backwards.
   if (shape_.op == Op::none) {
     kernels_.take(given, copy, shape_.n, shape_.nrhs, order, false, stream);
-    solve_triangle(true, true, copy, b);
-    solve_triangle(false, false, b, copy);
+    solve_triangle(true, true, copy, b, stream);
+    solve_triangle(false, false, b, copy, stream);
     rows.copy(copy, given, shape_.n, shape_.nrhs, stream);
   } else {
     rows.copy(given, copy, shape_.n, shape_.nrhs, stream);
-    solve_triangle(false, true, copy, b);
-    solve_triangle(true, false, b, copy);
+    solve_triangle(false, true, copy, b, stream);
+    solve_triangle(true, false, b, copy, stream);
     kernels_.take(copy, given, shape_.n, shape_.nrhs, order, true, stream);
   }
 }

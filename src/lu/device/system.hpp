@@ -31,7 +31,8 @@ class DeviceLuSystem {
 
  private:
   // Of op(L) or op(U): `other` receives the solution of `from`, block after block; `from` is used up.
-  void solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other);
+  void solve_triangle(bool is_lower, bool forwards, const LuBlock& from, const LuBlock& other,
+                      CUstream_st* stream);
   void multiply(Op op, std::int64_t m, std::int64_t k, double alpha, const LuBlock& a, const LuBlock& b,
                 double beta, const LuBlock& c);
   void clear(const LuBlock& block, CUstream_st* stream) const;
@@ -40,12 +41,15 @@ class DeviceLuSystem {
   LuBlock inverse(bool is_lower, std::int64_t block, std::int64_t rows) const;
   std::int64_t element_bytes() const { return size_bytes(shape_.dtype); }
   char* workspace(std::int64_t offset) const { return static_cast<char*>(operands_.workspace) + offset; }
+  // What the inverse of a block of U tells of products with it.
+  int* must_divide(std::int64_t block) const;
 
   std::shared_ptr<LuTools> tools_;
   LuSystemShape shape_;
   std::int64_t nb_, columns_;  // of what is multiplied: at least the right-hand sides
   const GpuLuSystem& kernels_;
-  std::int64_t order_at_ = 0, inverses_at_ = 0, copy_at_ = 0, wide_at_ = 0, blas_at_ = 0, bytes_ = 0;
+  std::int64_t order_at_ = 0, inverses_at_ = 0, must_divide_at_ = 0, copy_at_ = 0, wide_at_ = 0, blas_at_ = 0,
+               bytes_ = 0;
   LuSystemOperands operands_;  // of the solve that is being queued
 };
 
