@@ -75,7 +75,7 @@ function(probe variable source)
     if(reason STREQUAL "")
       set(reason "it ends with status '${failed}'")
     endif()
-    string(REGEX REPLACE "^.*(fatal error|error): " "" reason "${reason}")
+    string(REGEX REPLACE "^.*(fatal error|error): (#error )?" "" reason "${reason}")
     string(REGEX REPLACE "[\"\\;$]" "" reason "${reason}")  # it becomes a text of the program's
   endif()
   set(${variable} "${reason}" PARENT_SCOPE)
@@ -143,9 +143,13 @@ set(CUDA_MISSING "")
 if(NOT TILEWRIGHT_GPU STREQUAL OFF)
   find_path(CUDA_INCLUDE_DIR nvrtc.h PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda /opt/cuda PATH_SUFFIXES include)
   if(CUDA_INCLUDE_DIR)
-    probe_headers(CUDA_MISSING "${CUDA_INCLUDE_DIR}" cuda.h nvrtc.h)
+    probe(CUDA_MISSING "#include <cuda.h>
+#include <nvrtc.h>
+#if CUDA_VERSION < 12000
+#error they are older than CUDA 12.0
+#endif" -E -I ${CUDA_INCLUDE_DIR})
     if(CUDA_MISSING)
-      set(CUDA_MISSING "the CUDA headers in ${CUDA_INCLUDE_DIR} are incomplete: ${CUDA_MISSING}")
+      set(CUDA_MISSING "the CUDA headers in ${CUDA_INCLUDE_DIR} cannot be used: ${CUDA_MISSING}")
     endif()
   else()
     set(CUDA_MISSING "no CUDA headers (cuda.h, nvrtc.h) were found")

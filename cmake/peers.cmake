@@ -11,10 +11,15 @@ if(NOT TILEWRIGHT_PEER_LIBXSMM STREQUAL OFF)
   find_library(LIBXSMM_LIBRARY NAMES libxsmm.a)
   find_library(LIBXSMM_NOBLAS_LIBRARY NAMES libxsmmnoblas.a)
   if(LIBXSMM_INCLUDE_DIR AND LIBXSMM_LIBRARY AND LIBXSMM_NOBLAS_LIBRARY)
-    probe(LIBXSMM_MISSING "#include <libxsmm.h>\nint main() { libxsmm_init(); }" -I ${LIBXSMM_INCLUDE_DIR} ${LIBXSMM_LIBRARY}
+    # Names that 2.0 and later no longer have are among these.
+    probe(LIBXSMM_MISSING "#include <libxsmm.h>
+int main() {
+  void* used[] = {(void*)libxsmm_init, (void*)libxsmm_dmmdispatch, (void*)libxsmm_mmbatch, (void*)libxsmm_dispatch_pgemm};
+  return used[0] == used[3];
+}" -I ${LIBXSMM_INCLUDE_DIR} ${LIBXSMM_LIBRARY}
           ${LIBXSMM_NOBLAS_LIBRARY} -pthread -ldl -lm)
     if(LIBXSMM_MISSING)
-      set(LIBXSMM_MISSING "LIBXSMM in ${LIBXSMM_INCLUDE_DIR} is incomplete: ${LIBXSMM_MISSING}")
+      set(LIBXSMM_MISSING "LIBXSMM in ${LIBXSMM_INCLUDE_DIR} cannot be used: ${LIBXSMM_MISSING}")
     endif()
   else()
     set(LIBXSMM_MISSING "LIBXSMM was not found (libxsmm.h, libxsmm.a, libxsmmnoblas.a)")

@@ -76,19 +76,20 @@ echo "gcc: error: mpi.h is not here"; exit 1
     def repair_parts(self):
         self.put("bin/ccache", "#!/bin/sh\nexec \"$@\"\n", True)
         self.put("include/nvrtc.h", "\n")
-        self.put("include/cuda.h", "\n")
-        self.put("include/libxsmm.h", 'extern "C" inline void libxsmm_init() {}\n')
+        self.put("include/cuda.h", "#define CUDA_VERSION 12000\n")
+        self.put("include/libxsmm.h", "".join(f"inline void libxsmm_{name}() {{}}\n" for name in (
+            "init", "dmmdispatch", "mmbatch", "dispatch_pgemm")))
 
     def test_what_does_not_work_is_left_out_and_noticed_when_it_changes(self):
         self.break_parts()
         parts = self.configured("-UCCACHE", "-UCUDA_INCLUDE_DIR", "-ULIBXSMM_*", "-DTILEWRIGHT_GPU:BOOL=ON")  # what works and was found stays, else
         for part, reason in {"compiler cache": f"{self.fakes}/bin/ccache does not compile: ccache: error while loading",
-                             "GPU sources": f"the CUDA headers in {self.fakes}/include are incomplete: cuda",
-                             "LIBXSMM in bench": f"LIBXSMM in {self.fakes}/include is incomplete: libxsmm_half_of_it.h",
+                             "GPU sources": f"the CUDA headers in {self.fakes}/include cannot be used: cuda_half",
+                             "LIBXSMM in bench": f"LIBXSMM in {self.fakes}/include cannot be used: libxsmm_half_of_it.h",
                              "MPI and ScaLAPACK": "TILEWRIGHT_MPI=OFF"}.items():
             self.assertEqual(parts[part][0], "OFF", parts)
             self.assertIn(reason, parts[part][1])
-        for option, reason in {"CCACHE": "ccache does not compile", "GPU": "CUDA headers in", "PEER_LIBXSMM": "is incomplete",
+        for option, reason in {"CCACHE": "ccache does not compile", "GPU": "CUDA headers in", "PEER_LIBXSMM": "cannot be used",
                                "MPI": "mpicc does not compile a program of MPI"}.items():
             said = self.refused(f"-DTILEWRIGHT_{option}=ON")
             self.assertRegex(said, f"TILEWRIGHT_{option}=ON, but .*{reason}")
@@ -96,6 +97,11 @@ echo "gcc: error: mpi.h is not here"; exit 1
         parts = self.configured()
         self.assertEqual([parts[part][0] for part in ("compiler cache", "GPU sources", "LIBXSMM in bench")], 3 * ["ON"], parts)
         self.assertIn(f"{self.fakes}/include", parts["GPU sources"][1])
+        self.put("include/cuda.h", "#define CUDA_VERSION 11080\n")
+        self.put("include/libxsmm.h", "inline void libxsmm_init() {}\n")  # of a later version, which lacks what is used
+        parts = self.configured()
+        self.assertIn("they are older than CUDA 12.0", parts["GPU sources"][1])
+        self.assertIn("libxsmm_dmmdispatch", parts["LIBXSMM in bench"][1])
         shutil.rmtree(self.fakes)
         for part, (_, detail) in self.configured().items():
             self.assertNotIn(str(self.fakes), detail, part)
@@ -126,15 +132,19 @@ echo "gcc: error: mpi.h is not here"; exit 1
         self.assertEqual(parts["compiler cache"], ("OFF", "CMAKE_CXX_COMPILER_LAUNCHER=/usr/bin/env is used"))
 
     def test_a_python_that_lacks_parts_is_left_out_of_developers_builds(self):
-        python = self.put("bin/half_python", f"""#!/bin/sh
-case "$*" in *nanobind*) echo "{self.fakes}/nanobind;{self.fakes}/numpy"; exit 0 ;; esac
+        def python_with(nanobind, numpy):
+            return self.put("bin/half_python", f"""#!/bin/sh
+case "$*" in *nanobind*) echo "{self.fakes}/nanobind;{self.fakes}/numpy;{nanobind};{numpy}"; exit 0 ;; esac
 exec {sys.executable} "$@"
 """, True)
+        python = python_with("3.1.0", "2.4.6")
         options = (f"-DPython_EXECUTABLE={python}", "-DTILEWRIGHT_DEVELOPER=ON", "-DTILEWRIGHT_GPU=OFF")
         parts = self.configured(*options)
         self.assertEqual(parts["Python package"][0], "OFF")
         self.assertRegex(parts["Python package"][1], f"nanobind in {self.fakes}/nanobind is incomplete|no Python 3.10 or newer")
-        self.assertIn("TILEWRIGHT_PYTHON=ON, but", self.refused(*options, "-DTILEWRIGHT_PYTHON=ON"))
+        python_with("2.1.0", "1.26.4")
+        said = self.refused(*options, "-DTILEWRIGHT_PYTHON=ON")
+        self.assertRegex(said, "TILEWRIGHT_PYTHON=ON, but .*(has nanobind 2.1.0 and NumPy 1.26.4|no Python 3.10 or newer)")
 
 
 if __name__ == "__main__":
