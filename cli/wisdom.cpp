@@ -15,6 +15,7 @@
 #include "progress.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
+#include "wisdom/shy_files.hpp"
 
 namespace tilewright::cli {
 
@@ -126,6 +127,11 @@ void list(const WisdomFlags& flags) {
 }
 
 void export_lines(const WisdomFlags& flags) {
+  // Whoever has a database open would go on writing to the file that was replaced.
+  if (sqlite::is_database(flags.output))
+    throw Error(ErrorCode::invalid_argument, "output",
+                fmt::format("output = '{}' is a database, and JSON lines are written: name another file",
+                            flags.output));
   const Known known = read_known(flags);
   std::string lines;
   for (const auto& record : known.records) lines += to_json(record).dump() + '\n';

@@ -6,8 +6,11 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
 
 namespace tilewright::sqlite {
@@ -162,6 +165,11 @@ std::string first_bytes(const std::string& path, int count) {
   if (file->pMethods->xRead(file, bytes.data(), int(bytes.size()), 0) != SQLITE_OK) bytes.clear();
   file->pMethods->xClose(file);
   return bytes;
+}
+
+bool is_database(const std::string& path) {
+  constexpr std::string_view header("SQLite format 3", 16);  // its end included
+  return first_bytes(path, int(header.size())) == header;
 }
 
 }  // namespace tilewright::sqlite

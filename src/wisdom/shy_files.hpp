@@ -17,4 +17,7 @@ const char* shy_files();
 // nothing but SQLite knows of its own: no other code may open a file that may be a database.
 std::string first_bytes(const std::string& path, int count);
 
+// Whether a file begins as databases of SQLite do.
+bool is_database(const std::string& path);
+
 }  // namespace tilewright::sqlite

@@ -268,6 +268,14 @@ class Wisdom(Case):
             self.assertEqual(evil.read_bytes(), before)
         self.assertFalse(own.exists())
 
+    def test_an_export_never_replaces_a_database(self):
+        own, lines = self.work / "own.sqlite", self.work / "w.jsonl"
+        lines.write_text(json.dumps(self.RECORD) + "\n")
+        self.assertEqual(self.run_tool("wisdom", "import", lines, "--into", own).returncode, 0)
+        before = own.read_bytes()
+        self.assert_one_sentence(self.run_tool("wisdom", "export", "--file", lines, "-o", own), 2, own, "is a database")
+        self.assertEqual(own.read_bytes(), before)
+
     def test_a_locked_database_is_seen_before_the_search(self):
         own = self.work / "own.sqlite"
         tune = ("tune", SMALL, "--budget", "0.2s", "--clock", "turns", "--wisdom", own)

@@ -1,0 +1,59 @@
+// What a Context leaves in its process: no descriptor between calls, and no memory that grows with every new
+// problem that it has something to say about.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "gemm/context_impl.hpp"
+#include "support/temp_folder.hpp"
+#include "tilewright/context.hpp"
+#include "tilewright/gemm.hpp"
+#include "wisdom/store.hpp"
+
+namespace tilewright {
+namespace {
+
+std::vector<std::string> open_files() {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    files.push_back(std::filesystem::read_symlink(entry.path(), error).string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST(Manners, NoDescriptorStaysOpen) {
+  const TempFolder folder;
+  ContextOptions options;
+  options.wisdom = folder / "wisdom.sqlite";
+  options.notices = false;
+  (void)WisdomStore(options.wisdom, sqlite::Mode::write);
+  const auto before = open_files();
+  Context context(options);
+  EXPECT_EQ(open_files(), before);
+  // Generated kernels, and the host's BLAS beyond them.
+  for (const std::int64_t n : {4, 24, 200}) {
+    const std::vector<double> a(std::size_t(n * n), 1), b(a);
+    std::vector<double> c(a);
+    gemm<double>(context, Op::none, Op::none, 1, {a.data(), n, n, n}, {b.data(), n, n, n}, 0,
+                 {c.data(), n, n, n});
+    EXPECT_EQ(c[0], double(n));
+    EXPECT_EQ(open_files(), before) << n;
+  }
+}
+
+TEST(Manners, NoticesComeToAnEnd) {
+  ASSERT_EQ(setenv("TILEWRIGHT_LOG", "off", 1), 0);
+  const Context context({.use_wisdom = false});
+  ASSERT_EQ(unsetenv("TILEWRIGHT_LOG"), 0);
+  for (int i = 0; i < 3000; ++i) context.impl().notice(fmt::format("notice {}", i));
+  const std::vector<std::string> kept = context.impl().notices();
+  ASSERT_EQ(kept.size(), 1000u);
+  EXPECT_EQ(kept[998], "notice 998");
+  EXPECT_NE(kept[999].find("the last one"), std::string::npos) << kept[999];
+}
+
+}  // namespace
+}  // namespace tilewright
