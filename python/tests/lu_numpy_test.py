@@ -66,7 +66,7 @@ def problem(dtype, n, batch_a, batch_b, nrhs, kind):
 def test_values_and_errors_are_those_of_numpy(dtype):
     # NumPy computes single precision in double: what its pivots make of NaN and Inf is that of other kernels.
     kinds = [kind for kind in KINDS if dtype in ("float64", "complex128") or kind[-3:] not in ("nan", "inf")]
-    for n, (batch_a, batch_b), nrhs, kind in itertools.product((0, 1, 2, 3, 8), BATCHES, (None, 0, 1, 3), kinds):
+    for n, (batch_a, batch_b), nrhs, kind in itertools.product((0, 1, 2, 8), BATCHES, (None, 0, 1, 3), kinds):
         a, b = problem(dtype, n, batch_a, batch_b, nrhs, kind)
         what = (dtype, n, batch_a, batch_b, nrhs, kind)
         assert_same(outcome(tilewright.solve, a, b), outcome(np.linalg.solve, a, b), what)
@@ -88,7 +88,7 @@ def test_shapes_that_do_not_fit(a, b):
 def test_pivots_without_a_reciprocal(dtype):
     least, most = np.finfo(dtype).tiny / 4, np.finfo(dtype).max / 8
     for scale in (least, most, -least, *((1j * least, most * (1 + 1j)) if dtype.startswith("complex") else ())):
-        for n, nrhs in itertools.product((1, 2, 3, 30, 100), (None, 1, 2, 9)):
+        for n, nrhs in itertools.product((1, 2, 70), (None, 1, 9)):
             unit = np.eye(n) + np.eye(n, k=-1) / 4 + np.eye(n, k=1) / 2
             a = (unit * np.dtype(dtype).type(scale)).astype(dtype)
             x = (np.arange(n * (nrhs or 1)) % 3).reshape((n,) if nrhs is None else (n, nrhs)).astype(dtype)

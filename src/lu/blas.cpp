@@ -2,7 +2,11 @@
 #include "lu/blas.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "gemm/context_impl.hpp"
@@ -16,6 +20,38 @@ namespace {
 
 constexpr std::int64_t smallest_triangle = 32;  // of recursive solves
 constexpr std::int64_t narrowest_panel = 8;     // of recursive panels
+
+// True where a pivot may become one that must be divided by. Pivots are elements of A less products l u, and
+// the smallest of the first step is the square of the smallest element over the largest. Zero, infinities and
+// NaN count for nothing.
+template <class T>
+bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda) {
+  using R = RealPart<T>;
+  using Limits = std::numeric_limits<R>;
+  using Bits = std::conditional_t<sizeof(R) == 4, std::uint32_t, std::uint64_t>;  // ordered as magnitudes are
+  constexpr std::int64_t parts = is_complex(dtype_of<T>) ? 2 : 1, elements_of_thread = 1 << 16;
+  constexpr Bits infinity = std::bit_cast<Bits>(Limits::infinity()) << 1;
+  Bits least = ~Bits(0), most = 0;  // twice the bits, less 1 so that zero comes last
+  std::mutex mutex;
+  parallel_ranges(threads, n, std::max<std::int64_t>(1, elements_of_thread / m),
+                  [&](std::int64_t first, std::int64_t count) {
+                    Bits low = ~Bits(0), high = 0;
+                    for (std::int64_t j = first; j < first + count; ++j) {
+                      const R* const x = reinterpret_cast<const R*>(a + j * lda);
+                      for (std::int64_t i = 0; i < m * parts; ++i) {
+                        const Bits twice = std::bit_cast<Bits>(x[i]) << 1;
+                        low = std::min(low, Bits(twice - 1));
+                        high = std::max(high, twice < infinity ? twice : Bits(0));
+                      }
+                    }
+                    const std::lock_guard lock(mutex);
+                    least = std::min(least, low), most = std::max(most, high);
+                  });
+  if (most == 0) return false;
+  const R smallest = std::bit_cast<R>(Bits((least + 1) >> 1)), largest = std::bit_cast<R>(Bits(most >> 1));
+  return largest > std::ldexp(R(1), Limits::max_exponent * 9 / 10) ||
+         smallest / largest * smallest < 4 * Limits::min();
+}
 
 }  // namespace
 

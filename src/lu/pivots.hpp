@@ -1,16 +1,14 @@
-// Which pivots divide as a product with their reciprocal, and which matrices may have others. BLAS libraries
+// Which pivots divide as a product with their reciprocal, and which must be divided by. BLAS libraries
 // multiply by reciprocals throughout (OpenBLAS's getrf and trsm do), which turns systems of subnormal or huge
 // pivots into infinities, NaN or zeros; such systems are computed by loops of our own that divide.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
 
-#include "gemm/parallel.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -61,33 +59,6 @@ bool is_steep(std::int64_t n, const T* a, std::int64_t lda) {
     if ((size > 0 && size < least) || size > 1 / least) return true;
   }
   return false;
-}
-
-// True where an element is so small or so large that a pivot may become one that must be divided by. Pivots
-// are elements of A less products of two elements that are each at most |A| or 1: hence the margin on the
-// lower side.
-template <class T>
-bool may_have_such_pivots(int threads, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda) {
-  using R = RealPart<T>;
-  using Limits = std::numeric_limits<R>;
-  constexpr std::int64_t parts = is_complex(dtype_of<T>) ? 2 : 1, elements_of_thread = 1 << 16;
-  const R low = std::ldexp(R(1), Limits::min_exponent * 3 / 5);
-  const R high = std::ldexp(R(1), Limits::max_exponent * 9 / 10);
-  std::atomic<bool> found{false};
-  parallel_ranges(threads, n, std::max<std::int64_t>(1, elements_of_thread / m),
-                  [&](std::int64_t first, std::int64_t count) {
-                    for (std::int64_t j = first; j < first + count; ++j) {
-                      const R* const x = reinterpret_cast<const R*>(a + j * lda);
-                      int extreme = 0;
-                      for (std::int64_t i = 0; i < m * parts; ++i) {
-                        const R size = std::abs(x[i]);
-                        extreme |= (int(size > 0) & int(size < low)) |
-                                   (int(size > high) & int(size <= Limits::max()));
-                      }
-                      if (extreme != 0) return found.store(true, std::memory_order_relaxed);
-                    }
-                  });
-  return found;
 }
 
 }  // namespace tilewright

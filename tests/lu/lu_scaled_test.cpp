@@ -90,7 +90,7 @@ class LuScaled : public ::testing::Test {
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(LuScaled, Types);
 
-constexpr std::int64_t sizes[]{1, 2, 3, 30, 100};
+constexpr std::int64_t sizes[]{1, 2, 3, 70};
 
 TYPED_TEST(LuScaled, FactorsAreExact) {
   using T = TypeParam;
@@ -108,6 +108,23 @@ TYPED_TEST(LuScaled, FactorsAreExact) {
           EXPECT_TRUE(lu.guards_stand());
           for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(pivots[std::size_t(i)], i + 1);
         }
+}
+
+// The second pivot is -e^2, which is subnormal, where the smallest element is e / 2.
+TYPED_TEST(LuScaled, APivotThatNoElementShows) {
+  using T = TypeParam;
+  using R = RealOf<T>;
+  const R e = std::ldexp(R(1), std::numeric_limits<R>::min_exponent / 2 - 2), half = R(0.5);
+  for (Context* context : this->contexts()) {
+    LuMatrixOf<T> lu(3, 3), expected(3, 3);
+    const R before[3][3] = {{1, e, 0}, {e, 0, 1}, {e / 2, 0, 0}};
+    const R after[3][3] = {{1, e, 0}, {e, -e * e, 1}, {e / 2, half, -half}};
+    for (std::int64_t i = 0; i < 3; ++i)
+      for (std::int64_t j = 0; j < 3; ++j) lu(i, j) = T(before[i][j]), expected(i, j) = T(after[i][j]);
+    std::vector<std::int64_t> pivots(3);
+    EXPECT_EQ(lu_factor(*context, 3, 3, lu.data.data(), lu.ld, pivots.data()).info, 0);
+    expect_near(lu, expected, "3 x 3");
+  }
 }
 
 TYPED_TEST(LuScaled, SolutionsAreExact) {
@@ -159,7 +176,7 @@ TYPED_TEST(LuScaled, InversesOfGradedTriangles) {
   };
   for (Context* context : this->contexts())
     for (const Case& c : {Case{e, -e, -e}, {-e, e, e}, {most, 0, 0}, {0, 0, most}})
-      for (const std::int64_t n : {2, 16, 17, 64, 300}) {
+      for (const std::int64_t n : {2, 17, 150}) {
         LuMatrixOf<T> a(n, n, 1), expected(n, n);
         for (std::int64_t j = 0; j < n; ++j)
           for (std::int64_t i = 0; i < n; ++i) a(i, j) = expected(i, j) = T(RealOf<T>(i == j));
