@@ -3,6 +3,7 @@
 #if TILEWRIGHT_HAS_GPU
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -180,6 +181,66 @@ TEST(GemmLarge, KernelsForTheResidueCompile) {
   const JitBinary binary = compile_gemm_large(compiler, s, c, p.dtype, 80);
   EXPECT_EQ(std::set<std::string>(binary.functions.begin(), binary.functions.end()).size(), 3u);
   for (const std::string& name : binary.functions) EXPECT_NE(binary.code.find(name), std::string::npos);
+}
+
+// The chapter's last technique, in its own type: what the estimate of registers offers must not spill, and
+// what does not spill must be offered.
+TEST(GemmLarge, SharedPrefetchOfWideTypesCompiles) {
+  const StencilCompiler compiler(TILEWRIGHT_TEST_SHARE, "");
+  try {
+    compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const GemmLargeDevice limits = testing::known_gpu(90);
+  const auto refusal = [&](const GemmProblem& p, const Config& c) {
+    return gemm_large_refusal(compile_gemm_large(compiler, gemm_large_shape(p), c, p.dtype, 90), c, limits);
+  };
+  for (const Op op_b : {Op::none, Op::trans}) {
+    const GemmProblem p = problem(DType::f64, 4096, 4096, 4096, Op::none, op_b);
+    const GemmLargeShape s = gemm_large_shape(p);
+    const auto steps = gemm_large_ladder(p, s, limits);
+    const auto step = std::find_if(steps.begin(), steps.end(),
+                                   [](const auto& one) { return one.name == "shared prefetch"; });
+    ASSERT_NE(step, steps.end()) << to_string(p);
+    EXPECT_TRUE(step->config.prefetch);
+    EXPECT_EQ(refusal(p, step->config), "") << to_string(p);
+  }
+  struct Tile {
+    int thread_m, thread_n, warp_m, warp_n, edge;
+    GemmLargeLoad load;
+    bool spills;
+  };
+  const Tile tiles[] = {{8, 8, 64, 32, 128, GemmLargeLoad::async, false},
+                        {16, 4, 64, 32, 128, GemmLargeLoad::async, false},
+                        {6, 12, 48, 48, 96, GemmLargeLoad::registers, true}};
+  const GemmProblem p = problem(DType::f64, 4608, 4608, 4608);
+  const auto space = gemm_large_space(p, gemm_large_shape(p), limits);
+  for (const Tile& tile : tiles) {
+    const bool async = tile.load == GemmLargeLoad::async;
+    Config c{.tile_m = tile.edge,
+             .tile_n = tile.edge,
+             .tile_k = 8,
+             .warp_m = tile.warp_m,
+             .warp_n = tile.warp_n,
+             .thread_m = tile.thread_m,
+             .thread_n = tile.thread_n,
+             .product = GemmLargeProduct::fma,
+             .k_unroll = 0,
+             .load = tile.load,
+             .load_bytes = 16,
+             .stages = async ? 3 : 2,
+             .shared_bytes = 16,
+             .layout = GemmLargeLayout::padding,
+             .raster = 1,
+             .boundary = GemmLargeBoundary::none};
+    c.prefetch = true;
+    const GemmLargeShape s = gemm_large_shape(p);
+    const int needed = gemm_large_needed_registers(s, c, p.dtype) + gemm_large_held_registers(s, c, p.dtype);
+    EXPECT_EQ(needed <= gemm_large_most_registers, !tile.spills) << describe(c);
+    if (!tile.spills) EXPECT_TRUE(space.contains(c)) << describe(c);
+    EXPECT_EQ(refusal(p, c).empty(), !tile.spills) << describe(c) << refusal(p, c);
+  }
 }
 
 TEST(GemmLarge, SpilledKernelsAreRefused) {

@@ -93,20 +93,36 @@ bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig
          access(gemm_large_tile_b(s, c, bytes)) <= s.align_b;
 }
 
-int gemm_large_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
+namespace {
+
+// Elements of several words are multiplied by few instructions, and read ahead of them as far as registers
+// allow.
+bool reads_wide_ahead(const GemmLargeConfig& c, DType dtype) {
+  return c.prefetch && !gemm_large_is_mma(c) && bytes_of(dtype) > 4;
+}
+
+}  // namespace
+
+int gemm_large_needed_registers(const GemmLargeShape&, const GemmLargeConfig& c, DType dtype) {
   const int words = bytes_of(dtype) / 4, fragments = c.prefetch ? 2 : 1;
   const int sums_held = c.sum_turns > 0 && !c.sums_in_shared ? 2 : 1;
   // What the compiler was seen to need besides sums and operands.
   int others = c.stream_k > 0 ? 12 : 0;
   if (!gemm_large_is_mma(c)) {
-    others += c.load == GemmLargeLoad::async ? 56 : 36;
-    if (c.prefetch && words > 1) others += 28;
+    others += c.load == GemmLargeLoad::async && !reads_wide_ahead(c, dtype) ? 56 : 36;
     const int operands = (c.thread_m + c.thread_n) * gemm_large_step(c, bytes_of(dtype));
     return (sums_held * c.thread_m * c.thread_n + fragments * operands) * words + others;
   }
   const int sums = c.warp_m * c.warp_n / gemm_large_lanes * words;
   const int operands = (c.warp_m + c.warp_n) * gemm_large_step(c, bytes_of(dtype)) / gemm_large_lanes * words;
   return sums_held * sums + fragments * operands + 28;
+}
+
+int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {
+  const int needed = gemm_large_needed_registers(shape, c, dtype);
+  if (!reads_wide_ahead(c, dtype)) return needed;
+  const int more = c.load == GemmLargeLoad::async ? 48 : 28;
+  return std::max(needed, std::min(needed + more, gemm_large_most_registers));
 }
 
 int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& c, DType dtype) {

@@ -63,7 +63,11 @@ GpuTensor gemm_large_tensor(const GemmProblem& problem, const GemmLargeShape& sh
 // Whether accesses of `config` to A and B hold whole elements and are aligned.
 bool gemm_large_aligned_loads(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 
-// Registers that a thread needs at least: sums, one step's operands (two with prefetch), addresses.
+inline constexpr int gemm_large_most_registers = 255;  // of a thread, on every device
+// Registers that a thread cannot do without: sums, one step's operands (two with prefetch), addresses. What
+// needs more than there are is refused.
+int gemm_large_needed_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
+// Registers that the compiler is expected to take: more than those, where there are more.
 int gemm_large_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);
 // Registers in which a thread holds what it loads on the way to shared memory.
 int gemm_large_held_registers(const GemmLargeShape& shape, const GemmLargeConfig& config, DType dtype);

@@ -33,6 +33,7 @@ struct Rules {
     return c;
   }
   int registers(const C& c) const { return gemm_large_registers(s, early(c), p.dtype); }
+  int needed_registers(const C& c) const { return gemm_large_needed_registers(s, early(c), p.dtype); }
   int resident(const C& c) const { return gemm_large_resident(s, early(c), p.dtype, limits); }
 };
 
@@ -151,8 +152,9 @@ void add_tiles(Space<C>& space, const Rules& r) {
   });
   space.axis(&C::prefetch, {false, true});
   space.require(
-      "sums and operands fit the registers of a thread", [=](const C& c) { return r.registers(c) <= 255; },
-      &C::product, &C::warp_m, &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
+      "sums and operands fit the registers of a thread",
+      [=](const C& c) { return r.needed_registers(c) <= gemm_large_most_registers; }, &C::product, &C::warp_m,
+      &C::warp_n, &C::thread_m, &C::thread_n, &C::prefetch);
   space.require(
       "the registers of a block exist on a multiprocessor",
       [=](const C& c) {
@@ -344,7 +346,9 @@ void add_sums(Space<C>& space, const Rules& r) {
       "sums, those set aside, operands, loads on their way and the walk of stream_k fit the registers of a "
       "thread",
       [=](const C& c) {
-        return gemm_large_registers(r.s, c, r.p.dtype) + gemm_large_held_registers(r.s, c, r.p.dtype) <= 255;
+        return gemm_large_needed_registers(r.s, c, r.p.dtype) +
+                   gemm_large_held_registers(r.s, c, r.p.dtype) <=
+               gemm_large_most_registers;
       });
   space.require("the registers of a block exist with sums that are set aside", [=](const C& c) {
     const int registers = gemm_large_registers(r.s, c, r.p.dtype) * gemm_large_workers(c) * c.blocks_per_sm;
