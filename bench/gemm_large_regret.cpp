@@ -2,7 +2,7 @@
 // time of each config that a contest screened. For each problem and card with enough of them the config that
 // the model would take first is compared with the fastest, and the best of its first six. No GPU is needed.
 //
-//     bench_gemm_large_regret results/h200/gemm_large-*.jsonl* > regret.jsonl
+//     bench_gemm_large_regret results/h200/gemm-*.jsonl* > regret.jsonl
 //
 // Left out are rows of configs that the space of today does not hold, and problems of a card with fewer than
 // eight others. The card is taken for an H200.
@@ -111,6 +111,8 @@ int run(int argc, char** argv) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  return tilewright::bench::run_program("bench_gemm_large_regret", argc, 1, "FILE...",
-                                        [&] { return tilewright::bench::run(argc, argv); });
+  return tilewright::bench::run_program("bench_gemm_large_regret", argc, 1, "FILE...", [&] {
+    tilewright::bench::print_command(argc, argv);
+    return tilewright::bench::run(argc, argv);
+  });
 }

@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "bench/provenance.hpp"
 #include "core/dispatch.hpp"
 #include "core/env.hpp"
 #include "core/share.hpp"
@@ -304,6 +305,7 @@ int run(const Options& options) {
     std::fflush(stdout);
     file << row.dump() << std::endl;
   };
+  tell({{"command", command_line()}});
   dispatch(enum_from_string<DType>(options.dtype, "--dtype"), [&]<class T>() {
     std::string list = options.sizes + ",";
     for (std::size_t begin = 0, end; (end = list.find(',', begin)) != std::string::npos; begin = end + 1) {

@@ -1,12 +1,23 @@
-// What the programs of experiments share: their process's code is 2 for wrong use and 1 where they failed.
+// What the programs of experiments share: their process's code is 2 for wrong use and 1 where they failed,
+// and what they print begins with the command that repeats it.
 #pragma once
 
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "tilewright/types.hpp"
 
 namespace tilewright::bench {
+
+// Prints the first line of a recorded run.
+inline void print_command(int count, char** arguments) {
+  std::string command = arguments[0];
+  command.erase(0, command.rfind('/') + 1);  // npos + 1 is 0
+  for (int i = 1; i < count; ++i) command += std::string(" ") + arguments[i];
+  std::printf("%s\n", nlohmann::json{{"command", command}}.dump().c_str());
+}
 
 template <class Run>
 int run_program(const char* name, Run&& run) {

@@ -132,6 +132,8 @@ int run(const std::string& old_sources, const std::string& path, const std::stri
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  return tilewright::bench::run_program("bench_same_code", argc, 3, "OLD RECORDS RENEWED",
-                                        [&] { return tilewright::bench::run(argv[1], argv[2], argv[3]); });
+  return tilewright::bench::run_program("bench_same_code", argc, 3, "OLD RECORDS RENEWED", [&] {
+    tilewright::bench::print_command(argc, argv);
+    return tilewright::bench::run(argv[1], argv[2], argv[3]);
+  });
 }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "analyze/launch_counters.hpp"
+#include "bench/provenance.hpp"
 #include "core/new_file.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
@@ -140,6 +141,7 @@ void run_analyze(const AnalyzeFlags& flags) {
   std::vector<SweepCase> all = all_cases(flags);
   add_counters(flags, all);
   JsonLines json(flags.json);
+  json.head({{"command", command_line()}, {"section", "run"}});
   std::vector<CaseAnalysis> analyses;
   for (SweepCase& one : chosen_cases(flags, all)) {
     Progress progress("predictions of unseen configs", progress_steps);

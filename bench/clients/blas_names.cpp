@@ -176,6 +176,7 @@ void compare_grouped(const std::vector<Library>& libraries, int n) {
 }  // namespace tilewright::clients
 
 int main(int count, char** arguments) {
+  tilewright::bench::print_command(count, arguments);
   using namespace tilewright::clients;
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   setenv("MKL_THREADING_LAYER", "SEQUENTIAL", 0);

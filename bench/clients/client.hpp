@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../program.hpp"
 #include "measure/clock.hpp"
 #include "tilewright/gemm.hpp"
 

@@ -156,6 +156,7 @@ int run(int pairs, double budget_s, unsigned seed) {
 }  // namespace tilewright::clients
 
 int main(int argc, char** argv) {
+  tilewright::bench::print_command(argc, argv);
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 1000;
   const double budget_s = argc > 2 ? std::atof(argv[2]) : 0.3;
   return tilewright::clients::run(pairs, budget_s, argc > 3 ? unsigned(std::atoi(argv[3])) : 1);

@@ -35,7 +35,8 @@ void compare(const Cblas& cblas, int n) {
 }  // namespace
 }  // namespace tilewright::clients
 
-int main() {
+int main(int count, char** arguments) {
+  tilewright::bench::print_command(count, arguments);
   const tilewright::clients::Cblas cblas;
   for (const int n : {2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64}) tilewright::clients::compare(cblas, n);
 }

@@ -253,6 +253,7 @@ void run(int least_threads, std::int64_t piece) {
 
 // [the least number of threads, which is doubled up to OpenMP's [elements of a piece; 0: the chain's own]]
 int main(int count, char** arguments) {
+  tilewright::bench::print_command(count, arguments);
   tilewright::clients::run(count > 1 ? std::max(1, std::atoi(arguments[1])) : 1,
                            count > 2 ? std::atoll(arguments[2]) : 0);
 }

@@ -63,4 +63,7 @@ void run() {
 }  // namespace
 }  // namespace tilewright::clients
 
-int main() { tilewright::clients::run(); }
+int main(int count, char** arguments) {
+  tilewright::bench::print_command(count, arguments);
+  tilewright::clients::run();
+}

@@ -24,7 +24,7 @@ std::string gnuplot_fault() {
 std::string draw_svg(const std::string& name, int width, int height, const std::string& script) {
   const std::string head = fmt::format(
       "set encoding utf8\nset terminal svg size {},{} dynamic name '{}' font 'sans-serif,12' background "
-      "'#ffffff'\nset grid lc rgb '#dddddd'\nset key outside below\n",
+      "'#ffffff'\nset grid lc rgb '#dddddd'\nset key outside top center horizontal\n",
       width, height, name);
   const ChildResult result = run_child({"gnuplot"}, head + script);
   const std::size_t begin = result.output.find("<svg");

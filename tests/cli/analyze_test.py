@@ -136,6 +136,8 @@ class Analyze(unittest.TestCase):
                       "No counters of a profiler were given"):
             self.assertIn(words, said)
         self.assertIn("96 configs, 96 with energy", out)
+        self.assertEqual(lines[0]["section"], "run")
+        self.assertTrue(lines[0]["command"].startswith("tilewright analyze "), lines[0])
         quadrants = next(line for line in lines if line["section"] == "quadrants")
         best = min(self.sweep(), key=lambda row: row["seconds"] if "config" in row else math.inf)
         self.assertEqual(quadrants["fastest"]["config"] | best["config"], quadrants["fastest"]["config"])  # axes it lacks are added
