@@ -35,11 +35,16 @@ bool describe(const dlpack::Tensor& x, View& to) {
 }
 
 // By the exchange table. What PyTorch keeps beside the elements (gradients, lazy negation and conjugation) is
-// asked for where the type has it.
+// asked for where the type has it; while forward derivatives are open every tensor may have one.
 class Exchanging : public Maker {
  public:
-  Exchanging(const dlpack::Exchange& table, PyObject* of)
-      : table_(table), grad_(name(of, "requires_grad")), negated_(name(of, "is_neg")) {}
+  Exchanging(const dlpack::Exchange& table, PyObject* of, PyObject* derivatives)
+      : table_(table),
+        grad_(name(of, "requires_grad")),
+        negated_(name(of, "is_neg")),
+        derivatives_(PyDict_Check(derivatives) != 0 ? derivatives : nullptr) {
+    Py_XINCREF(derivatives_);
+  }
 
   bool read(PyObject* array, View& to) const override {
     if (!plain(array)) return false;
@@ -68,13 +73,22 @@ class Exchanging : public Maker {
     Py_XDECREF(value);
     return is;
   }
+  bool has_derivatives() const {
+    PyObject* const level =
+        derivatives_ == nullptr ? nullptr : PyDict_GetItemWithError(derivatives_, level_name_);
+    const bool open = level != nullptr && PyLong_Check(level) != 0 && PyLong_AsLong(level) >= 0;
+    PyErr_Clear();
+    return open;
+  }
   bool plain(PyObject* array) const {
+    if (has_derivatives()) return false;
     if (grad_ != nullptr && !is_false(PyObject_GetAttr(array, grad_))) return false;
     return negated_ == nullptr || is_false(PyObject_CallMethodObjArgs(array, negated_, nullptr));
   }
 
   const dlpack::Exchange& table_;
-  PyObject *grad_, *negated_;
+  PyObject *grad_, *negated_, *derivatives_;
+  PyObject* level_name_ = PyUnicode_InternFromString("_current_level");
 };
 
 class Reference {
@@ -173,14 +187,14 @@ const Maker* Makers::find(PyTypeObject* type) const {
   return nullptr;
 }
 
-bool Makers::add_exchanging(PyObject* type, PyObject* empty) {
+bool Makers::add_exchanging(PyObject* type, PyObject* empty, PyObject* derivatives) {
   const Reference capsule(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
   const auto* table = static_cast<const dlpack::Exchange*>(
       capsule.get() == nullptr ? nullptr : PyCapsule_GetPointer(capsule.get(), dlpack::capsule_name));
   PyErr_Clear();
   while (table != nullptr && table->version.major > 1) table = table->older;
   if (table == nullptr || table->view == nullptr || table->stream == nullptr) return false;
-  auto maker = std::make_unique<Exchanging>(*table, type);
+  auto maker = std::make_unique<Exchanging>(*table, type, derivatives);
   maker->type = reinterpret_cast<PyTypeObject*>(type), maker->empty = empty;
   Py_INCREF(type), Py_INCREF(empty);
   makers_.push_back(std::move(maker));

@@ -30,8 +30,10 @@ class Maker {
 class Makers {
  public:
   const Maker* find(PyTypeObject* type) const;
-  // By the table of the type; false where it has none that can be read. `type` and `empty` are kept.
-  bool add_exchanging(PyObject* type, PyObject* empty);
+  // By the table of the type; false where it has none that can be read. `type` and `empty` are kept, and
+  // `derivatives`: a dictionary whose _current_level is not negative while forward derivatives are open, or
+  // None.
+  bool add_exchanging(PyObject* type, PyObject* empty, PyObject* derivatives);
   // By attributes as CuPy's arrays have them; `stream` is a callable(device) that gives an address.
   bool add_attributed(PyObject* type, PyObject* empty, PyObject* stream);
 

@@ -126,9 +126,12 @@ NB_MODULE(_core, module) {
       "out (batch..., m, n) are NumPy arrays or Operands. 0 where it was done; else a sum of COPY_A, COPY_B "
       "and\n"
       "COPY_OUT names what lies as no problem can express it, and nothing was written.");
-  module.def("add_exchanging", [](nb::handle type, nb::handle empty) {
-    return library.makers().add_exchanging(type.ptr(), empty.ptr());
-  });
+  module.def(
+      "add_exchanging",
+      [](nb::handle type, nb::handle empty, nb::handle derivatives) {
+        return library.makers().add_exchanging(type.ptr(), empty.ptr(), derivatives.ptr());
+      },
+      nb::arg("type"), nb::arg("empty"), nb::arg("derivatives").none());
   module.def("set_cuda_sought", [] { library.set_cuda_sought(); });
   module.def("add_attributed", [](nb::handle type, nb::handle empty, nb::handle stream) {
     return library.makers().add_attributed(type.ptr(), empty.ptr(), stream.ptr());

@@ -181,6 +181,20 @@ def test_tensors_within_transforms_are_refused():
 
 
 @needs_real_torch
+def test_forward_derivatives_are_not_lost():
+    one = torch.ones(3, 3)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(3, 3), one)
+        for call in CALLS[:4]:
+            with pytest.raises(TypeError, match="forward derivative"):
+                products(one, dual, None, 0)[call]()
+            with pytest.raises(TypeError, match="forward derivative"):
+                products(one, one, dual, 0)[call]()
+        assert torch.equal(tilewright.matmul(one, one), 3 * one)
+    assert torch.equal(tilewright.matmul(one, one), 3 * one)
+
+
+@needs_real_torch
 def test_copies_on_write_and_parameters():
     x = torch.ones(3, 3)
     copy = torch._lazy_clone(x)

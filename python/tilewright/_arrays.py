@@ -152,8 +152,9 @@ class TorchKind:
         self.types = {name: getattr(torch, name) for name in (*DTYPES, "int64", "uint8")}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.is_wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", lambda x: False)
+        self.derivatives = getattr(getattr(torch, "autograd", None), "forward_ad", None)
         if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
-            _core.add_exchanging(torch.Tensor, torch.Tensor.new_empty)
+            _core.add_exchanging(torch.Tensor, torch.Tensor.new_empty, self.derivatives and vars(self.derivatives))
 
     def adopt(self, x, name):
         """x with elements that lie in memory as they are, but for a lazy conjugation."""
@@ -190,6 +191,8 @@ class TorchKind:
             raise TypeError(f"{name} is a quantized tensor: pass what its dequantize() returns")
         if x.device.type not in ("cpu", "cuda"):
             raise TypeError(f"{name} is on the device '{x.device}', which is neither cpu nor cuda")
+        if getattr(self.derivatives, "_current_level", -1) >= 0 and self.derivatives.unpack_dual(x).tangent is not None:
+            raise TypeError(f"{name} has a forward derivative, and these products would lose it: pass what unpack_dual() returns as primal")
         if x.requires_grad and self.torch.is_grad_enabled():
             raise TypeError(f"{name} requires grad, and these products are not recorded: pass what its detach() returns, or call them within "
                             "torch.no_grad()")
