@@ -122,10 +122,17 @@ void set_version(Connection& connection) {
   connection.execute(fmt::format("PRAGMA user_version = {}", wisdom_schema_version));
 }
 
-void fill(Connection& connection, const std::vector<WisdomRecord>& records, const KeepRecord& keep) {
+sqlite::Limits whole_file(const Connection& connection, std::chrono::milliseconds wait) {
+  sqlite::Limits limits = connection.whole_file();
+  limits.wait = wait;
+  return limits;
+}
+
+void fill(Connection& connection, const std::vector<WisdomRecord>& records, const KeepRecord& keep,
+          std::chrono::milliseconds wait) {
   for (const Part& part : parts()) connection.execute(part.sql);
   for (const WisdomRecord& record : records) {
-    connection.limit({});
+    connection.limit({.wait = wait});
     keep(record);
   }
   set_version(connection);
@@ -151,8 +158,8 @@ SchemaState schema_state(Connection& connection) {
   return is_current ? SchemaState::current : SchemaState::older;
 }
 
-void upgrade_schema(Connection& connection, const KeepRecord& keep) {
-  sqlite::Transaction transaction(connection, sqlite::Mode::write, connection.whole_file());
+void upgrade_schema(Connection& connection, const KeepRecord& keep, std::chrono::milliseconds wait) {
+  sqlite::Transaction transaction(connection, sqlite::Mode::write, whole_file(connection, wait));
   const SchemaState state = schema_state(connection);  // again: another process may have been quicker
   if (state == SchemaState::current) return;
   std::vector<WisdomRecord> records;
@@ -160,19 +167,20 @@ void upgrade_schema(Connection& connection, const KeepRecord& keep) {
     records = records_of_any_version(connection);
     connection.execute("DROP TABLE records; DROP TABLE IF EXISTS kinds");
   }
-  fill(connection, records, keep);
+  fill(connection, records, keep, wait);
   transaction.commit();
 }
 
-void upgrade_copy(Connection& older, Connection& copy, const KeepRecord& keep) {
+void upgrade_copy(Connection& older, Connection& copy, const KeepRecord& keep,
+                  std::chrono::milliseconds wait) {
   std::vector<WisdomRecord> records;
   {
-    const sqlite::Transaction snapshot(older, sqlite::Mode::read, older.whole_file());
+    const sqlite::Transaction snapshot(older, sqlite::Mode::read, whole_file(older, wait));
     if (schema_state(older) != SchemaState::older) return;
     records = records_of_any_version(older);
   }
   sqlite::Transaction transaction(copy, sqlite::Mode::write);
-  fill(copy, records, keep);
+  fill(copy, records, keep, wait);
   transaction.commit();
 }
 

@@ -2,6 +2,7 @@
 // version. The records themselves are read and written by store.hpp.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "wisdom/record.hpp"
@@ -27,10 +28,11 @@ SchemaState schema_state(sqlite::Connection& connection);
 using KeepRecord = std::function<void(const WisdomRecord&)>;
 
 // Makes the tables, or moves the records of an older version through `keep`, within one transaction. Several
-// processes may try at once.
-void upgrade_schema(sqlite::Connection& connection, const KeepRecord& keep);
+// processes may try at once, and wait so long for each other.
+void upgrade_schema(sqlite::Connection& connection, const KeepRecord& keep, std::chrono::milliseconds wait);
 
 // The same from a file of an older version, which stays as it is, to an empty database.
-void upgrade_copy(sqlite::Connection& older, sqlite::Connection& copy, const KeepRecord& keep);
+void upgrade_copy(sqlite::Connection& older, sqlite::Connection& copy, const KeepRecord& keep,
+                  std::chrono::milliseconds wait);
 
 }  // namespace tilewright

@@ -53,16 +53,20 @@ KeepRecord keeper(Connection& connection) {
 }
 
 // The file in the schema of today or, for readers of one that cannot be written now, a copy.
-std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mode mode, bool& is_copy) {
+std::unique_ptr<Connection> upgraded(std::unique_ptr<Connection> connection, Mode mode, bool& is_copy,
+                                     std::chrono::milliseconds wait) {
   try {
-    upgrade_schema(*connection, keeper(*connection));
+    upgrade_schema(*connection, keeper(*connection), wait);
     return connection;
+  } catch (const sqlite::Locked&) {
+    if (mode == Mode::write) throw;
+    wait = std::chrono::milliseconds(0);  // that was the wait
   } catch (const Error& error) {
     if (mode == Mode::write || error.code() != ErrorCode::io) throw;
   }
   is_copy = true;
   auto copy = Connection::in_memory(connection->path());
-  upgrade_copy(*connection, *copy, keeper(*copy));
+  upgrade_copy(*connection, *copy, keeper(*copy), wait);
   return copy;
 }
 
@@ -117,7 +121,7 @@ std::unique_ptr<Session> open_session(const std::string& path, Mode mode, std::c
     state = state_of(*connection, wait);
   }
   bool is_copy = false;
-  if (state != SchemaState::current) connection = upgraded(std::move(connection), mode, is_copy);
+  if (state != SchemaState::current) connection = upgraded(std::move(connection), mode, is_copy, wait);
   return std::make_unique<Session>(std::move(connection), is_copy ? before : FileStamp(path), is_copy);
 }
 

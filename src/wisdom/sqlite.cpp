@@ -155,7 +155,8 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 Connection::Connection(const std::string& path, Mode mode) : path_(path) {
   if (std::error_code error; std::filesystem::is_directory(path, error))
     throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': it is a folder, not a file", path));
-  limit({});
+  // A file with a log is read here; calls must not wait for that as writers do.
+  limit({.wait = std::chrono::milliseconds(mode == Mode::read ? 50 : 10000)});
   // Readers, too, undo what a killed writer has left half done.
   if (has_log(path))
     open_with_log(mode);

@@ -157,6 +157,20 @@ TEST_F(WisdomSharingTest, ALockedFileIsDoneWithout) {
   other.execute("COMMIT");
 }
 
+// A reader that cannot bring an older schema up to date, since somebody writes, makes do with a copy.
+TEST_F(WisdomSharingTest, AnOlderSchemaServesBesideAWriter) {
+  WisdomStore(file(), Mode::write).put(record(problem(8, 8, 8), 1));
+  sqlite::Connection other(file(), Mode::write);
+  other.execute("DROP TABLE models; PRAGMA user_version = 4");
+  other.execute("BEGIN IMMEDIATE");
+  const Wisdom wisdom({file()}, "Abacus 1");
+  EXPECT_EQ(found(wisdom, problem(8, 8, 8)), std::vector<int>{1});
+  other.execute("COMMIT");
+  EXPECT_EQ(other.integer("PRAGMA user_version"), 4);
+  EXPECT_EQ(found(Wisdom({file()}, "Abacus 1"), problem(8, 8, 8)), std::vector<int>{1});
+  EXPECT_EQ(other.integer("PRAGMA user_version"), wisdom_schema_version);
+}
+
 // Before, databases had a write-ahead log, whose files stay open.
 TEST_F(WisdomSharingTest, ALogOfEarlierBuildsIsTakenAway) {
   const auto has_log = [&] { return sqlite::first_bytes(file(), 20).at(19) == 2; };
