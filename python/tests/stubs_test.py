@@ -123,3 +123,18 @@ def test_types_that_pyright_sees(tmp_path):
     done = subprocess.run([sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "user.py"], capture_output=True, text=True, cwd=tmp_path)
     wrong = {int(line) for line in re.findall(r"user\.py:(\d+):\d+ - error", done.stdout)}
     assert wrong == set(range(first_refused + 1, first_refused + 1 + len(REFUSED))), done.stdout + done.stderr
+
+
+def keys(name):
+    """The keys of a TypedDict of the stub."""
+    (node,) = [one for one in ast.parse(STUB.read_text()).body if isinstance(one, ast.ClassDef) and one.name == name]
+    return {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+
+
+def test_the_keys_of_results():
+    machine = set(tilewright.info())
+    assert keys("_Info") <= machine <= keys("_Info") | keys("_InfoOfGpus"), machine ^ keys("_Info")
+    with tilewright.record() as log:
+        tilewright.matmul([[1.0]], [[1.0]])
+    assert keys("_Run") == set(log.rows[0])
+    assert set(tilewright.lu_factor([[1.0]]).report) == keys("_LuReport") - {"plan"}
