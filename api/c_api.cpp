@@ -64,7 +64,8 @@ std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
     group.ldc = x.ldc[g];
     group.count = count;
     groups.push_back(group);
-    first += count;
+    if (__builtin_add_overflow(first, count, &first))
+      refuse("group_size", fmt::format("group {}: group_size = {} makes too many problems in all", g, count));
   }
   return groups;
 }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/input/failure.hpp"
 #include "core/refuse.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/tilewright.h"
@@ -73,12 +74,15 @@ tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
   try {
     f();
     return TILEWRIGHT_OK;
-  } catch (const Error& error) {
-    return fail(static_cast<int>(error.code()), error.what());
   } catch (const std::bad_alloc&) {
     return fail(TILEWRIGHT_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(TILEWRIGHT_INTERNAL, error.what());
+  } catch (const std::exception&) {
+    try {
+      const Failure failure = current_failure();
+      return fail(static_cast<int>(failure.code), failure.message.c_str());
+    } catch (const std::bad_alloc&) {
+      return fail(TILEWRIGHT_OUT_OF_MEMORY, "out of memory");
+    }
   } catch (...) {
     return fail(TILEWRIGHT_INTERNAL, "an unknown exception");
   }

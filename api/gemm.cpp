@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/device/batches.hpp"
 #include "gemm/device/operands.hpp"
@@ -32,13 +33,12 @@ std::int64_t count_of(const StridedBatch<T, L>& x) {
   refuse_negative("count", x.count);
   refuse_negative("outer_count", x.outer_count);
   refuse_negative("outermost_count", x.outermost_count);
-  std::int64_t count = 0;
-  if (__builtin_mul_overflow(x.count, x.outer_count, &count) ||
-      __builtin_mul_overflow(count, x.outermost_count, &count))
+  const auto count = checked_product(x.count, x.outer_count, x.outermost_count);
+  if (!count)
     throw Error(ErrorCode::invalid_argument, "count",
                 fmt::format("count = {} times outer_count = {} times outermost_count = {} is beyond 64 bits",
                             x.count, x.outer_count, x.outermost_count));
-  return count;
+  return *count;
 }
 
 void check_level_counts(const char* name, std::int64_t a, std::int64_t b, std::int64_t c) {

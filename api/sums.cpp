@@ -2,6 +2,7 @@
 // checks and runs.
 #include <complex>
 
+#include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
@@ -26,7 +27,7 @@ GemmProblem reduce_problem(Op op_a, Op op_b, const T& alpha, const Batch& a, con
   p.layout = Layout::pointer;
   if constexpr (requires { a.stride; }) {
     p.layout = Layout::strided;
-    p.stride_a = a.stride, p.stride_b = b.stride, p.stride_c = c.ld * c.cols;
+    p.stride_a = a.stride, p.stride_b = b.stride, p.stride_c = saturating_product(c.ld, c.cols);
   }
   p.sums = Sums::batch_reduce;
   p.batch_count = a.count;

@@ -15,6 +15,7 @@
 #include <unsupported/Eigen/NumericalDiff>
 
 #include "cards.hpp"
+#include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/forecast.hpp"
@@ -219,13 +220,13 @@ int run(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     std::istringstream file = read_recorded(argv[i], "FILE", ErrorCode::io);
     for (std::string line; std::getline(file, line);) {
-      const auto row = json::parse(line, nullptr, false);
+      const auto row = parse_json_or_discard(line);
       if (row.is_object()) add_row(row, by_type[row.value("dtype", "")]);
     }
   }
   std::istringstream models = read_recorded(argv[1], "MODELS", ErrorCode::io);
   for (std::string text; std::getline(models, text);) {
-    json line = json::parse(text);
+    json line = parse_json(text);
     if (line.value("model", "") == "gemm_large_forecast") {
       line = fitted_line(line, by_type[line.at("dtype").get<std::string>()]);
       line["time"] = time_now();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cards.hpp"
+#include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -52,7 +53,7 @@ std::optional<GemmLargeConfig> config_of(const nlohmann::json& row) {
 void add_rows(const std::string& path, const GemmLargeDevice& limits, Contests& contests) {
   std::istringstream file = read_recorded(path, "FILE", ErrorCode::io);
   for (std::string line; std::getline(file, line);) {
-    const auto row = nlohmann::json::parse(line, nullptr, false);
+    const auto row = parse_json_or_discard(line);
     if (!row.is_object() || row.value("phase", "") != "screened" || !(row.value("seconds", 0.0) > 0))
       continue;
     const GemmProblem p = packed(parse_problem(row.at("problem").get<std::string>()));

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "bench/provenance.hpp"
+#include "core/input/json_text.hpp"
 #include "core/share.hpp"
 #include "experiment.hpp"
 #include "gemm_large_sweep.hpp"
@@ -112,7 +113,7 @@ class ListCompiler {
 GpuLimits limits_for(const SweepFlags& flags) {
   if (flags.limits.empty()) return Gpu::limits_of(flags.device);
   std::ifstream file(flags.limits);
-  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const auto json = parse_json_or_discard(std::string(std::istreambuf_iterator<char>(file), {}));
   if (!json.is_object()) refuse_limits(flags.limits, "cannot be read");
   GpuLimits limits;
   try {
@@ -222,7 +223,7 @@ SweepList read_sweep_list(const std::string& path) {
   for (std::string text; std::getline(file, text);) {
     ++number;
     try {
-      const auto line = nlohmann::json::parse(text);
+      const auto line = parse_json(text);
       if (number == 1)
         list.head = line.at("configs");
       else if (!line.contains("refused"))

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "core/share.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
@@ -109,7 +110,7 @@ nlohmann::json compare(const WisdomRecord& record, const StencilCompiler& from, 
 int run(const std::string& old_sources, const std::string& path, const std::string& renewed_path) {
   std::vector<nlohmann::json> lines, proofs;
   std::ifstream file(path);
-  for (std::string text; std::getline(file, text);) lines.push_back(nlohmann::json::parse(text));
+  for (std::string text; std::getline(file, text);) lines.push_back(parse_json(text));
   proofs.resize(lines.size());
   const StencilCompiler from(old_sources, ""), to(share_folder(Environment::read(), "kernel"), "");
 #pragma omp parallel for schedule(dynamic)

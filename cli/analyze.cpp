@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "analyze/launch_counters.hpp"
 #include "bench/provenance.hpp"
+#include "core/input/failure.hpp"
 #include "core/new_file.hpp"
 #include "json_lines.hpp"
 #include "progress.hpp"
@@ -126,7 +126,7 @@ void print_summary(std::FILE* to, const CaseAnalysis& a) {
 void write_page(const std::string& path, const std::string& page) {
   if (const int error = write_file(path, page); error != 0)
     throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "--html",
-                fmt::format("--html = '{}' cannot be written: {}", path, std::strerror(error)));
+                fmt::format("--html = '{}' cannot be written: {}", path, system_error_text(error)));
 }
 
 void run_analyze(const AnalyzeFlags& flags) {

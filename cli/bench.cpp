@@ -12,6 +12,7 @@
 #include "bench/family.hpp"
 #include "bench/provenance.hpp"
 #include "bench_flags.hpp"
+#include "core/input/json_text.hpp"
 #include "core/record_log.hpp"
 #include "json_lines.hpp"
 #include "lists.hpp"
@@ -33,9 +34,9 @@ std::vector<nlohmann::json> measured_rows(const BenchFlags& flags) {
   std::vector<nlohmann::json> rows;
   if (!flags.resume) return rows;
   std::ifstream file(flags.json);
-  for (std::string text; std::getline(file, text);)
-    if (auto row = nlohmann::json::parse(text, nullptr, false);
-        row.is_object() && row.value("impl", "") == "tilewright")
+  for (std::string text; next_line(file, text);)
+    if (auto row = parse_json_or_discard(text);
+        row.is_object() && row.value("impl", nlohmann::json()) == "tilewright")
       rows.push_back(std::move(row));
   return rows;
 }

@@ -9,7 +9,9 @@
 
 #include "bench/family.hpp"
 #include "bench/machine.hpp"
+#include "core/input/checked.hpp"
 #include "core/problem.hpp"
+#include "gemm/validate.hpp"
 #include "kernel/layout/layout.hpp"
 #include "lists.hpp"
 #include "peers/peer.hpp"
@@ -95,7 +97,7 @@ std::vector<std::string> placements(const std::string& text) {
 }
 
 std::int64_t operand_bytes(const BenchFlags& flags) {
-  return parse_count("--megabytes", flags.megabytes, 1) << 20;
+  return saturating_product(parse_count("--megabytes", flags.megabytes, 1), 1 << 20);
 }
 
 struct Shape {
@@ -287,19 +289,19 @@ bench::Plan plan_bench(const BenchFlags& flags) {
   choose_ways(flags, plan);
   plan.memories = memories_of(flags);
   choose_lu(flags, plan);
-  plan.configs = static_cast<int>(parse_count("--configs", flags.configs, 0));
+  plan.configs = parse_int("--configs", flags.configs, 0);
   plan.operand_bytes = operand_bytes(flags);
-  plan.device = static_cast<int>(parse_count("--device", flags.device, 0));
+  plan.device = parse_int("--device", flags.device, 0);
   plan.counters = flags.counters;
   plan.usual_batch = flags.batch.empty();
   plan.check_only = flags.check_only;
   plan.once = flags.once;
-  plan.races = static_cast<int>(parse_count("--races", flags.races, 0));
+  plan.races = parse_int("--races", flags.races, 0);
   plan.energy_window_s = parse_number("--energy-seconds", flags.energy_seconds);
   if (!(plan.energy_window_s > 0)) refuse("--energy-seconds", flags.energy_seconds, "must be positive");
-  plan.energy_rounds = static_cast<int>(parse_count("--energy-rounds", flags.energy_rounds, 0));
+  plan.energy_rounds = parse_int("--energy-rounds", flags.energy_rounds, 0);
   plan.most_error_ratio = error_limit(flags.most_error_ratio);
-  plan.repetitions = static_cast<int>(parse_count("--repetitions", flags.repetitions, 1));
+  plan.repetitions = parse_int("--repetitions", flags.repetitions, 1);
   const auto batches =
       flags.batch.empty() ? std::vector<std::int64_t>{0} : parse_counts("--batch", flags.batch, 1);
   const auto orders = parse_names<PointerOrder>("--pointer-order", flags.pointer_order);
@@ -320,6 +322,7 @@ bench::Plan plan_bench(const BenchFlags& flags) {
               one.threads = threads;
               one.numa = numa;
               one.problem = make_problem(flags, shape, batch);
+              validate(one.problem);  // before memory is asked for
               one.layout = shape.layout;
               one.beta = shape.beta;
               refuse_out_of_range("--alpha", one.alpha, shape.dtype);

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/fields.hpp"
+#include "core/input/json_text.hpp"
 #include "core/lu_problem.hpp"
 #include "gemm/kept_bound.hpp"
 #include "gemm/parallel.hpp"
@@ -34,7 +35,7 @@ struct ExplainFlags {
 
 // What is no JSON is wrong for every candidate, also where none can be asked.
 void check_json(const std::string& config) {
-  if (!config.empty() && !nlohmann::json::parse(config, nullptr, false).is_object())
+  if (!config.empty() && !parse_json_or_discard(config).is_object())
     throw Error(ErrorCode::invalid_argument, "--config",
                 fmt::format("--config = '{}' is no JSON object", config));
 }

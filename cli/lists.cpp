@@ -45,6 +45,12 @@ std::int64_t parse_count(const std::string& flag, const std::string& text, std::
   return static_cast<std::int64_t>(value);
 }
 
+int parse_int(const std::string& flag, const std::string& text, int least) {
+  const std::int64_t value = parse_count(flag, text, least);
+  if (value > std::numeric_limits<int>::max()) refuse(flag, text, "too large");
+  return static_cast<int>(value);
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> items;
   std::size_t begin = 0;

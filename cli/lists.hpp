@@ -27,6 +27,7 @@ std::vector<Size> parse_sizes(const std::string& flag, const std::string& text, 
 std::vector<double> parse_numbers(const std::string& flag, const std::string& text);
 // Flags that take one value refuse a list.
 std::int64_t parse_count(const std::string& flag, const std::string& text, std::int64_t least);
+int parse_int(const std::string& flag, const std::string& text, int least);
 double parse_number(const std::string& flag, const std::string& text);
 // Of a finite value that is none in the type: 1e300 in f32.
 void refuse_out_of_range(const std::string& flag, double value, DType dtype);

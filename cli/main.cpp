@@ -11,9 +11,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <system_error>
 
+#include "core/input/failure.hpp"
+#include "core/input/printable.hpp"
 #include "device/team.hpp"
 #include "tilewright/types.hpp"
 #include "verbs.hpp"
@@ -22,7 +23,8 @@ namespace {
 
 using namespace tilewright;
 
-int complain(int code, std::string sentence) {
+int complain(int code, const std::string& told) {
+  std::string sentence = printable(told);  // of arguments and files, whatever they hold
   while (sentence.ends_with('\n') || (sentence.ends_with('.') && !sentence.ends_with("...")))
     sentence.pop_back();
   for (char& c : sentence)
@@ -137,22 +139,18 @@ bool secure_standard_files() {
 int flush_stdout(int code) {
   const bool failed = std::ferror(stdout) != 0;
   if ((std::fflush(stdout) == 0 && !failed) || code != 0) return code;  // what failed before has been told
-  return complain(1, fmt::format("stdout cannot be written: {}", std::strerror(errno)));
+  return complain(1, fmt::format("stdout cannot be written: {}", system_error_text(errno)));
 }
 
 int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const Error& error) {
-    return complain(exit_code(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return complain(1, "not enough memory");
-  } catch (const std::system_error& error) {
-    return complain(1, std::ferror(stdout) == 0
-                           ? error.what()
-                           : fmt::format("stdout cannot be written: {}", error.code().message()));
   } catch (const std::exception& error) {
-    return complain(1, error.what());
+    if (const auto* system = dynamic_cast<const std::system_error*>(&error);
+        system != nullptr && std::ferror(stdout) != 0)
+      return complain(1, "stdout cannot be written: " + system_error_text(system->code().value()));
+    const Failure failure = current_failure();
+    return complain(exit_code(failure.code), failure.message);
   }
 }
 

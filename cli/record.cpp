@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/input/checked.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
 #include "verbs.hpp"
@@ -21,8 +22,9 @@ struct RecordFlags {
 };
 
 double seconds_of(const std::vector<RecordedRuns>& runs) {
-  return std::accumulate(runs.begin(), runs.end(), 0.0,
-                         [](double sum, const RecordedRuns& one) { return sum + one.seconds; });
+  return std::accumulate(runs.begin(), runs.end(), 0.0, [](double sum, const RecordedRuns& one) {
+    return saturating_sum(sum, one.seconds);
+  });
 }
 
 void check_logs(const RecordFlags& flags) {

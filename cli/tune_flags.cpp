@@ -11,6 +11,8 @@
 #include <fstream>
 #include <tuple>
 
+#include "core/input/json_text.hpp"
+#include "core/refuse.hpp"
 #include "device/gpu/gpu.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/tune_on_miss.hpp"
@@ -30,7 +32,7 @@ AxisChoice parse_choice(const std::string& text) {
   AxisChoice choice;
   choice.axis = text.substr(0, equals);
   for (const std::string& item : split(text.substr(equals + 1), ',')) {
-    auto value = nlohmann::json::parse(item, nullptr, false);
+    auto value = parse_json_or_discard(item);
     choice.values.push_back(value.is_discarded() ? nlohmann::json(item) : value);
   }
   return choice;
@@ -83,28 +85,28 @@ void add_logged(const std::string& path, std::vector<GemmProblem>& problems) {
   if (!file || std::filesystem::is_directory(path))
     throw Error(ErrorCode::invalid_argument, "--from", fmt::format("--from = '{}' cannot be read", path));
   int number = 0, found = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; next_line(file, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const auto refuse = [&](const std::string& why) {
       throw Error(ErrorCode::invalid_argument, "--from",
                   fmt::format("--from = '{}': line {} is not a record of a problem: {}", path, number, why));
     };
+    GemmProblem problem;
+    const auto read = [&](const nlohmann::json& record) { problem = logged_problem(record); };
     try {
-      const GemmProblem problem = logged_problem(nlohmann::json::parse(line));
-      ++found;
-      if (const std::string why = why_without_space(problem); !why.empty()) {
-        fmt::print(stderr, "--from = '{}': line {} is left out: {} has {}\n", path, number,
-                   to_string(problem), why);
-        continue;
-      }
-      // A record stands for any batch count, so that several of one problem in a log are one.
-      add_problem(problems, problem_to_tune(problem));
-    } catch (const nlohmann::json::exception& error) {
-      refuse(json_fault(error));
+      visit_json(line, read, [](const std::string& why) { refuse_argument("--from", why); });
     } catch (const Error& error) {
       refuse(error.what());
     }
+    ++found;
+    if (const std::string why = why_without_space(problem); !why.empty()) {
+      fmt::print(stderr, "--from = '{}': line {} is left out: {} has {}\n", path, number, to_string(problem),
+                 why);
+      continue;
+    }
+    // A record stands for any batch count, so that several of one problem in a log are one.
+    add_problem(problems, problem_to_tune(problem));
   }
   if (found == 0)
     throw Error(ErrorCode::invalid_argument, "--from",
@@ -244,7 +246,7 @@ BudgetClock clock_of(const TuneFlags& flags) {
 }
 
 TuneMachine machine_of(const TuneFlags& flags, Isa isa) {
-  return TuneMachine(isa, static_cast<int>(parse_count("--device", flags.device, 0)),
+  return TuneMachine(isa, parse_int("--device", flags.device, 0),
                      std::size_t(parse_count("--megabytes", flags.megabytes, 1)) << 20);
 }
 

@@ -94,7 +94,7 @@ LuTuning tuning_of(const TuneFlags& flags, const Context& context, WisdomStore* 
   tuning.clock = clock_of(flags);
   tuning.strategy = flags.strategy;
   tuning.rules = rules_of(flags);
-  tuning.gpu = int(parse_count("--device", flags.device, 0));
+  tuning.gpu = parse_int("--device", flags.device, 0);
   tuning.log = {.path = log_path(flags, context), .resume = flags.resume, .keep_all = !flags.sweep.empty()};
   tuning.store = store;
   return tuning;

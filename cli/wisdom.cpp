@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "core/input/failure.hpp"
+#include "core/input/json_text.hpp"
+#include "core/input/printable.hpp"
 #include "core/new_file.hpp"
 #include "gemm/context_impl.hpp"
 #include "json_lines.hpp"
@@ -73,6 +75,9 @@ std::string remark(const WisdomRecord& record) {
   return record.dropped ? "  [stale: measured with other kernel sources, not used]" : "";
 }
 
+// A line of what others may have written.
+void tell(const std::string& line) { fmt::print("{}\n", printable(line)); }
+
 // What the record was searched for, where that is not time.
 std::string aim(const WisdomRecord& record) {
   const std::string energy =
@@ -95,9 +100,9 @@ void list_record(const WisdomRecord& record, JsonLines& json, bool for_people) {
   line["source"] = record.source;
   json.write(line);
   if (for_people)
-    fmt::print("{}  {:.4g} s per problem ({}){}  {}  {}{}{}\n", record.problem, record.seconds,
-               record.recorded().quality(), aim(record), record.device, record.family,
-               config_text(record.config), remark(record));
+    tell(fmt::format("{}  {:.4g} s per problem ({}){}  {}  {}{}{}", record.problem, record.seconds,
+                     record.recorded().quality(), aim(record), record.device, record.family,
+                     config_text(record.config), remark(record)));
 }
 
 void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
@@ -109,10 +114,11 @@ void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
   const std::string of =
       fmt::format("{}{}{}", model.library, model.library.empty() ? "" : " ", model.library_version);
   const std::string residual = model.residual ? fmt::format(", residual {:.3g}", *model.residual) : "";
-  fmt::print("model {} of {}{}{}  {}  {}{}{}\n", model.model, model.operation, model.dtype.empty() ? "" : " ",
-             model.dtype, model.device, counted(std::size_t(model.samples), "sample"), residual,
-             (of.empty() ? "" : "  " + of) +
-                 (model.dropped ? "  [stale: fitted to other kernel sources, not used]" : ""));
+  tell(fmt::format("model {} of {}{}{}  {}  {}{}{}", model.model, model.operation,
+                   model.dtype.empty() ? "" : " ", model.dtype, model.device,
+                   counted(std::size_t(model.samples), "sample"), residual,
+                   (of.empty() ? "" : "  " + of) +
+                       (model.dropped ? "  [stale: fitted to other kernel sources, not used]" : "")));
 }
 
 void list(const WisdomFlags& flags) {
@@ -134,15 +140,15 @@ void export_lines(const WisdomFlags& flags) {
                             flags.output));
   const Known known = read_known(flags);
   std::string lines;
-  for (const auto& record : known.records) lines += to_json(record).dump() + '\n';
-  for (const auto& model : known.models) lines += to_json(model).dump() + '\n';
+  for (const auto& record : known.records) lines += json_line(to_json(record)) + '\n';
+  for (const auto& model : known.models) lines += json_line(to_json(model)) + '\n';
   if (flags.output.empty() || flags.output == "-") {
     fmt::print("{}", lines);
     return;
   }
   if (const int error = write_file(flags.output, lines); error != 0)
     throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "output",
-                fmt::format("output = '{}' cannot be written: {}", flags.output, std::strerror(error)));
+                fmt::format("output = '{}' cannot be written: {}", flags.output, system_error_text(error)));
 }
 
 // All files or none; each is read before anything is written. Newer records stay; `merging`: those that are

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/input/failure.hpp"
 #include "core/new_file.hpp"
 
 // Older C libraries lack the names; older kernels answer EINVAL and populate() then touches the pages itself.
@@ -34,7 +35,7 @@ constexpr std::int64_t populate_step_bytes = std::int64_t{4} << 20;
 
 [[noreturn]] void fail(ErrorCode code, const std::string& argument, const std::string& what,
                        const char* doing, int error_number) {
-  throw Error(code, argument, fmt::format("{} {}: {}", what, doing, std::strerror(error_number)));
+  throw Error(code, argument, fmt::format("{} {}: {}", what, doing, system_error_text(error_number)));
 }
 
 class File {

@@ -6,20 +6,14 @@
 #include <limits>
 
 #include "arrays/npy.hpp"
+#include "core/input/checked.hpp"
+#include "core/input/printable.hpp"
 
 namespace tilewright::cli {
 
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-
-// What messages repeat of a header: bytes that are no printable ASCII as Python writes them.
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (const unsigned char c : text)
-    shown += c < 0x20 || c > 0x7e ? fmt::format("\\x{:02x}", int(c)) : std::string(1, char(c));
-  return shown;
-}
 
 // Walks the dictionary literal; any deviation is reported through fail().
 class Literal {
@@ -155,20 +149,17 @@ std::string_view dictionary(std::string_view file, Literal& report) {
 
 void check_product(const NpyHeader& header, const Literal& report) {
   std::int64_t bytes = size_bytes(header.dtype);
-  for (const std::int64_t extent : header.shape) {
-    if (extent == 0) return;
-    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > std::numeric_limits<std::int64_t>::max() / 2)
-      report.fail(fmt::format("its shape {} passes 2^62 bytes", shape_text(header.shape)));
-  }
+  for (const std::int64_t extent : header.shape)
+    if (extent != 0) bytes = saturating_product(bytes, extent);
+  if (bytes > std::numeric_limits<std::int64_t>::max() / 2)
+    report.fail(fmt::format("its shape {} passes 2^62 bytes", shape_text(header.shape)));
 }
 
 }  // namespace
 
 std::int64_t NpyHeader::count() const {
-  for (const std::int64_t extent : shape)
-    if (extent == 0) return 0;  // before multiplying: the other extents may be absurd
   std::int64_t product = 1;
-  for (const std::int64_t extent : shape) product *= extent;
+  for (const std::int64_t extent : shape) product = saturating_product(product, extent);
   return product;
 }
 

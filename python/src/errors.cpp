@@ -3,6 +3,7 @@
 
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "tilewright/types.hpp"
 
@@ -42,17 +43,36 @@ std::string sentence(const Error& error) {
   return text;
 }
 
+// Names and lines of files may hold anything: control characters, and what is not UTF-8, are told as \x1b.
+void set_error(PyObject* type, const std::string& message) {
+  std::string shown;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    constexpr const char* digits = "0123456789abcdef";
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
+      shown += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
+    else
+      shown += c;
+  }
+  PyObject* text = PyUnicode_DecodeUTF8(shown.data(), Py_ssize_t(shown.size()), "backslashreplace");
+  if (text == nullptr) return;  // no memory, which Python has noted
+  PyErr_SetObject(type, text);
+  Py_DECREF(text);
+}
+
 }  // namespace
 
 void set_python_error() {
   try {
     throw;
   } catch (const Error& error) {
-    PyErr_SetString(class_of(error.code()), sentence(error).c_str());
+    set_error(class_of(error.code()), sentence(error));
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::system_error& error) {
+    set_error(PyExc_OSError, "the system refused a request: " + error.code().message());
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    set_error(PyExc_RuntimeError, std::string("internal error: ") + error.what());
   }
 }
 
@@ -60,6 +80,8 @@ void translate_error(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const Error&) {
+    set_python_error();
+  } catch (const std::system_error&) {
     set_python_error();
   }
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analyze/hull.hpp"
+#include "core/input/json_text.hpp"
 #include "measure/recorded_file.hpp"
 
 namespace tilewright {
@@ -55,8 +56,8 @@ std::vector<nlohmann::json> configs_of(const std::vector<SweepPoint>& points,
 std::vector<nlohmann::json> sweep_lines(const std::string& path, const char* argument) {
   std::istringstream file = read_recorded(path, argument, ErrorCode::io);
   std::vector<nlohmann::json> lines;
-  for (std::string text; std::getline(file, text);) {
-    auto line = nlohmann::json::parse(text, nullptr, false);
+  for (std::string text; next_line(file, text);) {
+    auto line = parse_json_or_discard(text);
     if (line.is_object())
       lines.push_back(std::move(line));
     else if (!file.eof())  // else a line without its end: its run was killed, or writes it now

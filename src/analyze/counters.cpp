@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/input/checked.hpp"
+#include "core/input/json_text.hpp"
 #include "measure/recorded_file.hpp"
 #include "wisdom/families.hpp"
 
@@ -50,7 +52,7 @@ long long volume_in(const std::string& cell) {
   for (std::size_t at = cell.find_first_of("0123456789"); at != std::string::npos;
        at = cell.find_first_of("0123456789", at)) {
     char* end = nullptr;
-    product *= std::strtoll(cell.c_str() + at, &end, 10);
+    product = saturating_product(product, std::strtoll(cell.c_str() + at, &end, 10));
     at = static_cast<std::size_t>(end - cell.c_str());
   }
   return product;
@@ -71,8 +73,8 @@ ProfiledLaunch launch_in(const std::vector<std::string>& names, const std::vecto
 std::vector<nlohmann::json> order_lines(const std::string& path) {
   std::istringstream file = read_recorded(path, "--order", ErrorCode::invalid_argument);
   std::vector<nlohmann::json> lines;
-  for (std::string text; std::getline(file, text);) {
-    lines.push_back(nlohmann::json::parse(text, nullptr, false));
+  for (std::string text; next_line(file, text);) {
+    lines.push_back(parse_json_or_discard(text));
     if (!lines.back().is_object())
       throw Error(ErrorCode::io, "--order",
                   fmt::format("--order = '{}' holds '{}'", path, text.substr(0, 40)));
@@ -137,7 +139,7 @@ std::vector<ProfiledLaunch> read_profile(const std::string& path) {
   std::istringstream file = read_recorded(path, "--counters", ErrorCode::invalid_argument);
   std::vector<std::string> names;
   std::vector<ProfiledLaunch> launches;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; next_line(file, line);) {
     if (names.empty() && !line.starts_with("\"ID\"") && !line.starts_with("ID,"))
       continue;  // the profiler's own messages
     const auto cells = cells_of(line);
@@ -157,11 +159,17 @@ std::vector<OrderedLaunch> read_launch_order(const std::string& path) {
   std::vector<OrderedLaunch> order;
   std::string uuid;  // of the first line, which speaks for all launches
   for (const auto& line : order_lines(path)) {
-    uuid = line.value("device_uuid", uuid);
-    if (line.contains("order"))
-      order.push_back({line.value("config", nlohmann::json()), line.value("blocks", 0LL),
-                       line.value("threads", 0LL), line.value("impl", "tilewright"), line,
-                       line.value("problem", ""), uuid});
+    const auto integer = [&](const char* key) {
+      return line.contains(key) ? json_number<std::int64_t>(line, key) : 0;
+    };
+    try {
+      uuid = line.value("device_uuid", uuid);
+      if (line.contains("order"))
+        order.push_back({line.value("config", nlohmann::json()), integer("blocks"), integer("threads"),
+                         line.value("impl", "tilewright"), line, line.value("problem", ""), uuid});
+    } catch (const nlohmann::json::exception& error) {
+      throw Error(ErrorCode::io, "--order", fmt::format("--order = '{}': {}", path, json_fault(error)));
+    }
   }
   return order;
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/data.hpp"
 #include "core/fields.hpp"
+#include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "measure/recorded_file.hpp"
 #include "wisdom/families.hpp"
@@ -147,12 +148,12 @@ std::vector<SweepRow> read_sweeps(const std::vector<std::string>& paths) {
     std::istringstream file = read_recorded(path, "SWEEP", ErrorCode::invalid_argument);
     RowReader reader(path);
     std::size_t number = 0;
-    for (std::string text; std::getline(file, text);) {
+    for (std::string text; next_line(file, text);) {
       ++number;
       nlohmann::json line;
       try {
-        line = nlohmann::json::parse(text);
-      } catch (const nlohmann::json::exception& error) {
+        line = parse_json(text);
+      } catch (const NotJson& error) {
         if (file.eof()) break;  // was being written when the run ended
         refuse_line(path, number, fmt::format("cannot be read ({})", json_fault(error)));
       }

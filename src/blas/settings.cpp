@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "core/env.hpp"
+#include "core/input/printable.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -42,7 +43,7 @@ const Settings& settings() {
 }
 
 void complain(const std::string& sentence) {
-  const std::string line = "tilewright: " + sentence + ".\n";
+  const std::string line = "tilewright: " + printable(sentence) + ".\n";
   (void)std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -7,9 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 
+#include "core/input/failure.hpp"
 #include "tilewright/types.hpp"
 
 extern char** environ;
@@ -25,8 +25,9 @@ using File = std::unique_ptr<std::FILE, Close>;
 File scratch(const std::string& program) {
   File file(std::tmpfile());
   if (!file)
-    throw Error(ErrorCode::io, program,
-                fmt::format("no file for the input and output of '{}': {}", program, std::strerror(errno)));
+    throw Error(
+        ErrorCode::io, program,
+        fmt::format("no file for the input and output of '{}': {}", program, system_error_text(errno)));
   return file;
 }
 
@@ -56,10 +57,10 @@ ChildResult run_child(const std::vector<std::string>& command, const std::string
   pid_t child = 0;
   const int fault = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (fault == ENOENT || fault == EACCES) return {127, "", std::strerror(fault)};
+  if (fault == ENOENT || fault == EACCES) return {127, "", system_error_text(fault)};
   if (fault != 0)
     throw Error(ErrorCode::io, program,
-                fmt::format("'{}' cannot be started: {}", program, std::strerror(fault)));
+                fmt::format("'{}' cannot be started: {}", program, system_error_text(fault)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -2,10 +2,10 @@
 #include "core/lu_problem.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <string_view>
 #include <vector>
+
+#include "core/quantity.hpp"
 
 namespace tilewright {
 namespace {
@@ -64,16 +64,9 @@ class LuText {
   std::int64_t integer(std::string_view part, std::string_view key) const {
     if (!part.starts_with(key) || part.substr(key.size(), 1) != "=")
       fail(part, fmt::format("stands where {}=... is expected", key));
-    const char* begin = part.data() + key.size() + 1;
-    const char* end = part.data() + part.size();
-    std::int64_t whole = 0;
-    if (const auto [at, error] = std::from_chars(begin, end, whole); error == std::errc() && at == end)
-      return whole;
-    double real = 0;
-    const auto [at, error] = std::from_chars(begin, end, real);
-    if (error != std::errc() || at != end || real != std::floor(real) || std::abs(real) >= 9.2e18)
-      fail(part, "does not end in a 64-bit integer");
-    return std::int64_t(real);
+    const auto whole = integer_from_text(part.substr(key.size() + 1));
+    if (!whole) fail(part, "does not end in a 64-bit integer");
+    return *whole;
   }
 
   std::string_view text_;

@@ -1,9 +1,11 @@
 // What can be said of a GemmProblem without running it: its work, its bytes, its place in memory and its
-// canonical text. Whether a problem is valid and what runs it belongs to gemm/plan.
+// levels. Sizes from outside may be absurd, and a plan refuses them later: here nothing may wrap. Whether a
+// problem is valid and what runs it belongs to gemm/plan.
 #include "core/problem.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "core/input/checked.hpp"
 
 namespace tilewright {
 namespace {
@@ -22,7 +24,8 @@ Shape shape_c(const GemmProblem& p) {
 }
 
 double inner_count(const GemmProblem& p, const Shape& s) {
-  return double(s.count) / (double(p.outer_count) * double(p.outermost_count));
+  const double around = double(p.outer_count) * double(p.outermost_count);
+  return around == 0 ? 0 : double(s.count) / around;
 }
 
 // Those that lie in memory: levels with stride 0 hold one for all their problems.
@@ -44,7 +47,7 @@ bool contiguous(const GemmProblem& p, const Shape& s) {
     case Layout::block_interleaved:
       return true;
     case Layout::strided:
-      return !has_levels(p) && (s.count <= 1 || s.stride == s.rows * s.cols);
+      return !has_levels(p) && (s.count <= 1 || s.stride == saturating_product(s.rows, s.cols));
     default:
       return false;
   }
@@ -57,8 +60,8 @@ double footprint_elements(const GemmProblem& p, const Shape& s) {
     return double((p.batch_count - 1) / p.block + 1) * double(p.block) * matrix;
   if (p.layout == Layout::strided)
     return (inner_count(p, s) - 1) * std::max(0.0, double(s.stride)) +
-           double(p.outer_count - 1) * double(s.outer) + double(p.outermost_count - 1) * double(s.outermost) +
-           matrix;
+           (double(p.outer_count) - 1) * double(s.outer) +
+           (double(p.outermost_count) - 1) * double(s.outermost) + matrix;
   return double(s.count) * matrix;
 }
 
@@ -92,17 +95,14 @@ bool contiguous_b(const GemmProblem& problem) { return contiguous(problem, shape
 bool contiguous_c(const GemmProblem& problem) { return contiguous(problem, shape_c(problem)); }
 
 std::array<BatchLevel, most_batch_levels> batch_levels(const GemmProblem& p) {
-  const std::int64_t around = has_levels(p) ? p.outer_count * p.outermost_count : 1;
-  return {{{around == 1   ? p.batch_count
-            : around == 0 ? 0
-                          : p.batch_count / around,
-            p.stride_a, p.stride_b, p.stride_c},
+  const std::int64_t around = saturating_product(p.outer_count, p.outermost_count);
+  return {{{around > 0 ? p.batch_count / around : 0, p.stride_a, p.stride_b, p.stride_c},
            {p.outer_count, p.outer_a, p.outer_b, p.outer_c},
            {p.outermost_count, p.outermost_a, p.outermost_b, p.outermost_c}}};
 }
 
 void set_batch_levels(GemmProblem& p, const std::array<BatchLevel, most_batch_levels>& levels) {
-  p.batch_count = levels[0].count * levels[1].count * levels[2].count;
+  p.batch_count = saturating_product(levels[0].count, levels[1].count, levels[2].count);
   p.stride_a = levels[0].a, p.stride_b = levels[0].b, p.stride_c = levels[0].c;
   p.outer_count = levels[1].count;
   p.outer_a = levels[1].a, p.outer_b = levels[1].b, p.outer_c = levels[1].c;
@@ -121,12 +121,13 @@ GemmProblem with_joined_levels(const GemmProblem& problem) {
     BatchLevel& within = joined[last];
     const BatchLevel& level = levels[i];
     if (level.count == 1) continue;
-    const bool goes_on = level.a == within.count * within.a && level.b == within.count * within.b &&
-                         level.c == within.count * within.c;
+    const auto spans = [&](std::int64_t stride) { return saturating_product(within.count, stride); };
+    const bool goes_on =
+        level.a == spans(within.a) && level.b == spans(within.b) && level.c == spans(within.c);
     if (within.count == 1)
       within = level;
     else if (goes_on)
-      within.count *= level.count;
+      within.count = saturating_product(within.count, level.count);
     else
       joined[++last] = level;
   }
@@ -142,12 +143,6 @@ GemmProblem without_levels(GemmProblem p) {
 }
 
 namespace {
-
-// Sizes from outside may be absurd; a plan refuses them later, so here the product must only not wrap.
-std::int64_t saturating_product(std::int64_t x, std::int64_t y) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(x, y, &product) ? std::numeric_limits<std::int64_t>::max() : product;
-}
 
 void pack_levels(GemmProblem& p) {
   const auto fill = [](std::int64_t& stride, std::int64_t usual) {

@@ -3,12 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <vector>
 
 #include "core/problem.hpp"
+#include "core/quantity.hpp"
 
 namespace tilewright {
 namespace {
@@ -161,17 +160,11 @@ class Parser {
 
   // Integers may be written as 1e6.
   std::int64_t read_integer(std::string_view part, std::string_view value) const {
-    std::int64_t integer = 0;
-    const char* end = value.data() + value.size();
-    if (auto [at, error] = std::from_chars(value.data(), end, integer); error == std::errc() && at == end)
-      return integer;
-    double real = 0;
-    const auto [at, error] = std::from_chars(value.data(), end, real);
-    if (error == std::errc() && at != end && *at == ',')
+    if (const auto integer = integer_from_text(value)) return *integer;
+    if (const std::size_t comma = value.find(',');
+        comma != std::string_view::npos && integer_from_text(value.substr(0, comma)))
       fail(part, "holds a comma: keys behind the sizes stand between colons, as in :lda=8:ldb=8");
-    if (error != std::errc() || at != end || real != std::floor(real) || std::abs(real) >= 9.2e18)
-      fail(part, "does not end in a 64-bit integer");
-    return static_cast<std::int64_t>(real);
+    fail(part, "does not end in a 64-bit integer");
   }
 
   void read_sizes(std::string_view part) {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/input/checked.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -22,6 +24,16 @@ std::optional<int> gpu_number(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> integer_from_text(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  std::int64_t whole = 0;
+  if (const auto [at, error] = std::from_chars(text.data(), end, whole); error == std::errc() && at == end)
+    return whole;
+  double real = 0;
+  const auto [at, error] = std::from_chars(text.data(), end, real);
+  return error == std::errc() && at == end ? integer_of(real) : std::nullopt;
+}
 
 std::optional<std::int64_t> bytes_from_text(const std::string& text) {
   constexpr double kibi = 1024;

@@ -9,15 +9,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <stdexcept>
+#include <limits>
 #include <unordered_map>
 
+#include "core/input/checked.hpp"
+#include "core/input/failure.hpp"
+#include "core/input/json_text.hpp"
 #include "core/new_file.hpp"
 #include "core/problem.hpp"
+#include "core/refuse.hpp"
 
 namespace tilewright {
 
@@ -25,7 +28,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* doing, int error_number) {
   throw Error(ErrorCode::io, "record",
-              fmt::format("record = '{}' {}: {}", path, doing, std::strerror(error_number)));
+              fmt::format("record = '{}' {}: {}", path, doing, system_error_text(error_number)));
 }
 
 [[noreturn]] void refuse_other(const std::string& path) {
@@ -83,8 +86,9 @@ struct Key {
 };
 
 void check_sums(std::int64_t count, double seconds) {
-  if (count < 0) throw std::invalid_argument(fmt::format("count = {} is negative", count));
-  if (!(seconds >= 0)) throw std::invalid_argument(fmt::format("seconds = {} is no time", seconds));
+  refuse_negative("count", count);
+  if (!(seconds >= 0 && seconds <= std::numeric_limits<double>::max()))
+    refuse_argument("seconds", fmt::format("seconds = {} must be finite and not negative", seconds));
 }
 
 // A file's lines as they are, so that what other versions add to them stays.
@@ -93,12 +97,12 @@ class Lines {
   explicit Lines(const std::string& path) {
     std::ifstream stream(path);
     std::string line;
-    for (int number = 1; std::getline(stream, line); ++number) {
+    for (int number = 1; next_line(stream, line); ++number) {
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       try {
-        auto json = nlohmann::json::parse(line);
+        auto json = parse_json(line);
         const Key key(json.at("problem").get<std::string>(), json.value("residency", ""));
-        check_sums(json.at("count").get<std::int64_t>(), json.at("seconds").get<double>());
+        check_sums(json_number<std::int64_t>(json, "count"), json_number<double>(json, "seconds"));
         positions_.emplace(key.text(), lines_.size());
         lines_.push_back(std::move(json));
       } catch (const std::exception& error) {
@@ -116,8 +120,9 @@ class Lines {
       lines_.push_back(
           {{"problem", key.problem}, {"count", 0}, {"seconds", 0.0}, {"residency", key.residency}});
     nlohmann::json& line = lines_[place->second];
-    line["count"] = line["count"].get<std::int64_t>() + runs.count;
-    line["seconds"] = line["seconds"].get<double>() + runs.seconds;
+    // A sum that cannot be written would make the file unreadable: it stays at the largest that can.
+    line["count"] = saturating_sum(line["count"].get<std::int64_t>(), runs.count);
+    line["seconds"] = saturating_sum(line["seconds"].get<double>(), runs.seconds);
   }
 
   // Those that took longest where there are more than a file keeps, in their order.
@@ -131,7 +136,7 @@ class Lines {
       if (lines_.size() > most_recorded) lines_.resize(most_recorded);
     }
     std::string text;
-    for (const auto& line : lines_) text += line.dump() + '\n';
+    for (const auto& line : lines_) text += json_line(line) + '\n';
     return text;
   }
 
@@ -161,6 +166,7 @@ void record_run(const std::string& path, const GemmProblem& problem, double seco
 }
 
 void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
+  for (const RecordedRuns& each : runs) check_sums(each.count, each.seconds);
   Lock lock(path);
   Lines lines(path);
   for (const RecordedRuns& each : runs) lines.add(each);
@@ -173,13 +179,15 @@ std::vector<RecordedRuns> read_record(const std::string& path) {
   if (std::filesystem::is_directory(path)) fail(path, "cannot be read", EISDIR);
   const Lines lines(path);
   std::vector<RecordedRuns> runs;
-  for (const nlohmann::json& line : lines.all()) {
-    RecordedRuns one{parse_problem(line["problem"].get<std::string>()), line["count"].get<std::int64_t>(),
-                     line["seconds"].get<double>()};
-    const std::string residency = line.value("residency", "");
-    if (!residency.empty()) one.problem.residency = enum_from_string<Residency>(residency, "residency");
-    runs.push_back(one);
-  }
+  for (const nlohmann::json& line : lines.all()) try {
+      RecordedRuns one{parse_problem(line["problem"].get<std::string>()), line["count"].get<std::int64_t>(),
+                       line["seconds"].get<double>()};
+      const std::string residency = line.value("residency", "");
+      if (!residency.empty()) one.problem.residency = enum_from_string<Residency>(residency, "residency");
+      runs.push_back(one);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::io, "record", fmt::format("record = '{}' is no record: {}", path, error.what()));
+    }
   return runs;
 }
 

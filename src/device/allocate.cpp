@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/input/checked.hpp"
 #include "device/numa.hpp"
 #include "device/team.hpp"
 #include "tilewright/types.hpp"
@@ -79,9 +80,8 @@ BatchBuffer allocate_batch(std::int64_t bytes_per_problem, std::int64_t batch_co
   refuse("bytes_per_problem", bytes_per_problem);
   refuse("batch_count", batch_count);
   refuse("threads", threads);
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(bytes_per_problem, batch_count, &bytes) ||
-      bytes > std::numeric_limits<std::int64_t>::max() - page_bytes())
+  const std::int64_t bytes = saturating_product(bytes_per_problem, batch_count);
+  if (bytes > std::numeric_limits<std::int64_t>::max() - page_bytes())
     throw Error(ErrorCode::invalid_argument, "batch_count",
                 fmt::format("batch_count = {} problems of {} bytes are more than 2^63 bytes", batch_count,
                             bytes_per_problem));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/input/failure.hpp"
 #include "core/trust.hpp"
 #include "device/team.hpp"
 
@@ -71,9 +72,7 @@ bool CblasLibrary::open(const std::string& path) {
   }
   if (handle == nullptr) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* reason = dlerror();
-    error_ =
-        "cannot open the CBLAS library '" + path + "': " + (reason == nullptr ? "unknown reason" : reason);
+    error_ = "cannot open the CBLAS library '" + path + "': " + loader_error();
     return false;
   }
   handle_ = handle;

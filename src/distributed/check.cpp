@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/input/checked.hpp"
 #include "core/local_columns.hpp"
 #include "core/refuse.hpp"
 
@@ -33,9 +34,7 @@ void validate_part(const GridPlace& place, const DistributedOperand& x, DType dt
   const std::int64_t rows = local_rows(place, x), cols = local_cols(place, x);
   if (x.ld < std::max<std::int64_t>(1, rows))
     refuse_part(x, "ld", x.ld, fmt::format("is less than max(1, {} rows of this process)", rows));
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(x.ld, std::max<std::int64_t>(1, cols), &bytes) ||
-      __builtin_mul_overflow(bytes, size_bytes(dtype), &bytes))
+  if (!checked_product(x.ld, std::max<std::int64_t>(1, cols), size_bytes(dtype)))
     refuse_part(x, "ld", x.ld, fmt::format("and {} columns span more than 2^63 bytes", cols));
   if (x.data == nullptr && rows > 0 && cols > 0)
     refuse_argument(
@@ -117,8 +116,7 @@ GridPlace place_of(const ProcessGrid& grid, int rank, int ranks) {
   if (grid.rows < 1) refuse_argument("grid.rows", fmt::format("grid.rows = {} is below 1", grid.rows));
   if (grid.cols < 1) refuse_argument("grid.cols", fmt::format("grid.cols = {} is below 1", grid.cols));
   refuse_unnamed("grid.order", grid.order, RankOrder::row_major);
-  std::int64_t all = 0;
-  if (__builtin_mul_overflow(grid.rows, grid.cols, &all) || all != ranks)
+  if (saturating_product(grid.rows, grid.cols) != ranks)
     refuse_argument("grid", fmt::format("a grid of {} x {} is not for the communicator's {} ranks", grid.rows,
                                         grid.cols, ranks));
   if (grid.order == RankOrder::row_major) return {grid, rank / grid.cols, rank % grid.cols};

@@ -1,6 +1,7 @@
 // The parts of choosing a config that do not depend on the family.
 #include "gemm/config_choice.hpp"
 
+#include "core/input/json_text.hpp"
 #include "gemm/context_impl.hpp"
 
 namespace tilewright {
@@ -31,7 +32,7 @@ TuneObjective objective_of(const GemmOptions& options) {
 
 nlohmann::json asked_config(const PlanRequest& r) {
   if (r.options.config.empty()) return nlohmann::json::object();
-  auto json = nlohmann::json::parse(r.options.config, nullptr, false);
+  auto json = parse_json_or_discard(r.options.config);
   if (json.is_discarded() || !json.is_object())
     throw Error(ErrorCode::invalid_argument, "config",
                 fmt::format("config = '{}' is not a JSON object", r.options.config));

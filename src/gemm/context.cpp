@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/input/printable.hpp"
 #include "core/share.hpp"
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
@@ -181,7 +182,7 @@ void Context::Impl::add_notice(const std::string& message, const std::string& ab
   if (notices_.size() >= most || !noticed_.insert(about.empty() ? message : about).second) return;
   const bool is_last = notices_.size() + 1 == most;
   notices_.push_back(is_last ? fmt::format("this is notice {}, and the last one of this Context", most)
-                             : message);
+                             : printable(message));
   spdlog::logger logger("tilewright", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger.set_pattern("tilewright: %v");
   logger.set_level(log_level(environment.log));

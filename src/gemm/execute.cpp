@@ -2,6 +2,7 @@
 #include "gemm/execute.hpp"
 
 #include "core/dispatch.hpp"
+#include "gemm/run/scale.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,10 +19,6 @@ void check_class(const char* name, Scalar kind, const void* values, std::int64_t
   if (const T value = *static_cast<const T*>(values); value != T(kind == Scalar::one))
     throw Error(ErrorCode::invalid_argument, name,
                 fmt::format("{} is not {}, which the plan was made for", name, to_string(kind)));
-}
-
-bool has_elements_of_c(const GemmProblem& p) {
-  return p.m != 0 && p.n != 0 && (p.batch_count != 0 || p.sums == Sums::batch_reduce);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ std::optional<Fault> span_fault(const GemmProblem& p, const NamedOperand& x) {
   Wide span = Wide(x.layout.ld) * x.layout.cols;
   if (span > largest_span / size) return too_long(x.ld_name, x.ld_number, x.layout.ld);
   span *= size;
-  if (is_interleaved(p)) {
+  if (is_interleaved(p) && p.block > 0) {
     const Wide blocks = (Wide(p.batch_count) + p.block - 1) / p.block;
     if (span * p.block > largest_span) return too_long("block", 0, p.block);
     if (span * p.block * blocks > largest_span) return too_long("batch_count", 0, p.batch_count);
@@ -111,7 +111,7 @@ std::optional<Fault> batch_fault(const GemmProblem& p) {
   if (p.layout == Layout::single && p.batch_count != 1)
     return Fault{"batch_count", 0,
                  fmt::format("batch_count = {} but a single problem is one", p.batch_count)};
-  if (is_interleaved(p) && p.block < 1 && p.batch_count > 0)
+  if (is_interleaved(p) && (p.block < 0 || (p.block == 0 && p.batch_count > 0)))
     return Fault{"block", 0, fmt::format("block = {} but a block holds at least one problem", p.block)};
   if (p.layout == Layout::interleaved && p.block != p.batch_count)
     return Fault{"block", 0,
@@ -224,7 +224,6 @@ std::optional<Fault> find_fault(const GemmProblem& p) {
   if (auto fault = level_fault(p)) return fault;
   if (auto fault = sums_fault(p)) return fault;
   if (auto fault = stride_fault(p)) return fault;
-  if (p.batch_count == 0) return {};
   for (const NamedOperand& x : named_operands(p))
     if (auto fault = span_fault(p, x)) return fault;
   return {};

@@ -2,8 +2,8 @@
 #include "lu/validate.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "device/team.hpp"
 #include "gemm/run/hybrid_options.hpp"
@@ -17,11 +17,10 @@ void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, 
                      DType dtype) {
   if (ld < std::max<std::int64_t>(1, rows))
     refuse_argument(ld_name, fmt::format("{} = {} is less than max(1, {} rows)", ld_name, ld, rows));
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(ld, std::max<std::int64_t>(1, cols), &bytes) ||
-      __builtin_mul_overflow(bytes, size_bytes(dtype), &bytes))
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 60;  // workspaces of several can be added
+  if (saturating_product(ld, std::max<std::int64_t>(1, cols), size_bytes(dtype)) > most_bytes)
     refuse_argument(ld_name,
-                    fmt::format("{} = {} and {} columns span more than 2^63 bytes", ld_name, ld, cols));
+                    fmt::format("{} = {} and {} columns span more than 2^60 bytes", ld_name, ld, cols));
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 
 #ifdef __linux__
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "core/input/failure.hpp"
 #endif
 
 namespace tilewright {
@@ -52,7 +53,7 @@ HardwareCounters::HardwareCounters() {
     else
       error = errno;
   }
-  if (counters_.empty()) unavailable_ = fmt::format("perf_event_open: {}", std::strerror(error));
+  if (counters_.empty()) unavailable_ = fmt::format("perf_event_open: {}", system_error_text(error));
 }
 
 HardwareCounters::~HardwareCounters() {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "core/input/checked.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -29,11 +31,13 @@ struct Extents {
     const StoredOperand x = stored_operand(problem, operand);
     const std::int64_t count = operand == 2 ? count_of_c(problem) : problem.batch_count,
                        matrices = x.column_step * x.columns;
-    std::int64_t elements = matrices * count;  // of addresses
-    if (problem.layout == Layout::strided && count > 0) elements = x.step * (count - 1) + matrices;
-    if (is_interleaved(problem.layout) && problem.block > 0)
-      elements = (count + problem.block - 1) / problem.block * matrices;
-    return whole_lines(elements * size_bytes(problem.dtype));
+    std::int64_t elements = saturating_product(matrices, count);  // of addresses
+    if (problem.layout == Layout::strided && count > 0)
+      elements = saturating_sum(saturating_product(x.step, count - 1), matrices);
+    if (is_interleaved(problem.layout) && problem.block > 0 && count > 0)
+      elements = saturating_product((count - 1) / problem.block + 1, matrices);
+    constexpr std::int64_t most = std::int64_t{1} << 60;  // that no memory has; three of them can be added
+    return whole_lines(std::min(most, saturating_product(elements, size_bytes(problem.dtype))));
   }
 };
 

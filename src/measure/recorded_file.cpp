@@ -18,11 +18,16 @@ std::istringstream read_recorded(const std::string& path, const std::string& arg
   if (std::filesystem::is_directory(path, unknown)) refuse();
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) refuse();
+  constexpr std::size_t most_bytes = std::size_t{2}
+                                     << 30;  // a few KB may be the compressed form of any number
   std::string text;
   std::vector<char> part(1 << 16);
   int count = 0;
   while ((count = gzread(file.get(), part.data(), unsigned(part.size()))) > 0)
-    text.append(part.data(), std::size_t(count));
+    if (text.size() > most_bytes)
+      refuse();
+    else
+      text.append(part.data(), std::size_t(count));
   int fault = Z_OK;
   gzerror(file.get(), &fault);
   if (fault != Z_OK) refuse();  // damaged, or its end is missing

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/input/json_text.hpp"
+
 namespace tilewright {
 
 AxisCondition AxisCondition::parse(const std::string& text) {
@@ -11,7 +13,7 @@ AxisCondition AxisCondition::parse(const std::string& text) {
     if (at == std::string::npos || at == 0 || text.compare(at, relation.size(), relation) != 0) continue;
     const std::string word = text.substr(at + relation.size());
     if (word.empty()) break;
-    auto value = nlohmann::json::parse(word, nullptr, false);
+    auto value = parse_json_or_discard(word);
     return {text.substr(0, at), relation == "==" ? "=" : relation,
             value.is_discarded() ? nlohmann::json(word) : value};
   }

@@ -5,11 +5,12 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include "core/input/failure.hpp"
+#include "core/input/json_text.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -23,7 +24,7 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
   const std::string opening = fmt::format("{{\"{}\"", rules.opening);
   std::string first;
   std::ifstream file(path);
-  std::getline(file, first);
+  next_line(file, first);
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, "--" + rules.argument,
                 fmt::format("--{} = '{}' exists and {}", rules.argument, path, what));
@@ -32,7 +33,7 @@ void refuse_foreign_file(const std::string& path, const LineLogRules& rules) {
       !opening.starts_with(first))  // the latter: a run that ended in its first word
     refuse(fmt::format("is no {}", rules.what));
   if (rules.kind.empty()) return;
-  const auto head = nlohmann::json::parse(first, nullptr, false);
+  const auto head = parse_json_or_discard(first);
   if (head.is_object() && !head.contains(rules.kind))
     refuse(fmt::format("is of another kind: its first line has no '{}'", rules.kind));
 }
@@ -55,7 +56,7 @@ void LineLog::open() {
   const fs::path wanted = path_;
   for (int number = 2;; ++number) {
     file_.reset(std::fopen(path_.c_str(), "a"));
-    if (!file_) fail(fmt::format("cannot be written: {}", std::strerror(errno)));
+    if (!file_) fail(fmt::format("cannot be written: {}", system_error_text(errno)));
     if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) == 0) return;
     if (!rules_.evades || number > most_runs)
       fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
@@ -87,8 +88,8 @@ void LineLog::drop_torn_line() const {
 
 void LineLog::read() {
   std::ifstream file(path_);
-  for (std::string text; std::getline(file, text);) {
-    auto line = nlohmann::json::parse(text, nullptr, false);
+  for (std::string text; next_line(file, text);) {
+    auto line = parse_json_or_discard(text);
     if (!line.is_object())
       fail(fmt::format("is no {}: line {} cannot be read", rules_.what, kept_.size() + 1));
     kept_.push_back(std::move(line));
@@ -96,6 +97,8 @@ void LineLog::read() {
 }
 
 void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::json& now) const {
+  if (!before.is_object())
+    fail(fmt::format("is no {}: its first line does not say what was asked for", rules_.what));
   for (const auto& item : now.items())
     if (const auto was = before.value(item.key(), nlohmann::json()); was != item.value())
       throw Error(ErrorCode::invalid_argument, "--resume",
@@ -104,9 +107,9 @@ void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::jso
 }
 
 void LineLog::write(const nlohmann::json& line) {
-  const std::string text = line.dump() + '\n';
+  const std::string text = json_line(line) + '\n';
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
-    fail(fmt::format("cannot be written: {}", std::strerror(errno)));
+    fail(fmt::format("cannot be written: {}", system_error_text(errno)));
 }
 
 }  // namespace tilewright

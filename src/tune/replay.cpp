@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/fields.hpp"
+#include "core/input/json_text.hpp"
 #include "measure/estimate.hpp"
 #include "measure/recorded_file.hpp"
 
@@ -76,14 +77,14 @@ Replay Replay::read(const std::string& path) {
   std::istringstream file = read_recorded(path, "sweep", ErrorCode::io);
   Reader reader;
   int number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; next_line(file, line);) {
     ++number;
-    try {
-      reader.take(nlohmann::json::parse(line));
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(ErrorCode::io, "sweep",
-                  fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, json_fault(error)));
-    }
+    visit_json(
+        line, [&](const nlohmann::json& object) { reader.take(object); },
+        [&](const std::string& why) {
+          throw Error(ErrorCode::io, "sweep",
+                      fmt::format("sweep = '{}': line {} cannot be read ({})", path, number, why));
+        });
   }
   Replay replay = std::move(reader).replay();
   if (replay.configs().empty())

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/fields.hpp"
+#include "core/input/json_text.hpp"
 
 namespace tilewright {
 namespace {
@@ -28,20 +29,21 @@ Seeds::Seeds(const std::string& path) {
     throw Error(ErrorCode::invalid_argument, "--seeds", fmt::format("--seeds = '{}' cannot be read", path));
   auto base = nlohmann::json::object();  // of a sweep's turns, which say what differs from it
   int number = 0;
-  for (std::string line; std::getline(file, line);) try {
-      ++number;
-      const auto row = nlohmann::json::parse(line);
-      if (row.contains("base")) base = row["base"];
-      if (!row.contains("problem") || !row.contains("config") || !row["config"].is_object()) continue;
-      const bool of_sweep = !row.contains("family");
-      nlohmann::json config = of_sweep ? base : nlohmann::json::object();
-      config.update(row["config"]);
-      seeds_.push_back({row.value("family", ""), parse_problem(row["problem"].get<std::string>()), config});
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(
-          ErrorCode::io, "--seeds",
-          fmt::format("--seeds = '{}': line {} cannot be read ({})", path, number, json_fault(error)));
-    }
+  const auto take = [&](const nlohmann::json& row) {
+    if (row.contains("base")) base = row["base"];
+    if (!row.contains("problem") || !row.contains("config") || !row["config"].is_object()) return;
+    const bool of_sweep = !row.contains("family");
+    nlohmann::json config = of_sweep ? base : nlohmann::json::object();
+    config.update(row["config"]);
+    seeds_.push_back({row.value("family", ""), parse_problem(row["problem"].get<std::string>()), config});
+  };
+  for (std::string line; next_line(file, line);) {
+    ++number;
+    visit_json(line, take, [&](const std::string& why) {
+      throw Error(ErrorCode::io, "--seeds",
+                  fmt::format("--seeds = '{}': line {} cannot be read ({})", path, number, why));
+    });
+  }
 }
 
 std::vector<nlohmann::json> Seeds::of(const std::string& family, const GemmProblem& problem) const {

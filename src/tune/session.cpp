@@ -193,13 +193,20 @@ struct TuneSession::Impl {
 
   // A result is in the log when it has been kept. Resumed, the same problem may have been tuned again since:
   // of records the newer one stays.
+  // Of a line that this run made, or that a log says an earlier one made.
+  static WisdomRecord record_in(const nlohmann::json& line) {
+    auto record = line.is_object() ? record_of_line(line) : std::nullopt;
+    if (!record) throw Error(ErrorCode::io, "--log", "--log: one of its results is not a record");
+    return std::move(*record);
+  }
+
   void keep(const std::vector<nlohmann::json>& records, const std::vector<nlohmann::json>& wrongs) {
     std::vector<bool> newer(records.size(), false);
     if (options.store != nullptr)
       options.store->at_once([&] {
-        for (const auto& wrong : wrongs) options.store->add_found(record_of_line(wrong).value());
+        for (const auto& wrong : wrongs) options.store->add_found(record_in(wrong));
         for (std::size_t i = 0; i < records.size(); ++i)
-          newer[i] = !options.store->add_found(record_of_line(records[i]).value());
+          newer[i] = !options.store->add_found(record_in(records[i]));
       });
     watcher.kept(records, newer);
   }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "core/fields.hpp"
 
 namespace tilewright {
@@ -10,6 +12,11 @@ namespace {
 
 std::string key(const std::string& problem, const std::string& stage, const std::string& config) {
   return problem + '\n' + stage + '\n' + config;
+}
+
+// JSON has no infinity and writes null: a bound where nothing is promised, a time that was not one.
+double number_of(const nlohmann::json& value) {
+  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
 }  // namespace
@@ -38,10 +45,10 @@ void SweepLog::take_in(const nlohmann::json& line) {
   if (line.contains("result")) results_[problem] = line["result"];
   if (line.contains("failed")) failures_[key(problem, "", config)] = line["failed"].get<std::string>();
   if (const auto at = line.find("passed"); at != line.end())
-    passed_[key(problem, "", config)] = {at->at("error").get<double>(), at->at("error_bound").get<double>()};
+    passed_[key(problem, "", config)] = {number_of(at->at("error")), number_of(at->at("error_bound"))};
   if (!line.contains("seconds")) return;
-  Metrics metrics{line["seconds"].get<double>(), std::nullopt};
-  if (line.contains("joules")) metrics.joules = line["joules"].get<double>();
+  Metrics metrics{number_of(line["seconds"]), std::nullopt};
+  if (line.contains("joules")) metrics.joules = number_of(line["joules"]);
   turns_[key(problem, line.value("stage", ""), config)].push_back(metrics);
   ++kept_;
 }

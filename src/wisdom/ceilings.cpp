@@ -56,11 +56,13 @@ std::optional<Ceilings> load_ceilings(const std::string& path, const std::string
       fewer[one->threads] = *one;
   }
   if (!asked) return asked;
-  for (const auto& [count, known] : fewer)
+  for (const auto& entry : fewer) {
+    const Ceilings& known = entry.second;
     for_each_field<Ceilings>([&](const auto& f) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(known.*(f.member))>, double>)
         (*asked).*(f.member) = std::max((*asked).*(f.member), known.*(f.member));
     });
+  }
   return asked;
 }
 

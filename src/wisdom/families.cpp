@@ -129,7 +129,8 @@ nlohmann::json complete_config(const std::string& family, const nlohmann::json& 
 std::string architecture_of(const std::string& family, const nlohmann::json& config) {
   if (const Family* known = family_named(family))
     return known->architecture == nullptr ? gpu : known->architecture(config);
-  return config.value("architecture", "");
+  const auto it = config.find("architecture");  // of a family that others added, which may say anything
+  return it != config.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 std::string architecture_of_all(const std::string& family) {

@@ -6,10 +6,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "core/input/failure.hpp"
+#include "core/input/json_text.hpp"
 #include "core/new_file.hpp"
 #include "tilewright/types.hpp"
 
@@ -43,9 +44,8 @@ class FolderLock {
 std::vector<nlohmann::json> read_kept_lines(const std::string& path) {
   std::vector<nlohmann::json> lines;
   std::ifstream file(path);
-  for (std::string text; std::getline(file, text);)
-    if (auto line = nlohmann::json::parse(text, nullptr, false); line.is_object())
-      lines.push_back(std::move(line));
+  for (std::string text; next_line(file, text);)
+    if (auto line = parse_json_or_discard(text); line.is_object()) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -61,9 +61,9 @@ void replace_kept_lines(const std::string& path, const std::function<bool(const 
   std::erase_if(lines, outdated);
   lines.insert(lines.end(), added.begin(), added.end());
   std::string text;
-  for (const auto& line : lines) text += line.dump() + '\n';
+  for (const auto& line : lines) text += json_line(line) + '\n';
   if (const int failure = replace_file(path, text); failure != 0)
-    fail(path, std::string("cannot be replaced: ") + std::strerror(failure));
+    fail(path, "cannot be replaced: " + system_error_text(failure));
 }
 
 }  // namespace tilewright

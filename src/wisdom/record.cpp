@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "wisdom/families.hpp"
 
@@ -41,12 +42,7 @@ void check_values(const WisdomRecord& r) {
 }  // namespace
 
 nlohmann::json parse_line(const std::string& line) {
-  nlohmann::json object;
-  try {
-    object = nlohmann::json::parse(line);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::invalid_argument, "record", json_fault(error));
-  }
+  nlohmann::json object = parse_json(line, "record");
   if (!object.is_object()) throw Error(ErrorCode::invalid_argument, "record", "it is no JSON object");
   return object;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/input/json_text.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/rows.hpp"
 #include "wisdom/session.hpp"
@@ -389,7 +390,7 @@ std::optional<WisdomConfig> WisdomStore::fetch(std::int64_t record) {
     const double value = row.real(column);
     return columns::is_measured(value) ? value : 0;
   };
-  WisdomConfig found{nlohmann::json::parse(row.text(0), nullptr, false),
+  WisdomConfig found{parse_json_or_discard(row.text(0)),
                      fmt::format("{}#{}", impl_->path, record),
                      {measured(1), measured(2), measured(3), std::max<std::int64_t>(0, row.integer(4)),
                       std::nullopt, std::string(row.text(6)), std::nullopt},

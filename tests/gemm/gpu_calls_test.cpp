@@ -8,6 +8,7 @@
 #include "device/gpu/copies.hpp"
 #include "device/gpu/graph.hpp"
 #include "gemm/plan.hpp"
+#include "support/empty_problems.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
 
@@ -54,6 +55,38 @@ TEST_F(GpuCalls, EveryKindCanBeCapturedInAGraph) {
       stream.synchronize();
       failures.note("the graph, " + call.name, call.check());
     }
+  }
+}
+
+// Plans of every layout and sum without a product: C = beta C, where it has elements.
+TEST_F(GpuCalls, NothingToMultiplyIsScaled) {
+  options_.align_bytes = int(sizeof(double));
+  const auto upload = [&](const auto& data) {
+    GpuBuffer buffer(*gpu_, std::max<std::size_t>(1, data.size()) * sizeof(data[0]));
+    if (!data.empty()) buffer.write(data.data(), data.size() * sizeof(data[0]));
+    return buffer;
+  };
+  for (const GemmProblem& p : empty_problems(DType::f64, Location::device)) {
+    if (p.beta != Scalar::general) continue;
+    SCOPED_TRACE(to_string(p));
+    EXPECT_NE(explain(context_, p, options_).find("\nplan "), std::string::npos);
+    prepare(context_, {&p, 1}, options_);
+    const GemmPlan made = plan(context_, p, options_);
+    EmptyOperands<double> x(p);
+    const GpuBuffer read = upload(x.read), c = upload(x.c);
+    auto* const ab = read.as<double>();
+    if (p.layout == Layout::pointer) {
+      const GpuBuffer abs = upload(x.addresses_of_read(ab)), cs = upload(x.addresses_of_c(c.as<double>()));
+      made.run<double>(x.alpha(), abs.as<const double*>(), abs.as<const double*>(), x.beta(),
+                       cs.as<double*>());
+      gpu_->synchronize();
+    } else {
+      made.run<double>(x.alpha(), ab, ab, x.beta(), c.as<double>());
+    }
+    gpu_->synchronize();
+    const auto expected = x.expected();
+    if (!x.c.empty()) c.read(x.c.data(), x.c.size() * sizeof(double));
+    EXPECT_EQ(x.c, expected);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/dispatch.hpp"
+#include "core/input/failure.hpp"
 
 namespace tilewright {
 namespace {
@@ -82,7 +83,7 @@ bool GpuBlas::is_there() {
 
 GpuBlas::GpuBlas(const std::string& path) : library_(open_library(path)) {
   if (library_ == nullptr)
-    throw Error(ErrorCode::unsupported, "cublas", fmt::format("cuBLAS was not found ({})", dlerror()));
+    throw Error(ErrorCode::unsupported, "cublas", fmt::format("cuBLAS was not found ({})", loader_error()));
   if (const int status = find<int (*)(void**)>("cublasCreate_v2")(&handle_); status != 0)
     throw Error(ErrorCode::unsupported, "cublas", fmt::format("cublasCreate failed with status {}", status));
   int version = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/env.hpp"
+#include "core/input/failure.hpp"
 #include "core/trust.hpp"
 
 namespace tilewright {
@@ -70,7 +71,7 @@ void* try_cublasmp(const std::string& path, const std::vector<uid_t>& trusted, s
     if (reason = why_not_trusted(path, trusted); !reason.empty()) return nullptr;
   }
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) reason = dlerror();
+  if (library == nullptr) reason = loader_error();
   return library;
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "core/input/failure.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -102,7 +103,8 @@ GpuDriver::GpuDriver() {
   // Never closed: other libraries of the process may hold the same driver.
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw Error(ErrorCode::unsupported, "driver", fmt::format("no GPU driver was found ({})", dlerror()));
+    throw Error(ErrorCode::unsupported, "driver",
+                fmt::format("no GPU driver was found ({})", loader_error()));
   const auto find = [&](const char* name, auto& function) { look_up(library, name, function); };
   find("cuInit", init);
   find("cuDriverGetVersion", driver_version);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/input/failure.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -32,7 +33,7 @@ std::optional<V> reading(void* library, void* device, const char* name, Argument
 Nvml::Nvml(const std::string& uuid) {
   library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr)
-    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML was not found ({})", dlerror()));
+    throw Error(ErrorCode::unsupported, "nvml", fmt::format("NVML was not found ({})", loader_error()));
   const auto initialise = find<int (*)()>(library_, "nvmlInit_v2");
   const auto by_uuid = find<int (*)(const char*, void**)>(library_, "nvmlDeviceGetHandleByUUID");
   if (initialise == nullptr || by_uuid == nullptr || initialise() != 0)

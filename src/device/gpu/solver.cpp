@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "core/input/failure.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -36,7 +38,8 @@ void GpuSolver::check(int status, const std::string& call) const {
 
 GpuSolver::GpuSolver() : library_(open_library()) {
   if (library_ == nullptr)
-    throw Error(ErrorCode::unsupported, "cusolver", fmt::format("cuSOLVER was not found ({})", dlerror()));
+    throw Error(ErrorCode::unsupported, "cusolver",
+                fmt::format("cuSOLVER was not found ({})", loader_error()));
   int version = 0;
   check(find<int (*)(int*)>("cusolverGetVersion")(&version), "cusolverGetVersion");
   version_ = fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100);

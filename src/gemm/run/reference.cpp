@@ -59,6 +59,8 @@ void sum_up(const GemmProblem& q, const Operands& o) {
   const OperandLayout la = layout_a(q), lb = layout_b(q), lc = layout_c(q);
   const T alpha = scalar_of<T>(q.alpha, o.alpha, 0, 0), beta = scalar_of<T>(q.beta, o.beta, 0, 0);
   const bool reads_ab = alpha != T(0) && q.k > 0;
+  if (q.sums == Sums::batch_reduce && q.batch_count == 0)
+    return multiply<T>(q, T(0), {}, {}, beta, matrix_of<T>(q, lc, o.c, 0));
   std::unordered_set<const T*> seen;
   for (std::int64_t p = 0; p < q.batch_count; ++p) {
     const Matrix<T> c = matrix_of<T>(q, lc, o.c, q.sums == Sums::batch_reduce ? 0 : p);

@@ -72,6 +72,8 @@ std::string scale_declines(const PlanRequest& r) {
   const GemmProblem& p = r.problem;
   if (p.m != 0 && p.n != 0 && p.k != 0 && p.batch_count != 0 && p.alpha != Scalar::zero)
     return "there are products to form (k > 0 and alpha is not zero)";
+  if (p.sums != Sums::none && has_elements_of_c(p))
+    return "sums scale a C once, however many products it has";
   return p.location == Location::device ? device_scale_declines(r) : "";
 }
 
@@ -82,7 +84,12 @@ Offers scale_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate scale_way{"scale", Tier::no_product, scale_declines, scale_offers};
+constinit const Candidate scale_way{"scale",      Tier::no_product, scale_declines,
+                                    scale_offers, MathMode::full,   true};
+
+bool has_elements_of_c(const GemmProblem& problem) {
+  return problem.m != 0 && problem.n != 0 && count_of_c(problem) != 0;
+}
 
 void scale_c(const GemmProblem& problem, const Operands& operands, std::int64_t first, std::int64_t count) {
   if (problem.m == 0 || problem.n == 0 || problem.beta == Scalar::one) return;

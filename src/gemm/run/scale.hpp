@@ -6,6 +6,10 @@
 
 namespace tilewright {
 
+// Else no call does anything. The one C that all products of a batch are reduced into is there without
+// products, too.
+bool has_elements_of_c(const GemmProblem& problem);
+
 // Problems first ... first + count - 1, on the calling thread; of an interleaved batch only these problems'
 // elements are touched. A and B of the operands may be null.
 void scale_c(const GemmProblem& problem, const Operands& operands, std::int64_t first, std::int64_t count);

@@ -1,6 +1,7 @@
 // Scaling on a GPU, and what finds null pointers where nothing is left to compute.
 #include "gemm/run/scale_device.hpp"
 
+#include "gemm/run/scale.hpp"
 #include "gemm/run/ways.hpp"
 
 namespace tilewright {
@@ -39,7 +40,7 @@ class DeviceScaleRunner : public DeviceRunner {
   DeviceScaleRunner(const PlanRequest& r, const std::shared_ptr<const GpuMachine>& machine,
                     std::string& not_compiled)
       : DeviceRunner(r, machine, static_cast<int>(size_bytes(r.problem.dtype))), scaling_(r, machine) {
-    if (has_pointers(r.problem) && has_elements(r.problem) && !scaling_.reports())
+    if (has_pointers(r.problem) && has_elements_of_c(r.problem) && !scaling_.reports())
       null_finder_ = null_finder(r, *machine, not_compiled);
   }
 
@@ -78,7 +79,7 @@ std::string why_no_layout(Layout layout) {
 
 DeviceScaling::DeviceScaling(const PlanRequest& r, std::shared_ptr<const GpuMachine> machine)
     : problem_(r.problem), machine_(std::move(machine)) {
-  does_nothing_ = problem_.beta == Scalar::one || !has_elements(problem_);
+  does_nothing_ = problem_.beta == Scalar::one || !has_elements_of_c(problem_);
   if (does_nothing_) return;
   if (problem_.layout != Layout::single && problem_.layout != Layout::strided) {
     GemmProblem p = problem_;
@@ -105,8 +106,8 @@ std::string device_scale_declines(const PlanRequest& r) {
   if (auto reason = why_not_on_gpu(r); !reason.empty()) return reason;
   const GemmProblem& p = r.problem;
   if (auto reason = why_no_layout(p.layout); !reason.empty()) return reason;
-  if (is_seen_on_device(r) && has_elements(p)) return "which products are formed is seen on the device";
-  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided || !has_elements(p);
+  if (is_seen_on_device(r) && has_elements_of_c(p)) return "which products are formed is seen on the device";
+  const bool any_size = p.layout == Layout::single || p.layout == Layout::strided || !has_elements_of_c(p);
   if (const std::int64_t largest = std::max(p.m, p.n); !any_size && largest > gemm_small_limit)
     return fmt::format("a size of {} is above the limit of {} in the layout {}", largest, gemm_small_limit,
                        to_string(p.layout));

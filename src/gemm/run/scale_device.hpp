@@ -9,7 +9,6 @@
 
 namespace tilewright {
 
-inline bool has_elements(const GemmProblem& p) { return std::min({p.m, p.n, p.batch_count}) > 0; }
 // Values and sizes that only the device knows of, among which there may be zeros.
 bool is_seen_on_device(const PlanRequest& request);
 // Why no kernel takes the layout; "" where some do.

@@ -3,6 +3,7 @@
 
 #include "gemm/device/reduce.hpp"
 #include "gemm/run/device.hpp"
+#include "gemm/run/scale.hpp"
 #include "gemm/run/scale_device.hpp"
 #include "gemm/run/small_kernels.hpp"
 #include "gemm/run/ways.hpp"
@@ -99,7 +100,7 @@ std::string small_declines(const PlanRequest& r) {
     return "sums have one alpha and one beta for all products";
   const bool scales_only =
       (p.k == 0 || p.alpha == Scalar::zero) && !is_seen_on_device(r) && p.sums == Sums::none;
-  if (!has_elements(p) || scales_only) return "no product is formed";
+  if (!has_elements_of_c(p) || scales_only) return "no product is formed";
   return why_no_machine(r);
 }
 

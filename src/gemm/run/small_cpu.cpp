@@ -166,7 +166,8 @@ std::string small_cpu_declines(const PlanRequest& r) {
   const std::int64_t largest = std::max({p.m, p.n, p.k});
   if (largest > gemm_small_cpu_limit)
     return fmt::format("a size of {} is above the limit of {}", largest, gemm_small_cpu_limit);
-  if (p.sums != Sums::none && (p.batch_count == 0 || p.k == 0 || p.alpha == Scalar::zero))
+  if (p.sums != Sums::none &&
+      (!has_elements_of_c(p) || p.batch_count == 0 || p.k == 0 || p.alpha == Scalar::zero))
     return "there are no products to sum up";
   return "";
 }

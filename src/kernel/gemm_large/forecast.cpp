@@ -203,7 +203,7 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
   return model;
 } catch (const nlohmann::json::exception& error) {
   throw Error(ErrorCode::invalid_argument, "coefficients",
-              fmt::format("a model of forecasts is malformed: {}", error.what()));
+              fmt::format("a model of forecasts is malformed: {}", json_fault(error)));
 }
 
 std::string GemmLargeForecast::text() const {

@@ -91,7 +91,11 @@ std::vector<LuConfig> configs_of(const LuPoolRequest& r) {
     for (const std::int64_t nb : widths) add({name, nb});
     for (const AxisChoice& choice : r.rules.choices)
       if (choice.axis == "nb")
-        for (const auto& nb : choice.values) add({name, nb.get<std::int64_t>()});
+        for (const auto& value : choice.values) {
+          std::int64_t nb = 0;
+          value_from_json(value, "--set nb", nb);
+          add({name, nb});
+        }
   }
   const bool restricted = !r.rules.choices.empty() || !r.rules.conditions.empty();
   if (restricted && configs.size() == 1 && !admits(r.rules, configs.front()))

@@ -68,7 +68,10 @@ class Session {
     if (known.is_null()) return false;
     LuTuned result;
     result.problem = problem, result.subject = to_string(problem);
-    result.record = known, result.config = known.at("config");
+    if (!known.is_object() || !known.contains("config"))
+      throw Error(ErrorCode::io, "--log",
+                  fmt::format("--log: its result of {} is not a record", to_string(problem)));
+    result.record = known, result.config = known["config"];
     keep(result);
     ++report_.done;
     return true;
