@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""How scripts/blas_programs.py holds what programs print with the library against what they print without it: words must be equal, numbers
+to rounding, and lines that differ between two runs without the library say nothing. And what it reads of the library's summary."""
+
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from blas_programs import Runner, Texts
+
+PLAIN = ["Coefficients:", "x 1.2345 2.5e-17", "took 0.5 s", "done"]
+
+
+def compare(preloaded, again=("Coefficients:", "x 1.2345 2.5e-17", "took 0.7 s", "done")):
+    found = Texts.compare(PLAIN, list(again), preloaded)
+    return found["lines_identical"], found["lines_to_rounding"], found["lines_different"], found["lines_left_out"]
+
+
+class Programs(unittest.TestCase):
+    def test_equal_and_rounded_lines(self):
+        self.assertEqual(compare(PLAIN), (3, 0, 0, 1))
+        self.assertEqual(compare([PLAIN[0], "x 1.2346 -3.1e-18", "took 9.5 s", "done"]), (2, 1, 0, 1))
+
+    def test_what_is_wrong_is_told(self):
+        for wrong in ("x 1.2355 2.5e-17", "x 1.2345 2.5e-3", "x NaN 2.5e-17", "x 1.2345", "y 1.2345 2.5e-17"):
+            self.assertEqual(compare([PLAIN[0], wrong, *PLAIN[2:]]), (2, 0, 1, 1), wrong)
+        self.assertEqual(compare(PLAIN[:1]), (1, 0, 2, 1))  # it ended early
+        self.assertEqual(compare([*PLAIN, "Error in solve"])[2], 1)
+
+    def test_lines_about_the_library_or_time_are_left_out(self):
+        for line in ('"/usr/lib/libtilewright_blas.so"', "LD_PRELOAD: x", "  0.003   0.000   0.012"):
+            found = Texts.compare([line, "done"], [line, "done"], ["other", "done"])
+            self.assertEqual((found["lines_identical"], found["lines_different"]), (1, 0), line)
+
+    def test_the_summary_of_the_library(self):
+        said = ["tilewright: 3 of 4 calls, 25.0 % of 1e+06 flops and 10.0 % of 0.5 s were served here", "else",
+                "tilewright: 1 of 6 calls, 0.0 % of 10 flops and 0.0 % of 0.5 s were served here"]
+        self.assertEqual(Runner.served(said), {"calls": 10, "calls_served": 4, "flops": 1000010.0, "flops_served": 250000.0})
+
+
+if __name__ == "__main__":
+    unittest.main()
