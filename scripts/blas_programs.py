@@ -122,6 +122,8 @@ class Runner:
             lines, served, took, now = self.run(mode, commands, folder)
             row = Texts.compare(plain, again, lines)
             row["ends_alike"] = codes == now
+            row["ends_otherwise"] = [[pathlib.Path(command[-1]).name, one, other]
+                                     for command, one, other in zip(commands, codes, now) if one != other]
             row["passed"] = row["ends_alike"] and not row["lines_different"] and row["lines_identical"] + row["lines_to_rounding"] > 0
             yield mode, {**row, **served, "runs": len(commands), "seconds_without": seconds, "seconds": took}
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the wisdom shipped in wisdom/*.jsonl still serves: a change of the kernels' sources silently drops the
 records made with older ones. Takes the build's core/build_info.hpp; fails where most of a file's records of a family are
-dropped, which a new `tilewright tune` on that machine mends."""
+dropped, which a new `tilewright tune` on that machine mends, and where docs/wisdom.md does not say what a file comes from."""
 
 import collections
 import json
@@ -18,7 +18,12 @@ def main():
     info = pathlib.Path(sys.argv[1]).read_text()
     current = {family: re.search(rf'\b{name} = "(\w+)"', info).group(1) for family, name in HASHES.items()}
     failed = False
-    for path in sorted((pathlib.Path(__file__).parent.parent / "wisdom").glob("*.jsonl")):
+    root = pathlib.Path(__file__).parent.parent
+    page = (root / "docs/wisdom.md").read_text()
+    for path in sorted((root / "wisdom").glob("*.jsonl")):
+        if f"| `wisdom/{path.name}`" not in page and f", `wisdom/{path.name}` |" not in page:
+            print(f"{path.name}: docs/wisdom.md does not say what ships in it")
+            failed = True
         records = [json.loads(line) for line in path.read_text().splitlines()]
         for family, today in current.items():
             hashes = collections.Counter(r["source_hash"] for r in records if r.get("family") == family)
