@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/input/json_text.hpp"
 #include "wisdom/sqlite.hpp"
 
 namespace tilewright {
@@ -104,7 +105,7 @@ void read(const sqlite::Statement& row, int column, V& value) {
     value = row.integer(column);
   else if constexpr (std::is_same_v<V, Json>) {
     // What cannot be read is kept as nothing, though no lookup can use it.
-    value = Json::parse(row.text(column), nullptr, false);
+    value = parse_json_or_discard(row.text(column));
     if (!value.is_object()) value = Json::object();
   } else {
     value = row.text(column);

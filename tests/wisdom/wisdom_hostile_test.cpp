@@ -91,6 +91,25 @@ TEST_F(WisdomHostileTest, SizesAndTimesThatNobodyMeasuredAreNone) {
   EXPECT_FALSE(hits[0].recorded.well_measured());
 }
 
+// Copying and writing JSON goes as deep as it is nested.
+TEST_F(WisdomHostileTest, JsonThatIsNestedWithoutEndIsNone) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  for (const std::string column : {"extra", "config", "metrics"}) {
+    const std::string file =
+        made("deep" + column, "UPDATE records SET " + column + " = '{\"a\":" + deep + "}'");
+    const auto records = all(file);
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_LT(to_json(records[0]).dump().size(), 2000u) << column;
+    for (const auto& hit : Wisdom({file}, "Abacus 1").records()) EXPECT_EQ(hit.device, "Abacus 1");
+    EXPECT_NO_THROW((void)Wisdom({file}, "Abacus 1")
+                        .offer({"gemm_small_cpu", to_string(Isa::avx512), problem(8, 8, 8)},
+                               [](const WisdomAnswer& answer) {
+                                 (void)answer.config.dump();
+                                 return true;
+                               }));
+  }
+}
+
 // Pages of a table that lead to the same pages over and over: more rows than anybody could read.
 TEST_F(WisdomHostileTest, ATreeThatLeadsBackIsNotReadForEver) {
   constexpr std::size_t page = 4096, cells = 400, levels = 4;
