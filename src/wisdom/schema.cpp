@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/input/printable.hpp"
 #include "tilewright/types.hpp"
 #include "wisdom/families.hpp"
 #include "wisdom/model.hpp"
@@ -63,15 +64,12 @@ bool is_own(const Statement& row) {
          (row.text(0) == "table" || row.text(0) == "index");
 }
 
-// A name that somebody else chose, for a message.
+// A name that somebody else chose, within one sentence.
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 60;
-  std::size_t length = std::min(name.size(), most);
-  while (length < name.size() && length > 0 && (name[length] & 0xc0) == 0x80) --length;  // whole characters
-  std::string text(name.substr(0, length));
-  for (char& c : text)
-    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
-  return text.size() < name.size() ? text + "..." : text;
+  std::string line(name);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return printable(line, most);
 }
 
 // Whatever stands beside the tables could run when they are used, as long as it likes.

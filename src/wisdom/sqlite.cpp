@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <array>
 #include <filesystem>
 #include <new>
 #include <thread>
 
+#include "core/input/printable.hpp"
 #include "wisdom/shy_files.hpp"
 
 namespace tilewright::sqlite {
@@ -73,25 +73,6 @@ std::string uri_of(const std::string& path, const char* query) {
   for (const char c : path)
     uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", int(c)) : std::string(1, c);
   return uri + query;
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const int more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-    if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || i + std::size_t(more) >= text.size()) return false;
-    std::uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
-    for (int j = 1; j <= more; ++j) {
-      const auto next = static_cast<unsigned char>(text[i + std::size_t(j)]);
-      if ((next & 0xc0) != 0x80) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    constexpr std::array<std::uint32_t, 4> least{0, 0x80, 0x800, 0x10000};
-    if (point < least[std::size_t(more)] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-      return false;
-    i += std::size_t(more) + 1;
-  }
-  return true;
 }
 
 }  // namespace

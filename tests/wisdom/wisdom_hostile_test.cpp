@@ -44,7 +44,7 @@ TEST_F(WisdomHostileTest, NothingStandsBesideTheTables) {
   expect_refused(made("table", "CREATE TABLE bookmarks (url TEXT)"), "table 'bookmarks'");
   expect_refused(made("index", "CREATE INDEX slow ON records (hex(hex(config)))"), "index 'slow'");
   expect_refused(made("column", "ALTER TABLE records ADD COLUMN x AS (hex(config))"), "table 'records'");
-  expect_refused(made("name", "CREATE TABLE \"two\nlines\x1b[2J\" (x)"), "table 'two?lines?[2J'");
+  expect_refused(made("name", "CREATE TABLE \"two\nlines\x1b[2J\" (x)"), "table 'two lines\\x1b[2J'");
   expect_refused(made("lacking", "DROP TABLE kinds"), "lacks the table 'kinds'");
   expect_refused(made("virtual", "DROP TABLE kinds; CREATE VIRTUAL TABLE kinds USING fts5(kind_key)"),
                  "'kinds");

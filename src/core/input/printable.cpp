@@ -57,4 +57,13 @@ std::string printable(std::string_view text, std::size_t most_bytes) {
   return shown;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = first_of(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 }  // namespace tilewright

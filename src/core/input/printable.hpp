@@ -12,4 +12,7 @@ namespace tilewright {
 inline constexpr std::size_t most_printable_bytes = 4000;
 std::string printable(std::string_view text, std::size_t most_bytes = most_printable_bytes);
 
+// Whether all of it is UTF-8, as RFC 3629 allows it.
+bool is_utf8(std::string_view text);
+
 }  // namespace tilewright
