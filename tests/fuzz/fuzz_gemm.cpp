@@ -1,6 +1,6 @@
-// The deterministic fuzz driver: endless random calls, kernels, bad arguments, problem texts and .npy
-// headers, each iteration from a seed of its own. It stops at the first thing that is wrong and prints how to
-// repeat it. scripts/soak runs it for long; the tests of CI run it for moments.
+// The deterministic fuzz driver: endless random calls, kernels, bad arguments and problem texts, each
+// iteration from a seed of its own. It stops at the first thing that is wrong and prints how to repeat it.
+// scripts/soak runs it for long; the tests of CI run it for moments.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -11,16 +11,18 @@
 
 int main(int argc, char** argv) {
   using namespace tilewright::testing;
-  const std::map<std::string, Fuzzer> fuzzers{
-      {"calls", fuzz_calls},       {"kernels", fuzz_kernels}, {"arguments", fuzz_arguments},
-      {"problems", fuzz_problems}, {"npy", fuzz_npy},         {"threads", fuzz_threads}};
+  const std::map<std::string, Fuzzer> fuzzers{{"calls", fuzz_calls},
+                                              {"kernels", fuzz_kernels},
+                                              {"arguments", fuzz_arguments},
+                                              {"problems", fuzz_problems},
+                                              {"threads", fuzz_threads}};
   std::vector<std::string> kinds;
   std::uint64_t seed = random_seed();
   double seconds = 60;
   std::uint64_t iterations = 0;
   CLI::App app{
-      "Random inputs until something is wrong or the time is over. Example: fuzz_gemm npy --seconds 10"};
-  app.add_option("kind", kinds, "calls, kernels, arguments, problems, npy, threads; none: all in turn")
+      "Random inputs until something is wrong or the time is over. Example: fuzz_gemm problems --seconds 10"};
+  app.add_option("kind", kinds, "calls, kernels, arguments, problems, threads; none: all in turn")
       ->check(CLI::IsMember(fuzzers));
   app.add_option("--seed", seed, "seed of the first iteration; each next one adds 1");
   app.add_option("--seconds", seconds, "stop after this time");

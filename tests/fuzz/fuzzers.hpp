@@ -13,7 +13,6 @@ std::string fuzz_calls(std::uint64_t seed);      // right calls of every kind, o
 std::string fuzz_kernels(std::uint64_t seed);    // random points of the config space
 std::string fuzz_arguments(std::uint64_t seed);  // good and bad items in one variable batch, with info codes
 std::string fuzz_problems(std::uint64_t seed);  // problem texts and problems with wild fields, through plan()
-std::string fuzz_npy(std::uint64_t seed);       // .npy headers, cut and changed
 std::string fuzz_threads(std::uint64_t seed);   // four threads on one Context and one record
 
 }  // namespace tilewright::testing
