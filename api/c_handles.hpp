@@ -24,19 +24,31 @@ namespace tilewright {
 // out.
 class LastErrors {
  public:
-  void set(const char* message) {
+  // Where there is no memory for the message, it is "out of memory".
+  void set(const char* message) noexcept {
     std::lock_guard lock(mutex_);
-    messages_[std::this_thread::get_id()] = message;
+    try {
+      messages_[std::this_thread::get_id()] = message;
+    } catch (const std::bad_alloc&) {
+      const auto it = messages_.find(std::this_thread::get_id());
+      if (it != messages_.end())
+        it->second = short_message;
+      else
+        unsaid_ = true;
+    }
   }
   const char* get() const {
     std::lock_guard lock(mutex_);
     const auto it = messages_.find(std::this_thread::get_id());
-    return it == messages_.end() ? "" : it->second.c_str();
+    if (it != messages_.end()) return it->second.c_str();
+    return unsaid_ ? short_message : "";
   }
 
  private:
+  static constexpr const char* short_message = "out of memory";  // fits into a string without an allocation
   mutable std::mutex mutex_;
   std::unordered_map<std::thread::id, std::string> messages_;
+  bool unsaid_ = false;  // a thread without an entry has had a message for which there was no memory
 };
 
 [[noreturn]] inline void refuse(const char* argument, const std::string& message) {
@@ -64,11 +76,7 @@ inline std::vector<int> to_gpus(const int* gpus, int count) {
 template <class F>
 tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
   const auto fail = [&](int status, const char* message) {
-    try {
-      errors.set(message);
-    } catch (...) {
-      return TILEWRIGHT_OUT_OF_MEMORY;  // for the message itself
-    }
+    errors.set(message);
     return static_cast<tilewright_status>(status);
   };
   try {

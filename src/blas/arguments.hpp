@@ -68,7 +68,8 @@ inline int first_fault(bool by_rows, bool bad_a, bool bad_b, int number_a, int n
 template <class T>
 int gemm_fault(const GemmArguments<T>& x, bool by_rows = false) {
   const auto first_of = [&](auto... bad) { return first_fault(by_rows, bad...); };
-  if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 1, 2)) return fault;
+  const auto is_none = [](std::int8_t op) { return op < 0 || op > std::int8_t(Op::conj_trans); };
+  if (const int fault = first_of(is_none(x.op_a), is_none(x.op_b), 1, 2)) return fault;
   if (const int fault = first_of(x.m < 0, x.n < 0, 3, 4)) return fault;
   if (x.k < 0) return 5;
   const auto small = [](std::int64_t ld, std::int64_t rows) { return ld < std::max<std::int64_t>(1, rows); };

@@ -38,7 +38,7 @@ void report_one_further(const Counterpart& routine, int position) { report_cblas
 // compute(context) throws Error. What a bad argument was is told where no other library tells it.
 template <class Compute, class Describe>
 void run_batch(const BatchName& name, int fault, bool small, const Positions& positions, Compute&& compute,
-               Describe&& describe, Forward forward) {
+               Describe&& describe, Forward forward, Forward plainly) {
   if (fault != 0) return name.found.routine != nullptr ? forward() : name.report(name.other, fault);
   const bool here = serves_here(name.found, [&] { return small && for_small() != nullptr; });
   serve_or_forward(
@@ -58,7 +58,7 @@ void run_batch(const BatchName& name, int fault, bool small, const Positions& po
           return false;
         }
       },
-      describe, forward);
+      describe, forward, plainly);
 }
 
 // --- groups ---
@@ -101,10 +101,10 @@ Int alike_from(const GroupArguments<T, Int, OpName>& x, Int g) {
   return end - g;
 }
 
-template <class T, class Int, class OpName>
-void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Forward forward) {
-  if (name.found.way == Way::pass) return forward();
-  GroupList<T> groups;
+// visit(shape, a, b, c, count) for each run of equal groups, sides exchanged by rows, until it returns a
+// fault.
+template <class T, class Int, class OpName, class Visit>
+int for_each_run(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Visit&& visit) {
   int fault = x.group_count < 0 ? group_count_position : 0;
   std::int64_t first = 0;
   for (Int g = 0, alike; g < x.group_count && fault == 0; g += alike) {
@@ -115,17 +115,36 @@ void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>
     if (name.by_rows) one = transposed(one);
     fault =
         x.group_size[g] < 0 ? group_size_position : group_positions.of_gemm[gemm_fault(one, name.by_rows)];
+    if (fault != 0) break;
     const std::int64_t count = std::int64_t(x.group_size[g]) * alike;
     if (name.by_rows)
-      groups.add(one, x.b + first, x.a + first, x.c + first, count);
+      visit(one, x.b + first, x.a + first, x.c + first, count);
     else
-      groups.add(one, x.a + first, x.b + first, x.c + first, count);
+      visit(one, x.a + first, x.b + first, x.c + first, count);
     first += count;
   }
+  return fault;
+}
+
+template <class T, class Int, class OpName>
+void run_group_batch(const BatchName& name, const GroupArguments<T, Int, OpName>& x, Forward forward) {
+  if (name.found.way == Way::pass) return forward();
+  const auto plainly = [&] {
+    (void)for_each_run<T>(name, x, [](const auto&... run) { multiply_plainly<T>(run...); });
+  };
+  std::optional<GroupList<T>> groups;
+  int fault = 0;
+  const bool listed = succeeds([&] {
+    groups.emplace();
+    fault = for_each_run<T>(name, x, [&](const auto&... run) { groups->add(run...); });
+    return true;
+  });
+  // For want of memory.
+  if (!listed) return name.found.routine != nullptr ? forward() : plainly();
   run_batch(
-      name, fault, groups.are_small(), group_positions,
-      [&](Context& context) { gemm_grouped<T>(context, groups.all(), batch_options(name.found)); },
-      [&](Observed& observed) { groups.describe(observed); }, forward);
+      name, fault, groups->are_small(), group_positions,
+      [&](Context& context) { gemm_grouped<T>(context, groups->all(), batch_options(name.found)); },
+      [&](Observed& observed) { groups->describe(observed); }, forward, plainly);
 }
 
 template <class T, class Int>
@@ -172,7 +191,12 @@ void run_strided_batch(const BatchName& name, GemmArguments<T> x, Strides<T> s, 
         p.stride_a = s.a, p.stride_b = s.b, p.stride_c = s.c, p.batch_count = s.count;
         observed.computes(p);
       },
-      forward);
+      forward,
+      [&] {
+        GemmArguments<T> one = x;
+        for (std::int64_t i = 0; i < s.count; ++i, one.a += s.a, one.b += s.b, one.c += s.c)
+          multiply_plainly(one);
+      });
 }
 
 template <class T, class Int>

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "blas/calls.hpp"
+#include "blas/plain.hpp"
+#include "core/per_thread.hpp"
 
 namespace tilewright::blas {
 
@@ -80,12 +82,19 @@ class GroupList {
            last.c + last.count == c;
   }
   static constexpr std::size_t most_kept = std::size_t(1) << 16;
-  static std::vector<GemmGroup<T>>& kept() {
-    thread_local std::vector<GemmGroup<T>> groups;
-    return groups;
-  }
+  static std::vector<GemmGroup<T>>& kept() { return PerThread<std::vector<GemmGroup<T>>>::own(); }
   std::vector<GemmGroup<T>>& groups_;
 };
+
+// `count` problems of this shape, from these addresses on.
+template <class T>
+void multiply_plainly(GemmArguments<T> x, const T* const* a, const T* const* b, T* const* c,
+                      std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p) {
+    x.a = a[p], x.b = b[p], x.c = c[p];
+    multiply_plainly(x);
+  }
+}
 
 // Of a name that another BLAS has: as many threads as that would use. Else those of OpenMP.
 inline GemmOptions batch_options(const Found& found) {

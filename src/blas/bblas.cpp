@@ -27,71 +27,42 @@ struct Info {
   }
 };
 
-// The library's own modes; where nothing is reported, bad problems are skipped all the same.
+// The library's own modes; where nothing is reported, bad problems are skipped all the same. False where
+// nothing was computed.
 template <class T>
-void compute_groups(const Counterpart& routine, const Info& info, bool by_rows, const GroupList<T>& groups) {
+bool compute_groups(const Info& info, bool by_rows, const GroupList<T>& groups) {
   const Inside scope;
   Context* const own = context();
+  if (own == nullptr) return false;
   int nobody_asks = 0;
   const bool told = info.report != Report::none;
   const BatchInfo wanted{told ? InfoMode(info.report) : InfoMode::any, told ? info.codes : &nobody_asks};
-  try {
-    if (own == nullptr) give_up(routine);
-    gemm_grouped<T>(*own, groups.all(), usual_options(), wanted);
-  } catch (const std::exception&) {
-    give_up(routine);
-  }
+  gemm_grouped<T>(*own, groups.all(), usual_options(), wanted);
   const auto& own_codes = by_rows ? codes_by_rows : codes;
   for (std::int64_t i = 0; told && i < info.count(); ++i)
     if (info.codes[i] < 0 && info.codes[i] > -int(own_codes.size()))
       info.codes[i] = own_codes[std::size_t(-info.codes[i])];
   if (!told) info.codes[0] = 0;
+  return true;
 }
 
-// Served here whatever the mode: what else has these names is no BLAS of a program, but a reference for
-// tests.
+// One group of a call that finds no memory, of which `first` is the first problem: products and codes.
 template <class T>
-void run_standard(const Counterpart& routine, int layout, std::int64_t group_count, const Info& info,
-                  const GroupList<T>& groups) {
-  const Found none{};
-  if (group_count < 0) return void(info.codes[0] = group_count_code);
-  if (layout != row_major && layout != col_major) return info.fill(layout_code);
-  serve_or_forward(
-      routine, none, true,
-      [&] {
-        compute_groups(routine, info, layout == row_major, groups);
-        return true;
-      },
-      [&](Observed& observed) { groups.describe(observed); }, [] {});
+void compute_plainly(const Info& info, bool by_rows, std::int64_t group, std::int64_t first,
+                     GemmArguments<T> x, const T* const* a, const T* const* b, T* const* c,
+                     std::int64_t count) {
+  const int code = (by_rows ? codes_by_rows : codes)[std::size_t(gemm_fault(x))];
+  if (code == 0) multiply_plainly(x, a, b, c, count);
+  if (info.report == Report::all) std::fill_n(info.codes + first, count, code);
+  if (info.report == Report::group) info.codes[group] = code;
+  if (info.report == Report::any && info.codes[0] == 0) info.codes[0] = code;
 }
 
 // An operation that is none stays one that the library refuses.
-Op checked_op(int number) { return number >= 111 && number <= 113 ? Op(number - 111) : Op(3); }
+std::int8_t checked_op(int number) { return number >= 111 && number <= 113 ? std::int8_t(number - 111) : 3; }
 
-template <class T>
-void add_group(GroupList<T>& groups, bool by_rows, bool apart, int op_a, int op_b, std::int64_t m,
-               std::int64_t n, std::int64_t k, T alpha, T const* const* a, std::int64_t lda,
-               T const* const* b, std::int64_t ldb, T beta, T* const* c, std::int64_t ldc,
-               std::int64_t count) {
-  const GemmArguments<T> x{std::int8_t(checked_op(op_a)),
-                           std::int8_t(checked_op(op_b)),
-                           m,
-                           n,
-                           k,
-                           alpha,
-                           nullptr,
-                           lda,
-                           nullptr,
-                           ldb,
-                           beta,
-                           nullptr,
-                           ldc};
-  if (by_rows)
-    groups.add(transposed(x), b, a, c, count, apart);
-  else
-    groups.add(x, a, b, c, count, apart);
-}
-
+// Served here whatever the mode: what else has these names is no BLAS of a program, but a reference for
+// tests.
 template <class T>
 void run_standard_groups(const Counterpart& routine, int group_count, const int* sizes, int layout,
                          const int* op_a, const int* op_b, const int* m, const int* n, const int* k,
@@ -99,16 +70,55 @@ void run_standard_groups(const Counterpart& routine, int group_count, const int*
                          const T* beta, T* const* c, const int* ldc, int* info) {
   // How many codes there is room for is not known then.
   if (*info < int(Report::all) || *info > int(Report::none)) return void(*info = info_code);
-  GroupList<T> groups;
   Info wanted{Report(*info), info, group_count, 0};
   for (int g = 0; g < group_count; ++g) {
     if (sizes[g] < 0) return wanted.fill(group_sizes_code);
-    const std::int64_t first = wanted.problem_count;
-    add_group<T>(groups, layout == row_major, wanted.report == Report::group, op_a[g], op_b[g], m[g], n[g],
-                 k[g], alpha[g], a + first, lda[g], b + first, ldb[g], beta[g], c + first, ldc[g], sizes[g]);
     wanted.problem_count += sizes[g];
   }
-  run_standard(routine, layout, group_count, wanted, groups);
+  if (group_count < 0) return void(info[0] = group_count_code);
+  if (layout != row_major && layout != col_major) return wanted.fill(layout_code);
+  const bool by_rows = layout == row_major, apart = wanted.report == Report::group;
+  const auto for_each_group = [&](auto&& visit) {
+    std::int64_t first = 0;
+    for (int g = 0; g < group_count; first += sizes[g++]) {
+      const GemmArguments<T> x{checked_op(op_a[g]),
+                               checked_op(op_b[g]),
+                               m[g],
+                               n[g],
+                               k[g],
+                               alpha[g],
+                               nullptr,
+                               lda[g],
+                               nullptr,
+                               ldb[g],
+                               beta[g],
+                               nullptr,
+                               ldc[g]};
+      if (by_rows)
+        visit(g, first, transposed(x), b + first, a + first, c + first, sizes[g]);
+      else
+        visit(g, first, x, a + first, b + first, c + first, sizes[g]);
+    }
+  };
+  std::optional<GroupList<T>> groups;
+  const bool listed = succeeds([&] {
+    groups.emplace();
+    for_each_group([&](int, std::int64_t, const auto&... group) { groups->add(group..., apart); });
+    return true;
+  });
+  const Found none{};
+  serve_or_forward(
+      routine, none, listed, [&] { return compute_groups(wanted, by_rows, *groups); },
+      [&](Observed& observed) {
+        if (listed) groups->describe(observed);
+      },
+      [] {},
+      [&] {
+        if (wanted.report == Report::any || wanted.report == Report::none) info[0] = 0;
+        for_each_group([&](int g, std::int64_t first, const auto&... group) {
+          compute_plainly<T>(wanted, by_rows, g, first, group...);
+        });
+      });
 }
 
 }  // namespace

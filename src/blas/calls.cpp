@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <exception>
+#include <new>
 
 #include "blas/names.hpp"
 #include "blas/settings.hpp"
@@ -53,21 +53,32 @@ Context* make_context() {
     if (made->cpu() != "portable" || settings().mode == Mode::all)
       small_context.store(made, std::memory_order_release);
     return made;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
+    const auto* own = dynamic_cast<const Error*>(&error);
+    if (own != nullptr && own->code() == ErrorCode::out_of_memory) throw;
     complain(std::string("calls are left to the program's BLAS: ") + error.what());
     return nullptr;
   }
 }
 
-}  // namespace
-
-Context* context() {
+// What cannot be made for want of memory is tried again by the next call.
+Context* context_or_throw() {
   static Context* const made = [] {
     const Inside scope;
     Context* context = make_context();
     small_decided.store(true, std::memory_order_release);
     return context;
   }();
+  return made;
+}
+
+}  // namespace
+
+Context* context() noexcept {
+  Context* made = nullptr;
+  succeeds([&] { return (made = context_or_throw()) != nullptr; });
   return made;
 }
 
@@ -80,11 +91,6 @@ void make_plans(const Observed& observed) noexcept {
     }
   } catch (const std::exception&) {  // the call finds out by itself
   }
-}
-
-void give_up(const Counterpart& routine) {
-  complain(std::string(routine.symbol()) + " cannot be served, and no other BLAS was found that has it");
-  std::abort();
 }
 
 bool is_inside() { return depth > 0; }
@@ -113,20 +119,22 @@ GemmProblem described(DType dtype, std::int8_t op_a, std::int8_t op_b, std::int6
   return p;
 }
 
-bool may_use_gpus() {
+bool may_use_gpus() noexcept {
   if (is_inside() || omp_in_parallel()) return false;
-  static const bool has_gpus = [] {
-    const Inside scope;
-    const Context* const asked = context();
-    return asked != nullptr && asked->gpu_count() > 0;
-  }();
-  return has_gpus;
+  return succeeds([] {
+    static const bool has_gpus = [] {
+      const Inside scope;
+      const Context* const asked = context_or_throw();
+      return asked != nullptr && asked->gpu_count() > 0;
+    }();
+    return has_gpus;
+  });
 }
 
 // What a thread asked of lately is found again without a plan, and so is what falls into the same eighth of
 // an octave in each size: factorizations multiply matrices that shrink from call to call, and to plan each
 // would take longer than many of them.
-bool gpus_win(const GemmProblem& problem) {
+bool gpus_win(const GemmProblem& problem) noexcept {
   using Question = std::array<int, 8>;
   struct Answer {
     Question question{};
@@ -145,11 +153,10 @@ bool gpus_win(const GemmProblem& problem) {
   if (answer.known && answer.question == question) return answer.wins;
   const Inside scope;
   answer = {question, true, false};
-  try {
+  answer.known = succeeds([&] {
     answer.wins = plan(*context(), problem, large_options()).candidate() == "hybrid";
-  } catch (const Error&) {
-    answer.known = false;  // of this problem now, not of its neighbours
-  }
+    return true;
+  });  // else of this problem now, not of its neighbours
   return answer.wins;
 }
 

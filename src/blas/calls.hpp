@@ -15,8 +15,9 @@
 namespace tilewright::blas {
 
 // The Context that serves all calls, made by the first that needs it; null where none can be made, which is
-// said once. Large products on the CPU go to the BLAS that the program has.
-Context* context();
+// said once. Large products on the CPU go to the BLAS that the program has. Also null where there is no
+// memory to make it now.
+Context* context() noexcept;
 
 // The three that follow are the only mutable globals of the house: a BLAS name has no handle in which a
 // caller could bring them, and every call reads them.
@@ -52,40 +53,56 @@ class Forward {
   void (*call_)(const void*);
 };
 
+// What f() returns; false where it throws, as all of this library does without memory. What throws has served
+// nothing, so that the call can go elsewhere.
+template <class F>
+bool succeeds(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    return false;
+  }
+}
+
 // Whether a call is served here that is none of the quick ones: `wins` is asked in auto.
 template <class Wins>
-bool serves_here(const Found& found, Wins&& wins) {
+bool serves_here(const Found& found, Wins&& wins) noexcept {
   if (found.routine == nullptr) return true;
-  const Mode mode = settings().mode;
-  if (mode == Mode::off || is_inside()) return false;
-  return mode == Mode::all || wins();
+  return succeeds([&] {
+    const Mode mode = settings().mode;
+    if (mode == Mode::off || is_inside()) return false;
+    return mode == Mode::all || wins();
+  });
 }
 
 // Makes the plans and kernels of its small products whose shapes are new: they are made once, and no call's
 // rate.
 void make_plans(const Observed& observed) noexcept;
 
-// Ends the program: a result that is missing must not be taken for one.
-[[noreturn]] void give_up(const Counterpart& routine);
-
 // Serves the call by serve(), which tells whether it did, or forwards it, and notes what happened where calls
-// are observed. `describe` tells the observer what is computed.
+// are observed. `describe` tells the observer what is computed. Where there is nobody to forward it to,
+// `plainly` computes it, which needs no memory: a program must neither end here nor take an old C for a
+// result.
 template <class Serve, class Describe>
 void serve_or_forward(const Counterpart& other, const Found& found, bool here, Serve&& serve,
-                      Describe&& describe, Forward forward) {
+                      Describe&& describe, Forward forward, Forward plainly) {
   std::optional<Observed> observed;
-  if (settings().observes()) {
+  const bool is_noted = succeeds([&] {
+    if (!settings().observes()) return false;
     describe(observed.emplace(other, found));
     if (here) make_plans(*observed);
     observed->starts();
-  }
-  if (here && serve()) {
+    return true;
+  });
+  if (!is_noted) observed.reset();
+  if (here && succeeds(serve)) {
     if (observed) observed->served(Server::here);
   } else if (found.routine != nullptr) {
     if (observed) observed->served(Server::counterpart);
     forward();
   } else {
-    give_up(other);
+    if (observed) observed->served(Server::here);
+    plainly();
   }
 }
 
@@ -149,9 +166,9 @@ GemmProblem problem_of(const GemmArguments<T>& x) {
   return p;
 }
 // The same of a problem, which does not ask whether this call may use them.
-bool gpus_win(const GemmProblem& problem);
+bool gpus_win(const GemmProblem& problem) noexcept;
 // Whether there are GPUs, and the call is neither inside another one nor in a parallel region.
-bool may_use_gpus();
+bool may_use_gpus() noexcept;
 
 template <class T>
 bool gpus_win(const GemmArguments<T>& x) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "blas/settings.hpp"
@@ -127,10 +128,32 @@ Symbol find_loaded(const char* const* names) {
   return {};
 }
 
-const Found& Counterpart::find() {
+// Without memory the loader is asked for the next symbol of the name behind this library, and nothing is
+// kept.
+const Found& Counterpart::found_without_memory() noexcept {
+  constexpr int unasked = 0, asking = 1, asked = 2;
+  int state = unasked;
+  if (without_memory_.compare_exchange_strong(state, asking)) {
+    void* const next = dlsym(RTLD_NEXT, symbol_);
+    if (next != nullptr && !is_ours(next)) next_ = {next, Way::pass};
+    without_memory_.store(state = asked);
+  }
+  while (state == asking) state = without_memory_.load();
+  return next_;
+}
+
+const Found& Counterpart::find() noexcept {
+  try {
+    return find_or_throw();
+  } catch (...) {
+    return found_without_memory();
+  }
+}
+
+const Found& Counterpart::find_or_throw() {
   const Settings& wanted = settings();
   const Candidate other = find_candidate(symbol_, spellings_, plain_, wide_);
-  auto* found = new Found;
+  auto found = std::make_unique<Found>();
   found->routine = other.symbol.address;
   if (found->routine != nullptr) {
     found->library = name_of(found->routine);
@@ -140,8 +163,8 @@ const Found& Counterpart::find() {
       found->way = Way::quick;
   }
   const Found* expected = nullptr;
-  if (found_.compare_exchange_strong(expected, found, std::memory_order_acq_rel)) return *found;
-  delete found;
+  if (found_.compare_exchange_strong(expected, found.get(), std::memory_order_acq_rel))
+    return *found.release();
   return *expected;
 }
 

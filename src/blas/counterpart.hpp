@@ -37,13 +37,17 @@ class Counterpart {
   bool wide() const { return wide_; }
 
  private:
-  const Found& find();
+  const Found& find() noexcept;
+  const Found& find_or_throw();
+  const Found& found_without_memory() noexcept;
 
   const char* symbol_;
   const char* const* spellings_;
   const char* plain_;
   bool wide_;
   std::atomic<const Found*> found_{nullptr};  // never freed: calls may come until the process has gone
+  std::atomic<int> without_memory_{0};        // whether the next line was decided
+  Found next_{};
 };
 
 // Address and library of the first of these names (up to a null) that a loaded library has, ours left out.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "blas/calls.hpp"
+#include "blas/plain.hpp"
 
 namespace tilewright::blas {
 
@@ -21,7 +22,7 @@ template <class T>
         Context* const own = context();
         return own != nullptr && serve(*own, x, small ? usual_options() : large_options());
       },
-      [&](Observed& observed) { observed.computes(problem_of(x)); }, forward);
+      [&](Observed& observed) { observed.computes(problem_of(x)); }, forward, [&] { multiply_plainly(x); });
 }
 
 // `forward` as it is, so that it becomes part of the quick way.

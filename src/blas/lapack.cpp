@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blas/calls.hpp"
+#include "blas/plain.hpp"
 #include "blas/report.hpp"
 #include "blas/tilewright_blas.hpp"
 
@@ -27,7 +28,7 @@ bool gpus_factor(DType dtype, std::int64_t m, std::int64_t n, std::int64_t lda) 
   try {
     const std::string candidate = lu_candidate(*context(), {dtype, m, n, lda}, lu_options());
     return candidate == "streamed" || candidate == "blocked";
-  } catch (const Error&) {
+  } catch (...) {
     return false;
   }
 }
@@ -73,11 +74,15 @@ bool is_short(Int ld, Int rows) {
 struct Routine {
   const Counterpart& other;
   const Found& found;
-  std::string text;  // for the observer
+  const char* what;   // for the observer
+  const char* names;  // of the two sizes
+  std::int64_t first, second;
   double flops;
+
+  std::string text() const { return fmt::format("{} {}={} {}={}", what, names[0], first, names + 1, second); }
 };
 template <class Wins, class Compute>
-void run_routine(const Routine& routine, Wins&& wins, Compute&& compute, Forward forward) {
+void run_routine(const Routine& routine, Wins&& wins, Compute&& compute, Forward forward, Forward plainly) {
   const bool here = serves_here(routine.found, wins);
   serve_or_forward(
       routine.other, routine.found, here,
@@ -85,14 +90,10 @@ void run_routine(const Routine& routine, Wins&& wins, Compute&& compute, Forward
         const Inside scope;
         Context* const own = context();
         if (own == nullptr) return false;
-        try {
-          compute(*own);
-          return true;
-        } catch (...) {
-          return false;
-        }
+        compute(*own);
+        return true;
       },
-      [&](Observed& observed) { observed.computes(routine.text, routine.flops); }, forward);
+      [&](Observed& observed) { observed.computes(routine.text(), routine.flops); }, forward, plainly);
 }
 
 template <class T>
@@ -105,16 +106,20 @@ double flops_of_solve(double n, double nrhs) {
 }
 template <class T>
 Routine factor_routine(const Counterpart& other, const Found& found, std::int64_t m, std::int64_t n) {
-  return {other, found, fmt::format("LU m={} n={}", m, n), flops_of_factor<T>(double(m), double(n))};
+  return {other, found, "LU", "mn", m, n, flops_of_factor<T>(double(m), double(n))};
 }
 template <class T>
 Routine solve_routine(const Counterpart& other, const Found& found, std::int64_t n, std::int64_t nrhs) {
-  return {other, found, fmt::format("solve n={} nrhs={}", n, nrhs),
-          flops_of_solve<T>(double(n), double(nrhs))};
+  return {other, found, "solve", "nnrhs", n, nrhs, flops_of_solve<T>(double(n), double(nrhs))};
 }
 template <class T>
 Routine system_routine(const Counterpart& other, const Found& found, std::int64_t n, std::int64_t nrhs) {
-  return {other, found, fmt::format("system n={} nrhs={}", n, nrhs),
+  return {other,
+          found,
+          "system",
+          "nnrhs",
+          n,
+          nrhs,
           flops_of_factor<T>(double(n), double(n)) + flops_of_solve<T>(double(n), double(nrhs))};
 }
 
@@ -161,7 +166,8 @@ void run_getrf(const Counterpart& other, const Found& found, Int m, Int n, T* a,
   if (refuses(other, found, factor_fault(m, n, lda), info, forward)) return;
   run_routine(
       factor_routine<T>(other, found, m, n), [&] { return gpus_factor(dtype_of<T>, m, n, lda); },
-      [&](Context& context) { *info = factor(context, m, n, a, lda, pivots); }, forward);
+      [&](Context& context) { *info = factor(context, m, n, a, lda, pivots); }, forward,
+      [&] { *info = factor_plainly(m, n, a, lda, pivots); });
 }
 
 template <class T, class Int>
@@ -175,21 +181,31 @@ void run_getrs(const Counterpart& other, const Found& found, char op, Int n, Int
         solve(context, Op(named), n, nrhs, a, lda, pivots, b, ldb);
         *info = 0;
       },
-      forward);
+      forward,
+      [&] {
+        solve_plainly(named, n, nrhs, a, lda, pivots, b, ldb);
+        *info = 0;
+      });
 }
 
-// What happens when the factors are written and the solution fails is no way back.
+// Once the factors are written there is no way back: what fails then is solved by plain loops.
 template <class T, class Int>
-Int factor_and_solve(const Counterpart& other, Context& context, Int n, Int nrhs, T* a, Int lda, Int* pivots,
-                     T* b, Int ldb) {
+Int factor_and_solve(Context& context, Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, Int ldb) {
   const Int info = factor(context, n, n, a, lda, pivots);
   if (info != 0) return info;
   try {
     solve(context, Op::none, n, nrhs, a, lda, pivots, b, ldb);
   } catch (...) {
-    give_up(other);
+    solve_plainly(std::int8_t(Op::none), n, nrhs, a, lda, pivots, b, ldb);
   }
   return 0;
+}
+
+template <class T, class Int>
+Int factor_and_solve_plainly(Int n, Int nrhs, T* a, Int lda, Int* pivots, T* b, Int ldb) {
+  const Int info = factor_plainly(n, n, a, lda, pivots);
+  if (info == 0) solve_plainly(std::int8_t(Op::none), n, nrhs, a, lda, pivots, b, ldb);
+  return info;
 }
 
 template <class T, class Int>
@@ -198,8 +214,8 @@ void run_gesv(const Counterpart& other, const Found& found, Int n, Int nrhs, T* 
   if (refuses(other, found, system_fault(n, nrhs, lda, ldb), info, forward)) return;
   run_routine(
       system_routine<T>(other, found, n, nrhs), [&] { return gpus_factor(dtype_of<T>, n, n, lda); },
-      [&](Context& context) { *info = factor_and_solve(other, context, n, nrhs, a, lda, pivots, b, ldb); },
-      forward);
+      [&](Context& context) { *info = factor_and_solve(context, n, nrhs, a, lda, pivots, b, ldb); }, forward,
+      [&] { *info = factor_and_solve_plainly(n, nrhs, a, lda, pivots, b, ldb); });
 }
 
 // --- LAPACKE ---
@@ -248,16 +264,6 @@ class ByColumns {
   std::vector<T> copy_;
 };
 
-// f() with what no memory comes to.
-template <class Int, class F>
-Int or_no_memory(F&& f) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    return no_memory;
-  }
-}
-
 // What LAPACKE checks of a matrix by rows itself; else the number of LAPACK's argument, one further.
 template <class Int>
 Int lapacke_fault(int fault, bool by_rows, std::initializer_list<std::tuple<Int, Int, int>> leading) {
@@ -268,7 +274,8 @@ Int lapacke_fault(int fault, bool by_rows, std::initializer_list<std::tuple<Int,
 
 template <class Int>
 Int told(const Counterpart& other, Int info) {
-  if (info < 0) complain(fmt::format("wrong parameter {} in {}", -info, other.symbol()));
+  if (info < 0)
+    succeeds([&] { return complain(fmt::format("wrong parameter {} in {}", -info, other.symbol())), true; });
   return info;
 }
 
@@ -290,15 +297,15 @@ Int lapacke_getrf(Counterpart& other, int layout, Int m, Int n, T* a, Int lda, I
   run_routine(
       factor_routine<T>(other, found, m, n), [&] { return gpus_factor(dtype_of<T>, m, n, columns_ld); },
       [&](Context& context) {
-        info = or_no_memory<Int>([&]() -> Int {
+        info = [&]() -> Int {
           ByColumns<T> matrix(by_rows, a, m, n, lda);
           if (looks_for_nan() && matrix.has_nan()) return -4;
           const Int result = factor(context, m, n, matrix.data(), Int(matrix.ld()), pivots);
           matrix.write_back();
           return result;
-        });
+        }();
       },
-      forward);
+      forward, [&] { info = no_memory; });
   return info;
 }
 
@@ -323,7 +330,7 @@ Int lapacke_getrs(Counterpart& other, int layout, char op, Int n, Int nrhs, cons
   run_routine(
       solve_routine<T>(other, found, n, nrhs), [] { return false; },
       [&](Context& context) {
-        info = or_no_memory<Int>([&]() -> Int {
+        info = [&]() -> Int {
           ByColumns<T> factors(by_rows, const_cast<T*>(a), n, n, lda), right(by_rows, b, n, nrhs, ldb);
           if (looks_for_nan() && factors.has_nan()) return -5;
           if (looks_for_nan() && right.has_nan()) return -8;
@@ -331,9 +338,9 @@ Int lapacke_getrs(Counterpart& other, int layout, char op, Int n, Int nrhs, cons
                 Int(right.ld()));
           right.write_back();
           return 0;
-        });
+        }();
       },
-      forward);
+      forward, [&] { info = no_memory; });
   return info;
 }
 
@@ -357,18 +364,18 @@ Int lapacke_gesv(Counterpart& other, int layout, Int n, Int nrhs, T* a, Int lda,
       system_routine<T>(other, found, n, nrhs),
       [&] { return gpus_factor(dtype_of<T>, n, n, by_rows ? std::max<Int>(1, n) : lda); },
       [&](Context& context) {
-        info = or_no_memory<Int>([&]() -> Int {
+        info = [&]() -> Int {
           ByColumns<T> matrix(by_rows, a, n, n, lda), right(by_rows, b, n, nrhs, ldb);
           if (looks_for_nan() && matrix.has_nan()) return -4;
           if (looks_for_nan() && right.has_nan()) return -7;
-          const Int result = factor_and_solve(other, context, n, nrhs, matrix.data(), Int(matrix.ld()),
-                                              pivots, right.data(), Int(right.ld()));
+          const Int result = factor_and_solve(context, n, nrhs, matrix.data(), Int(matrix.ld()), pivots,
+                                              right.data(), Int(right.ld()));
           matrix.write_back();
           right.write_back();
           return result;
-        });
+        }();
       },
-      forward);
+      forward, [&] { info = no_memory; });
   return info;
 }
 

@@ -150,8 +150,11 @@ Table& table();
 void at_exit() {
   Table& t = table();
   const std::lock_guard lock(t.mutex);
-  write_record(t);
-  if (settings().verbose > 0) print_summary(t);
+  try {
+    write_record(t);
+    if (settings().verbose > 0) print_summary(t);
+  } catch (const std::exception&) {  // no memory to tell it
+  }
   t.clear();
 }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cctype>
 
 #include "blas/settings.hpp"
@@ -12,29 +13,40 @@ namespace tilewright::blas {
 namespace {
 
 // That of the program, which all libraries see, or that of the loaded BLAS.
-void* find_handler(const char* name, const char* other_name) {
+void* find_handler(const char* name, const char* other_name) try {
   if (void* own = dlsym(RTLD_DEFAULT, name)) return own;
   const char* const names[] = {name, other_name, nullptr};
   return find_loaded(names).address;
+} catch (...) {
+  return nullptr;
+}
+
+// Where there is no memory for the sentence, nothing is said.
+template <class... Values>
+void complain_of(const char* sentence, const Values&... values) try {
+  complain(fmt::vformat(sentence, fmt::make_format_args(values...)));
+} catch (...) {
 }
 
 }  // namespace
 
 void report_fortran(const Counterpart& routine, int position) {
-  // DGEMM_BATCH of dgemm_batch_.
-  std::string name = routine.plain();
-  while (!name.empty() && name.back() == '_') name.pop_back();
-  for (char& c : name) c = char(std::toupper(static_cast<unsigned char>(c)));
-  name.resize(std::max<std::size_t>(name.size(), 6), ' ');
+  // DGEMM_BATCH of dgemm_batch_; no name is longer than this.
+  std::array<char, 32> name{};
+  std::size_t length = 0;
+  for (const char* c = routine.plain(); *c != '\0' && length + 1 < name.size(); ++c)
+    name[length++] = char(std::toupper(static_cast<unsigned char>(*c)));
+  while (length > 0 && name[length - 1] == '_') name[--length] = '\0';
+  while (length < 6) name[length++] = ' ';
   // The lower half of the number is where an int is expected.
   const std::int64_t number = position;
   using Handler = void (*)(const char*, const std::int64_t*, std::size_t);
   void* handler = routine.wide() ? find_handler("xerbla_64_", "scipy_xerbla_64_")
                                  : find_handler("xerbla_", "scipy_xerbla_");
   if (handler != nullptr)
-    reinterpret_cast<Handler>(handler)(name.c_str(), &number, name.size());
+    reinterpret_cast<Handler>(handler)(name.data(), &number, length);
   else
-    complain(fmt::format("on entry to {} parameter number {} had an illegal value", name, position));
+    complain_of("on entry to {} parameter number {} had an illegal value", name.data(), position);
 }
 
 void report_cblas(const Counterpart& routine, int position) {
@@ -44,7 +56,7 @@ void report_cblas(const Counterpart& routine, int position) {
   if (handler != nullptr)
     reinterpret_cast<Handler>(handler)(position, routine.symbol(), "");
   else
-    complain(fmt::format("parameter {} to routine {} was incorrect", position, routine.symbol()));
+    complain_of("parameter {} to routine {} was incorrect", position, routine.symbol());
 }
 
 }  // namespace tilewright::blas

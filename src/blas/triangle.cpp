@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <vector>
 
+#include "blas/plain.hpp"
 #include "blas/report.hpp"
 #include "blas/tilewright_blas.hpp"
 
@@ -37,12 +37,11 @@ void add_triangle(const TriangleArguments<T>& x, const T* product) {
   }
 }
 
-// One call. Nothing can be undone, so that what fails after something was written ends the program.
+// One call. Nothing can be undone: what fails after something was written is computed by plain loops.
 template <class T>
 class TriangleCall {
  public:
-  TriangleCall(Context& context, const Counterpart& routine, const TriangleLeaf<T>& leaf)
-      : context_(context), routine_(routine), leaf_(leaf) {}
+  TriangleCall(Context& context, const TriangleLeaf<T>& leaf) : context_(context), leaf_(leaf) {}
 
   // False where nothing was written.
   bool run(const TriangleArguments<T>& x) {
@@ -56,32 +55,34 @@ class TriangleCall {
   static bool is_for_gpus(const GemmArguments<T>& x) {
     return flops_of(x) >= least_gpu_flops && gpus_win(problem_of(x));
   }
-  bool product(const GemmArguments<T>& x) {
-    if (!serve(context_, x, is_small_win(x) ? usual_options() : large_options())) return failed();
-    wrote_ = true;
-    return true;
-  }
+  bool product(const GemmArguments<T>& x) { return is_done(x, multiply(x)); }
   bool run_whole(const TriangleArguments<T>& x) {
     if (leaf_) {
       leaf_(x);
-      wrote_ = true;
-      return true;
+      return is_done(x, true);
     }
-    std::vector<T> product(std::size_t(x.n * x.n));
-    const GemmArguments<T> all{x.op_a, x.op_b,         x.n, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb,
-                               T(0),   product.data(), x.n};
-    if (!serve(context_, all, is_small_win(all) ? usual_options() : large_options())) return failed();
-    add_triangle(x, product.data());
-    wrote_ = true;
-    return true;
+    return is_done(x, succeeds([&] {
+                     std::vector<T> product(std::size_t(x.n * x.n));
+                     const GemmArguments<T> all{x.op_a, x.op_b, x.n, x.n,   x.k,  x.alpha,
+                                                x.a,    x.lda,  x.b, x.ldb, T(0), product.data(),
+                                                x.n};
+                     if (!multiply(all)) return false;
+                     add_triangle(x, product.data());
+                     return true;
+                   }));
   }
-  bool failed() const {
-    if (wrote_) give_up(routine_);
-    return false;
+  bool multiply(const GemmArguments<T>& x) {
+    return succeeds([&] { return serve(context_, x, is_small_win(x) ? usual_options() : large_options()); });
+  }
+  // A part that failed is not written: the whole call goes elsewhere while that is true of all of it.
+  template <class Part>
+  bool is_done(const Part& part, bool was_served) {
+    if (!was_served && !wrote_) return false;
+    if (!was_served) multiply_plainly(part);
+    return wrote_ = true;
   }
 
   Context& context_;
-  const Counterpart& routine_;
   const TriangleLeaf<T>& leaf_;
   bool wrote_ = false;
 };
@@ -105,7 +106,7 @@ void run_triangle(const TriangleName& name, const Found& found, const TriangleAr
                   const TriangleLeaf<T>& leaf, Forward forward) {
   if (found.way == Way::pass) return forward();
   if (name.fault != 0) return found.routine != nullptr ? forward() : name.report(name.other, name.fault);
-  const bool whole = found.routine == nullptr || settings().mode == Mode::all;
+  const bool whole = found.routine == nullptr || succeeds([] { return settings().mode == Mode::all; });
   const bool here = serves_here(found, [&] { return gpus_win(x.square(x.n / 2)); });
   serve_or_forward(
       name.other, found, here,
@@ -114,12 +115,12 @@ void run_triangle(const TriangleName& name, const Found& found, const TriangleAr
         const Inside scope;
         Context* const own = context();
         const TriangleLeaf<T> none;
-        return own != nullptr && TriangleCall<T>(*own, name.other, whole ? none : leaf).run(x);
+        return own != nullptr && TriangleCall<T>(*own, whole ? none : leaf).run(x);
       },
       [&](Observed& observed) {
         observed.computes(fmt::format("{} n={} k={}", name.what, x.n, x.k), x.flops());
       },
-      forward);
+      forward, [&] { multiply_plainly(x); });
 }
 
 bool is_triangle(char letter) { return (letter | 0x20) == 'u' || (letter | 0x20) == 'l'; }

@@ -3,63 +3,27 @@
 // again; small ones are computed whole and copied, or left to the program's BLAS.
 #pragma once
 
-#include <functional>
-
 #include "blas/calls.hpp"
+#include "blas/triangle_arguments.hpp"
 
 namespace tilewright::blas {
 
+// Computes a small triangle by other means: a reference to what does, which outlives it, or none.
 template <class T>
-struct TriangleArguments {
-  bool is_upper;
-  std::int8_t op_a, op_b;
-  std::int64_t n, k;
-  T alpha;
-  const T* a;
-  std::int64_t lda;
-  const T* b;
-  std::int64_t ldb;
-  T beta;
-  T* c;
-  std::int64_t ldc;
-  bool is_hermitian = false;  // the diagonal is real and A B is
+class TriangleLeaf {
+ public:
+  TriangleLeaf() = default;
+  template <class F>
+  TriangleLeaf(const F& f)
+      : object_(&f), call_([](const void* object, const TriangleArguments<T>& x) {
+          (*static_cast<const F*>(object))(x);
+        }) {}
+  explicit operator bool() const { return call_ != nullptr; }
+  void operator()(const TriangleArguments<T>& x) const { call_(object_, x); }
 
-  std::int64_t a_rows() const { return op_a == 0 ? n : k; }
-  std::int64_t b_rows() const { return op_b == 0 ? k : n; }
-  // That of rows and columns first ... first + count - 1.
-  TriangleArguments part(std::int64_t first, std::int64_t count) const {
-    TriangleArguments x = *this;
-    x.n = count;
-    x.a += first * (op_a == 0 ? 1 : lda);
-    x.b += first * (op_b == 0 ? ldb : 1);
-    x.c += first * (ldc + 1);
-    return x;
-  }
-  // The square beside the first `half` rows and columns.
-  GemmArguments<T> square(std::int64_t half) const {
-    const TriangleArguments rows = part(is_upper ? 0 : half, 0), cols = part(is_upper ? half : 0, 0);
-    T* const corner = is_upper ? c + half * ldc : c + half;
-    return {op_a,
-            op_b,
-            is_upper ? half : n - half,
-            is_upper ? n - half : half,
-            k,
-            alpha,
-            rows.a,
-            lda,
-            cols.b,
-            ldb,
-            beta,
-            corner,
-            ldc};
-  }
-  double flops() const {
-    return (is_complex(dtype_of<T>) ? 4.0 : 1.0) * double(n) * double(n + 1) * double(k);
-  }
+ private:
+  const void* object_ = nullptr;
+  void (*call_)(const void*, const TriangleArguments<T>&) = nullptr;
 };
-
-// Computes a small triangle by other means.
-template <class T>
-using TriangleLeaf = std::function<void(const TriangleArguments<T>&)>;
 
 }  // namespace tilewright::blas

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/folder.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -64,13 +65,13 @@ std::vector<Package> find_packages(const fs::path& powercap, std::string& reason
     return packages;
   }
   reason = fmt::format("'{}' names no package", powercap.string());
-  for (const auto& entry : fs::directory_iterator(powercap, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path entry : entries_of(powercap.string())) {
+    const std::string name = entry.filename().string();
     // intel-rapl:0 is a package, intel-rapl:0:1 a part of it that is counted already.
     if (!name.starts_with("intel-rapl:") || std::count(name.begin(), name.end(), ':') != 1) continue;
-    Package package{entry.path() / "energy_uj", 0, 0, 0};
+    Package package{entry / "energy_uj", 0, 0, 0};
     if (!read_number(package.counter, package.last) ||
-        !read_number(entry.path() / "max_energy_range_uj", package.wrap)) {
+        !read_number(entry / "max_energy_range_uj", package.wrap)) {
       reason = fmt::format("'{}' may not be read", package.counter.string());
       continue;
     }

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <system_error>
 
 #include "tilewright/types.hpp"
@@ -25,14 +27,31 @@ struct Bitmap {
   Bitmap& operator=(const Bitmap&) = delete;
 };
 
-struct Machine {
+// hwloc ends the process where it runs out of memory halfway: it is asked where there is more than it needs.
+hwloc_topology_t read_topology() {
+  constexpr std::size_t more_than_needed = std::size_t(4) << 20;
+  ::operator delete(::operator new(more_than_needed));
   hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) == 0) {
+    if (hwloc_topology_load(topology) == 0) return topology;
+    const int reason = errno;
+    hwloc_topology_destroy(topology);
+    errno = reason;
+  }
+  if (errno == ENOMEM) throw std::bad_alloc();
+  throw Error(ErrorCode::internal, "", "hwloc could not read the topology of this machine");
+}
+
+struct Machine {
+  struct Destroy {
+    void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+  };
+  const std::unique_ptr<hwloc_topology, Destroy> kept{read_topology()};
+  const hwloc_topology_t topology = kept.get();
   std::vector<NumaNode> nodes;
   std::vector<int> node_of_cpu;
 
   Machine() {
-    if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0)
-      throw Error(ErrorCode::internal, "", "hwloc could not read the topology of this machine");
     Bitmap usable;
     // Where the affinity cannot be asked for, all cores of the topology count.
     if (hwloc_get_cpubind(topology, usable.set, HWLOC_CPUBIND_PROCESS) != 0)
@@ -54,7 +73,6 @@ struct Machine {
         if (known < 0) known = static_cast<int>(node->os_index);
       }
   }
-  ~Machine() { hwloc_topology_destroy(topology); }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 };

@@ -14,6 +14,8 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
+
+#include "core/per_thread.hpp"
 #endif
 
 namespace tilewright {
@@ -149,23 +151,9 @@ ThreadPool::~ThreadPool() {
   for (const auto& helper : impl_->helpers) helper->join();
 }
 
-namespace {
+ThreadPool& ThreadPool::own() { return PerThread<ThreadPool>::own(); }
 
-thread_local bool has_ended = false;  // of a type that outlives what is destroyed
-
-struct OwnPool {
-  ThreadPool pool;
-  ~OwnPool() { has_ended = true; }
-};
-
-}  // namespace
-
-ThreadPool& ThreadPool::own() {
-  thread_local OwnPool own;
-  return own.pool;
-}
-
-bool ThreadPool::own_has_ended() { return has_ended; }
+bool ThreadPool::own_has_ended() { return PerThread<ThreadPool>::has_ended(); }
 
 int ThreadPool::size() const { return int(impl_->helpers.size()); }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/folder.hpp"
 #include "measure/clock.hpp"
 #include "tilewright/types.hpp"
 
@@ -74,12 +75,12 @@ std::unique_ptr<Observer> clock_observer(const std::string& sysfs) {
 std::unique_ptr<Observer> temperature_observer(const std::string& sysfs) {
   std::string hottest;
   double most = 0;
-  std::error_code error;
-  for (const auto& zone : std::filesystem::directory_iterator(sysfs + "/class/thermal", error)) {
-    std::ifstream file(zone.path() / "temp");
+  for (const std::string& zone : entries_of(sysfs + "/class/thermal")) {
+    const std::string reading = zone + "/temp";
+    std::ifstream file(reading);
     double value = 0;
     if (!(file >> value) || (!hottest.empty() && value <= most)) continue;
-    hottest = (zone.path() / "temp").string();
+    hottest = reading;
     most = value;
   }
   return std::make_unique<SysfsObserver>("temperature_c", hottest, 1e-3);

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/folder.hpp"
 #include "core/share.hpp"
 #include "wisdom/lines.hpp"
 #include "wisdom/shy_files.hpp"
@@ -292,11 +293,9 @@ std::string user_wisdom_path(const Environment& environment) {
 
 std::vector<std::string> shipped_wisdom(const Environment& environment) {
   std::vector<std::string> files;
-  std::error_code error;
   const fs::path folder = fs::path(share_folder(environment, "wisdom")) / "wisdom";
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".jsonl") files.push_back(it->path().string());
-  std::sort(files.begin(), files.end());
+  for (std::string& file : entries_of(folder.string()))
+    if (file.ends_with(".jsonl")) files.push_back(std::move(file));
   return files;
 }
 

@@ -55,6 +55,7 @@ CUresult copy_allowed() {
 
 // What the driver tells of the copy that is being queued.
 CUresult copy_refused() {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("queued_copy");
   if (machine().counts["queued_copy"] != variable("TILEWRIGHT_FAKE_FAILING_COPY", 0)) return CUDA_SUCCESS;
   return CUresult(variable("TILEWRIGHT_FAKE_COPY_ERROR", CUDA_ERROR_INVALID_VALUE));
@@ -160,6 +161,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) { return *bytes = memory_bytes(), CUDA_SUCCESS; }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("retain");
   *context = &machine().contexts[device];
   ++(*context)->retained;
@@ -171,6 +173,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("push");
   current.push_back(context);
   return CUDA_SUCCESS;
@@ -187,6 +190,7 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("allocate");
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const int device = current.back()->device;
@@ -211,6 +215,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* all) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void** data, std::size_t bytes, unsigned) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("allocate");
   if (bytes > std::size_t(variable("TILEWRIGHT_FAKE_MOST_PINNED_BYTES", 1LL << 40)))
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -228,9 +233,11 @@ CUresult cuMemFreeHost(void* data) {
 }
 // Those that wait are of the default stream, and wait for no other.
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return copy_in(to, from, bytes, current.back()->device);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return copy_out(to, from, bytes, current.back()->device);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
@@ -250,6 +257,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
 }
 // Pages are registered once at a time, as the driver wants it.
 CUresult cuMemHostRegister_v2(void* data, std::size_t bytes, unsigned) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("register");
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   return machine().pinned.emplace(static_cast<char*>(data), bytes).second
@@ -280,6 +288,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* asked, CUstream stream) {
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext context, CUdeviceptr from, CUcontext other,
                            std::size_t bytes, CUstream stream) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return queue(stream, [=] {
     const auto lock = count("copy");
     if (!machine().memory.holds(to, bytes, context->device) ||
@@ -290,6 +299,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext context, CUdeviceptr from, 
   });
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return queue(stream, [=] {
     std::memset(reinterpret_cast<void*>(to), value, bytes);
     return CUDA_SUCCESS;
@@ -297,6 +307,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
 }
 CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
                             std::size_t height, CUstream stream) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   return queue(stream, [=] {
     for (std::size_t row = 0; row < height; ++row)
       for (std::size_t i = 0; i < width; ++i)
@@ -306,6 +317,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, s
 }
 // What a graph allocates lives as long as the graph, for its replays.
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("allocate_async");
   *address = machine().memory.add(bytes, fake::device_of(stream));
   if (!fake::is_capturing(stream)) return CUDA_SUCCESS;
@@ -353,6 +365,7 @@ CUresult cuPointerGetAttributes(unsigned number, CUpointer_attribute* which, voi
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const auto lock = count("load");
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const std::string text(static_cast<const char*>(image));
@@ -366,6 +379,7 @@ CUresult cuModuleUnload(CUmodule module) {
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (module->image.find(name) == std::string::npos) return CUDA_ERROR_NOT_FOUND;
   *function = &module->functions.emplace_back(CUfunc_st{name, module->device});
   return CUDA_SUCCESS;
@@ -386,6 +400,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   unsigned cluster = 1;
   bool dependent = false;
   for (unsigned i = 0; i < config->numAttrs; ++i) {

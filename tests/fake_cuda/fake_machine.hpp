@@ -37,6 +37,10 @@ inline Machine& machine() {
 }
 inline thread_local std::vector<CUcontext> current;
 
+// Of tests/memory, in whose programs calls fail like requests for memory; null in all others.
+extern "C" int failing_memory_refuses() __attribute__((weak));
+inline bool is_refused() { return failing_memory_refuses != nullptr && failing_memory_refuses() != 0; }
+
 inline std::lock_guard<std::recursive_mutex> count(const char* name) {
   machine().mutex.lock();
   ++machine().counts[name];

@@ -187,6 +187,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
   return cuStreamCreate(stream, flags);
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::lock_guard lock(machine().mutex);
   if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *stream = new CUstream_st{current.back(), false, {}, {}};
@@ -226,6 +227,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 // A stream that is being captured may not wait for what lies outside.
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (stream == nullptr && current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const auto lock = count("wait_event");
   if (fake::is_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
@@ -254,6 +256,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   *event = new CUevent_st;
   return CUDA_SUCCESS;
 }
@@ -262,6 +265,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+  if (fake::is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (stream == nullptr && current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   const std::lock_guard lock(machine().mutex);
   event->point = std::make_shared<Point>();

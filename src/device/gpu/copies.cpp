@@ -144,8 +144,12 @@ RegisteredMemory::RegisteredMemory(const Gpu& gpu, void* data, std::size_t bytes
                      "cuMemHostRegister", fmt::format("{} bytes", bytes));
 }
 RegisteredMemory::~RegisteredMemory() {
-  const Gpu::Current current(gpu_);
-  gpu_.driver().host_unregister(data_);
+  try {
+    const Gpu::Current current(gpu_);
+    gpu_.driver().host_unregister(data_);
+  } catch (...) {
+    // The device is lost, and its driver's notes with it.
+  }
 }
 
 }  // namespace tilewright

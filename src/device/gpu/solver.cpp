@@ -48,8 +48,12 @@ GpuSolver::GpuSolver() : library_(open_library()) {
 }
 
 GpuSolver::~GpuSolver() {
-  if (handle_ != nullptr) find<int (*)(void*)>("cusolverDnDestroy")(handle_);
-  if (params_ != nullptr) find<int (*)(void*)>("cusolverDnDestroyParams")(params_);
+  const auto destroy = [this](const char* name, void* what) {
+    const auto function = reinterpret_cast<int (*)(void*)>(dlsym(library_, name));
+    if (what != nullptr && function != nullptr) function(what);
+  };
+  destroy("cusolverDnDestroy", handle_);
+  destroy("cusolverDnDestroyParams", params_);
 }
 
 void GpuSolver::set_stream(CUstream_st* stream) {

@@ -65,15 +65,15 @@ GpuWorkspace::Loan::Loan(GpuWorkspace& workspace, std::size_t bytes, std::size_t
 GpuWorkspace::Loan::~Loan() {
   // A destructor cannot report; what fails here fails again, and is reported, at the next call of the stream.
   const Gpu& gpu = workspace_.gpu_;
-  const Gpu::Current current(gpu);
-  if (own_ != 0) {
-    (void)gpu.driver().memory_free_async(own_, stream_);
-    return;
-  }
   try {
+    const Gpu::Current current(gpu);
+    if (own_ != 0) {
+      (void)gpu.driver().memory_free_async(own_, stream_);
+      return;
+    }
     workspace_.last_use_.record(stream_);
     workspace_.used_ = true;
-  } catch (const Error&) {
+  } catch (...) {
   }
 }
 

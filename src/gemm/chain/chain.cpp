@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/dispatch.hpp"
+#include "core/per_thread.hpp"
 #include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/execute.hpp"
@@ -284,7 +285,7 @@ void Chain::run_piece(std::byte* scratch, std::int64_t first, std::int64_t count
 }
 
 void Chain::run_on_host() const {
-  static thread_local KeptMemory memory;
+  KeptMemory& memory = PerThread<KeptMemory>::own();
   // Whole pages for each thread.
   const std::int64_t each = (rooms_.back() + room_multiple - 1) / room_multiple * room_multiple;
   std::byte* const scratch = each == 0 ? nullptr : memory.get(std::size_t(each * threads_));

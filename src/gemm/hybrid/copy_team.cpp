@@ -60,10 +60,16 @@ void CopyTeam::submit(std::int64_t items, std::int64_t each, Work work, Ticket& 
   std::size_t count = 0;
   {
     const std::lock_guard lock(mutex_);
-    for (std::int64_t first = 0; first < items; first += each, ++count) {
-      pieces_.push_back({shared, first, std::min(each, items - first), &ticket});
-      ++ticket.left;
+    const std::size_t before = pieces_.size();
+    try {
+      for (std::int64_t first = 0; first < items; first += each, ++count)
+        pieces_.push_back({shared, first, std::min(each, items - first), &ticket});
+    } catch (...) {
+      // A part of the work must not be done: who is told that it failed takes none for done.
+      while (pieces_.size() > before) pieces_.pop_back();
+      throw;
     }
+    ticket.left += int(count);
   }
   // No more than there is work for: those who wake in vain keep the others from the queue.
   for (std::size_t i = 0; i < std::min(count, workers_.size()); ++i) has_work_.notify_one();

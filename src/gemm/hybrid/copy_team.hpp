@@ -40,6 +40,7 @@ class CopyTeam {
   CopyTeam& operator=(const CopyTeam&) = delete;
 
   // The ticket, which must have been finished or may count more than one work, has to live until it is again.
+  // Where submit() throws, nothing of the work is done.
   void submit(const HostBlockCopy& block, Ticket& ticket);
   // `items` of them, `each` at a time.
   void submit(std::int64_t items, std::int64_t each, Work work, Ticket& ticket);

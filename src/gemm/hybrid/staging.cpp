@@ -124,10 +124,12 @@ void StagedOutput::add(int piece, const StagedBlock& block, StreamDevice::Mark a
 void StagedOutput::empty(const Entry& entry) {
   const Block buffer = ring_.slot(entry.slot, entry.block.shape);
   const Block& host = entry.block.host;
+  emptying_.push_back(entry);
+  // Handed over whole or not at all, and noted without an allocation between: a piece that is in the hands of
+  // the team and not noted would be computed again from the C that the team has overwritten.
   team_.submit({static_cast<char*>(host.data), host.pitch_bytes, static_cast<const char*>(buffer.data),
                 buffer.pitch_bytes, column_bytes(entry.block.shape), entry.block.shape.columns},
                tickets_[entry.slot]);
-  emptying_.push_back(entry);
   arrived_(entry.piece);  // whatever goes wrong from here on, the destructor sees to it
 }
 

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "core/per_thread.hpp"
+
 namespace tilewright {
 
 SmallKernels::SmallKernels() : kept_owner_(std::make_shared<const Owner>()), owner_(kept_owner_.get()) {}
@@ -18,10 +20,7 @@ struct SmallKernels::Kept {
 
   Kept() { recent_ = all.data(), recent_long_ = long_ones.data(); }
   ~Kept() { recent_ = nullptr, recent_long_ = nullptr, thread_ends_ = true; }
-  static Kept& of_thread() {
-    static thread_local Kept kept;
-    return kept;
-  }
+  static Kept& of_thread() { return PerThread<Kept>::own(); }
 };
 
 const GemmSmallCpuKernel* SmallKernels::remember(const SmallKey& key, Kernel kernel) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/per_thread.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 
 namespace tilewright {
@@ -87,7 +88,7 @@ ReadsKey reads_key(const GemmLargeOperand& operand, int rows, int groups) {
 // it counted, at most as many as one space has.
 void read_operand(const GemmLargeOperand& operand, int rows, int groups, Reads& reads) {
   constexpr std::size_t most = 1 << 14;
-  thread_local std::map<ReadsKey, Reads> known;
+  auto& known = PerThread<std::map<ReadsKey, Reads>>::own();
   if (known.size() == most) known.clear();
   auto [at, is_new] = known.try_emplace(reads_key(operand, rows, groups));
   if (is_new) at->second = count_reads(operand, rows, groups);

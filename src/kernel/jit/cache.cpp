@@ -22,6 +22,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/folder.hpp"
 #include "core/trust.hpp"
 
 namespace tilewright {
@@ -109,15 +110,13 @@ bool write_entry(const fs::path& folder, const std::string& key, const std::stri
 // What killed processes left aside. A living one is done with its own long before.
 void remove_stale(const fs::path& folder) {
   constexpr auto stale = std::chrono::hours(1);
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  for (const fs::path path : entries_of(folder.string())) {
+    const std::string name = path.filename().string();
     const bool is_aside =
         name.starts_with(".new-") || name.starts_with(".bad-") || name.starts_with(".name-");
     std::error_code own;
-    const auto written = is_aside ? fs::last_write_time(it->path(), own) : fs::file_time_type::max();
-    if (is_aside && !own && written < fs::file_time_type::clock::now() - stale)
-      fs::remove_all(it->path(), own);
+    const auto written = is_aside ? fs::last_write_time(path, own) : fs::file_time_type::max();
+    if (is_aside && !own && written < fs::file_time_type::clock::now() - stale) fs::remove_all(path, own);
   }
 }
 

@@ -70,8 +70,12 @@ class SolverRunner : public LuRunner {
     host_.resize(sizes_.host_bytes + 1);
   }
   ~SolverRunner() override {
-    const Gpu::Current current(gpu_);
-    solver_.reset();
+    try {
+      const Gpu::Current current(gpu_);
+      solver_.reset();
+    } catch (...) {
+      // The device is lost; the library's handle goes without it.
+    }
   }
   std::int64_t workspace_bytes() const override { return std::int64_t(sizes_.device_bytes); }
   void factor(const DeviceLuOperands& o, CUstream_st* stream) override {

@@ -70,8 +70,8 @@ class CudaDevice : public StreamDevice {
       const Gpu::Current current(*gpu_);
       for (const GpuStream& stream : streams_) stream.synchronize();
       blas_.reset();
-    } catch (const Error&) {
-      // It is lost, and does nothing any more.
+    } catch (...) {
+      // It is lost, and does nothing any more; or there is no memory to say so.
     }
   }
 
@@ -154,6 +154,9 @@ class CudaDevice : public StreamDevice {
   Mark mark(Lane lane) override {
     return guard("marking", [&] {
       const std::lock_guard lock(mutex_);
+      // Room for all events, so that wait_all() allocates nothing.
+      const std::size_t all = marks_.size() + spare_.size() + 1;
+      if (spare_.capacity() < all) spare_.reserve(2 * all);
       if (spare_.empty()) spare_.emplace_back(*gpu_);
       marks_.push_back(std::move(spare_.back()));
       spare_.pop_back();
@@ -186,12 +189,12 @@ class CudaDevice : public StreamDevice {
       std::exception_ptr failure;
       for (const GpuStream& one : streams_) try {
           one.synchronize();
-        } catch (const Error&) {
+        } catch (...) {
           failure = std::current_exception();
         }
       const std::lock_guard lock(mutex_);
       passed_ += Mark(marks_.size());
-      std::move(marks_.begin(), marks_.end(), std::back_inserter(spare_));
+      std::move(marks_.begin(), marks_.end(), std::back_inserter(spare_));  // mark() made room for them
       marks_.clear();
       if (failure) std::rethrow_exception(failure);
     });

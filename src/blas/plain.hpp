@@ -1,0 +1,106 @@
+// What is left where neither the library nor the program's BLAS can be asked, because there is no memory:
+// products and systems by plain loops, which need none. Arguments have been checked.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "blas/arguments.hpp"
+#include "blas/triangle_arguments.hpp"
+
+namespace tilewright::blas {
+
+template <class T>
+T conjugate(const T& value) {
+  if constexpr (is_complex(dtype_of<T>))
+    return std::conj(value);
+  else
+    return value;
+}
+
+// Element (row, column) of op(X).
+template <class T>
+T element_of(const T* x, std::int64_t ld, std::int8_t op, std::int64_t row, std::int64_t column) {
+  const T value = op == std::int8_t(Op::none) ? x[column * ld + row] : x[row * ld + column];
+  return op == std::int8_t(Op::conj_trans) ? conjugate(value) : value;
+}
+
+// alpha op(A) op(B) + beta C of one element.
+template <class T, class Arguments>
+T plain_element(const Arguments& x, std::int64_t i, std::int64_t j, const T& old) {
+  T sum{};
+  if (x.alpha != T(0)) {
+    for (std::int64_t l = 0; l < x.k; ++l)
+      sum += element_of(x.a, x.lda, x.op_a, i, l) * element_of(x.b, x.ldb, x.op_b, l, j);
+    sum *= x.alpha;
+  }
+  return x.beta == T(0) ? sum : sum + x.beta * old;
+}
+
+template <class T>
+void multiply_plainly(const GemmArguments<T>& x) {
+  for (std::int64_t j = 0; j < x.n; ++j)
+    for (std::int64_t i = 0; i < x.m; ++i) {
+      T& c = x.c[j * x.ldc + i];
+      c = plain_element(x, i, j, c);
+    }
+}
+
+template <class T>
+void multiply_plainly(const TriangleArguments<T>& x) {
+  for (std::int64_t j = 0; j < x.n; ++j)
+    for (std::int64_t i = x.is_upper ? 0 : j; i < (x.is_upper ? j + 1 : x.n); ++i) {
+      T& c = x.c[j * x.ldc + i];
+      const bool is_real = x.is_hermitian && i == j;
+      c = plain_element<T>(x, i, j, is_real ? T(std::real(c)) : c);
+      if (is_real) c = std::real(c);
+    }
+}
+
+// P A = L U as xGETRF has it; returns its info.
+template <class T, class Int>
+Int factor_plainly(Int m, Int n, T* a, Int lda, Int* pivots) {
+  const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return a[j * lda + i]; };
+  // The size that LAPACK chooses pivots by.
+  const auto size = [](const T& x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
+  Int info = 0;
+  for (Int j = 0; j < std::min(m, n); ++j) {
+    Int pivot = j;
+    for (Int i = j + 1; i < m; ++i)
+      if (size(at(i, j)) > size(at(pivot, j))) pivot = i;
+    pivots[j] = pivot + 1;
+    if (at(pivot, j) == T(0)) {
+      if (info == 0) info = j + 1;
+      continue;
+    }
+    for (Int l = 0; pivot != j && l < n; ++l) std::swap(at(j, l), at(pivot, l));
+    for (Int i = j + 1; i < m; ++i) at(i, j) /= at(j, j);
+    for (Int l = j + 1; l < n; ++l)
+      for (Int i = j + 1; i < m; ++i) at(i, l) -= at(i, j) * at(j, l);
+  }
+  return info;
+}
+
+// op(A) X = B by the factors, as xGETRS has it.
+template <class T, class Int>
+void solve_plainly(std::int8_t op, Int n, Int nrhs, const T* lu, Int lda, const Int* pivots, T* b, Int ldb) {
+  const bool as_is = op == std::int8_t(Op::none);
+  const auto at = [&](std::int64_t i, std::int64_t j) { return element_of(lu, lda, op, i, j); };
+  for (Int c = 0; c < nrhs; ++c) {
+    T* const x = b + std::int64_t(c) * ldb;
+    for (Int i = 0; as_is && i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
+    // The lower factor first, of the transpose that is U^T, whose diagonal is not 1.
+    for (Int i = 0; i < n; ++i) {
+      for (Int l = 0; l < i; ++l) x[i] -= at(i, l) * x[l];
+      if (!as_is) x[i] /= at(i, i);
+    }
+    for (Int i = n; i-- > 0;) {
+      for (Int l = i + 1; l < n; ++l) x[i] -= at(i, l) * x[l];
+      if (as_is) x[i] /= at(i, i);
+    }
+    for (Int i = n; !as_is && i-- > 0;) std::swap(x[i], x[pivots[i] - 1]);
+  }
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,16 @@
+// Switches of failing_memory.cpp, for programs that are linked with it; others find them with dlsym. Every
+// request of the program and of its libraries for memory or a thread is counted while it is armed.
+#pragma once
+
+extern "C" {
+
+// From now on requests count from 1, and request `first` fails; with `from_then_on` all later ones as well.
+// 0 lets none fail and counts.
+void failing_memory_arm(long first, int from_then_on);
+// Returns how many requests there were since.
+long failing_memory_disarm();
+// Counts a request of the stand-in for a GPU's driver, and tells whether it fails.
+int failing_memory_refuses();
+// Whether one has failed since it was last armed.
+int failing_memory_has_failed();
+}
