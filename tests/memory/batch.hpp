@@ -55,4 +55,21 @@ class Batch {
   Output output;
 };
 
+// The sum of all products of `x` into the first C.
+struct Sum {
+  explicit Sum(Batch& batch) : x(batch), c(batch.c.begin(), batch.c.begin() + batch.m * batch.n) {
+    Values right(c);
+    for (double& element : right) element *= x.beta;
+    for (std::int64_t p = 0; p < x.count; ++p)
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        const std::size_t at = std::size_t(p) * c.size() + i;
+        right[i] += x.output.right[at] - x.beta * x.output.before[at];
+      }
+    output = {&c, c, std::move(right)};
+  }
+  Batch& x;
+  Values c;
+  Output output;
+};
+
 }  // namespace tilewright::memory

@@ -1,7 +1,11 @@
 // Products and factors of host operands on GPUs, and of operands in device memory, beside the fake driver;
 // none where the library sees no GPU.
+#include <array>
+
 #include "batch.hpp"
+#include "device_memory.hpp"
 #include "session.hpp"
+#include "system.hpp"
 
 namespace tilewright::memory {
 namespace {
@@ -48,6 +52,94 @@ void add_products(Doors& doors, Session& session, Batch& x, Batch& batch) {
     }
 }
 
+// Operands in device memory, C copied there before each call and back after it.
+struct OnDevice {
+  explicit OnDevice(Batch& batch) : x(batch) {}
+  Batch& x;
+  DeviceMemory a, b, c;
+
+  void begin() {
+    a.allocate(x.a.size()), b.allocate(x.b.size()), c.allocate(x.c.size());
+    a.write(x.a), b.write(x.b);
+  }
+};
+
+tilewright_options on_device() {
+  tilewright_options options{};
+  options.location = TILEWRIGHT_DEVICE;
+  return options;
+}
+
+Door device_door(Session& session, std::string name, OnDevice& o, Output output,
+                 std::function<tilewright_status()> call) {
+  Values& c = *output.at;
+  Door made{std::move(name),
+            [&session, &o] {
+              session.begin();
+              o.begin();
+            },
+            [&o, &c, call = std::move(call)] {
+              o.c.write(c);
+              const tilewright_status status = call();
+              o.c.read(c);
+              return status;
+            },
+            {std::move(output)},
+            [&session] { return session.message(); }};
+  made.is_warm = true;
+  return made;
+}
+
+void add_device(Doors& doors, Session& session, OnDevice& o, Sum& sum) {
+  static const tilewright_options options = on_device();
+  const Batch& x = o.x;
+  doors.push_back(device_door(session, "device.strided", o, x.output, [&] {
+    return tilewright_gemm_strided_batched(session.context(), f64, none, none, x.m, x.n, x.k, &x.alpha,
+                                           o.a.data(), x.m, x.m * x.k, o.b.data(), x.k, x.k * x.n, &x.beta,
+                                           o.c.data(), x.m, x.m * x.n, x.count, &options,
+                                           TILEWRIGHT_INFO_NONE, nullptr);
+  }));
+  doors.push_back(device_door(session, "device.reduce", o, sum.output, [&] {
+    return tilewright_gemm_strided_batch_reduce(session.context(), f64, none, none, x.m, x.n, x.k, &x.alpha,
+                                                o.a.data(), x.m, x.m * x.k, o.b.data(), x.k, x.k * x.n,
+                                                &x.beta, o.c.data(), x.m, x.count, &options);
+  }));
+  doors.push_back(device_door(session, "device.stack_plan", o, sum.output, [&] {
+    std::array<tilewright_stack_offsets, 300> offsets{};
+    for (std::int64_t p = 0; p < x.count; ++p) offsets[std::size_t(p)] = {p * x.m * x.k, p * x.k * x.n, 0};
+    const tilewright_stack stack{none,           none,    x.m,        x.n, x.k,        &x.alpha,
+                                 o.a.data(),     x.m,     o.b.data(), x.k, o.c.data(), x.m,
+                                 offsets.data(), nullptr, x.count};
+    tilewright_stack_plan* plan = nullptr;
+    tilewright_status status =
+        tilewright_stack_plan_create(session.context(), f64, &stack, 1, TILEWRIGHT_HOST, &options, &plan);
+    if (status == TILEWRIGHT_OK) status = tilewright_stack_plan_run(plan, &x.beta, nullptr);
+    tilewright_stack_plan_destroy(plan);
+    return status;
+  }));
+}
+
+Door streamed(Session& session, System& s) {
+  const auto factor = [&session, &s] {
+    static const int both[] = {0, 1};
+    tilewright_lu_options options{};
+    options.candidate = "streamed", options.gpus = both, options.gpu_count = 2;
+    s.forget_pivots();
+    std::int64_t info = -1;
+    const tilewright_status status = tilewright_lu_factor(session.context(), f64, s.n, s.n, s.lu_at.data(),
+                                                          s.n, s.pivots_written.data(), &info, &options);
+    s.note_pivots();
+    return status;
+  };
+  Door made{"lu.streamed",
+            [&session] { session.begin(); },
+            factor,
+            {s.factors(), s.rows()},
+            [&session] { return session.message(); }};
+  made.is_warm = made.may_say_undefined = true;
+  return made;
+}
+
 }  // namespace
 
 Doors all_doors() {
@@ -55,6 +147,11 @@ Doors all_doors() {
   static Batch x(90, 190, 40, 1), batch(6, 7, 5, 300);
   Doors doors;
   add_products(doors, session, x, batch);
+  static OnDevice on_device_batch(batch);
+  static Sum sum(batch);
+  static System system(150);
+  add_device(doors, session, on_device_batch, sum);
+  doors.push_back(streamed(session, system));
   return doors;
 }
 

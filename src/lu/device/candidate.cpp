@@ -214,16 +214,23 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
   std::optional<Kept> kept;
   if (redoes) kept.emplace(r, a);
   StreamedCall call(r, a, pivots);
-  try {
-    return call.run();
-  } catch (const Error& error) {
+  const auto recover = [&](const Error& error) {
     // Whoever left the choice to the models does not want to hear of others that fill a GPU.
     const bool is_full = error.code() == ErrorCode::out_of_memory;
     const bool is_free = r.options.target == Target::automatic && (r.options.candidate.empty() || r.tuned);
     if (is_full && !call.wrote() && is_free) return factor_on_cpu(r, a, pivots, error);
-    if (!redoes || (!is_full && error.code() != ErrorCode::device_lost)) throw;
+    if (!redoes || (!is_full && error.code() != ErrorCode::device_lost))
+      throw Error(error.code(), error.argument(),
+                  fmt::format("{}{}", error.what(), call.wrote() ? "; a is undefined" : ""));
     kept->restore(a);
     return factor_on_cpu(r, a, pivots, error);
+  };
+  try {
+    return call.run();
+  } catch (const Error& error) {
+    return recover(error);
+  } catch (const std::bad_alloc&) {
+    return recover(Error(ErrorCode::out_of_memory, "", "out of host memory"));
   }
 }
 

@@ -3,7 +3,6 @@
 #include "lu/device/streamed.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <optional>
 #include <utility>
@@ -64,13 +63,8 @@ class Streamed : public LuTraffic {
     try {
       queue();
     } catch (...) {
-      // What is queued may still use the caller's memory.
-      const std::exception_ptr failure = std::current_exception();
-      try {
-        wait();
-      } catch (const Error&) {
-      }
-      std::rethrow_exception(failure);
+      wait_at_any_rate();
+      throw;
     }
   }
 
@@ -219,6 +213,22 @@ class Streamed : public LuTraffic {
         part->done.synchronize();
       }
       part->device.wait_all();
+    }
+  }
+
+  // After a failure, whatever else fails: what is queued uses the caller's matrix, and buffers that are gone
+  // afterwards.
+  void wait_at_any_rate() noexcept {
+    const auto attempt = [](auto&& wait_for) {
+      try {
+        wait_for();
+      } catch (...) {
+        // It is lost, and does nothing any more; or there is no memory to say so.
+      }
+    };
+    for (const auto& part : parts_) {
+      attempt([&] { part->device.wait_all(); });
+      attempt([&] { part->engine.gpu().synchronize(); });
     }
   }
 
