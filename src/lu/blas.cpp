@@ -6,11 +6,13 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "gemm/context_impl.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/run/reference.hpp"
 #include "lu/pivots.hpp"
 #include "lu/reference.hpp"
 #include "lu/triangle.hpp"
@@ -182,7 +184,26 @@ void subtract_product_with(Context& context, const GemmOptions& options, Op op_a
   if (m == 0 || n == 0 || k == 0) return;
   const MatrixView<const T> left{a, op_a == Op::none ? m : k, op_a == Op::none ? k : m, lda};
   const MatrixView<const T> right{b, op_b == Op::none ? k : n, op_b == Op::none ? n : k, ldb};
-  gemm(context, op_a, op_b, T(-1), left, right, T(1), MatrixView<T>{c, m, n, ldc}, options);
+  const T alpha(-1), beta(1);
+  // Half of a factorization or solution is of no use: on the CPU, whose products write nothing before they
+  // have the memory they need, plain loops take over where there is none.
+  const auto plainly = [&] {
+    if (options.target != Target::cpu) throw;
+    GemmProblem p;
+    p.dtype = dtype_of<T>, p.op_a = op_a, p.op_b = op_b, p.m = m, p.n = n, p.k = k;
+    p.lda = lda, p.ldb = ldb, p.ldc = ldc, p.alpha = Scalar::general, p.beta = Scalar::one;
+    Operands o;
+    o.a = a, o.b = b, o.c = c, o.alpha = &alpha, o.beta = &beta;
+    gemm_reference(p, o);
+  };
+  try {
+    gemm(context, op_a, op_b, alpha, left, right, beta, MatrixView<T>{c, m, n, ldc}, options);
+  } catch (const std::bad_alloc&) {
+    plainly();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    plainly();
+  }
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                            \

@@ -21,9 +21,9 @@ class Inverse {
       : solver_(solver), n_(n), a_(a), lda_(lda) {}
 
   void run(const std::int64_t* pivots) {
+    std::vector<T> work(std::size_t(n_) * std::size_t(std::min(n_, block_columns)));
     invert_upper(n_, a_);
     const std::int64_t last = (n_ - 1) / block_columns * block_columns;
-    std::vector<T> work(std::size_t(n_) * std::size_t(std::min(n_, block_columns)));
     for (std::int64_t j = last; j >= 0; j -= block_columns)
       solve_columns(j, std::min(block_columns, n_ - j), work.data());
     for (std::int64_t j = n_ - 1; j >= 0; --j)

@@ -2,8 +2,9 @@
 // in children of fork, and says which ended their process, gave a wrong result or spoiled what
 // came after.
 //   PROGRAM [--doors PART] [--points MOST] [--list]
-// MOST points of each door are tried one by one, and then some further apart (default 30; 0: all).
-// TILEWRIGHT_SHOW_FAILURE=1 shows who asked in vain; --only K names one point.
+// MOST points of each door are tried one by one, and then some further apart (default 30; 0: all);
+// MEMORY_POINTS of the environment says so as well, and goes before. TILEWRIGHT_SHOW_FAILURE=1 shows who
+// asked in vain; --only K names one point.
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -197,5 +198,6 @@ int main(int count, char** arguments) {
     else
       return std::fprintf(stderr, "%s is not an option\n", name.c_str()), 2;
   }
+  if (const char* most = std::getenv("MEMORY_POINTS")) asked.most = std::atol(most);
   return tilewright::memory::run(asked);
 }

@@ -216,19 +216,15 @@ class Streamed : public LuTraffic {
     }
   }
 
-  // After a failure, whatever else fails: what is queued uses the caller's matrix, and buffers that are gone
-  // afterwards.
+  // What is queued uses the caller's matrix, and buffers that others have afterwards.
   void wait_at_any_rate() noexcept {
-    const auto attempt = [](auto&& wait_for) {
-      try {
-        wait_for();
-      } catch (...) {
-        // It is lost, and does nothing any more; or there is no memory to say so.
-      }
-    };
     for (const auto& part : parts_) {
-      attempt([&] { part->device.wait_all(); });
-      attempt([&] { part->engine.gpu().synchronize(); });
+      part->engine.tools().wait_at_any_rate();
+      try {
+        part->device.wait_all();
+      } catch (...) {
+        // It is lost, and does nothing any more.
+      }
     }
   }
 

@@ -20,6 +20,14 @@ CUstream_st* LuTools::stream(LuLane lane) const {
   return beside_is_used_ ? beside_->get() : updates_.get();
 }
 
+void LuTools::wait_at_any_rate() const noexcept {
+  for (const GpuStream* stream : {&panels_, &updates_, static_cast<const GpuStream*>(beside_.get())}) try {
+      if (stream != nullptr) stream->synchronize();
+    } catch (...) {
+      // It is lost, and does nothing any more; or there is no memory to say so.
+    }
+}
+
 void LuTools::use_workspace(LuLane lane) {
   blas(lane).set_stream(stream(lane));
   blas(lane).set_workspace(workspaces_[int(lane)], workspace_bytes_);

@@ -34,6 +34,8 @@ class LuTools {
   std::mutex& mutex() { return mutex_; }
 
   CUstream_st* stream(LuLane lane) const;
+  // Waits for all that the streams were given, after a failure, whatever else fails.
+  void wait_at_any_rate() const noexcept;
   // On the lane's stream, with scratch of the caller's from use_workspace() on.
   GpuBlas& blas(LuLane lane) { return *blas_[int(lane)]; }
 
