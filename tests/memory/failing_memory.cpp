@@ -1,10 +1,12 @@
-// A library before the C library's: malloc and its kin, operator new, mmap and pthread_create fail on demand.
-// Requests by libraries that end the process by design when they get no memory (OpenBLAS, OpenMP's runtime,
-// hwloc), and by the stand-ins for a GPU's libraries, are neither counted nor refused.
+// A library before the C library's: malloc and its kin, mmap, opening files and pthread_create fail on
+// demand. Requests by libraries that end the process by design when they get no memory (OpenBLAS, OpenMP's
+// runtime, hwloc), and by the stand-ins for a GPU's libraries, are neither counted nor refused.
 #include "failing_memory.hpp"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,7 +14,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -59,8 +63,14 @@ void show() {
   backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
 }
 
-// `excuses`: whether it matters who asks.
-bool fails(bool excuses = true) {
+// The same function of the C library.
+template <class F>
+F behind(const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+// `error`: what errno becomes. `excuses`: whether it matters who asks.
+bool fails(int error = ENOMEM, bool excuses = true) {
   if (!armed.load(std::memory_order_relaxed) || is_asking) return false;
   is_asking = true;
   bool failing = false;
@@ -70,7 +80,7 @@ bool fails(bool excuses = true) {
     if (failing && !has_failed.exchange(true) && std::getenv("TILEWRIGHT_SHOW_FAILURE") != nullptr) show();
   }
   is_asking = false;
-  if (failing) errno = ENOMEM;
+  if (failing) errno = error;
   return failing;
 }
 
@@ -89,7 +99,7 @@ long failing_memory_disarm() {
   armed = false;
   return count;
 }
-int failing_memory_refuses() { return fails(false) ? 1 : 0; }
+int failing_memory_refuses() { return fails(ENOMEM, false) ? 1 : 0; }
 int failing_memory_has_failed() { return has_failed ? 1 : 0; }
 
 void* malloc(std::size_t bytes) { return fails() ? nullptr : __libc_malloc(bytes); }
@@ -116,10 +126,34 @@ void* mmap64(void* address, std::size_t bytes, int protection, int flags, int fi
   return mmap(address, bytes, protection, flags, file, offset);
 }
 
+// Descriptors: a process has no more of them.
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, int) : 0;
+  va_end(more);
+  return fails(EMFILE) ? -1 : int(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+int open64(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, int) : 0;
+  va_end(more);
+  return fails(EMFILE) ? -1 : int(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+FILE* fopen(const char* path, const char* mode) {
+  return fails(EMFILE) ? nullptr : behind<FILE* (*)(const char*, const char*)>("fopen")(path, mode);
+}
+FILE* fopen64(const char* path, const char* mode) {
+  return fails(EMFILE) ? nullptr : behind<FILE* (*)(const char*, const char*)>("fopen64")(path, mode);
+}
+DIR* opendir(const char* path) {
+  return fails(EMFILE) ? nullptr : behind<DIR* (*)(const char*)>("opendir")(path);
+}
+
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  return fails() ? EAGAIN : create(thread, attributes, start, argument);
+  return fails(EAGAIN) ? EAGAIN : behind<Create>("pthread_create")(thread, attributes, start, argument);
 }
 }

@@ -1,5 +1,6 @@
 // Switches of failing_memory.cpp, for programs that are linked with it; others find them with dlsym. Every
-// request of the program and of its libraries for memory or a thread is counted while it is armed.
+// request of the program and of its libraries for memory, a descriptor or a thread is counted while it is
+// armed.
 #pragma once
 
 extern "C" {

@@ -1,5 +1,5 @@
-// Calls every door with its first, second, ... request for memory or a thread failing, once and from then on,
-// in children of fork, and says which ended their process, gave a wrong result or spoiled what
+// Calls every door with its first, second, ... request for memory, a descriptor or a thread failing, once and
+// from then on, in children of fork, and says which ended their process, gave a wrong result or spoiled what
 // came after.
 //   PROGRAM [--doors PART] [--points MOST] [--list]
 // MOST points of each door are tried one by one, and then some further apart (default 30; 0: all);
@@ -76,7 +76,8 @@ std::string trouble(const Door& door, tilewright_status status) {
   const std::string message = door.message();
   if (status == TILEWRIGHT_OK) return are_right(door) ? "" : "the result is wrong, with status 0";
   const std::string said = "status " + std::to_string(status) + " (" + message + ")";
-  const bool is_lack = status == TILEWRIGHT_OUT_OF_MEMORY || status == TILEWRIGHT_DEVICE_LOST;
+  const bool is_lack =
+      status == TILEWRIGHT_OUT_OF_MEMORY || status == TILEWRIGHT_DEVICE_LOST || status == TILEWRIGHT_IO;
   if (!is_lack && message.find("memory") == std::string::npos)
     return said + " is not that of a lack of memory";
   if (door.may_say_undefined && message.find("undefined") != std::string::npos) return "";
