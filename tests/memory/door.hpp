@@ -43,6 +43,9 @@ struct Door {
   // Called once before anything fails, and all its points in one process: what it takes the first time is the
   // part of other doors.
   bool is_warm = false;
+  // JSON is taken apart on its way, whose destructor asks for memory and ends the process where there is
+  // none: tried only where all points are.
+  bool takes_json_apart = false;
 };
 
 using Doors = std::vector<Door>;

@@ -163,7 +163,8 @@ Progress try_door(const Door& door, bool from_then_on, const Asked& asked) {
 int run(const Asked& asked) {
   long points = 0, failures = 0;
   for (const Door& door : all_doors()) {
-    if (door.name.find(asked.doors) == std::string::npos) continue;
+    if (door.name.find(asked.doors) == std::string::npos || (door.takes_json_apart && asked.most > 0))
+      continue;
     if (asked.list) {
       std::puts(door.name.c_str());
       continue;

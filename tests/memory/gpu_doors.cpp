@@ -117,6 +117,7 @@ void add_device(Doors& doors, Session& session, OnDevice& o, Sum& sum) {
     tilewright_stack_plan_destroy(plan);
     return status;
   }));
+  doors.back().takes_json_apart = true;
 }
 
 Door streamed(Session& session, System& s) {

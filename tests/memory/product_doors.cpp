@@ -131,11 +131,13 @@ Door chaining(Session& session, Batch& x, Batch& y) {
     tilewright_plan_destroy(first), tilewright_plan_destroy(second);
     return status;
   };
-  return {"chain",
-          [&session] { session.begin(); },
-          call,
-          {x.output, y.output},
-          [&session] { return session.message(); }};
+  Door made{"chain",
+            [&session] { session.begin(); },
+            call,
+            {x.output, y.output},
+            [&session] { return session.message(); }};
+  made.takes_json_apart = true;
+  return made;
 }
 
 }  // namespace
