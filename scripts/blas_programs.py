@@ -17,8 +17,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SERVED = re.compile(r"tilewright: (\d+) of (\d+) calls, ([\d.]+) % of (\S+) flops .* were served here")
-# Lines that tell what was preloaded, the day or how long something took (R's system.time, FreeFem++'s times).
-OWN = re.compile(r"libtilewright_blas|TILEWRIGHT_|LD_PRELOAD|libblas\.so|^Current session: |^times: |CPU time|^ *(\d+\.\d{3} +){2}\d+\.\d{3} *$")
+# Lines that tell what was preloaded, the day, an address, how long something took (R's system.time, FreeFem++'s times), or how
+# many allocations there were (FreeFem++ counts those of libraries).
+OWN = re.compile(r"libtilewright_blas|TILEWRIGHT_|LD_PRELOAD|libblas\.so|^Current session: |^times: |CPU time|0x[0-9a-f]{6,}|We forget of deleting|CodeAlloc|^ *(\d+\.\d{3} +){2}\d+\.\d{3} *$")
 ROUNDING, NOTHING = 1e-6, 1e-9  # relative difference that is rounding; both numbers below NOTHING are rounding errors themselves
 
 
@@ -58,16 +59,18 @@ class Texts:
 
     @classmethod
     def compare(cls, plain, again, preloaded):
+        said = len(plain)
+        plain, again, preloaded = ([line for line in lines if not OWN.search(line)] for lines in (plain, again, preloaded))
         steady, unsteady_more = set(), False
         for i, line, other in cls.pairs(plain, again):
             if i is None:
                 unsteady_more = True  # one of two runs without the library says more than the other
-            elif line == other and not OWN.search(line):
+            elif line == other:
                 steady.add(i)
         same, rounded, worst, different = 0, 0, 0.0, []
         for i, line, other in cls.pairs(plain, preloaded):
             if i is None:
-                if not unsteady_more and not OWN.search(line):
+                if not unsteady_more:
                     different.append(["", line.strip()[:160]])
                 continue
             if i not in steady:
@@ -79,7 +82,7 @@ class Texts:
                 different.append([line.strip()[:160], (other or "").strip()[:160]])
             else:
                 rounded, worst = rounded + 1, max(worst, deviation)
-        return {"lines": len(plain), "lines_left_out": len(plain) - len(steady), "lines_identical": same, "lines_to_rounding": rounded,
+        return {"lines": said, "lines_left_out": said - len(steady), "lines_identical": same, "lines_to_rounding": rounded,
                 "worst_deviation": float(f"{worst:.3g}"), "lines_different": len(different), "different": different[:20]}
 
 
