@@ -23,8 +23,8 @@ sqlite3_vfs* usual_files() {
   return files;
 }
 
-// The usual file follows in the memory that SQLite gives.
-struct alignas(16) ShyFile {
+// The usual file follows in the memory that SQLite gives, which is aligned to eight bytes.
+struct ShyFile {
   sqlite3_file base;
   sqlite3_vfs* files;
   const char* name;
@@ -55,6 +55,8 @@ struct alignas(16) ShyFile {
     return usual()->pMethods->xClose(usual());
   }
 };
+
+static_assert(alignof(ShyFile) <= 8 && sizeof(ShyFile) % 8 == 0);
 
 ShyFile& shy(sqlite3_file* file) { return *reinterpret_cast<ShyFile*>(file); }
 
