@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
 #include "core/input/failure.hpp"
 #include "core/refuse.hpp"
 #include "tilewright/context.hpp"
@@ -46,7 +47,7 @@ class LastErrors {
 
  private:
   static constexpr const char* short_message = "out of memory";  // fits into a string without an allocation
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::unordered_map<std::thread::id, std::string> messages_;
   bool unsaid_ = false;  // a thread without an entry has had a message for which there was no memory
 };
@@ -75,6 +76,7 @@ inline std::vector<int> to_gpus(const int* gpus, int count) {
 // What every function of the interface runs in: no exception leaves it.
 template <class F>
 tilewright_status guarded(LastErrors& errors, F&& f) noexcept {
+  const KeepErrno before;
   const auto fail = [&](int status, const char* message) {
     errors.set(message);
     return static_cast<tilewright_status>(status);

@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include "core/host/host_state.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/device/batches.hpp"
@@ -152,6 +153,7 @@ class FixedCall {
   // The pointers of a pointer batch are in device memory too, so the device looks at them.
   void run_on_device(Context& context, const GemmOptions& options, const BatchInfo& info,
                      const std::optional<Fault>& fault) const {
+    const NoCancel uncancelled;  // the driver waits now and then
     DeviceReport report(context.impl(), options, info, problem_.batch_count, 1);
     if (fault) {
       report.group(0, problem_.batch_count, 0, *fault);

@@ -20,7 +20,7 @@ function(without variable)
 endfunction()
 
 # The library that programs call.
-sources_of(TILEWRIGHT_SOURCES core core/input device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
+sources_of(TILEWRIGHT_SOURCES core core/host core/input device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
            wisdom gemm gemm/run gemm/small gemm/sums gemm/chain gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu distributed)
 file(GLOB API_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/api/*.cpp)
 list(APPEND TILEWRIGHT_SOURCES ${API_SOURCES})

@@ -32,7 +32,7 @@ ALLOWED = {
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
     "src/distributed": ("tilewright/", "core/", "device/"),
     "src/blas": ("tilewright/", "core/"),
-    "python": ("tilewright/",),
+    "python": ("tilewright/", "core/"),
     "src/scalapack": ("tilewright/", "core/"),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
@@ -123,6 +123,26 @@ def functions(source):
             begin = position + 1
 
 
+# What a library must not do to its host, where programs call it, and the files that may (docs/security.md).
+GUESTS = ("src", "api", "python")
+MANNERS = [
+    (r"(?<!secure_)\bgetenv\s*\(", (), "a set-user-ID program's environment is its caller's: secure_getenv"),
+    (r"\b(setenv|putenv|unsetenv|clearenv)\s*\(", (), "the environment is the host's"),
+    (r"\b(setlocale|locale::global)\s*\(", (), "the locale is the host's"),
+    (r"(?<![.\w])(sigaction|signal)\s*\(", (), "signals are the host's"),
+    (r"\bpthread_atfork\s*\(", ("src/core/host/fork_gate.cpp",), "one handler of fork serves all: Mutex, Once, Section"),
+]
+
+
+def check_manners(path, lines):
+    if path.parts[0] not in GUESTS:
+        return
+    for number, line in enumerate(without_comments_and_text("\n".join(lines)).split("\n"), 1):
+        for pattern, places, why in MANNERS:
+            if re.search(pattern, line) and str(path) not in places:
+                yield number, why
+
+
 def check_lengths(path, lines):
     if len(lines) > FILE_LINES:
         yield len(lines), f"{len(lines)} lines; a file has at most {FILE_LINES}"
@@ -202,7 +222,7 @@ def main():
     suffixes = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh"}
     files = sorted(p for top in {k.split("/")[0] for k in ALLOWED} for p in (ROOT / top).rglob("*") if p.suffix in suffixes)
     texts = {file.relative_to(ROOT): file.read_text().splitlines() for file in files}
-    violations = [(path, number, reason) for path, lines in texts.items() for check in (check_includes, check_lengths, check_opening)
+    violations = [(path, number, reason) for path, lines in texts.items() for check in (check_includes, check_manners, check_lengths, check_opening)
                   for number, reason in check(path, lines)]
     violations += [v for v in (*check_folders(texts), *check_circles(texts)) if str(v[0]) not in NOT_YET]
     for path, number, reason in violations:

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
 #include "core/new_file.hpp"
 
@@ -59,9 +60,9 @@ std::string read_front(int file, const std::string& argument, const std::string&
   std::string front(header_read_bytes, '\0');
   std::size_t filled = 0;
   while (filled < front.size()) {
-    const ssize_t got =
-        ::pread(file, front.data() + filled, front.size() - filled, static_cast<off_t>(filled));
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(file, front.data() + filled, front.size() - filled, static_cast<off_t>(filled));
+    });
     if (got < 0) fail(ErrorCode::invalid_argument, argument, what, "cannot be read", errno);
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
@@ -143,7 +144,7 @@ void Mapping::populate(int threads, const Watch& watch) const {
 
 NpyInput::NpyInput(const std::string& path, const std::string& argument)
     : what_(fmt::format("{} = '{}'", argument, path)) {
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const File file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (file.get() < 0) fail(ErrorCode::invalid_argument, argument, what_, "cannot be opened", errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
@@ -219,10 +220,11 @@ void NpyOutput::open_hidden() {
 // Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and
 // lets the file system hand out its largest pages.
 void NpyOutput::reserve(std::int64_t bytes) {
-  if (::fallocate(file_, 0, 0, bytes) == 0) return;
+  if (uninterrupted([&] { return ::fallocate(file_, 0, 0, bytes); }) == 0) return;
   if (errno != EOPNOTSUPP && errno != ENOSYS)
     fail(ErrorCode::io, argument_, what_, fmt::format("cannot be given {} bytes", bytes).c_str(), errno);
-  if (::ftruncate(file_, bytes) != 0) fail(ErrorCode::io, argument_, what_, "cannot be sized", errno);
+  if (uninterrupted([&] { return ::ftruncate(file_, bytes); }) != 0)
+    fail(ErrorCode::io, argument_, what_, "cannot be sized", errno);
 }
 
 NpyOutput::~NpyOutput() {

@@ -11,7 +11,7 @@ namespace {
 ContextOptions options(const std::string& cblas) {
   ContextOptions options;
   options.cblas = cblas;
-  const char* notices = std::getenv("TILEWRIGHT_NOTICES");
+  const char* notices = ::secure_getenv("TILEWRIGHT_NOTICES");
   options.notices = notices != nullptr && std::strcmp(notices, "off") != 0 && *notices != '\0';
   return options;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
 #include "tilewright/problem.hpp"
 
 namespace tilewright::python {
@@ -26,7 +27,7 @@ class Record {
   std::map<std::string, Runs> runs() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, Runs> runs_;
 };
 
@@ -40,7 +41,7 @@ class Recorder {
 
  private:
   std::atomic<bool> active_ = false;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::shared_ptr<Record>> open_;
 };
 

@@ -81,6 +81,46 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_children_of_a_program_whose_threads_multiply_and_record():
+    # Large products give Python's lock up, so that a child may begin in the midst of any call. Its minutes are for one
+    # that hangs.
+    done = run("""
+import os, signal, threading
+import numpy as np
+import tilewright as tw
+
+ones = np.ones((300, 300))
+stack = np.ones((500, 6, 6))
+ends = False
+
+def multiply():
+    n = 0
+    with tw.record():
+        while not ends:
+            n = n % 60 + 1
+            tw.matmul(ones[:, :n].copy(), ones[:n].copy())
+            tw.matmul(stack, stack)
+
+threads = [threading.Thread(target=multiply) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for turn in range(60):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(300)
+        with tw.record():
+            right = (tw.matmul(ones, ones) == 300).all() and (tw.matmul(stack, stack) == 6).all()
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0, turn
+ends = True
+for thread in threads:
+    thread.join()
+print("right")
+""")
+    assert done.stdout == "right\n", done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_searches_too():
     """Threads that the parent searched with are not there."""
     code = """

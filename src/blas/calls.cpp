@@ -7,10 +7,13 @@
 #include <array>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "blas/names.hpp"
 #include "blas/settings.hpp"
+#include "core/host/fork_gate.hpp"
+#include "core/host/stack.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -65,13 +68,13 @@ Context* make_context() {
 
 // What cannot be made for want of memory is tried again by the next call.
 Context* context_or_throw() {
-  static Context* const made = [] {
+  static constinit Once<Context* const> once;
+  return once.get([] {
     const Inside scope;
-    Context* context = make_context();
+    Context* const made = at_ease(make_context);
     small_decided.store(true, std::memory_order_release);
-    return context;
-  }();
-  return made;
+    return made;
+  });
 }
 
 }  // namespace
@@ -122,12 +125,12 @@ GemmProblem described(DType dtype, std::int8_t op_a, std::int8_t op_b, std::int6
 bool may_use_gpus() noexcept {
   if (is_inside() || omp_in_parallel()) return false;
   return succeeds([] {
-    static const bool has_gpus = [] {
+    static constinit Once<const bool> has_gpus;
+    return has_gpus.get([] {
       const Inside scope;
       const Context* const asked = context_or_throw();
       return asked != nullptr && asked->gpu_count() > 0;
-    }();
-    return has_gpus;
+    }) && !fork_gate::threads_were_lost();
   });
 }
 
@@ -141,7 +144,11 @@ bool gpus_win(const GemmProblem& problem) noexcept {
     bool known = false, wins = false;
   };
   constexpr int place_bits = 8;
-  thread_local std::array<Answer, 1 << place_bits> answers;
+  using Answers = std::array<Answer, 1 << place_bits>;
+  thread_local std::unique_ptr<Answers>
+      kept;  // not itself: thread-local memory comes from the stacks of threads
+  if (kept == nullptr) kept.reset(new (std::nothrow) Answers);
+  if (kept == nullptr) return false;
   const auto cell = [](std::int64_t size) {
     return int(std::floor(8 * std::log2(double(std::max<std::int64_t>(1, size)))));
   };
@@ -149,7 +156,7 @@ bool gpus_win(const GemmProblem& problem) noexcept {
                           int(problem.beta),  cell(problem.m),   cell(problem.n),   cell(problem.k)};
   std::uint64_t hash = 0;
   for (const int part : question) hash = (hash + std::uint64_t(part)) * 0x9e3779b97f4a7c15u;
-  Answer& answer = answers[hash >> (64 - place_bits)];
+  Answer& answer = (*kept)[hash >> (64 - place_bits)];
   if (answer.known && answer.question == question) return answer.wins;
   const Inside scope;
   answer = {question, true, false};

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "blas/settings.hpp"
 #include "blas/tilewright_blas.hpp"
+#include "core/host/fork_gate.hpp"
+#include "core/host/stack.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -25,7 +28,9 @@ const void* base_of(const void* address) {
 bool is_ours(void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0) return false;
-  static const void* const own = base_of(reinterpret_cast<const void*>(&tilewright_blas_version));
+  static constinit Once<const void* const> once;
+  const void* const own =
+      once.get([] { return base_of(reinterpret_cast<const void*>(&tilewright_blas_version)); });
   if (info.dli_fbase == own) return true;
   void* handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return false;
@@ -119,13 +124,16 @@ Candidate find_candidate(const char* symbol, const char* const* spellings, const
 }  // namespace
 
 Symbol find_loaded(const char* const* names) {
-  for (const std::string& path : loaded_paths()) {
-    void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    if (void* address = symbol_of(handle, names)) return {address, handle, path};
-    dlclose(handle);
-  }
-  return {};
+  const fork_gate::Section section;
+  return at_ease([names]() -> Symbol {
+    for (const std::string& path : loaded_paths()) {
+      void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+      if (handle == nullptr) continue;
+      if (void* address = symbol_of(handle, names)) return {address, handle, path};
+      dlclose(handle);
+    }
+    return {};
+  });
 }
 
 // Without memory the loader is asked for the next symbol of the name behind this library, and nothing is
@@ -143,8 +151,9 @@ const Found& Counterpart::found_without_memory() noexcept {
 }
 
 const Found& Counterpart::find() noexcept {
+  const fork_gate::Section section;  // a library half opened would stay so in a child
   try {
-    return find_or_throw();
+    return at_ease([this]() -> std::reference_wrapper<const Found> { return find_or_throw(); });
   } catch (...) {
     return found_without_memory();
   }
@@ -169,7 +178,9 @@ const Found& Counterpart::find_or_throw() {
 }
 
 int threads_of_program() {
-  static const auto count = [] {
+  using Count = int (*)();
+  static constinit Once<const Count> once;
+  const Count count = once.get([] {
     constexpr std::array names{"openblas_get_num_threads",
                                "scipy_openblas_get_num_threads64_",
                                "scipy_openblas_get_num_threads",
@@ -177,8 +188,8 @@ int threads_of_program() {
                                "MKL_Get_Max_Threads",
                                "bli_thread_get_num_threads",
                                static_cast<const char*>(nullptr)};
-    return reinterpret_cast<int (*)()>(find_loaded(names.data()).address);
-  }();
+    return reinterpret_cast<Count>(find_loaded(names.data()).address);
+  });
   return count == nullptr ? 0 : std::max(0, count());
 }
 

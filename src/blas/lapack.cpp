@@ -10,6 +10,7 @@
 #include "blas/plain.hpp"
 #include "blas/report.hpp"
 #include "blas/tilewright_blas.hpp"
+#include "core/host/fork_gate.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -224,11 +225,13 @@ constexpr int no_memory = -1011;  // LAPACK_TRANSPOSE_MEMORY_ERROR
 
 // Whether LAPACKE looks for NaN first, which programs may forbid it.
 bool looks_for_nan() {
-  static const auto asked = [] {
+  using Asked = int (*)();
+  static constinit Once<const Asked> once;
+  const Asked asked = once.get([] {
     constexpr const char* names[] = {"LAPACKE_get_nancheck", "scipy_LAPACKE_get_nancheck",
                                      "LAPACKE_get_nancheck64_", "scipy_LAPACKE_get_nancheck64_", nullptr};
-    return reinterpret_cast<int (*)()>(find_loaded(names).address);
-  }();
+    return reinterpret_cast<Asked>(find_loaded(names).address);
+  });
   return asked == nullptr || asked() != 0;
 }
 

@@ -2,16 +2,17 @@
 #include "blas/observer.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "blas/settings.hpp"
+#include "core/host/fork_gate.hpp"
+#include "core/host/tell.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
 
@@ -57,12 +58,11 @@ struct Totals {
 
 // Of this process; a child of fork begins anew.
 struct Table {
-  std::mutex mutex;
+  Mutex mutex;
   std::unordered_map<Shape, Totals, ShapeHash> shapes;
   Totals here, elsewhere;  // of all calls, also those whose shape found no place
   std::int64_t without_place = 0;
-  // Children of fork often end by _exit, which tells nobody: their pauses do not grow.
-  bool is_child = false;
+  int generation = fork_gate::generation();
   Clock::time_point next_writing{};
   Clock::duration pause{};
   bool cannot_write = false;
@@ -74,9 +74,11 @@ struct Table {
     next_writing = {};
     pause = {};
   }
+  // Children of fork often end by _exit, which tells nobody: their pauses do not grow.
+  bool is_child() const { return generation > 0; }
   void wrote(Clock::time_point began) {
     const Clock::time_point now = Clock::now();
-    pause = std::clamp((now - began) * least_pause_in_writings, is_child ? Clock::duration() : 2 * pause,
+    pause = std::clamp((now - began) * least_pause_in_writings, is_child() ? Clock::duration() : 2 * pause,
                        longest_pause);
     next_writing = now + pause;
   }
@@ -142,51 +144,59 @@ void print_summary(const Table& table) {
                       share_text(here.flops, here.flops + elsewhere.flops), here.flops + elsewhere.flops,
                       share_text(here.seconds, here.seconds + elsewhere.seconds),
                       here.seconds + elsewhere.seconds);
-  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  tell(text);
 }
 
-Table& table();
-
-void at_exit() {
-  Table& t = table();
-  const std::lock_guard lock(t.mutex);
-  try {
-    write_record(t);
-    if (settings().verbose > 0) print_summary(t);
-  } catch (const std::exception&) {  // no memory to tell it
-  }
-  t.clear();
-}
+void at_exit();
 
 Table& table() {
-  static Table& kept = *[] {
-    auto* made = new Table;  // outlives calls from the program's last moments
-    pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
-                   [] {
-                     table().clear();
-                     table().is_child = true;
-                     table().mutex.unlock();
-                   });
+  static constinit Once<Table> once;
+  return once.get([] {
     std::atexit(at_exit);
-    return made;
-  }();
-  return kept;
+    return Table();
+  });
+}
+
+// The table under its lock. What a parent of fork noted is the parent's to tell.
+class Locked {
+ public:
+  Locked() : table_(table()), lock_(table_.mutex) {
+    if (std::exchange(table_.generation, fork_gate::generation()) != table_.generation) table_.clear();
+  }
+  Table* operator->() const { return &table_; }
+  Table& operator*() const { return table_; }
+
+ private:
+  NoCancel uncancelled_;
+  KeepErrno before_;
+  Table& table_;
+  std::lock_guard<Mutex> lock_;
+};
+
+void at_exit() {
+  if (fork_gate::is_within()) return;  // a signal handler's exit(), perhaps from within note()
+  const Locked t;
+  try {
+    write_record(*t);
+    if (settings().verbose > 0) print_summary(*t);
+  } catch (const std::exception&) {  // no memory to tell it
+  }
+  t->clear();
 }
 
 void note(Shape shape, double seconds, double flops) {
-  Table& t = table();
-  const std::lock_guard lock(t.mutex);
-  (shape.server == Server::here ? t.here : t.elsewhere).add(seconds, flops);
-  auto it = t.shapes.find(shape);
-  const bool is_new = it == t.shapes.end();
+  const Locked t;
+  (shape.server == Server::here ? t->here : t->elsewhere).add(seconds, flops);
+  auto it = t->shapes.find(shape);
+  const bool is_new = it == t->shapes.end();
   if (settings().verbose >= 3 || (settings().verbose == 2 && is_new))
     complain(fmt::format("{} {} took {:.3g} s by {}", shape.symbol, shape.words(), seconds, shape.who()));
-  if (is_new && t.shapes.size() < most_shapes) it = t.shapes.emplace(std::move(shape), Totals()).first;
-  if (it == t.shapes.end())
-    ++t.without_place;
+  if (is_new && t->shapes.size() < most_shapes) it = t->shapes.emplace(std::move(shape), Totals()).first;
+  if (it == t->shapes.end())
+    ++t->without_place;
   else
     it->second.add(seconds, flops);
-  if (Clock::now() >= t.next_writing) write_record(t);
+  if (Clock::now() >= t->next_writing) write_record(*t);
 }
 
 thread_local Observed* innermost = nullptr;
@@ -200,11 +210,10 @@ Observed::Observed(const Counterpart& routine, const Found& found)
 
 std::vector<GemmProblem> Observed::new_problems() const {
   std::vector<GemmProblem> found;
-  Table& t = table();
-  const std::lock_guard lock(t.mutex);
-  if (t.shapes.size() < most_shapes)
+  const Locked t;
+  if (t->shapes.size() < most_shapes)
     for (const GemmProblem& problem : problems_)
-      if (!t.shapes.contains({routine_.symbol(), true, problem, "", Server::here, found_.library}))
+      if (!t->shapes.contains({routine_.symbol(), true, problem, "", Server::here, found_.library}))
         found.push_back(problem);
   return found;
 }

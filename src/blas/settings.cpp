@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "core/env.hpp"
-#include "core/input/printable.hpp"
+#include "core/host/fork_gate.hpp"
+#include "core/host/tell.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -37,14 +36,10 @@ Settings read_settings() {
 }  // namespace
 
 const Settings& settings() {
-  static const Settings& read =
-      *new Settings(read_settings());  // outlives calls from the program's last moments
-  return read;
+  static constinit Once<const Settings> once;
+  return once.get(read_settings);
 }
 
-void complain(const std::string& sentence) {
-  const std::string line = "tilewright: " + printable(sentence) + ".\n";
-  (void)std::fwrite(line.data(), 1, line.size(), stderr);
-}
+void complain(const std::string& sentence) { tell("tilewright: " + sentence + ".\n"); }
 
 }  // namespace tilewright::blas

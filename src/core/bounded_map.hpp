@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
+
 namespace tilewright {
 
 // Where a new object needs room, one goes that was not asked for lately: in turn each that was asked for
@@ -118,7 +120,7 @@ class BoundedMap {
 
   const std::size_t largest_;
   const Weigh weigh_;
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   Entries entries_;
   std::deque<Node*> turns_;
   std::size_t weight_ = 0, kept_weight_ = 0;  // of all, and of those kept

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/host/host_state.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -20,13 +22,16 @@ constexpr int most_names = 10000;  // that others have taken
 // 0 or an error number.
 int write_whole(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
+    const ssize_t wrote =
+        uninterrupted([&] { return ::write(file, text.data() + done, text.size() - done); });
     if (wrote < 0) return errno;
     done += static_cast<std::size_t>(wrote);
   }
   return 0;
 }
+
+// 0 or an error number. Where a signal interrupts it, the file is closed all the same.
+int close_whole(int file) { return ::close(file) == 0 || errno == EINTR ? 0 : errno; }
 
 }  // namespace
 
@@ -64,10 +69,10 @@ bool is_wrong_path(int error) {
 int write_file(const std::string& path, const std::string& text) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return replace_file(path, text);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const int file = uninterrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC); });
   if (file < 0) return errno;
-  const int error = write_whole(file, text);
-  return ::close(file) != 0 && error == 0 ? errno : error;
+  const int error = write_whole(file, text), closing = close_whole(file);
+  return error != 0 ? error : closing;
 }
 
 int replace_file(const std::string& path, const std::string& text) {
@@ -78,13 +83,14 @@ int replace_file(const std::string& path, const std::string& text) {
   int file = -1;
   std::string name;
   const auto open = [&](const std::string& wanted) {
-    file = ::open(wanted.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file =
+        uninterrupted([&] { return ::open(wanted.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     return file < 0 ? errno : 0;
   };
   if (const int error = make_beside(target, open, name); error != 0) return error;
   int error = write_whole(file, text);
   if (error == 0) keep_mode(file, target);
-  if (::close(file) != 0 && error == 0) error = errno;
+  if (const int closing = close_whole(file); error == 0) error = closing;
   if (error == 0 && ::rename(name.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) ::unlink(name.c_str());
   return error;

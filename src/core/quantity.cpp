@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "core/input/checked.hpp"
@@ -44,11 +43,12 @@ std::optional<std::int64_t> bytes_from_text(const std::string& text) {
                                                                  {"GiB", kibi * kibi * kibi},
                                                                  {"MB", 1e6},
                                                                  {"GB", 1e9}}};
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str()) return std::nullopt;
+  double value = 0;  // with a point, whatever the host's locale
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc()) return std::nullopt;
   for (const auto& [name, factor] : units)
-    if (std::string(end) == name && value * factor >= 1 && value * factor < 1e18)
+    if (std::string(end, last) == name && value * factor >= 1 && value * factor < 1e18)
       return static_cast<std::int64_t>(std::llround(value * factor));
   return std::nullopt;
 }

@@ -15,6 +15,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/host/host_state.hpp"
 #include "core/input/checked.hpp"
 #include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
@@ -45,9 +46,9 @@ class Lock {
       struct stat before {};
       if (::stat(path.c_str(), &before) == 0 && !S_ISREG(before.st_mode)) refuse_other(path);
       is_new_ = ::access(path.c_str(), F_OK) != 0;
-      file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      file_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
       if (file_ < 0) fail(path, "cannot be opened", errno);
-      if (::flock(file_, LOCK_EX) != 0) fail(path, "cannot be locked", errno);
+      if (uninterrupted([&] { return ::flock(file_, LOCK_EX); }) != 0) fail(path, "cannot be locked", errno);
       struct stat held {
       }, named{};
       const bool same = ::fstat(file_, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <omp.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/stack.hpp"
 #include "core/input/failure.hpp"
 #include "core/trust.hpp"
 #include "device/team.hpp"
@@ -70,7 +70,7 @@ bool CblasLibrary::open(const std::string& path) {
     error_ = "the CBLAS library '" + path + "' is not opened: " + why;
     return false;
   }
-  if (handle == nullptr) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) handle = at_ease([&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
   if (handle == nullptr) {
     error_ = "cannot open the CBLAS library '" + path + "': " + loader_error();
     return false;
@@ -174,7 +174,7 @@ std::string CblasLibrary::version() const {
 namespace {
 
 // Of the libraries whose count is everybody's; in practice one is open.
-std::mutex whole_mutex;
+constinit Mutex whole_mutex;
 int whole_users = 0, whole_before = 0;
 
 }  // namespace
@@ -205,15 +205,8 @@ void CblasLibrary::reset_threads(int before) const {
 
 namespace {
 
-// Of libraries for one caller. A child of fork gets it free: the parent forks when nobody is in a call.
-std::mutex& one_caller_mutex() {
-  static std::mutex mutex;
-  static const int registered =
-      pthread_atfork([] { one_caller_mutex().lock(); }, [] { one_caller_mutex().unlock(); },
-                     [] { one_caller_mutex().unlock(); });
-  (void)registered;
-  return mutex;
-}
+// Of libraries for one caller, whose memory a call leaves in disorder until it returns: fork waits for that.
+constinit Mutex one_caller;
 
 // Real scalars are passed by value, complex ones by address.
 template <class T>
@@ -234,14 +227,15 @@ auto with_integer(bool wide, F&& f) {
 
 }  // namespace
 
-std::unique_lock<std::mutex> CblasLibrary::turn() const {
-  return one_caller_ ? std::unique_lock(one_caller_mutex()) : std::unique_lock<std::mutex>();
+std::unique_lock<Mutex> CblasLibrary::turn() const {
+  return one_caller_ ? std::unique_lock(one_caller) : std::unique_lock<Mutex>();
 }
 
 template <class T>
 void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                         std::int64_t ldc) const {
+  const NoCancel uncancelled;
   const auto lock = turn();
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, Int, Int, Int, ScalarArgument<T>, const T*, Int, const T*, Int,
@@ -258,6 +252,7 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
   const int side = t.side == Side::left ? 141 : 142, uplo = t.uplo == Uplo::upper ? 121 : 122;
   const int diag = t.diag == Diag::non_unit ? 131 : 132;
   const T one(1);
+  const NoCancel uncancelled;
   const auto lock = turn();
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, int, int, Int, Int, ScalarArgument<T>, const T*, Int, T*, Int);
@@ -288,6 +283,7 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
   const auto type = std::size_t(dtype_of<T>);
   void *const work = work_getrf_[type], *const fortran = fortran_getrf_[type];
   std::int64_t info = 0;
+  const NoCancel uncancelled;
   const auto lock = turn();
   if (wide_) {
     std::vector<std::int64_t> wide(std::size_t(std::min(m, n)));

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/host/fork_gate.hpp"
 #include "core/triangle.hpp"
 #include "tilewright/types.hpp"
 
@@ -70,7 +71,7 @@ class CblasLibrary {
   void find_width();
   void find_control();
   void find_callers();
-  std::unique_lock<std::mutex> turn() const;  // held during a call
+  std::unique_lock<Mutex> turn() const;  // held during a call
   void find_factorization();
   void* find(const std::string& symbol) const;
   // Returns the count before, for reset_threads.

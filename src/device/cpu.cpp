@@ -13,6 +13,8 @@
 #include <cpuid.h>
 #endif
 
+#include "core/host/fork_gate.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -175,8 +177,8 @@ std::string device_name(const std::string& brand, std::uint32_t signature) {
 }
 
 const CpuInfo& cpu_info() {
-  static const CpuInfo info = read_cpu();
-  return info;
+  static constinit Once<const CpuInfo> once;
+  return once.get(read_cpu);
 }
 
 }  // namespace tilewright

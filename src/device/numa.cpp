@@ -14,6 +14,7 @@
 #include <new>
 #include <system_error>
 
+#include "core/host/fork_gate.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -78,8 +79,8 @@ struct Machine {
 };
 
 const Machine& machine() {
-  static const Machine instance;
-  return instance;
+  static constinit Once<const Machine> once;
+  return once.get([] { return Machine(); });
 }
 
 // The first processing unit of each core inside `cpuset`.

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,24 +15,12 @@
 #include <vector>
 
 #include "core/env.hpp"
+#include "core/host/fork_gate.hpp"
+#include "core/host/host_state.hpp"
 #include "core/refuse.hpp"
 
 namespace tilewright {
 namespace {
-
-// Facts of the process that only fork can tell: whether it had threads, and whether this is its child.
-std::atomic<bool> had_threads = false, is_child = false;
-
-// Each thread is a folder in /proc/self/task. Where nothing is told, it is taken for many.
-void before_fork() {
-  struct stat tasks {};
-  constexpr nlink_t of_one = 3;  // ".", "..", and the thread
-  had_threads = is_child || ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > of_one;
-}
-void in_child() {
-  if (had_threads) is_child = true;
-}
-[[maybe_unused]] const int watches_fork = pthread_atfork(before_fork, nullptr, in_child);
 
 // Threads that wait until all have been started.
 class Trial {
@@ -55,6 +42,7 @@ class Trial {
   // How many of so many can be there at once.
   int start(int count) {
     threads_.reserve(std::size_t(count));
+    const SignalsBlocked scope;
     const auto wait = [](void* trial) -> void* {
       pthread_mutex_lock(&static_cast<Trial*>(trial)->mutex_);
       pthread_mutex_unlock(&static_cast<Trial*>(trial)->mutex_);
@@ -117,8 +105,8 @@ class OthersWithOpenmp {
 
 // Who tells OpenMP's threads where to stay or how to wait means ours.
 bool openmp_is_told() {
-  return omp_get_proc_bind() != omp_proc_bind_false || std::getenv("OMP_WAIT_POLICY") != nullptr ||
-         std::getenv("GOMP_SPINCOUNT") != nullptr;
+  return omp_get_proc_bind() != omp_proc_bind_false || ::secure_getenv("OMP_WAIT_POLICY") != nullptr ||
+         ::secure_getenv("GOMP_SPINCOUNT") != nullptr;
 }
 
 std::atomic<bool> openmp_was_chosen = false;
@@ -132,7 +120,7 @@ bool choose_openmp() {
 
 std::size_t stack_bytes_of_threads() {
   for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
-    const char* text = std::getenv(name);
+    const char* text = ::secure_getenv(name);
     if (text == nullptr) continue;
     char* end = nullptr;
     const unsigned long long size = std::strtoull(text, &end, 10);
@@ -145,8 +133,6 @@ std::size_t stack_bytes_of_threads() {
   return 0;
 }
 
-bool threads_were_lost() { return is_child; }
-
 bool is_in_team() { return inside || omp_in_parallel() != 0; }
 
 InTeam::InTeam() : before_(inside) { inside = true; }
@@ -155,8 +141,8 @@ InTeam::~InTeam() { inside = before_; }
 void prefer_openmp() { openmp_was_chosen = true; }
 
 bool openmp_runs_teams() {
-  static const bool chosen = choose_openmp();
-  return chosen || openmp_was_chosen;
+  static constinit Once<const bool> chosen;
+  return openmp_was_chosen || chosen.get(choose_openmp);
 }
 
 void check_threads(int threads) {
@@ -170,9 +156,11 @@ int usable_threads(int wanted) {
   // Of the calling thread, since each that calls has a pool of its own.
   thread_local int tried = 1, most = std::numeric_limits<int>::max();
   wanted = std::min(wanted, most_threads);
-  if (wanted <= 1 || is_child) return std::min(wanted, 1);
+  if (wanted <= 1 || fork_gate::threads_were_lost()) return std::min(wanted, 1);
   if (wanted <= tried) return wanted;
   if (wanted >= most) return most;
+  const NoCancel uncancelled;  // they are waited for
+  const KeepErrno before;
   const int others = Trial().start(wanted - 1);
   if (others == wanted - 1) return tried = wanted;
   // Room for what else the call needs.

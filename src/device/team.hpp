@@ -8,8 +8,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 
+#include "core/host/first_exception.hpp"
+#include "core/host/host_state.hpp"
 #include "device/thread_pool.hpp"
 
 #if defined(__x86_64__)
@@ -93,26 +94,6 @@ class FloatModeScope {
   bool differs_;
 };
 
-// Keeps the first exception of a parallel region until the region has ended.
-class FirstException {
- public:
-  template <class F>
-  void guard(F&& f) {
-    try {
-      f();
-    } catch (...) {
-      if (!taken_.exchange(true)) first_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
-  }
-
- private:
-  std::atomic<bool> taken_ = false;
-  std::exception_ptr first_;
-};
-
 // f(thread, thread_count) for each thread of a team of at most `threads`. A thread that comes late finds its
 // part done by the caller, so none may wait for another in f.
 template <class F>
@@ -123,6 +104,8 @@ void run_team(int threads, F&& f) {
     f(0, 1);
     return;
   }
+  const NoCancel uncancelled;
+  const KeepErrno before;
   const FloatMode mode;
   FirstException exception;
   const auto work = [&](int thread, int thread_count) {

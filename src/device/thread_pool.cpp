@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
+#include "core/host/host_state.hpp"
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 
@@ -124,9 +127,12 @@ struct ThreadPool::Impl {
   Job job;
   Caller caller;
   std::vector<std::unique_ptr<Helper>> helpers;
+  int generation = fork_gate::generation();  // of fork
+  bool is_running = false;
 
   void grow(int wanted) {
     helpers.reserve(std::size_t(wanted));
+    const SignalsBlocked scope;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (const std::size_t bytes = stack_bytes_of_threads(); bytes > 0)
@@ -143,8 +149,10 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool() : impl_(std::make_unique<Impl>()) {}
 
 ThreadPool::~ThreadPool() {
-  if (threads_were_lost()) {
-    (void)impl_.release();  // NOLINT: there is nobody to join
+  // Nobody to join in a child of fork; and where a signal handler of the caller ends the process in the midst
+  // of a run, threads may wait for what the caller holds.
+  if (impl_->generation != fork_gate::generation() || impl_->is_running) {
+    (void)impl_.release();  // NOLINT
     return;
   }
   for (const auto& helper : impl_->helpers) helper->end();
@@ -161,6 +169,8 @@ void ThreadPool::run(int count, Work work, void* what) {
   if (size() < count - 1) impl_->grow(count - 1);
   const int helpers = std::min(count - 1, size());
   auto& all = impl_->helpers;
+  impl_->is_running = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   impl_->job = {work, what};
   impl_->caller.cpu.store(sched_getcpu(), std::memory_order_relaxed);
   for (int i = 0; i < helpers; ++i) all[std::size_t(i)]->offer();
@@ -169,6 +179,8 @@ void ThreadPool::run(int count, Work work, void* what) {
   for (int i = helpers; i > 0; --i)
     if (all[std::size_t(i - 1)]->take_back()) work(what, i);
   for (int i = 0; i < helpers; ++i) all[std::size_t(i)]->wait();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  impl_->is_running = false;
 }
 
 }  // namespace tilewright

@@ -40,7 +40,4 @@ class ThreadPool {
 // as the system does.
 std::size_t stack_bytes_of_threads();
 
-// Whether this process is the child of one that had threads: of them only the memory is left.
-bool threads_were_lost();
-
 }  // namespace tilewright

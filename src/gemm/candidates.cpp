@@ -2,8 +2,9 @@
 // are configs, hence data, and never an if in this file.
 #include "gemm/candidates.hpp"
 
-#include <array>
+#include <vector>
 
+#include "core/host/fork_gate.hpp"
 #include "gemm/hybrid/gpus.hpp"
 #include "gemm/run/ways.hpp"
 
@@ -33,11 +34,13 @@ std::unique_ptr<HybridGpus> machine_gpus() { return std::make_unique<NoGpus>(); 
 #endif
 
 std::span<const Candidate> gemm_candidates() {
-  static const std::array candidates = {
-      scale_way,  small_cpu_way, bands_way, small_way, large_way,
-      cublas_way, hybrid_way,    cblas_way, sums_way,  reference_way,
-  };
-  return candidates;
+  static constinit Once<const std::vector<Candidate>> once;
+  return once.get([] {
+    return std::vector<Candidate>{
+        scale_way,  small_cpu_way, bands_way, small_way, large_way,
+        cublas_way, hybrid_way,    cblas_way, sums_way,  reference_way,
+    };
+  });
 }
 
 }  // namespace tilewright

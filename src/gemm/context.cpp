@@ -1,12 +1,12 @@
 // Makes a Context: reads the environment, chooses the CPU kernels, finds the wisdom files. Wisdom itself and
 // CBLAS are opened by their first user, so that a Context costs microseconds.
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "core/host/stack.hpp"
+#include "core/host/tell.hpp"
 #include "core/input/printable.hpp"
 #include "core/share.hpp"
 #include "device/cpu.hpp"
@@ -25,13 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-spdlog::level::level_enum log_level(const std::string& name) {
-  if (name.empty() || name == "warn") return spdlog::level::warn;
-  if (name == "off") return spdlog::level::off;
-  if (name == "info") return spdlog::level::info;
-  if (name == "debug") return spdlog::level::debug;
-  throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_LOG",
-              fmt::format("TILEWRIGHT_LOG = '{}' is not one of off, warn, info, debug", name));
+// Whether notices are logged; they are warnings.
+bool logs_warnings(const std::string& level) {
+  if (level != "" && level != "warn" && level != "off" && level != "info" && level != "debug")
+    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_LOG",
+                fmt::format("TILEWRIGHT_LOG = '{}' is not one of off, warn, info, debug", level));
+  return level != "off";
 }
 
 // Of what the user named. A database may be yet to be made; whether it is one is seen when it is opened.
@@ -58,7 +57,7 @@ void check_team(const std::string& value) {
 }
 
 bool notices_wanted(const Environment& environment) {
-  return is_on("TILEWRIGHT_NOTICES", environment.notices) && environment.log != "off";
+  return is_on("TILEWRIGHT_NOTICES", environment.notices) && logs_warnings(environment.log);
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ Context::Impl::Impl(const ContextOptions& options)
       asked_cblas(options.cblas),
       small(std::make_shared<SmallKernels>()),
       candidates(gemm_candidates()) {
-  log_level(environment.log);
+  logs = logs_warnings(environment.log);
   isa = options.cpu.empty() ? choose_isa(environment.cpu, "TILEWRIGHT_CPU") : choose_isa(options.cpu, "cpu");
   check_team(environment.team);
   no_jit = options.no_jit || !is_on("TILEWRIGHT_JIT", environment.jit);
@@ -157,6 +156,8 @@ void Context::Impl::forget_plans() {
 // What the user names and cannot be had is an error, as wisdom is: large products would go to the reference
 // without a word.
 std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
+  const NoCancel uncancelled;
+  const KeepErrno before;
   std::lock_guard lock(mutex_);
   if (cblas_ != nullptr) return cblas_;
   if (environment.cblas.empty() && !asked_cblas.empty()) {
@@ -172,6 +173,7 @@ std::shared_ptr<const CblasLibrary> Context::Impl::cblas() {
 }
 
 void Context::Impl::notice(const std::string& message, const std::string& about) {
+  const NoCancel uncancelled;
   std::lock_guard lock(mutex_);
   add_notice(message, about);
 }
@@ -183,10 +185,7 @@ void Context::Impl::add_notice(const std::string& message, const std::string& ab
   const bool is_last = notices_.size() + 1 == most;
   notices_.push_back(is_last ? fmt::format("this is notice {}, and the last one of this Context", most)
                              : printable(message));
-  spdlog::logger logger("tilewright", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger.set_pattern("tilewright: %v");
-  logger.set_level(log_level(environment.log));
-  logger.warn(notices_.back());
+  if (logs) tell("tilewright: " + notices_.back() + "\n");
 }
 
 std::vector<std::string> Context::Impl::notices() const {
@@ -194,7 +193,8 @@ std::vector<std::string> Context::Impl::notices() const {
   return notices_;
 }
 
-Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Context::Context(const ContextOptions& options)
+    : impl_(at_ease([&] { return std::make_unique<Impl>(options); })) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;

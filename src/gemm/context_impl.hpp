@@ -12,6 +12,7 @@
 
 #include "core/bounded_map.hpp"
 #include "core/env.hpp"
+#include "core/host/fork_gate.hpp"
 #include "device/cblas.hpp"
 #include "gemm/run/kernel_cache.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
@@ -98,6 +99,7 @@ struct Context::Impl {
   Isa isa = Isa::portable;
   std::string own_wisdom;                 // the user's file, which tuning writes; "" where there is none
   std::vector<std::string> wisdom_files;  // in the order of their precedence; some may not exist
+  bool logs = true;                       // notices, to stderr
   bool wants_notices = false;             // of what a call was served with
   bool wisdom_notices = false;            // whether a lookup that is not exact is worth a notice
   bool no_jit = false;                    // only prepare() compiles GPU kernels
@@ -115,7 +117,7 @@ struct Context::Impl {
   // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.
   struct Misses {
     TuneHook tuner;
-    std::mutex mutex;
+    Mutex mutex;
     std::unordered_set<std::string> tuned;
   } misses;
 
@@ -123,7 +125,7 @@ struct Context::Impl {
   void add_notice(const std::string& message, const std::string& about);
 
   std::unique_ptr<Wisdom> wisdom_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const CblasLibrary> cblas_;
   std::vector<std::string> notices_;
   std::unordered_set<std::string> noticed_;

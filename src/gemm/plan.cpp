@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/host/stack.hpp"
 #include "core/refuse.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/device/operands.hpp"
@@ -168,9 +169,11 @@ std::string reason_of(const GemmPlan::Impl& plan, const std::string& candidate) 
 
 }  // namespace
 
-std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
-                                                const GemmOptions& options, bool may_compile,
-                                                bool shares_configs) {
+namespace {
+
+std::shared_ptr<const GemmPlan::Impl> make_plan_here(Context::Impl& context, const GemmProblem& problem,
+                                                     const GemmOptions& options, bool may_compile,
+                                                     bool shares_configs) {
   refuse_unbuilt(context, problem, options);
   check_tune_on_miss(context, problem, options);
   const bool has_plan = problem.layout == Layout::variable && problem.location == Location::device;
@@ -186,6 +189,14 @@ std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const Ge
   const PlanRequest request{context, plan->problem, options, may_compile, shares_configs};
   take_winner(request, ranked(request), *plan);
   return plan;
+}
+
+}  // namespace
+
+std::shared_ptr<const GemmPlan::Impl> make_plan(Context::Impl& context, const GemmProblem& problem,
+                                                const GemmOptions& options, bool may_compile,
+                                                bool shares_configs) {
+  return at_ease([&] { return make_plan_here(context, problem, options, may_compile, shares_configs); });
 }
 
 namespace {
@@ -270,11 +281,14 @@ void prepare(Context& context, std::span<const GemmProblem> problems, const Gemm
 }
 
 std::string explain(Context& context, const GemmProblem& problem, const GemmOptions& options) {
-  return explain_plan(*make_plan(context.impl(), problem, options, !context.impl().no_jit));
+  return at_ease(
+      [&] { return explain_plan(*make_plan(context.impl(), problem, options, !context.impl().no_jit)); });
 }
 
 const GemmProblem& GemmPlan::problem() const noexcept { return impl_->problem; }
-std::string GemmPlan::explain() const { return explain_plan(*impl_); }
+std::string GemmPlan::explain() const {
+  return at_ease([this] { return explain_plan(*impl_); });
+}
 const std::string& GemmPlan::candidate() const noexcept { return impl_->candidate; }
 
 }  // namespace tilewright

@@ -1,20 +1,24 @@
 // The list of candidates, and who of them serves.
 #include "lu/candidates.hpp"
 
-#include <array>
+#include <vector>
 
+#include "core/host/fork_gate.hpp"
+#include "core/host/stack.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {
 
 std::span<const LuCandidate> lu_candidates() {
-  static const std::array all {
+  static constinit Once<const std::vector<LuCandidate>> once;
+  return once.get([] {
+    return std::vector<LuCandidate> {
 #if TILEWRIGHT_HAS_GPU
-    streamed_lu,
+      streamed_lu,
 #endif
-        lapack_lu, blocked_lu, reference_lu
-  };
-  return all;
+          lapack_lu, blocked_lu, reference_lu
+    };
+  });
 }
 
 std::vector<LuDecision> decide_lu(const LuRequest& r) {
@@ -28,16 +32,18 @@ std::vector<LuDecision> decide_lu(const LuRequest& r) {
 }
 
 std::optional<TunedLu> serving_record(Context& context, const LuProblem& problem, const LuOptions& options) {
-  auto tuned = tuned_lu(context, problem, options);
+  auto tuned = at_ease([&] { return tuned_lu(context, problem, options); });
   if (!tuned) return tuned;
   const LuOptions as_tuned = with_config(options, tuned->config);
-  const auto decisions = decide_lu({context, problem, as_tuned, SplitWay::model, true});
+  const auto decisions = at_ease([&] {
+    return decide_lu({context, problem, as_tuned, SplitWay::model, true});
+  });
   const bool serves = !decisions.empty() && decisions.back().reason.empty();
   return serves ? tuned : std::nullopt;
 }
 
 const LuCandidate& choose_lu(const LuRequest& r) {
-  const auto decisions = decide_lu(r);
+  const auto decisions = at_ease([&] { return decide_lu(r); });
   if (decisions.back().reason.empty()) return *decisions.back().candidate;
   std::string reasons;
   for (const LuDecision& d : decisions) reasons += fmt::format("; {}: {}", d.candidate->name, d.reason);

@@ -38,7 +38,7 @@ class Account {
 
  private:
   Account() = default;
-  ~Account();
+  void say() const;
 
   std::array<double, part_names.size()> seconds_{};
   long factorizations_ = 0;

@@ -1,8 +1,11 @@
 // Read once, when PBLAS first asks.
 #include "scalapack/block.hpp"
 
-#include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "core/host/fork_gate.hpp"
+#include "core/host/tell.hpp"
 
 namespace tilewright::scalapack {
 namespace {
@@ -16,16 +19,14 @@ int block_of_text(const char* text) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end == '\0' && value >= 1 && value <= largest_block) return int(value);
-  std::fprintf(
-      stderr,
-      "tilewright: TILEWRIGHT_SCALAPACK_BLOCK = '%s' is no number from 1 to %d, and is taken for %d.\n", text,
-      largest_block, usual_block);
+  tell("tilewright: TILEWRIGHT_SCALAPACK_BLOCK = '" + std::string(text) + "' is not a number from 1 to " +
+       std::to_string(largest_block) + ", and is taken for " + std::to_string(usual_block) + ".\n");
   return usual_block;
 }
 
 int logical_block() {
-  static const int block = block_of_text(std::getenv("TILEWRIGHT_SCALAPACK_BLOCK"));
-  return block;
+  static constinit Once<const int> block;
+  return block.get([] { return block_of_text(::secure_getenv("TILEWRIGHT_SCALAPACK_BLOCK")); });
 }
 
 }  // namespace tilewright::scalapack

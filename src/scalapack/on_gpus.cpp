@@ -5,10 +5,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
+#include "core/host/tell.hpp"
 #include "scalapack/account.hpp"
 #include "tilewright/tilewright.h"
 
@@ -36,7 +38,8 @@ bool find(void* handle, F& function, const char* name) {
 
 // Without a context where it is not there.
 const Library& library() {
-  static const Library one = [] {
+  static constinit Once<const Library> once;
+  return once.get([] {
     Library l;
     void* const handle = dlopen(TILEWRIGHT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr || !find(handle, l.create, "tilewright_create") ||
@@ -46,8 +49,7 @@ const Library& library() {
       return Library();
     if (l.create(nullptr, nullptr, &l.context) != TILEWRIGHT_OK) l.context = nullptr;
     return l;
-  }();
-  return one;
+  });
 }
 
 template <class T>
@@ -107,7 +109,7 @@ bool factor_on_gpus(int m, int n, T* a, int ia, int ja, const int* desc, int* pi
   if (l.factor(l.context, dtype_of<T>, m, n, nb, first, desc[lld_], found.data(), &zero, &team, nullptr) !=
       TILEWRIGHT_OK) {
     // Others wait for this process, and its columns may be gone.
-    std::fprintf(stderr, "tilewright: pxgetrf failed on a GPU: %s\n", l.last_error(l.context));
+    tell("tilewright: pxgetrf failed on a GPU: " + std::string(l.last_error(l.context)) + "\n");
     std::abort();
   }
   std::transform(found.begin(), found.end(), pivots + (ia - 1),

@@ -4,9 +4,10 @@
 
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <cstdlib>
 
+#include "core/host/fork_gate.hpp"
+#include "core/host/tell.hpp"
 #include "core/local_columns.hpp"
 
 namespace tilewright::scalapack {
@@ -19,13 +20,13 @@ void find(F*& function, const std::string& name) {
 
 // A handle of the library that the program's PBLAS is in; null where there is none.
 void* scalapack() {
-  static void* const handle = [] {
+  static constinit Once<void* const> once;
+  return once.get([] {
     Dl_info info{};
     void* address = dlsym(RTLD_DEFAULT, "pdgemm_");
     if (address == nullptr || dladdr(address, &info) == 0) return static_cast<void*>(nullptr);
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  }();
-  return handle;
+  });
 }
 
 template <class F>
@@ -55,7 +56,8 @@ bool Tools::complete() const {
 }
 
 const Tools& tools() {
-  static const Tools found = [] {
+  static constinit Once<const Tools> once;
+  return once.get([] {
     Tools t{};
     find(t.grid, "blacs_gridinfo_");
     find(t.send, "igebs2d_");
@@ -65,8 +67,7 @@ const Tools& tools() {
     find(t.set_topology, "pb_topset_");
     find(t.check, "chk1mat_");
     return t;
-  }();
-  return found;
+  });
 }
 
 Place place_in(int context) {
@@ -77,7 +78,8 @@ Place place_in(int context) {
 
 template <class T>
 const Routines<T>& routines() {
-  static const Routines<T> found = [] {
+  static constinit Once<const Routines<T>> once;
+  return once.get([] {
     const std::string letter(1, letter_of<T>), p = "p" + letter;
     Routines<T> r{};
     find(r.gemm, p + "gemm_");
@@ -90,8 +92,7 @@ const Routines<T>& routines() {
     find(r.local_factor, letter + "getrf_");
     find(r.local_swap, letter + "laswp_");
     return r;
-  }();
-  return found;
+  });
 }
 template const Routines<float>& routines();
 template const Routines<double>& routines();
@@ -99,7 +100,8 @@ template const Routines<std::complex<float>>& routines();
 template const Routines<std::complex<double>>& routines();
 
 void give_up(const char* routine) {
-  std::fprintf(stderr, "tilewright: %s cannot be served: the program has no ScaLAPACK of its own\n", routine);
+  tell("tilewright: " + std::string(routine) +
+       " cannot be served: the program has no ScaLAPACK of its own\n");
   std::abort();
 }
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
 #include "tilewright/types.hpp"
@@ -57,7 +58,7 @@ void LineLog::open() {
   for (int number = 2;; ++number) {
     file_.reset(std::fopen(path_.c_str(), "a"));
     if (!file_) fail(fmt::format("cannot be written: {}", system_error_text(errno)));
-    if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) == 0) return;
+    if (uninterrupted([&] { return ::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB); }) == 0) return;
     if (!rules_.evades || number > most_runs)
       fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
     const std::string name =

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "core/host/fork_gate.hpp"
 #include "device/team.hpp"
 #include "tune/strategy/strategy.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 class OneThreadInChild {
  public:
   OneThreadInChild() : before_(omp_get_max_threads()) {
-    if (threads_were_lost()) omp_set_num_threads(1);
+    if (fork_gate::threads_were_lost()) omp_set_num_threads(1);
   }
   ~OneThreadInChild() { omp_set_num_threads(before_); }
   OneThreadInChild(const OneThreadInChild&) = delete;

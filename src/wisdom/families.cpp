@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/build_info.hpp"
+#include "core/host/fork_gate.hpp"
 #include "core/lu_problem.hpp"
 #include "kernel/gemm_large/config.hpp"
 #include "kernel/gemm_small/config.hpp"
@@ -55,13 +56,15 @@ nlohmann::json check_version(const nlohmann::json& config) {
 }
 
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> all = {
-      {"gemm_small_cpu", {"gemm", gemm_small_cpu_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
-      {"gemm_small", {"gemm", gemm_small_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
-      {"gemm", {"gemm", gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
-      {"cublas", {"gemm", "vendor", check_version, nullptr}},
-      {"lu", {"lu", lu_source_hash, complete_fields<LuConfig>, of_no_architecture}}};
-  return all;
+  static constinit Once<const std::map<std::string, Family>> once;
+  return once.get([] {
+    return std::map<std::string, Family>{
+        {"gemm_small_cpu", {"gemm", gemm_small_cpu_source_hash, complete_fields<GemmSmallCpuConfig>, isa_of}},
+        {"gemm_small", {"gemm", gemm_small_source_hash, complete_fields<GemmSmallConfig>, nullptr}},
+        {"gemm", {"gemm", gemm_large_source_hash, complete_fields<GemmLargeConfig>, nullptr}},
+        {"cublas", {"gemm", "vendor", check_version, nullptr}},
+        {"lu", {"lu", lu_source_hash, complete_fields<LuConfig>, of_no_architecture}}};
+  });
 }
 
 const Family* family_named(const std::string& name) {

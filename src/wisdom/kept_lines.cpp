@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
 #include "core/new_file.hpp"
@@ -26,8 +27,9 @@ namespace fs = std::filesystem;
 // Of the folder, since the file itself is replaced. Where a file system has no locks, the last writer wins.
 class FolderLock {
  public:
-  explicit FolderLock(const fs::path& folder) : file_(::open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (file_ >= 0) (void)::flock(file_, LOCK_EX);
+  explicit FolderLock(const fs::path& folder)
+      : file_(uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_CLOEXEC); })) {
+    if (file_ >= 0) (void)uninterrupted([&] { return ::flock(file_, LOCK_EX); });
   }
   ~FolderLock() {
     if (file_ >= 0) ::close(file_);

@@ -7,11 +7,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <vector>
+
+#include "core/host/fork_gate.hpp"
 
 namespace tilewright::sqlite {
 namespace {
@@ -137,18 +140,20 @@ struct ShyFiles {
   }
 };
 
-ShyFiles* known = nullptr;
+std::atomic<ShyFiles*> known = nullptr;
 
 // SQLite may outlive this code, which a program can unload.
 [[gnu::destructor]] void forget_shy_files() {
-  if (known != nullptr) sqlite3_vfs_unregister(&known->files);
+  if (ShyFiles* const made = known; made != nullptr) sqlite3_vfs_unregister(&made->files);
 }
 
 }  // namespace
 
 const char* shy_files() {
-  static ShyFiles* const made = known = new ShyFiles;
-  return made->name.c_str();
+  static constinit Once<ShyFiles> once;
+  ShyFiles& made = once.get([] { return ShyFiles(); });
+  known = &made;
+  return made.name.c_str();
 }
 
 std::string first_bytes(const std::string& path, int count) {

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "core/folder.hpp"
+#include "core/host/fork_gate.hpp"
 #include "core/share.hpp"
 #include "wisdom/lines.hpp"
 #include "wisdom/shy_files.hpp"
@@ -52,7 +53,7 @@ struct Wisdom::Impl {
   std::string device;
   std::function<void(const std::string&)> report;
   // Of all that follows and of the files; never held while a record is offered or visited by a caller.
-  std::mutex mutex;
+  Mutex mutex;
   std::map<ModelQuery, std::shared_ptr<const FoundModel>> models;
   std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
 

@@ -2,6 +2,8 @@
 // operation and beta, pinned and pageable, whole and under caps, on one GPU and two, after faults that a fake
 // driver has on demand. Elements are small integers, so that every sum is exact in every order.
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <thread>
@@ -289,6 +291,41 @@ TEST_F(GpuHybrid, PinnedMemoryIsKnownToItsLastByte) {
     EXPECT_TRUE(device->is_pinned(pageable.data(), 4000));
     EXPECT_FALSE(device->is_pinned(pageable.data(), second * 8 + 3200)) << second;
   }
+}
+
+// A child has neither its parent's driver nor the threads that feed GPUs: plans from before the fork compute
+// on the CPU, new ones say why they do not, and what the Context kept is not waited for.
+TEST_F(GpuHybrid, ChildrenOfForkComputeOnTheCpuAndEnd) {
+  if (first(1).empty()) GTEST_SKIP() << "there is no GPU";
+  const auto p = host_product(DType::f64, Op::none, Op::trans, 210, 70, 85, Scalar::general);
+  auto own = std::make_unique<Context>(ContextOptions{.use_wisdom = false, .notices = false});
+  const GemmOptions options = options_of(Target::gpu, first(1));
+  std::optional<GemmPlan> made = plan(*own, p, options);
+  const auto is_right = [&] {
+    TestOperands<double> operands(p);
+    const auto expected = operands.expected();
+    made->run<double>(operands.alpha, operands.a.data(), operands.b.data(), operands.beta, operands.c.data());
+    return TestOperands<double>::same(operands.c, expected);
+  };
+  ASSERT_TRUE(is_right());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(300);
+    if (!is_right() || own->gpu_count() != 0) _exit(1);
+    try {
+      (void)plan(*own, host_product(DType::f64, Op::none, Op::none, 210, 70, 85, Scalar::general), options);
+      _exit(2);
+    } catch (const Error& error) {
+      if (std::string(error.what()).find("parent") == std::string::npos) _exit(3);
+    }
+    made.reset();
+    own.reset();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_right()) << "the parent goes on";
 }
 
 }  // namespace

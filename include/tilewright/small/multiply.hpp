@@ -89,7 +89,7 @@ TILEWRIGHT_INLINE void multiply_blocks(T alpha, const T* a, std::int64_t lda, co
 }
 
 // Room for a matrix: on the stack, of which a thread may have little, only where it is small.
-template <class T, std::size_t Count, bool OnStack = (Count * sizeof(T) <= 32768)>
+template <class T, std::size_t Count, bool OnStack = (Count * sizeof(T) <= 4096)>
 class Copy {
  public:
   TILEWRIGHT_INLINE T* data() { return reinterpret_cast<T*>(bytes_); }

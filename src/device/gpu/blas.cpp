@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/dispatch.hpp"
+#include "core/host/fork_gate.hpp"
 #include "core/input/failure.hpp"
 
 namespace tilewright {
@@ -77,8 +78,8 @@ void* open_library(const std::string& path) {
 // Opened once and never closed: plans that are made side by side ask at the same time, and a cuBLAS that goes
 // and comes between their questions takes the process down.
 bool GpuBlas::is_there() {
-  static const bool there = open_library({}) != nullptr;
-  return there;
+  static constinit Once<const bool> once;
+  return once.get([] { return open_library({}) != nullptr; });
 }
 
 GpuBlas::GpuBlas(const std::string& path) : library_(open_library(path)) {

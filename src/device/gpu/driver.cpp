@@ -158,11 +158,15 @@ GpuDriver::GpuDriver() {
 
 std::shared_ptr<const GpuDriver> GpuDriver::open() {
   // One per process because the driver is one per process; a failure is not kept, the next call looks again.
-  static const std::shared_ptr<const GpuDriver> driver = [] {
+  static constinit Once<const std::shared_ptr<const GpuDriver>> once;
+  const std::shared_ptr<const GpuDriver>& driver = once.get([] {
     std::shared_ptr<const GpuDriver> opened(new GpuDriver());
     opened->check(opened->init(0), "cuInit");
     return opened;
-  }();
+  });
+  if (driver->was_lost())
+    throw Error(ErrorCode::unsupported, "driver",
+                "the GPU driver was opened before fork, and no driver serves a child of that process");
   return driver;
 }
 

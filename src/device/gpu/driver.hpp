@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "core/host/fork_gate.hpp"
+
 namespace tilewright {
 
 class GpuDriver {
@@ -14,6 +16,9 @@ class GpuDriver {
   // The process's driver, opened and initialised once. Throws Error(unsupported) with the reason where there
   // is none.
   static std::shared_ptr<const GpuDriver> open();
+
+  // Whether a fork lies between its opening and this process: no call of it is of use here.
+  bool was_lost() const { return generation_ != fork_gate::generation(); }
 
   // Throws Error naming the call, its argument and what the driver says: out_of_memory, unsupported,
   // device_lost where the process can use the device or its context no more, else internal.
@@ -97,6 +102,7 @@ class GpuDriver {
 
  private:
   GpuDriver();
+  int generation_ = fork_gate::generation();
 };
 
 }  // namespace tilewright

@@ -112,6 +112,7 @@ Gpu::~Gpu() {
 }
 
 Gpu::Current::Current(const Gpu& gpu) : driver_(gpu.driver()) {
+  if (driver_.was_lost()) return;  // destructors of its memory come here as well
   CUcontext current = nullptr;
   if (driver_.context_current(&current) == CUDA_SUCCESS && current == gpu.context()) return;
   driver_.check(driver_.context_push(gpu.context()), "cuCtxPushCurrent");

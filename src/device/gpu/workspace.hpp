@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/host/fork_gate.hpp"
 #include "device/gpu/gpu.hpp"
 
 namespace tilewright {
@@ -35,7 +36,7 @@ class GpuWorkspace {
    private:
     GpuWorkspace& workspace_;
     CUstream_st* stream_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<LongMutex> lock_;
     unsigned long long own_ = 0;  // of the graph that is being captured
     void* scratch_ = nullptr;
     void* zeros_ = nullptr;
@@ -43,7 +44,7 @@ class GpuWorkspace {
 
  private:
   const Gpu& gpu_;
-  std::mutex mutex_;
+  LongMutex mutex_;
   std::size_t bytes_ = 0, zero_bytes_ = 0;
   std::optional<GpuBuffer> memory_;
   GpuEvent last_use_;

@@ -81,7 +81,7 @@ std::shared_ptr<const GpuLayoutKernel> GpuMachine::layout(DType dtype, bool inte
 }
 
 const GemmLargeDevice& GpuMachine::large(const Wisdom* wisdom) const {
-  std::call_once(large_asked_, [&] {
+  fork_safe_call_once(large_asked_, [&] {
     const GpuLimits& limits = gpu_.limits();
     large_ = gemm_large_device(limits, fitted_coefficients(wisdom, limits.name, architecture_of(limits)));
   });

@@ -10,6 +10,7 @@
 
 #include "core/bounded_map.hpp"
 #include "core/env.hpp"
+#include "core/host/fork_gate.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/workspace.hpp"
 #include "kernel/gemm_large/loader.hpp"
@@ -54,7 +55,7 @@ class GpuMachine {
    public:
     // Holds the library until it ends. `gpu` must be current.
     struct Use {
-      std::unique_lock<std::mutex> lock;
+      std::unique_lock<LongMutex> lock;
       GpuBlas& library;
       GpuBlas* operator->() const { return &library; }
     };
@@ -62,7 +63,7 @@ class GpuMachine {
     const std::string& version() const { return library_.version(); }
 
    private:
-    std::mutex mutex_;
+    LongMutex mutex_;
     GpuBlas library_;
     CUstream_st* stream_ = nullptr;
   };
@@ -88,7 +89,7 @@ class GpuMachine {
   mutable GemmLargeDevice large_;
   mutable GemmLargeNear large_near_;
   mutable BoundedMap<std::string, void> kernels_{largest_count};  // by name
-  mutable std::mutex blas_mutex_;
+  mutable LongMutex blas_mutex_;
   mutable std::shared_ptr<Blas> blas_;
   mutable GpuWorkspace workspace_;
 };
@@ -111,7 +112,7 @@ class GpuMachines {
   std::filesystem::path share_, cache_;
   std::string nvrtc_;
   Report report_;
-  std::mutex mutex_;
+  LongMutex mutex_;
   std::shared_ptr<const StencilCompiler> compiler_;
   std::map<int, std::shared_ptr<const GpuMachine>> machines_;
 };

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/host/host_state.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -23,6 +25,7 @@ void copy_block(const HostBlockCopy& block) {
 }
 
 CopyTeam::CopyTeam(int threads) {
+  const SignalsBlocked scope;
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {

@@ -11,11 +11,26 @@ namespace tilewright {
 HybridNode::HybridNode(std::unique_ptr<HybridGpus> gpus, Context::Impl* owner)
     : machine_(std::move(gpus)), owner_(owner) {}
 
+// Who waits in vain for threads, or for a driver, that a fork left behind is not waited for.
+HybridNode::~HybridNode() {
+  if (!was_lost()) return;
+  for (auto& device : devices_) (void)device.release();
+  for (auto& [count, team] : teams_) (void)team.release();
+  (void)threads_.release();
+  (void)machine_.release();
+}
+
 const std::vector<HybridGpu>& HybridNode::gpus(std::string* why_none) {
-  std::call_once(looked_, [&] {
+  fork_safe_call_once(looked_, [&] {
     gpus_ = machine_->list(why_none_);
     devices_.resize(gpus_.size());
+    if (!gpus_.empty()) generation_ = fork_gate::generation() + 1;
   });
+  if (was_lost()) {
+    static constinit Once<const std::vector<HybridGpu>> none;
+    if (why_none != nullptr) *why_none = "the GPUs are those of the parent of this process";
+    return none.get([] { return std::vector<HybridGpu>(); });
+  }
   if (why_none != nullptr) *why_none = why_none_;
   return gpus_;
 }
@@ -81,7 +96,7 @@ void HybridNode::leave() {
 StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products) {
   for (const auto& device : node_.devices_) job.devices.push_back(device.get());
   if (!job.split.gpus.empty() && job.split.copy_threads > 1) job.copiers = &copiers(job.split.copy_threads);
-  job.threads = &node_.threads_;
+  job.threads = node_.threads_.get();
   node_.products_ = &products;
   struct Reset {
     const DeviceProducts*& products;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 
+#include "core/host/fork_gate.hpp"
 #include "gemm/hybrid/copy_team.hpp"
 #include "gemm/hybrid/gpus.hpp"
 #include "gemm/hybrid/share_threads.hpp"
@@ -21,9 +22,17 @@ class HybridNode {
  public:
   // `owner` is the Context that makes plans with it, until leave().
   HybridNode(std::unique_ptr<HybridGpus> gpus, Context::Impl* owner);
+  ~HybridNode();
+  HybridNode(const HybridNode&) = delete;
+  HybridNode& operator=(const HybridNode&) = delete;
 
   // Looked for once; says why where there are none.
   const std::vector<HybridGpu>& gpus(std::string* why_none = nullptr);
+  // One that is in the list, or was in the parent of this process.
+  const HybridGpu& gpu(int index) const { return gpus_[std::size_t(index)]; }
+  // Whether this process is a child of one that had GPUs: their driver and the threads that feed them are not
+  // there, and the list is empty.
+  bool was_lost() const { return generation_ != 0 && generation_ != fork_gate::generation() + 1; }
 
   // Of this host with so many threads and of all GPUs.
   std::shared_ptr<const NodeModel> model(const Wisdom* wisdom, const std::string& blas, int threads);
@@ -53,7 +62,7 @@ class HybridNode {
 
    private:
     HybridNode& node_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<LongMutex> lock_;
   };
   // Whether all of these bytes are pinned; asked of a device that stays open, without waiting for the product
   // that has it.
@@ -68,14 +77,15 @@ class HybridNode {
   std::once_flag looked_;
   std::vector<HybridGpu> gpus_;
   std::string why_none_;
-  std::mutex models_mutex_;
+  Mutex models_mutex_;
   std::map<int, std::shared_ptr<const NodeModel>> models_;  // by threads
-  std::mutex jobs_;
+  LongMutex jobs_;
   const DeviceProducts* products_ = nullptr;            // of the product that has the devices
   std::vector<std::unique_ptr<StreamDevice>> devices_;  // by position; null: not open
   std::atomic<StreamDevice*> some_device_ = nullptr;
   std::map<int, std::unique_ptr<CopyTeam>> teams_;  // by threads
-  ShareThreads threads_;
+  std::unique_ptr<ShareThreads> threads_ = std::make_unique<ShareThreads>();
+  std::atomic<int> generation_ = 0;  // of fork in which GPUs were found, plus one
 };
 
 }  // namespace tilewright

@@ -1,6 +1,8 @@
 // One turn after the other, each known by its number.
 #include "gemm/hybrid/share_threads.hpp"
 
+#include "core/host/host_state.hpp"
+
 namespace tilewright {
 
 ShareThreads::~ShareThreads() {
@@ -14,6 +16,7 @@ ShareThreads::~ShareThreads() {
 
 void ShareThreads::begin(std::size_t count, std::function<void(std::size_t)> work) {
   const std::lock_guard lock(mutex_);
+  const SignalsBlocked scope;
   while (threads_.size() < count) threads_.emplace_back([this, index = threads_.size()] { serve(index); });
   work_ = std::move(work);
   count_ = left_ = count;

@@ -62,6 +62,8 @@ class HybridRunner : public HostRunner {
 
   void run(const Operands& o) const override {
     if (is_zero_alpha(o)) return scale_c(problem(), o, 0, problem().batch_count);
+    const NoCancel uncancelled;
+    if (node_->was_lost()) return multiply_all_on_host(o);
     const bool pinned = is_pinned(o);
     const ReadySplit* ready = &ready_[pinned];
     if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
@@ -204,7 +206,7 @@ class HybridRunner : public HostRunner {
   std::array<ReadySplit, 2> ready_;  // of pageable and of pinned operands
   mutable std::array<std::unique_ptr<const ReadySplit>, 2> kept_;
   mutable std::array<std::atomic<const ReadySplit*>, 2> searched_{};  // of those, once they are whole
-  mutable std::mutex last_mutex_;
+  mutable Mutex last_mutex_;
   mutable std::optional<LastRun> last_;
 };
 
@@ -245,7 +247,7 @@ nlohmann::json HybridRunner::last_run() const {
   nlohmann::json gpus = nlohmann::json::array();
   for (std::size_t i = 0; i < split.gpus.size() && i < report.gpu_s.size(); ++i)
     gpus.push_back({{"gpu", split.gpus[i].gpu},
-                    {"ordinal", node_->gpus()[std::size_t(split.gpus[i].gpu)].ordinal},
+                    {"ordinal", node_->gpu(split.gpus[i].gpu).ordinal},
                     {"name", models_.node->gpus[std::size_t(split.gpus[i].gpu)].name},
                     {"count", split.gpus[i].count},
                     {"seconds", report.gpu_s[i]}});

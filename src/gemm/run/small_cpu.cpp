@@ -5,7 +5,6 @@
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
-#include "device/stack.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/operand.hpp"

@@ -84,14 +84,14 @@ void run_decided(const LongCall& call, GemmSmallCpuArguments& arguments) {
   arguments.count = call.count;
   arguments.stride_a = call.step_a, arguments.stride_b = call.step_b, arguments.stride_c = call.step_c;
   arguments.self = call.whole.get();
-  call.whole->function()(&arguments);
+  call_kernel(call.stack_bytes, *call.whole, arguments);
   if (call.rest == nullptr) return;
   arguments.a = bytes_on(product.a, call.rest_a);
   arguments.b = bytes_on(product.b, call.rest_b);
   arguments.c = const_cast<void*>(bytes_on(product.c, call.rest_c));
   arguments.count = 1;
   arguments.self = call.rest.get();
-  call.rest->function()(&arguments);
+  call_kernel(call.stack_bytes, *call.rest, arguments);
 }
 
 namespace {
@@ -112,18 +112,18 @@ struct LongParts {
   }
 };
 
-// The kernel that calls on the problem found, to be kept; null where it has none of its own, or may need more
-// stack than a call looks for.
-SmallKernels::Kernel kept_kernel(Context::Impl& context, const GemmProblem& p) {
+// The kernel that calls on the problem found, to be kept; null where it has none of its own.
+SmallKernels::Kernel kept_kernel(Context::Impl& context, const GemmProblem& p, LongCall& call) {
   auto kernel = context.small->kept(small_key(p, stride_classes(p)));
-  if (kernel == nullptr || small_stack_bytes(p, kernel->config()) > usual_stack_bytes) return nullptr;
+  if (kernel != nullptr)
+    call.stack_bytes = std::max(call.stack_bytes, small_stack_bytes(p, kernel->config()));
   return kernel;
 }
 
 void remember_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, const LongParts& parts) {
   LongCall call;
-  call.whole = kept_kernel(context, parts.whole);
-  if (parts.bands.rest > 0) call.rest = kept_kernel(context, parts.rest);
+  call.whole = kept_kernel(context, parts.whole, call);
+  if (parts.bands.rest > 0) call.rest = kept_kernel(context, parts.rest, call);
   if (call.whole == nullptr || (parts.bands.rest > 0 && call.rest == nullptr)) return;
   const std::int64_t size = size_bytes(p.dtype);
   const BandSteps end = parts.bands.offset(p, parts.bands.count * parts.bands.size);

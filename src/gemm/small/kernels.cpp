@@ -1,7 +1,7 @@
 // What threads keep at hand, and forgetting.
 #include "gemm/small/kernels.hpp"
 
-#include <array>
+#include <vector>
 
 #include "core/per_thread.hpp"
 
@@ -13,10 +13,12 @@ thread_local constinit SmallKernels::Recent* SmallKernels::recent_ = nullptr;
 thread_local constinit SmallKernels::RecentLong* SmallKernels::recent_long_ = nullptr;
 thread_local constinit bool SmallKernels::thread_ends_ = false;
 
-// An owner that is held by one of these is not deleted, so that none of another Context has its address.
+// An owner that is held by one of these is not deleted, so that none of another Context has its address. On
+// the heap: what is thread-local itself is taken from the stacks of all threads, which may be as small as 16
+// KiB.
 struct SmallKernels::Kept {
-  std::array<Recent, std::size_t(1) << recent_bits> all;
-  std::array<RecentLong, std::size_t(1) << recent_long_bits> long_ones;
+  std::vector<Recent> all{std::size_t(1) << recent_bits};
+  std::vector<RecentLong> long_ones{std::size_t(1) << recent_long_bits};
 
   Kept() { recent_ = all.data(), recent_long_ = long_ones.data(); }
   ~Kept() { recent_ = nullptr, recent_long_ = nullptr, thread_ends_ = true; }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/bounded_map.hpp"
+#include "core/host/fork_gate.hpp"
 #include "gemm/run/kernel_cache.hpp"
 #include "gemm/small/cold_kernel.hpp"
 #include "gemm/small/key.hpp"
@@ -29,6 +30,7 @@ struct LongCall {
   std::shared_ptr<const GemmSmallCpuKernel> whole, rest;  // rest: null where nothing is left
   std::int64_t count = 0, step_a = 0, step_b = 0, step_c = 0;
   std::int64_t rest_a = 0, rest_b = 0, rest_c = 0;  // from the start of the product
+  std::size_t stack_bytes = 0;                      // of either kernel at most
 };
 
 class SmallKernels {
@@ -134,7 +136,7 @@ class SmallKernels {
   void renew_owner();
   const GemmSmallCpuKernel* remember(const SmallKey& key, Kernel kernel);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::shared_ptr<const Owner> kept_owner_;
   std::atomic<const Owner*> owner_;
   SmallUses uses_;

@@ -1,6 +1,7 @@
 // What calls without a plan look for.
 #include "gemm/small/prepared.hpp"
 
+#include "core/host/fork_gate.hpp"
 #include "device/team.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/small/kernels.hpp"
@@ -24,8 +25,8 @@ bool is_small(const GemmProblem& p) {
 }
 
 const GemmOptions& usual_options() noexcept {
-  static const GemmOptions usual;
-  return usual;
+  static constinit Once<const GemmOptions> once;
+  return once.get([] { return GemmOptions(); });
 }
 
 bool are_usual(const GemmOptions& o) {

@@ -74,14 +74,14 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
                                  options.residency, 0),
                      a.ld, b.ld, c.ld};
   const GemmSmallCpuKernel* kernel = context.small->recent(key);
-  // What may need more stack than there is goes the way that looks.
-  if (kernel != nullptr && (op_a != Op::none || kernel->config().store != Store::plain) &&
-      std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) > usual_stack_bytes)
-    kernel = nullptr;
   if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   arguments.self = kernel;
   if (kernel != nullptr) {
-    kernel->function()(&arguments);
+    // At most what small_stack_bytes() says.
+    const bool stages = kernel->config().store != Store::plain;
+    const std::size_t bytes =
+        op_a != Op::none || stages ? std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) : 0;
+    call_kernel(bytes + (stages ? staging_bytes : 0), *kernel, arguments);
     return true;
   }
   const GemmProblem p =

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
+
 namespace tilewright {
 
 // Products of one list with one C, one behind the other.
@@ -46,7 +48,7 @@ class SumScratches {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::unique_ptr<SumScratch> free_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "kernel/gemm_large/corrections.hpp"
@@ -18,8 +19,8 @@ struct Tiling {
   int tile_m, tile_n, warp_m, warp_n, thread_m, thread_n;
 };
 
-const std::vector<Tiling>& tilings(DType dtype, bool mma) {
-  static const std::vector<Tiling> tensor_real = {
+std::span<const Tiling> tilings(DType dtype, bool mma) {
+  static constexpr Tiling tensor_real[] = {
       {128, 128, 32, 64, 0, 0}, {128, 128, 64, 32, 0, 0}, {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0},
       {64, 64, 32, 32, 0, 0},   {128, 160, 32, 80, 0, 0}, {256, 64, 64, 32, 0, 0}, {64, 256, 32, 64, 0, 0},
       {128, 96, 32, 48, 0, 0},  {96, 128, 48, 32, 0, 0},  {96, 96, 48, 48, 0, 0},  {128, 64, 64, 32, 0, 0},
@@ -27,11 +28,11 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
       {256, 16, 64, 16, 0, 0},  {16, 256, 16, 64, 0, 0},  {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},
       {32, 32, 16, 16, 0, 0},   {192, 64, 48, 32, 0, 0},  {64, 192, 32, 48, 0, 0}, {160, 96, 80, 48, 0, 0},
       {144, 128, 48, 32, 0, 0}, {128, 144, 32, 48, 0, 0}, {48, 64, 48, 16, 0, 0},  {64, 48, 16, 48, 0, 0}};
-  static const std::vector<Tiling> tensor_complex = {
+  static constexpr Tiling tensor_complex[] = {
       {64, 64, 32, 32, 0, 0},  {128, 64, 32, 32, 0, 0}, {64, 128, 32, 32, 0, 0}, {64, 64, 32, 16, 0, 0},
       {64, 32, 32, 16, 0, 0},  {32, 64, 16, 32, 0, 0},  {32, 32, 16, 16, 0, 0},  {96, 64, 48, 16, 0, 0},
       {128, 32, 32, 32, 0, 0}, {128, 16, 32, 16, 0, 0}, {16, 128, 16, 32, 0, 0}};
-  static const std::vector<Tiling> plain_f32 = {
+  static constexpr Tiling plain_f32[] = {
       {128, 256, 64, 64, 8, 16}, {256, 128, 64, 64, 16, 8}, {256, 128, 64, 64, 8, 16},
       {128, 128, 32, 64, 8, 8},  {128, 128, 64, 32, 8, 8},  {128, 128, 64, 64, 8, 16},
       {128, 64, 32, 32, 8, 4},   {64, 128, 64, 32, 8, 8},   {64, 64, 32, 32, 8, 4},
@@ -39,13 +40,13 @@ const std::vector<Tiling>& tilings(DType dtype, bool mma) {
       {128, 96, 64, 48, 16, 6},  {64, 32, 32, 16, 4, 4},    {32, 32, 16, 16, 4, 2},
       {256, 32, 64, 32, 8, 8},   {256, 16, 64, 16, 8, 4},   {32, 256, 32, 64, 8, 8},
       {16, 256, 16, 64, 4, 8},   {128, 32, 64, 16, 8, 4},   {192, 128, 96, 32, 12, 8}};
-  static const std::vector<Tiling> plain_wide = {
+  static constexpr Tiling plain_wide[] = {
       {128, 64, 64, 32, 8, 8}, {64, 128, 32, 64, 8, 8}, {128, 128, 64, 32, 8, 8}, {64, 64, 32, 32, 8, 4},
       {64, 64, 32, 32, 4, 8},  {64, 64, 32, 16, 4, 4},  {128, 64, 32, 32, 8, 4},  {64, 32, 32, 16, 4, 4},
       {32, 32, 16, 16, 4, 2},  {256, 32, 64, 32, 8, 8}, {32, 256, 32, 64, 8, 8},  {256, 16, 64, 16, 8, 4},
       {128, 96, 64, 48, 8, 12}};
-  if (mma) return dtype == DType::c128 ? tensor_complex : tensor_real;
-  return dtype == DType::f32 ? plain_f32 : plain_wide;
+  if (mma) return dtype == DType::c128 ? std::span<const Tiling>(tensor_complex) : tensor_real;
+  return dtype == DType::f32 ? std::span<const Tiling>(plain_f32) : plain_wide;
 }
 
 // Configs ordered by predicted cost, few of each kind before more of any.

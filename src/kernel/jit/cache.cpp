@@ -152,7 +152,7 @@ void keep(const fs::path& folder, const fs::path& place, const std::string& key,
 
 void collect(const std::string& source, const fs::path& root, std::set<std::string>& seen,
              std::vector<std::pair<std::string, std::string>>& headers) {
-  static const std::regex include(R"(^[ \t]*#[ \t]*include[ \t]*"([^"]+)\")", std::regex::multiline);
+  const std::regex include(R"(^[ \t]*#[ \t]*include[ \t]*"([^"]+)\")", std::regex::multiline);
   for (std::sregex_iterator it(source.begin(), source.end(), include), end; it != end; ++it) {
     const std::string name = (*it)[1];
     if (!seen.insert(name).second) continue;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/env.hpp"
+#include "core/host/fork_gate.hpp"
 #include "core/share.hpp"
 
 namespace tilewright {
@@ -36,6 +37,7 @@ StencilCompiler::StencilCompiler(std::filesystem::path sources, std::filesystem:
 }
 
 const Nvrtc& StencilCompiler::nvrtc() const {
+  const fork_gate::Section section;
   const std::lock_guard lock(mutex_);
   if (nvrtc_ == nullptr) nvrtc_ = std::make_unique<const Nvrtc>(nvrtc_path_);
   return *nvrtc_;
@@ -98,8 +100,8 @@ JitBinary StencilCompiler::cached(const StencilRequest& request) const {
 }
 
 StencilReport stencil_report(const std::string& log) {
-  static const std::regex registers(R"(Used (\d+) registers)");
-  static const std::regex memory(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill)");
+  const std::regex registers(R"(Used (\d+) registers)");
+  const std::regex memory(R"((\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill)");
   StencilReport report;
   const auto each = [&](const std::regex& line, auto&& use) {
     for (std::sregex_iterator it(log.begin(), log.end(), line), end; it != end; ++it) use(*it);

@@ -4,7 +4,7 @@
 namespace tilewright {
 
 LuMachines& LuMachines::of(Context::Impl& context) {
-  std::call_once(context.lu_asked, [&] { context.lu = std::make_shared<LuMachines>(context.gpus); });
+  fork_safe_call_once(context.lu_asked, [&] { context.lu = std::make_shared<LuMachines>(context.gpus); });
   return *context.lu;
 }
 

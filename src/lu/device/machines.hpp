@@ -27,7 +27,7 @@ class LuMachines {
     std::shared_ptr<LuTools> tools;
   };
   std::shared_ptr<GpuMachines> gpus_;
-  std::mutex mutex_;
+  LongMutex mutex_;
   std::map<int, std::shared_ptr<Kept>> kept_;
 };
 

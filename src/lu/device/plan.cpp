@@ -95,7 +95,7 @@ class SolverRunner : public LuRunner {
   const Gpu& gpu_;
   std::shared_ptr<LuTools> tools_;  // keeps the GPU
   LuProblem problem_;
-  std::mutex mutex_;
+  LongMutex mutex_;
   std::unique_ptr<GpuSolver> solver_;
   GpuSolver::Workspace sizes_;
   std::vector<char> host_;

@@ -190,7 +190,7 @@ class Streamed : public LuTraffic {
   void queue() {
     std::vector<LuEngine*> engines;
     std::vector<DeviceLuOperands> operands;
-    std::vector<std::unique_lock<std::mutex>> locks;
+    std::vector<std::unique_lock<LongMutex>> locks;
     for (const auto& part : parts_) {
       locks.emplace_back(part->engine.tools().mutex());
       engines.push_back(&part->engine);

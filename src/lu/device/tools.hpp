@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/host/fork_gate.hpp"
 #include "device/gpu/blas.hpp"
 #include "device/gpu/partition.hpp"
 #include "kernel/lu_panel/lu_panel.hpp"
@@ -31,7 +32,7 @@ class LuTools {
 
   const Gpu& gpu() const { return gpu_; }
   // For one factorization that is being queued at a time.
-  std::mutex& mutex() { return mutex_; }
+  LongMutex& mutex() { return mutex_; }
 
   CUstream_st* stream(LuLane lane) const;
   // Waits for all that the streams were given, after a failure, whatever else fails.
@@ -58,7 +59,7 @@ class LuTools {
 
   const Gpu& gpu_;
   const StencilCompiler& compiler_;
-  std::mutex mutex_;
+  LongMutex mutex_;
   GpuStream panels_, updates_;
   std::unique_ptr<GpuPartition> partition_;
   std::unique_ptr<GpuStream> beside_;  // updates by the partition; null where there is none
@@ -67,7 +68,7 @@ class LuTools {
   std::unique_ptr<GpuBlas> blas_[2];  // by lane
   void* workspaces_[2] = {};
   std::int64_t workspace_bytes_ = 0;
-  std::mutex kept_mutex_;
+  LongMutex kept_mutex_;
   std::map<std::string, std::unique_ptr<GpuLuPanel>> panels_of_config_;
   std::map<std::pair<DType, int>, std::unique_ptr<GpuLuRows>> rows_;
   std::map<DType, std::unique_ptr<GpuLuSystem>> systems_;

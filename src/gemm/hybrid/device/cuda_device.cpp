@@ -36,10 +36,14 @@ using PooledPinned = PooledMemory<PinnedMemory, PinnedBuffer, host_address>;
 // The pools of one GPU's memory in this process, whose contexts share it.
 constexpr int of_the_host = -1;  // pinned memory
 std::shared_ptr<MemoryPools> pools_of(int ordinal) {
-  static std::mutex mutex;
-  static std::map<int, std::shared_ptr<MemoryPools>> all;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<MemoryPools>& pools = all[ordinal];
+  struct All {
+    Mutex mutex;
+    std::map<int, std::shared_ptr<MemoryPools>> pools;
+  };
+  static constinit Once<All> once;
+  All& all = once.get([] { return All(); });
+  const std::lock_guard lock(all.mutex);
+  std::shared_ptr<MemoryPools>& pools = all.pools[ordinal];
   if (pools == nullptr) pools = std::make_shared<MemoryPools>();
   return pools;
 }
@@ -256,7 +260,7 @@ class CudaDevice : public StreamDevice {
   std::shared_ptr<MemoryPool<PinnedBuffer>> pinned_pool_;
   std::optional<GpuBlas> blas_;  // opened by the first that adds
 
-  mutable std::mutex mutex_;    // of marks and of who is reached
+  mutable LongMutex mutex_;     // of marks and of who is reached
   std::deque<GpuEvent> marks_;  // those after the first passed_
   std::vector<GpuEvent> spare_;
   Mark passed_ = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/fork_gate.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {
@@ -53,7 +54,7 @@ class MemoryPools {
     return all;
   }
 
-  mutable std::mutex mutex_;
+  mutable LongMutex mutex_;
   std::vector<std::weak_ptr<KeptMemory>> pools_;
 };
 
@@ -141,7 +142,7 @@ class MemoryPool : public KeptMemory {
   const std::shared_ptr<MemoryPools> others_;
   const Make make_;
   const std::int64_t most_kept_bytes_;
-  mutable std::mutex mutex_;
+  mutable LongMutex mutex_;
   std::vector<std::unique_ptr<Buffer>> kept_;  // the oldest first
   std::size_t lent_ = 0;
   std::int64_t kept_bytes_ = 0;

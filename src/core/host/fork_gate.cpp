@@ -1,0 +1,95 @@
+// One word counts the threads within a Section and the forks that wait for them. Handlers of fork close the
+// gate, wait and open it again; a child counts itself alone.
+#include "core/host/fork_gate.hpp"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace tilewright::fork_gate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The lower half: threads within. The upper half: forks under way, which keep others out.
+constexpr std::uint32_t one_within = 1, one_fork = 1u << 16, within_mask = one_fork - 1;
+std::atomic<std::uint32_t> state = 0;
+std::atomic<int> generations = 0;
+std::atomic<bool> had_threads = false, lost_threads = false;
+thread_local constinit int depth = 0;
+thread_local constinit bool keeps_others_out = false;
+
+void sleep_briefly() {
+  timespec moment{0, 20'000};  // ns
+  nanosleep(&moment, nullptr);
+}
+
+// Whether all others left within that time. They are let in again afterwards where they did not.
+bool close_gate(Clock::duration patience) {
+  state.fetch_add(one_fork);
+  for (const auto end = Clock::now() + patience;;) {
+    if ((state.load() & within_mask) == 0) return keeps_others_out = true;
+    if (Clock::now() > end) break;
+    sleep_briefly();
+  }
+  state.fetch_sub(one_fork);
+  state.notify_all();
+  return false;
+}
+
+// Who is within may wait for a thread that wants to enter, so the gate does not stay closed for long, and
+// fork does not wait for ever: a program whose calls never return is better served by a child that may not
+// compute than by none.
+void before_fork() {
+  const NoCancel scope;
+  struct stat tasks {};
+  constexpr nlink_t of_one = 3;  // /proc/self/task has ".", "..", and a folder for each thread
+  had_threads = lost_threads || ::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > of_one;
+  if (depth > 0) return;  // a signal handler within a call: who waits for this thread would wait for ever
+  constexpr Clock::duration each = std::chrono::milliseconds(20), all = std::chrono::seconds(20);
+  for (const auto end = Clock::now() + all; !close_gate(each) && Clock::now() < end;) sleep_briefly();
+}
+
+void in_parent() {
+  if (!std::exchange(keeps_others_out, false)) return;  // the wait was given up
+  state.fetch_sub(one_fork);
+  state.notify_all();
+}
+
+void in_child() {
+  state = depth > 0 ? one_within : 0;
+  keeps_others_out = false;
+  ++generations;
+  if (had_threads) lost_threads = true;
+}
+
+[[maybe_unused]] const int registered = pthread_atfork(before_fork, in_parent, in_child);
+
+}  // namespace
+
+void enter() noexcept {
+  if (depth++ > 0) return;
+  for (;;) {
+    const std::uint32_t before = state.fetch_add(one_within);
+    if (before < one_fork) return;
+    std::uint32_t now = state.fetch_sub(one_within) - one_within;
+    while (now >= one_fork) {
+      state.wait(now);
+      now = state.load();
+    }
+  }
+}
+
+void leave() noexcept {
+  if (--depth == 0) state.fetch_sub(one_within);
+}
+
+bool is_within() noexcept { return depth > 0; }
+int generation() noexcept { return generations.load(std::memory_order_relaxed); }
+bool threads_were_lost() noexcept { return lost_threads.load(std::memory_order_relaxed); }
+
+}  // namespace tilewright::fork_gate

@@ -1,0 +1,149 @@
+// Makes fork safe beside threads at work. A child of fork has the forking thread alone: a lock that another
+// thread holds, or a one-time initialisation that it is within, stays so for ever there. So fork waits for a
+// moment in which no other thread is within a Section. Every lock and every static of the library that calls
+// reach is a Mutex or a Once; nothing else registers with pthread_atfork.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <utility>
+
+#include "core/host/host_state.hpp"
+
+namespace tilewright {
+
+namespace fork_gate {
+
+// Pairs on one thread; they nest. fork waits until other threads have left.
+void enter() noexcept;
+void leave() noexcept;
+
+// Whether the calling thread is within.
+bool is_within() noexcept;
+
+// Forks that lie between this process and the one that loaded the library. Threads that were started under
+// another number are not there any more.
+int generation() noexcept;
+
+// Whether this process is the child of one that had several threads, or descends from such a child.
+bool threads_were_lost() noexcept;
+
+// No fork happens while it lives, nor is the thread cancelled: for what must not stay half done.
+class Section {
+ public:
+  Section() noexcept { enter(); }
+  ~Section() { leave(); }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  NoCancel uncancelled_;
+};
+
+}  // namespace fork_gate
+
+// A mutex that no child of fork finds locked by a thread that is not there. Not for locks that are held while
+// matrices are multiplied: fork would wait for these.
+template <class M>
+class ForkSafe {
+ public:
+  constexpr ForkSafe() = default;
+  void lock() {
+    fork_gate::enter();
+    mutex_.lock();
+  }
+  bool try_lock() {
+    fork_gate::enter();
+    if (mutex_.try_lock()) return true;
+    fork_gate::leave();
+    return false;
+  }
+  void unlock() {
+    mutex_.unlock();
+    fork_gate::leave();
+  }
+  void lock_shared() {
+    fork_gate::enter();
+    mutex_.lock_shared();
+  }
+  void unlock_shared() {
+    mutex_.unlock_shared();
+    fork_gate::leave();
+  }
+
+ private:
+  M mutex_;
+};
+
+// A mutex that may be held while a GPU works: fork does not wait, and a child finds it free. What it guards
+// serves no child, since a GPU's driver does not outlive fork.
+class LongMutex {
+ public:
+  void lock() {
+    renew();
+    mutex_.lock();
+  }
+  bool try_lock() {
+    renew();
+    return mutex_.try_lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  static constexpr int renewing = -1;
+  void renew() {
+    const int now = fork_gate::generation();
+    for (int was = generation_.load(std::memory_order_acquire); was != now;) {
+      if (was == renewing || !generation_.compare_exchange_weak(was, renewing)) {
+        was = generation_.load(std::memory_order_acquire);
+        continue;
+      }
+      new (&mutex_) std::mutex;
+      generation_.store(was = now, std::memory_order_release);
+    }
+  }
+  std::mutex mutex_;
+  std::atomic<int> generation_ = fork_gate::generation();
+};
+
+using Mutex = ForkSafe<std::mutex>;
+using RecursiveMutex = ForkSafe<std::recursive_mutex>;
+using SharedMutex = ForkSafe<std::shared_mutex>;
+
+// What is made once, by the first that asks, and never destroyed: threads may ask while the process ends.
+template <class T>
+class Once {
+ public:
+  constexpr Once() = default;
+  template <class Make>
+  T& get(Make&& make) {
+    if (T* made = made_.load(std::memory_order_acquire)) [[likely]]
+      return *made;
+    return get_slowly(make);
+  }
+
+ private:
+  template <class Make>
+  [[gnu::noinline]] T& get_slowly(Make& make) {
+    const fork_gate::Section section;
+    const std::lock_guard lock(mutex_);
+    if (T* made = made_.load(std::memory_order_relaxed)) return *made;
+    T* const made = new T(make());
+    made_.store(made, std::memory_order_release);
+    return *made;
+  }
+
+  std::atomic<T*> made_ = nullptr;
+  std::mutex mutex_;
+};
+
+// std::call_once that no child of fork finds half done.
+template <class F>
+void fork_safe_call_once(std::once_flag& flag, F&& f) {
+  const fork_gate::Section section;
+  std::call_once(flag, std::forward<F>(f));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,65 @@
+// What of its host process a call leaves as it was: errno, whether the calling thread can be cancelled, and
+// its signals. What fork needs is fork_gate.hpp's.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cerrno>
+
+namespace tilewright {
+
+// errno as it was, once this ends: programs look at it after calls of theirs, not of ours.
+class KeepErrno {
+ public:
+  KeepErrno() : before_(errno) {}
+  ~KeepErrno() { errno = before_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int before_;
+};
+
+// The calling thread cannot be cancelled while it lives: what pthread_cancel unwinds the stack with must not
+// pass through code that would not give back what it holds, such as SQLite's, nor through functions that are
+// noexcept.
+class NoCancel {
+ public:
+  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
+  NoCancel(const NoCancel&) = delete;
+  NoCancel& operator=(const NoCancel&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Threads that are started while it lives take no signals but those of their own faults: the host's handlers
+// run on the host's threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+      sigdelset(&all, fault);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// The system call f() until no signal interrupts it. Not for close(): what it was asked to close is closed
+// then.
+template <class F>
+auto uninterrupted(F&& f) {
+  for (;;)
+    if (const auto result = f(); result != -1 || errno != EINTR) return result;
+}
+
+}  // namespace tilewright

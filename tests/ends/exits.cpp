@@ -1,0 +1,85 @@
+// exit() while the library is at work: the process must end.
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "ends.hpp"
+#include "tilewright/gemm.hpp"
+
+namespace {
+
+using namespace tilewright;
+
+constexpr int expected_code = 7;
+
+// On threads of the library's own, for a few milliseconds.
+void compute(Context& context) {
+  const std::int64_t n = 8, count = 20000;
+  static std::vector<double>& a = *new std::vector<double>(std::size_t(n * n * count), 1.0);
+  static std::vector<double>& c = *new std::vector<double>(a);
+  const StridedBatch<const double> batch{a.data(), n, n, n, n * n, count};
+  gemm_batched<double>(context, Op::none, Op::none, 1.0, batch, batch, 0.0, {c.data(), n, n, n, n * n, count},
+                       {.threads = 4});
+}
+
+Context& shared() {
+  static Context& context = *new Context;
+  return context;
+}
+
+[[noreturn]] void compute_for_ever() {
+  for (;;) compute(shared());
+}
+
+[[noreturn]] void end_by(const std::string& how, int seed) {
+  compute(shared());
+  if (how == "handler") {
+    std::atexit([] { compute(shared()); });
+    std::exit(expected_code);
+  }
+  if (how == "other") {
+    std::thread([seed] {
+      usleep(unsigned(1000 + seed * 137 % 5000));
+      std::exit(expected_code);
+    }).detach();
+    compute_for_ever();
+  }
+  if (how == "computing") {
+    std::thread(compute_for_ever).detach();
+    usleep(unsigned(1000 + seed * 137 % 5000));
+    std::exit(expected_code);
+  }
+  signal(SIGALRM, [](int) { std::exit(expected_code); });
+  itimerval at{};
+  at.it_value.tv_usec = 1000 + seed * 137 % 9000;
+  setitimer(ITIMER_REAL, &at, nullptr);
+  compute_for_ever();
+}
+
+}  // namespace
+
+int exits(const std::string& how, int count) {
+  for (int seed = 0; seed < count; ++seed) {
+    const pid_t child = fork();
+    if (child == 0) {
+      // A process that hangs is ended by its CPU's or its parent's patience; SIGALRM is taken.
+      end_by(how, seed);
+    }
+    int status = 0, waited_ms = 0;
+    constexpr int patience_ms = 300'000;
+    while (waitpid(child, &status, WNOHANG) == 0 && waited_ms < patience_ms) usleep(1000), ++waited_ms;
+    if (waited_ms == patience_ms) kill(child, SIGKILL), waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != expected_code) {
+      std::printf("%s, process %d: status %x\n", how.c_str(), seed, unsigned(status));
+      return 1;
+    }
+  }
+  return 0;
+}
