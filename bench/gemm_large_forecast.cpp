@@ -1,7 +1,7 @@
 // Fits the forecasts of large GEMM (src/kernel/gemm_large/forecast.hpp) to recorded runs of cuBLAS and of
 // ours, and says how they err at problems that the fit has not seen. No GPU is needed.
 //
-//     bench_gemm_large_forecast wisdom/sm_90.jsonl results/h?00/gemm_large-*.jsonl* > new.jsonl
+//     bench_gemm_large_forecast wisdom/sm_90.jsonl results/h?00/gemm-*.jsonl* > new.jsonl
 //
 // The first file holds the models that the fit begins with; the new ones are printed as lines of wisdom, and
 // their errors on stderr. A fifth of the problems at a time is left out and forecast by a fit to the others.

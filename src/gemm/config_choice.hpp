@@ -44,6 +44,11 @@ struct ConfigFamily {
   // What is tried before the rules of thumb, where those take long to find and this does not; may be null. It
   // takes the place of the first of them.
   std::function<Config()> first_rule = nullptr;
+  // Forecasts what this problem takes with a config, in a unit of the family's own; may be null. A record of
+  // another problem or device is not used where its config is forecast to take more than `most_cost` times
+  // what the first rule of thumb takes.
+  std::function<double(const Config& config)> cost = nullptr;
+  double most_cost = 1;
   // What a record of another device must have gained there over the rule of thumb to be used here, as a
   // share.
   double least_gain_elsewhere = 0;
@@ -96,9 +101,26 @@ class ConfigChoices {
  private:
   // Nearly always the first one serves.
   std::optional<Config> next_rule() {
-    if (rule_++ == 0 && family_.first_rule != nullptr) return family_.first_rule();
-    if (rules_.empty()) rules_ = family_.rules_of_thumb();
+    if (rule_++ == 0) return first_rule();
+    fill_rules();
     return rule_ > rules_.size() ? std::nullopt : std::optional(rules_[rule_ - 1]);
+  }
+  const Config& first_rule() {
+    if (!first_rule_ && family_.first_rule != nullptr) first_rule_ = family_.first_rule();
+    if (!first_rule_) fill_rules(), first_rule_ = rules_.front();
+    return *first_rule_;
+  }
+  void fill_rules() {
+    if (rules_.empty()) rules_ = family_.rules_of_thumb();
+  }
+
+  // Why a config that was found for another problem or device is not used here; "" where it may be.
+  std::string why_dearer(const WisdomAnswer& answer, const Config& config) {
+    if (answer.match == WisdomMatch::exact || family_.cost == nullptr || config == first_rule()) return "";
+    if (!rule_cost_) rule_cost_ = family_.cost(first_rule());
+    const double ratio = family_.cost(config) / *rule_cost_;
+    if (ratio <= family_.most_cost) return "";
+    return fmt::format("its config is forecast to take {:.2f} times what the rule of thumb's takes", ratio);
   }
 
   std::optional<Choice> asked_for() {
@@ -127,7 +149,8 @@ class ConfigChoices {
       tried_.push_back(answer.config);
       if (!space_) space_ = family_.space();
       Config config;
-      const std::string reason = why_unusable(answer, family_, *space_, config);
+      std::string reason = why_unusable(answer, family_, *space_, config);
+      if (reason.empty()) reason = why_dearer(answer, config);
       if (reason.empty())
         found = Choice{config, answer, unusable_};
       else if (unusable_.empty())
@@ -145,6 +168,8 @@ class ConfigChoices {
   std::vector<nlohmann::json> tried_;
   std::string unusable_;
   std::vector<Config> rules_;
+  std::optional<Config> first_rule_;
+  std::optional<double> rule_cost_;
   std::size_t rule_ = 0;  // how many were taken
 };
 

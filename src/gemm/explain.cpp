@@ -55,7 +55,9 @@ std::string recorded_text(const RecordedTime& recorded, WisdomMatch match) {
 
 // Where the config came from.
 std::string wisdom_lines(const GemmPlan::Impl& plan) {
-  std::string text = line("wisdom", fmt::format("{} ({})", to_string(plan.match), plan.config_source));
+  const std::string passed = plan.passed_record.empty() ? "" : "; not the record " + plan.passed_record;
+  std::string text =
+      line("wisdom", fmt::format("{} ({}{})", to_string(plan.match), plan.config_source, passed));
   if (plan.match != WisdomMatch::none && plan.recorded.objective != to_string(Objective::time))
     text += line("objective", "searched for " + plan.recorded.objective);
   if (plan.recorded.seconds > 0) text += line("recorded", recorded_text(plan.recorded, plan.match));

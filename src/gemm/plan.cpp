@@ -132,6 +132,7 @@ void take_winner(const PlanRequest& r, Ranking&& ranking, GemmPlan::Impl& plan) 
   plan.runner = std::move(ranking.made.runner);
   plan.match = ranking.offer.known.match;
   plan.config_source = ranking.offer.known.source;
+  if (plan.match == WisdomMatch::none) plan.passed_record = ranking.offer.unusable;
   plan.recorded = ranking.offer.known.recorded;
   if (ranking.made.notice.empty())
     notice_match(r, ranking.offer, plan);

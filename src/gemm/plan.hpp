@@ -25,6 +25,7 @@ struct GemmPlan::Impl {
   // Where the runner's config came from, if it has one.
   WisdomMatch match = WisdomMatch::none;
   std::string config_source;
+  std::string passed_record;  // which near record does not serve and why; "" for none
   RecordedTime recorded;
 };
 

@@ -1,5 +1,6 @@
 // Large GEMM on the GPU through the public interface, ours and the vendor's library, held against the CPU
-// reference byte by byte, and what the two share. TILEWRIGHT_GPU_GRID=some takes a part of the grid.
+// reference byte by byte, and what the two share. TILEWRIGHT_GPU_GRID says how much of the grid runs
+// (support/gpu_grid.hpp).
 #include <array>
 #include <atomic>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "gemm/plan.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "support/failures.hpp"
+#include "support/gpu_grid.hpp"
 #include "support/gpu_large.hpp"
 
 namespace tilewright::testing {
@@ -18,25 +20,22 @@ namespace {
 
 using GpuGemmLarge = GpuTest;
 
-bool whole_grid() {
-  const char* part = std::getenv("TILEWRIGHT_GPU_GRID");
-  return part == nullptr || std::string(part) != "some";
-}
-
 std::vector<GemmProblem> grid() {
-  const bool all = whole_grid();
+  constexpr std::array dtypes{"f32", "f64", "c64", "c128"};
+  constexpr std::array ops{"nn", "nt", "tn", "tt", "cn", "nc", "ct"};
+  constexpr std::array sizes{"m=65,n=3,k=7", "m=128,n=128,k=64", "m=131,n=97,k=301", "m=7,n=260,k=66"};
+  constexpr std::array scalars{"", ":beta=one", ":alpha=general:beta=general"};
+  constexpr std::array pads{0, 3};
   std::vector<GemmProblem> problems;
-  std::size_t number = 0;
-  for (const char* dtype : {"f32", "f64", "c64", "c128"})
-    for (const char* ops : {"nn", "nt", "tn", "tt", "cn", "nc", "ct"})
-      for (const char* sizes : {"m=65,n=3,k=7", "m=128,n=128,k=64", "m=131,n=97,k=301", "m=7,n=260,k=66"})
-        for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"})
-          for (const int pad : {0, 3})
-            if (all || number++ % 17 == 0) {
-              auto p = parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtype, ops, sizes, rest));
-              p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = p.m + pad;
-              problems.push_back(packed(p));
-            }
+  for (const auto& row : gpu_grid_rows(
+           {int(dtypes.size()), int(ops.size()), int(sizes.size()), int(scalars.size()), int(pads.size())})) {
+    const auto level = [&](std::size_t factor) { return static_cast<std::size_t>(row[factor]); };
+    auto p = parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtypes[level(0)], ops[level(1)],
+                                       sizes[level(2)], scalars[level(3)]));
+    const int pad = pads[level(4)];
+    p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = p.m + pad;
+    problems.push_back(packed(p));
+  }
   return problems;
 }
 
@@ -204,7 +203,7 @@ class GpuBoundaries : public GpuGemmLarge {
       for (const char* ops : {"nn", "nt", "tn", "ct"}) {
         for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"}) {
           for (std::size_t i = 0; i < sizes.size(); ++i) {
-            if (!whole_grid() && i != turn % sizes.size()) continue;
+            if (!is_full_gpu_grid() && i != turn % sizes.size()) continue;
             auto p =
                 parse_problem(fmt::format("gemm:{}:{}:{}{}:location=device", dtype, ops, sizes[i], rest));
             // The copy engine finds B aligned where elements have 8 bytes, A where they have 16.
@@ -243,7 +242,7 @@ TEST_F(GpuBoundaries, AreRightEachWay) {
     const std::size_t kinds = by_turns           ? op_count
                               : way.transposes() ? 2 * (op_count - 1)
                                                  : type_count * op_count;
-    EXPECT_EQ(failures.case_count(), 4 * kinds * (whole_grid() ? 3 : 1)) << way.name();
+    EXPECT_EQ(failures.case_count(), 4 * kinds * (is_full_gpu_grid() ? 3 : 1)) << way.name();
   }
 }
 

@@ -1,7 +1,7 @@
 // Batched small GEMM on the GPU through the public interface, held against the CPU reference byte by byte:
 // the grid of types, operations, sizes, beta, leading dimensions and broadcasts; streams, contexts, graphs;
-// what is refused. TILEWRIGHT_GPU_GRID=some takes a part of the grid, for runs under compute-sanitizer, and
-// 0/3 every third problem beginning with number 0.
+// what is refused. TILEWRIGHT_GPU_GRID says how much of the grid runs (support/gpu_grid.hpp).
+#include <array>
 #include <fstream>
 
 #include "core/dispatch.hpp"
@@ -10,6 +10,7 @@
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "support/failures.hpp"
 #include "support/gpu_fixture.hpp"
+#include "support/gpu_grid.hpp"
 #include "support/temp_folder.hpp"
 #include "tilewright/tilewright.h"
 #include "wisdom/families.hpp"
@@ -32,50 +33,33 @@ GemmProblem strided(DType dtype, Op op_a, Op op_b, const Shape& s, std::int64_t 
   return p;
 }
 
-// Every `of`th combination from `first` on. Of "some" each value of each list still occurs with several of
-// the others.
-struct Part {
-  std::size_t first = 0, of = 1, of_layouts = 1;
-};
-Part part_of_grid() {
-  const char* text = std::getenv("TILEWRIGHT_GPU_GRID");
-  Part part;
-  if (text == nullptr) return part;
-  if (std::string(text) == "some") return {0, 61, 5};
-  int read = 0;
-  if (std::sscanf(text, "%zu/%zu%n", &part.first, &part.of, &read) != 2 || text[read] != 0 || part.of == 0 ||
-      part.first >= part.of)
-    throw Error(ErrorCode::invalid_argument, "TILEWRIGHT_GPU_GRID",
-                fmt::format("TILEWRIGHT_GPU_GRID = '{}' is neither some nor of the form 0/3", text));
-  part.of_layouts = part.of;
-  return part;
+constexpr std::array grid_types{DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr std::array grid_ops{Op::none, Op::trans, Op::conj_trans};
+constexpr std::array grid_shapes{Shape{1, 1, 1},    Shape{2, 2, 2},    Shape{5, 5, 5},   Shape{8, 8, 8},
+                                 Shape{13, 13, 13}, Shape{16, 16, 16}, Shape{5, 13, 23}, Shape{32, 3, 17}};
+constexpr std::array grid_betas{Scalar::zero, Scalar::one, Scalar::general};
+constexpr std::array grid_pads{0, 3};
+constexpr int broadcast_kinds = 4;  // of neither, of A, of B, of both
+// `row` has a level of each factor: type, op of A, op of B, shape, beta, padding, broadcast.
+GemmProblem grid_problem(const std::vector<int>& row) {
+  const auto level = [&](std::size_t factor) { return static_cast<std::size_t>(row[factor]); };
+  GemmProblem p =
+      strided(grid_types[level(0)], grid_ops[level(1)], grid_ops[level(2)], grid_shapes[level(3)], 37);
+  p.beta = grid_betas[level(4)];
+  const int pad = grid_pads[level(5)];
+  p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = p.m + pad;
+  p = packed(p);
+  if (row[6] & 1) p.stride_a = 0;
+  if (row[6] & 2) p.stride_b = 0;
+  return p;
 }
 
 std::vector<GemmProblem> grid() {
-  const std::vector<Shape> shapes = {{1, 1, 1},    {2, 2, 2},    {5, 5, 5},   {8, 8, 8},
-                                     {13, 13, 13}, {16, 16, 16}, {5, 13, 23}, {32, 3, 17}};
   std::vector<GemmProblem> all;
-  const Part part = part_of_grid();
-  std::size_t number = 0;
-  for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
-    for (const Op op_a : {Op::none, Op::trans, Op::conj_trans})
-      for (const Op op_b : {Op::none, Op::trans, Op::conj_trans})
-        for (const Shape& shape : shapes)
-          for (const Scalar beta : {Scalar::zero, Scalar::one, Scalar::general})
-            for (const int pad : {0, 3})
-              for (const int broadcast : {0, 1, 2, 3}) {
-                const bool real_conjugate =
-                    !is_complex(dtype) && (op_a == Op::conj_trans || op_b == Op::conj_trans);
-                if (real_conjugate && (pad != 0 || broadcast != 0)) continue;  // the same code as trans
-                if (number++ % part.of != part.first) continue;
-                GemmProblem p = strided(dtype, op_a, op_b, shape, 37);
-                p.beta = beta;
-                p.lda = p.a_rows() + pad, p.ldb = p.b_rows() + pad, p.ldc = p.m + pad;
-                p = packed(p);
-                if (broadcast & 1) p.stride_a = 0;
-                if (broadcast & 2) p.stride_b = 0;
-                all.push_back(p);
-              }
+  for (const auto& row : gpu_grid_rows({int(grid_types.size()), int(grid_ops.size()), int(grid_ops.size()),
+                                        int(grid_shapes.size()), int(grid_betas.size()),
+                                        int(grid_pads.size()), broadcast_kinds}))
+    all.push_back(grid_problem(row));
   return all;
 }
 
@@ -168,22 +152,19 @@ TEST_F(GpuGemm, EmptyBatchesDoNothing) {
 
 // Pointers in any order, and blocks of interleaved problems of which the last is not full.
 std::vector<GemmProblem> other_layouts() {
-  const Part part = part_of_grid();
-  std::size_t number = 0;
+  constexpr std::array layouts{"pointer:batch=205", "interleaved:batch=205",
+                               "block_interleaved:batch=205:block=8", "block_interleaved:batch=205:block=48"};
+  constexpr std::array sizes{"m=4,n=4,k=4", "m=7,n=5,k=9", "m=16,n=16,k=16"};
+  constexpr std::array scalars{"", ":beta=one", ":alpha=general:beta=general"};
+  constexpr std::array ops{"nn", "tn", "nc"};
   std::vector<GemmProblem> all;
-  for (const char* layout :
-       {"pointer", "interleaved", "block_interleaved:block=8", "block_interleaved:block=48"})
-    for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
-      for (const char* sizes : {"m=4,n=4,k=4", "m=7,n=5,k=9", "m=16,n=16,k=16"})
-        for (const char* rest : {"", ":beta=one", ":alpha=general:beta=general"})
-          for (const char* ops : {"nn", "tn", "nc"}) {
-            if (number++ % part.of_layouts != part.first) continue;
-            const std::string name(layout);
-            const std::size_t colon = std::min(name.find(':'), name.size());
-            all.push_back(parse_problem(fmt::format("gemm_batched:{}:{}:{}:{}:batch=205{}{}:location=device",
-                                                    to_string(dtype), ops, sizes, name.substr(0, colon),
-                                                    name.substr(colon), rest)));
-          }
+  for (const auto& row : gpu_grid_rows({int(layouts.size()), int(grid_types.size()), int(sizes.size()),
+                                        int(scalars.size()), int(ops.size())})) {
+    const auto level = [&](std::size_t factor) { return static_cast<std::size_t>(row[factor]); };
+    all.push_back(parse_problem(fmt::format("gemm_batched:{}:{}:{}:{}{}:location=device",
+                                            to_string(grid_types[level(1)]), ops[level(4)], sizes[level(2)],
+                                            layouts[level(0)], scalars[level(3)])));
+  }
   return all;
 }
 
@@ -289,6 +270,34 @@ TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
   Context other({.no_jit = true});  // finds on the disk what was compiled
   EXPECT_EQ(call<double>(other, p, {}), "");
   setenv("TILEWRIGHT_CACHE", before.c_str(), 1);
+}
+
+// With the records that ship: of a batch that none is of, the config of a near one or, where that is forecast
+// to be slower, the default.
+TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
+  Context context;
+  const GpuLimits& limits = gpu_->limits();
+  std::size_t borrowed = 0;
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const char* rest : {"nn:m={0},n={0},k={0}", "tn:m={0},n={0},k={0}:beta=one", "nn:m={0},n=9,k=20"})
+      for (int n = 10; n < 64; n += 9) {
+        const auto p =
+            packed(parse_problem(fmt::format("gemm_batched:{}:{}:strided:batch=100000:location=device",
+                                             to_string(dtype), fmt::format(fmt::runtime(rest), n))));
+        const GemmPlan made = plan(context, p, options_);
+        ASSERT_EQ(made.impl().candidate, "gemm_small") << made.explain();
+        const auto shape = gemm_small_shape(p);
+        const auto forecast = [&](const GemmSmallConfig& c) {
+          return gemm_small_forecast(shape, c, dtype, limits, gemm_small_cost(shape, c, dtype),
+                                     p.batch_count);
+        };
+        const auto taken = from_json<GemmSmallConfig>(made.impl().runner->config());
+        const auto rule = gemm_small_default(shape, dtype, limits, p.batch_count);
+        if (made.impl().match != WisdomMatch::exact)
+          EXPECT_GE(forecast(taken), forecast(rule)) << made.explain();
+        if (made.explain().find("is forecast to take") != std::string::npos) ++borrowed;
+      }
+  EXPECT_GT(borrowed, 0u) << "no record was near enough to be judged";
 }
 
 class GpuRefuses : public GpuTest {

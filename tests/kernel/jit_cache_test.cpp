@@ -54,6 +54,18 @@ TEST_F(JitCacheTest, EveryPartOfTheKeyCounts) {
   }
 }
 
+TEST_F(JitCacheTest, KeysAreReadBack) {
+  key_.options.push_back("-Dname: with 3: colons\n");
+  key_.source = "two\nlines";
+  const auto read = JitKey::parse(key_.text());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->text(), key_.text());
+  EXPECT_EQ(read->options, key_.options);
+  EXPECT_EQ(read->headers, key_.headers);
+  for (const std::string& broken : {key_.text().substr(1), key_.text() + "x", std::string("source 99: x\n")})
+    EXPECT_FALSE(JitKey::parse(broken)) << broken;
+}
+
 TEST_F(JitCacheTest, DamagedEntriesAreRebuilt) {
   const JitCache cache(folder_.path());
   for (const char* name : {"kernel.cubin", "seal", "key", "kernel.log"}) {

@@ -193,6 +193,9 @@ Offers large_offers(const PlanRequest& r) {
     return r.shares_configs ? machine->large_near().find(r.problem, shape, device)
                             : gemm_large_default(r.problem, shape, device);
   };
+  family.cost = [&r, machine, shape](const GemmLargeConfig& config) {
+    return gemm_large_cost(r.problem, shape, config, machine->gpu().limits()).cycles();
+  };
   family.forecast = [&r, machine, shape](const GemmLargeConfig& config, Offer& offer) {
     forecast(r, machine->gpu().limits(), shape, config, offer);
   };

@@ -70,6 +70,14 @@ class SmallRunner : public DeviceRunner {
   std::unique_ptr<const DeviceScaling> scaling_;
 };
 
+// Forecasts the time of a config for the request's problem, in times of what memory allows.
+double small_cost(const PlanRequest& r, const GemmSmallShape& shape, const GemmSmallConfig& c,
+                  const GpuLimits& limits) {
+  const GemmProblem& p = r.problem;
+  return 1 /
+         gemm_small_forecast(shape, c, p.dtype, limits, gemm_small_cost(shape, c, p.dtype), p.batch_count);
+}
+
 // Records are mostly of batches that fill the device. For one that does not, other blocks are right, and
 // where nobody has measured those, the cost model says whether the recorded config still does. "" where it
 // does.
@@ -78,13 +86,10 @@ std::string why_slower(const PlanRequest& r, const GemmSmallShape& shape, const 
   constexpr double much_better = 1.2;
   const GemmProblem& p = r.problem;
   if (p.sums != Sums::none) return "";  // a warp of theirs takes its part of the list, however many there are
-  const auto forecast = [&](const GemmSmallConfig& c) {
-    return gemm_small_forecast(shape, c, p.dtype, limits, gemm_small_cost(shape, c, p.dtype), p.batch_count);
-  };
   const auto problems = std::int64_t(config.matrices_per_block) * limits.multiprocessors;
   if (!r.options.config.empty() || p.batch_count >= problems) return "";
-  if (forecast(gemm_small_default(shape, p.dtype, limits, p.batch_count)) <= much_better * forecast(config))
-    return "";
+  const GemmSmallConfig rule = gemm_small_default(shape, p.dtype, limits, p.batch_count);
+  if (small_cost(r, shape, config, limits) <= much_better * small_cost(r, shape, rule, limits)) return "";
   return fmt::format("{} problems leave most of the device idle with {} in a block", p.batch_count,
                      config.matrices_per_block);
 }
@@ -113,14 +118,16 @@ Offers small_offers(const PlanRequest& r) {
   const auto rules_of_thumb = [&r, &limits, shape] {
     return std::vector{gemm_small_default(shape, r.problem.dtype, limits, r.problem.batch_count)};
   };
-  return config_offers(r, device_family<GemmSmallConfig>("gemm_small", *machine, space, rules_of_thumb),
-                       [&r, machine, shape](const GemmSmallConfig& config) {
-                         if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
-                           return Made{nullptr, Refusal::slower, std::move(why)};
-                         if (r.problem.sums == Sums::batch_reduce)
-                           return Made{device_reduce_runner(r, machine, config)};
-                         return Made{std::make_shared<const SmallRunner>(r, machine, config)};
-                       });
+  auto family = device_family<GemmSmallConfig>("gemm_small", *machine, space, rules_of_thumb);
+  family.cost = [&r, &limits, shape](const GemmSmallConfig& config) {
+    return small_cost(r, shape, config, limits);
+  };
+  return config_offers(r, std::move(family), [&r, machine, shape](const GemmSmallConfig& config) {
+    if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
+      return Made{nullptr, Refusal::slower, std::move(why)};
+    if (r.problem.sums == Sums::batch_reduce) return Made{device_reduce_runner(r, machine, config)};
+    return Made{std::make_shared<const SmallRunner>(r, machine, config)};
+  });
 }
 
 }  // namespace

@@ -197,6 +197,8 @@ GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients) try {
   coefficients.at("ours_sd").get_to(model.ours_sd);
   coefficients.at("longest_k").get_to(model.longest_k);
   coefficients.at("longest_side").get_to(model.longest_side);
+  model.shortest_k = coefficients.value("shortest_k", model.shortest_k);
+  model.shortest_side = coefficients.value("shortest_side", model.shortest_side);
   for (const auto& one : coefficients.at("classes")) model.classes.push_back(from_json<ForecastClass>(one));
   if (model.classes.empty())
     throw Error(ErrorCode::invalid_argument, "classes", "a model of forecasts has no classes");
@@ -218,7 +220,8 @@ std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastMode
                                                      const GemmProblem& p, const GemmLargeShape& s,
                                                      const GemmLargeConfig& c, const GpuLimits& limits) {
   constexpr int capability = 90;
-  const bool seen = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side;
+  const bool seen = double(p.k) <= model.longest_k && double(std::max(p.m, p.n)) <= model.longest_side &&
+                    double(p.k) >= model.shortest_k && double(std::min(p.m, p.n)) >= model.shortest_side;
   if (limits.compute_capability != capability || limits.memory_bytes_per_s <= 0 || !seen ||
       p.batch_count != 1)
     return std::nullopt;

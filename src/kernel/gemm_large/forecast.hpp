@@ -112,9 +112,10 @@ struct FieldList<ForecastClass> {
 struct GemmLargeForecastModel {
   CublasCoefficients theirs;
   OwnCoefficients ours;
-  double theirs_sd = 0, ours_sd = 0;       // of logarithms, at shapes that the fit has not seen
-  std::vector<ForecastClass> classes;      // in the order of times
-  double longest_k = 0, longest_side = 0;  // the largest k, and m or n, that the fit has seen
+  double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes that the fit has not seen
+  std::vector<ForecastClass> classes;        // in the order of times
+  double longest_k = 0, longest_side = 0;    // the largest k, and m or n, that the fit has seen
+  double shortest_k = 1, shortest_side = 1;  // the smallest
 };
 // Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);
@@ -125,8 +126,8 @@ struct GemmLargeForecast {
   bool take_ours = false;             // ours is probably faster, wherever the operands are found
   std::string text() const;           // both times with their errors, for people
 };
-// Nothing where the model says nothing of the problem or the device: a batch, sizes beyond those it has seen,
-// or another architecture than sm_90.
+// Nothing where the model says nothing of the problem or the device: a batch, sizes beyond those it has seen
+// on either side, or another architecture than sm_90.
 std::optional<GemmLargeForecast> forecast_gemm_large(const GemmLargeForecastModel& model,
                                                      const GemmProblem& problem, const GemmLargeShape& shape,
                                                      const GemmLargeConfig& config, const GpuLimits& limits);

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -183,6 +184,29 @@ std::string JitCache::distrust() const {
   if (why.empty()) return "";
   return fmt::format("compiled kernels are neither taken from '{}' nor kept there: {}", folder_.string(),
                      why);
+}
+
+std::optional<JitKey> JitKey::parse(const std::string& text) {
+  JitKey key;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    // "KIND LENGTH: VALUE\n", where headers have their name before the length.
+    const std::size_t colon = text.find(": ", at), space = text.rfind(' ', colon - 1),
+                      first = text.find(' ', at);
+    if (colon == std::string::npos || space == std::string::npos || space < at) return std::nullopt;
+    const std::string kind = text.substr(at, first - at);
+    const std::size_t length = std::strtoull(text.c_str() + space + 1, nullptr, 10), from = colon + 2;
+    if (length > text.size() - from) return std::nullopt;
+    std::string value = text.substr(from, length);
+    if (kind == "header")
+      key.headers.emplace_back(text.substr(first + 1, space - first - 1), std::move(value));
+    else if (kind == "option")
+      key.options.push_back(std::move(value));
+    else
+      (kind == "source" ? key.source : key.compiler) = std::move(value);
+    at = from + length + 1;
+  }
+  return key.text() == text ? std::optional(std::move(key)) : std::nullopt;
 }
 
 fs::path JitCache::entry(const JitKey& key) const { return folder_ / digest(key.text()); }

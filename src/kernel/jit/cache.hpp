@@ -31,6 +31,8 @@ struct JitKey {
   std::string text() const;
   // The same without the compiler.
   std::string text_for_any_compiler() const;
+  // The key that has this text; nothing where none has.
+  static std::optional<JitKey> parse(const std::string& text);
 };
 
 struct JitBinary {
