@@ -11,8 +11,8 @@
 #include "bench/provenance.hpp"
 #include "core/input/failure.hpp"
 #include "core/new_file.hpp"
-#include "json_lines.hpp"
-#include "progress.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "report/analyze_report.hpp"
 #include "verbs.hpp"
 
@@ -27,13 +27,6 @@ struct AnalyzeFlags {
 
 constexpr std::int64_t progress_steps = 100;
 constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer stand beside it
-
-// Whatever its name: another spelling, a link; files that are not there yet, too.
-bool is_same_file(const std::string& x, const std::string& y) {
-  std::error_code none;
-  return std::filesystem::equivalent(x, y, none) ||
-         std::filesystem::weakly_canonical(x, none) == std::filesystem::weakly_canonical(y, none);
-}
 
 // What was recorded is not written over by what was made of it.
 void refuse_to_overwrite(const AnalyzeFlags& flags) {
@@ -123,12 +116,6 @@ void print_summary(std::FILE* to, const CaseAnalysis& a) {
     fmt::print(to, "  {}: {:.1f} GFLOP/s, {:.2f} GFLOP/s/W\n", name, a.plane[i].x, a.plane[i].y);
 }
 
-void write_page(const std::string& path, const std::string& page) {
-  if (const int error = write_file(path, page); error != 0)
-    throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "--html",
-                fmt::format("--html = '{}' cannot be written: {}", path, system_error_text(error)));
-}
-
 void run_analyze(const AnalyzeFlags& flags) {
   refuse_to_overwrite(flags);
   if (flags.sweeps.empty()) {
@@ -138,6 +125,7 @@ void run_analyze(const AnalyzeFlags& flags) {
   if (flags.html.empty() && flags.json.empty())
     throw Error(ErrorCode::invalid_argument, "--html",
                 "neither --html nor --json says where the analysis goes");
+  if (!flags.html.empty()) OutputFile({"--html", flags.html});  // says before the work what would end it
   std::vector<SweepCase> all = all_cases(flags);
   add_counters(flags, all);
   JsonLines json(flags.json);
@@ -153,7 +141,7 @@ void run_analyze(const AnalyzeFlags& flags) {
     for (const auto& line : to_json_lines(analyses.back())) json.write(line);
   }
   // Last, so that a missing gnuplot costs the drawings alone.
-  if (!flags.html.empty()) write_page(flags.html, analysis_page(analyses, all, flags.sweeps));
+  if (!flags.html.empty()) write_file({"--html", flags.html}, analysis_page(analyses, all, flags.sweeps));
 }
 
 }  // namespace

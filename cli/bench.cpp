@@ -14,10 +14,10 @@
 #include "bench_flags.hpp"
 #include "core/input/json_text.hpp"
 #include "core/record_log.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
 #include "measure/clock.hpp"
-#include "progress.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -55,6 +55,7 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
   const double budget =
       flags.budget.empty() ? std::numeric_limits<double>::infinity() : parse_number("--budget", flags.budget);
   const double begin = wall_seconds();
+  if (!flags.record.empty()) check_record(flags.record);
   JsonLines json(flags.json, flags.resume);
   json.head({{known.empty() ? "command" : "resumed", command_line()}});
   const auto family = bench::make_family(plan);

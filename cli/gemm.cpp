@@ -1,24 +1,25 @@
 // The verb gemm: its flags, and what it says about a job to people and to scripts. The job itself is
 // gemm_job.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 
 #include "bench/plans.hpp"
 #include "bench/provenance.hpp"
+#include "core/new_file.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
 #include "gemm/kept_bound.hpp"
 #include "gemm/plan.hpp"
 #include "gemm_job.hpp"
 #include "hybrid_flags.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
 #include "measure/observer.hpp"
+#include "output/json_lines.hpp"
 #include "verbs.hpp"
 
 namespace tilewright::cli {
@@ -174,7 +175,7 @@ void print_parts(std::FILE* out, const nlohmann::json& run) {
                100 * run["cpu_share"].get<double>(), run["cpu_s"].get<double>());
   if (run["redone"] > std::int64_t(0))
     fmt::print(out, "redone by the CPU: {} {}: {}\n", run["redone"].get<std::int64_t>(), side,
-               run["failures"].dump());
+               fmt::join(run["failures"].get<std::vector<std::string>>(), "; "));
 }
 
 // Of max(transfer, compute), measured in this run where GPUs took part.
@@ -222,17 +223,12 @@ void print_report(std::FILE* out, const GemmReport& report, const std::optional<
 
 // A log or JSON file that is also an array would be written over it.
 void keep_apart(const GemmFlags& flags) {
-  const auto same = [](const std::string& x, const std::string& y) {
-    std::error_code none;
-    const auto full = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, none); };
-    return !x.empty() && !y.empty() && full(x) == full(y);
-  };
   for (const auto& [name, path] : {std::pair{"json", flags.json}, std::pair{"record", flags.record}})
     for (const auto& array : {flags.a, flags.b, flags.c0, flags.output})
-      if (same(path, array))
+      if (is_same_file(path, array))
         throw Error(ErrorCode::invalid_argument, name,
                     fmt::format("{} = '{}' is also an array of this call", name, path));
-  if (same(flags.json, flags.record))
+  if (is_same_file(flags.json, flags.record))
     throw Error(ErrorCode::invalid_argument, "record",
                 fmt::format("record = '{}' is also the file of --json", flags.record));
 }

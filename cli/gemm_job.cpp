@@ -20,7 +20,7 @@
 #include "measure/buffers.hpp"
 #include "measure/clock.hpp"
 #include "measure/observer.hpp"
-#include "progress.hpp"
+#include "output/progress.hpp"
 #include "tune/calibrate/real_machine.hpp"
 
 namespace tilewright::cli {

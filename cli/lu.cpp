@@ -2,18 +2,17 @@
 // lu_job.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "bench/lu/keys.hpp"
 #include "bench/provenance.hpp"
 #include "device/cpu.hpp"
 #include "hybrid_flags.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
 #include "lu/problem.hpp"
 #include "lu_job.hpp"
 #include "measure/observer.hpp"
+#include "output/json_lines.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
 
@@ -39,12 +38,9 @@ void keep_files_apart(const LuFlags& flags) {
       {"output", flags.files.output}, {"pivots", flags.files.pivots},
       {"x", flags.files.x},           {"json", flags.json == "-" ? "" : flags.json}};
   constexpr std::size_t inputs = 2;
-  std::error_code none;
   for (std::size_t i = inputs; i < std::size(all); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (!all[i].second.empty() && !all[j].second.empty() &&
-          std::filesystem::weakly_canonical(all[i].second, none) ==
-              std::filesystem::weakly_canonical(all[j].second, none))
+      if (is_same_file(all[i].second, all[j].second))
         refuse_flag(all[i].first, fmt::format("{} = '{}' is also the file of {}", all[i].first, all[i].second,
                                               all[j].first));
 }

@@ -81,7 +81,11 @@ constexpr Unbuilt unbuilt[] = {{"factor", "batched factorizations, as verb and a
                                {"clients", "the family of many client programs"},
                                {"--math", "products by emulated arithmetic"},
                                {"--error-budget", "products by emulated arithmetic"},
-                               {"--part", "tuning shared out among several machines"}};
+                               {"--part", "tuning shared out among several machines"},
+                               {"solve", "the verb, of one or many systems; 'lu --solve' solves one"},
+                               {"--bits", "results with the same bits on every machine"},
+                               {"--arrival", "calls that come after a pause"},
+                               {"--learn", "plans that learn from a program's calls"}};
 
 // Where a verb, a family or a flag of that list is asked for: a sentence; else "".
 std::string unbuilt_text(int argc, char** argv) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 
 #include "core/input/checked.hpp"
+#include "core/new_file.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
 #include "verbs.hpp"
@@ -28,16 +28,12 @@ double seconds_of(const std::vector<RecordedRuns>& runs) {
 }
 
 void check_logs(const RecordFlags& flags) {
-  const auto same = [](const std::string& x, const std::string& y) {
-    std::error_code none;
-    return std::filesystem::equivalent(x, y, none);
-  };
   for (auto log = flags.logs.begin(); log != flags.logs.end(); ++log) {
-    if (same(*log, flags.output))
+    if (is_same_file(*log, flags.output))
       throw Error(
           ErrorCode::invalid_argument, "--output",
           fmt::format("--output = '{}' is one of the logs, and would be counted twice", flags.output));
-    if (std::any_of(flags.logs.begin(), log, [&](const auto& before) { return same(before, *log); }))
+    if (std::any_of(flags.logs.begin(), log, [&](const auto& before) { return is_same_file(before, *log); }))
       throw Error(ErrorCode::invalid_argument, "LOG",
                   fmt::format("LOG = '{}' is given twice, and would be counted twice", *log));
   }

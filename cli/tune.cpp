@@ -11,10 +11,10 @@
 #include "gemm/run/host.hpp"
 #include "gemm/validate.hpp"
 #include "interrupt.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "own_wisdom.hpp"
-#include "progress.hpp"
 #include "tune/family/families.hpp"
 #include "tune/session.hpp"
 #include "tune_check.hpp"
@@ -69,6 +69,11 @@ class Run : public TuneWatcher {
   }
 
   void run() {
+    if (names_no_problem(flags_))
+      fmt::print(
+          json_.people(),
+          "no PROBLEM is named: these are the {} that most programs have, within {:.0f} s (--budget)\n",
+          session_->problems().size(), session_->budget_s());
     if (flags_.resume)
       fmt::print(json_.people(), "{} measured turns are kept from before\n", session_->kept_turns());
     const std::string wanted = sweep_path(flags_, context_);
@@ -202,8 +207,10 @@ void run_tune(const TuneFlags& flags) {
 }
 
 void add_problem_flags(CLI::App* verb, TuneFlags& flags) {
-  verb->add_option("PROBLEM", flags.problems,
-                   "such as gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6, or lu:f64:m=2000,n=2000");
+  verb->add_option(
+      "PROBLEM", flags.problems,
+      "such as gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6, or lu:f64:m=2000,n=2000 (default, without "
+      "--sizes and --from: what most programs multiply on this machine)");
   verb->add_option("--sizes", flags.sizes, "problems as a product of lists: n, first:last[:step] or MxNxK");
   verb->add_option("--dtype", flags.dtype, "of --sizes: f32, f64, c64, c128")->capture_default_str();
   verb->add_option("--op", flags.op, "of --sizes: nn, nt, tc, ...")->capture_default_str();
@@ -280,6 +287,7 @@ void add_tune(CLI::App& app) {
       "Example: tilewright tune --sizes 2:32 --dtype f64,f32 --beta 0,1 --residency cold,l2,l1 --budget "
       "15min "
       "--json wisdom/cpu.jsonl\n"
+      "Example: tilewright tune --budget 10min\n"
       "Example: tilewright tune gemm:f64:nn:m=4096,n=4096,k=4096:location=device --budget 2min");
   verb->callback([flags] { run_tune(*flags); });
 }

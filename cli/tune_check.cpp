@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "core/build_info.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
 #include "measure/ceilings.hpp"
 #include "measure/clock.hpp"
-#include "progress.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "tune/recheck.hpp"
 #include "tune_report.hpp"
 #include "verbs.hpp"
@@ -183,7 +183,7 @@ class CheckRun {
 
 void check_records(const TuneFlags& flags, const Context& context) {
   refuse_for_check(flags);
-  const bool all = flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
+  const bool all = names_no_problem(flags);
   const auto problems = all ? std::vector<GemmProblem>() : problems_of(flags);
   TuneMachine machine = machine_of(flags, context.impl().isa);
   const Location location = place_of(flags, problems);

@@ -7,12 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <tuple>
 
+#include "core/input/failure.hpp"
 #include "core/input/json_text.hpp"
 #include "core/refuse.hpp"
+#include "core/trust.hpp"
 #include "device/gpu/gpu.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/tune_on_miss.hpp"
@@ -177,9 +180,44 @@ void refuse_without_sizes(const TuneFlags& flags) {
                   fmt::format("{} = '{}' has no meaning without --sizes: problems say theirs", name, given));
 }
 
+// What is hot first, since it needs hardly any memory to be filled: what is left of the budget then pays for
+// the gigabyte of cold operands, and nobody is starved by it. Changing the element type fills it again.
+std::vector<GemmProblem> in_order(std::vector<GemmProblem> problems) {
+  const auto place = [](const GemmProblem& p) { return std::pair(p.residency == Residency::cold, p.dtype); };
+  std::stable_sort(problems.begin(), problems.end(),
+                   [&](const GemmProblem& x, const GemmProblem& y) { return place(x) < place(y); });
+  return problems;
+}
+
+// What most programs multiply and a search gains on: batches of small squares in both real types, in memory
+// and in cache, and on a GPU large products as well. Flags that are given narrow or change it.
+std::vector<GemmProblem> usual_problems(const TuneFlags& flags) {
+  const TuneFlags usual;
+  TuneFlags asked = flags;
+  if (flags.dtype == usual.dtype) asked.dtype = "f64,f32";
+  if (flags.residency == usual.residency) asked.residency = "cold,l2";
+  std::vector<GemmProblem> problems;
+  if (flags.location != "device") {
+    asked.location = "host";
+    asked.sizes = "2,3,4,6,8,12,16,24,32";
+    add_product(asked, problems);
+  }
+  if (flags.location == "device" || (flags.location.empty() && has_gpu())) {
+    asked.location = "device";
+    asked.sizes = "4,8,16,32,1024,2048,4096";
+    add_product(asked, problems);
+  }
+  return problems;
+}
+
 }  // namespace
 
+bool names_no_problem(const TuneFlags& flags) {
+  return flags.problems.empty() && flags.sizes.empty() && flags.from.empty();
+}
+
 std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
+  if (names_no_problem(flags)) return in_order(usual_problems(flags));
   if (flags.sizes.empty()) refuse_without_sizes(flags);
   std::vector<GemmProblem> problems;
   for (const std::string& text : flags.problems) {
@@ -198,14 +236,9 @@ std::vector<GemmProblem> problems_of(const TuneFlags& flags) {
   if (!flags.from.empty()) add_logged(flags.from, problems);
   if (!flags.sizes.empty()) add_product(flags, problems);
   if (problems.empty())
-    throw Error(ErrorCode::invalid_argument, "PROBLEM",
-                "no problem is given: name one, or use --sizes or --from");
-  // What is hot first, since it needs hardly any memory to be filled: what is left of the budget then pays
-  // for the gigabyte of cold operands, and nobody is starved by it. Changing the element type fills it again.
-  const auto place = [](const GemmProblem& p) { return std::pair(p.residency == Residency::cold, p.dtype); };
-  std::stable_sort(problems.begin(), problems.end(),
-                   [&](const GemmProblem& x, const GemmProblem& y) { return place(x) < place(y); });
-  return problems;
+    throw Error(ErrorCode::invalid_argument, "--from",
+                fmt::format("--from = '{}' holds no problem that can be tuned", flags.from));
+  return in_order(std::move(problems));
 }
 
 ChoiceRules rules_of(const TuneFlags& flags) {
@@ -258,13 +291,11 @@ std::string usual_log(const Environment& environment, const std::string& flag, c
         ErrorCode::invalid_argument, "--resume",
         fmt::format("--resume: there is no cache folder that a log could lie in, and --{} names none", flag));
   if (path.empty()) return "";
-  std::error_code error;
   const auto folder = std::filesystem::path(path).parent_path();
-  std::filesystem::create_directories(folder, error);
-  if (error)
+  if (const int error = make_own_folders(folder); error != 0)
     throw Error(ErrorCode::io, "--" + flag,
                 fmt::format("--{} is not given, and the cache folder '{}' cannot be made: {}", flag,
-                            folder.string(), error.message()));
+                            folder.string(), system_error_text(error)));
   return path;
 }
 

@@ -42,8 +42,11 @@ struct TuneFlags {
 // "90", "90s", "10min", "1h" -> seconds. Throws Error(invalid_argument) naming the flag.
 double parse_duration(const char* flag, const std::string& text);
 
-// The distinct problems that were named, recorded (--from) or listed (--sizes), by element type. Throws
-// Error(invalid_argument) when there are none.
+// Whether it is left to the tool what is tuned.
+bool names_no_problem(const TuneFlags& flags);
+
+// The distinct problems that were named, recorded (--from) or listed (--sizes), by element type, or what most
+// users need on this machine.
 std::vector<GemmProblem> problems_of(const TuneFlags& flags);
 
 // --set, --where, --space, --vary and --configs.

@@ -9,10 +9,10 @@
 #include "core/build_info.hpp"
 #include "gemm/context_impl.hpp"
 #include "interrupt.hpp"
-#include "json_lines.hpp"
 #include "lists.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "own_wisdom.hpp"
-#include "progress.hpp"
 #include "tune/lu/session.hpp"
 #include "verbs.hpp"
 

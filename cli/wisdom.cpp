@@ -4,17 +4,18 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
-#include "core/input/failure.hpp"
+#include "bench/report.hpp"
 #include "core/input/json_text.hpp"
 #include "core/input/printable.hpp"
 #include "core/new_file.hpp"
 #include "gemm/context_impl.hpp"
-#include "json_lines.hpp"
+#include "output/json_lines.hpp"
+#include "output/progress.hpp"
 #include "own_wisdom.hpp"
-#include "progress.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 #include "wisdom/shy_files.hpp"
@@ -85,13 +86,6 @@ std::string aim(const WisdomRecord& record) {
   return (record.objective == "time" ? "" : "  for " + record.objective) + energy;
 }
 
-std::string config_text(const nlohmann::json& config) {
-  std::string text;
-  for (const auto& [name, value] : config.items())
-    text += fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
-  return text;
-}
-
 void list_record(const WisdomRecord& record, JsonLines& json, bool for_people) {
   auto line = to_json(record);
   line["state"] = state_of(record);
@@ -102,7 +96,7 @@ void list_record(const WisdomRecord& record, JsonLines& json, bool for_people) {
   if (for_people)
     tell(fmt::format("{}  {:.4g} s per problem ({}){}  {}  {}{}{}", record.problem, record.seconds,
                      record.recorded().quality(), aim(record), record.device, record.family,
-                     config_text(record.config), remark(record)));
+                     bench::config_text(record.config), remark(record)));
 }
 
 void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
@@ -124,7 +118,7 @@ void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
 void list(const WisdomFlags& flags) {
   const Known known = read_known(flags);
   JsonLines json(flags.json);
-  const bool for_people = flags.json != "-";
+  const bool for_people = json.people() == stdout;
   for (const auto& record : known.records) list_record(record, json, for_people);
   for (const auto& model : known.models) list_model(model, json, for_people);
   const std::string models =
@@ -146,9 +140,8 @@ void export_lines(const WisdomFlags& flags) {
     fmt::print("{}", lines);
     return;
   }
-  if (const int error = write_file(flags.output, lines); error != 0)
-    throw Error(is_wrong_path(error) ? ErrorCode::invalid_argument : ErrorCode::io, "output",
-                fmt::format("output = '{}' cannot be written: {}", flags.output, system_error_text(error)));
+  std::fflush(stdout);
+  write_file({"output", flags.output}, lines);
 }
 
 // All files or none; each is read before anything is written. Newer records stay; `merging`: those that are

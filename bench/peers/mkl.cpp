@@ -27,10 +27,10 @@ std::string python_prefix() {
 
 std::vector<std::string> candidates() {
   std::vector<std::string> folders = {""};
-  if (const char* root = std::getenv("MKLROOT"))
+  if (const char* root = ::secure_getenv("MKLROOT"))
     for (const char* sub : {"/lib/", "/lib/intel64/"}) folders.push_back(std::string(root) + sub);
   if (const std::string prefix = python_prefix(); !prefix.empty()) folders.push_back(prefix + "/lib/");
-  if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/lib/");
+  if (const char* home = ::secure_getenv("HOME")) folders.push_back(std::string(home) + "/.local/lib/");
   folders.push_back("/opt/intel/oneapi/mkl/latest/lib/");
   std::vector<std::string> paths;
   for (const std::string& folder : folders)

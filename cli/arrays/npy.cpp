@@ -12,12 +12,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "core/host/host_state.hpp"
 #include "core/input/failure.hpp"
-#include "core/new_file.hpp"
 
 // Older C libraries lack the names; older kernels answer EINVAL and populate() then touches the pages itself.
 #ifndef MADV_POPULATE_READ
@@ -38,20 +36,6 @@ constexpr std::int64_t populate_step_bytes = std::int64_t{4} << 20;
                        const char* doing, int error_number) {
   throw Error(code, argument, fmt::format("{} {}: {}", what, doing, system_error_text(error_number)));
 }
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 // Enough for every header NumPy writes for an array without fields.
 constexpr std::size_t header_read_bytes = 65536 + 16;
@@ -92,12 +76,6 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   NpyHeader header;
   header.shape = shape;
   return header.count();
-}
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace
@@ -144,8 +122,9 @@ void Mapping::populate(int threads, const Watch& watch) const {
 
 NpyInput::NpyInput(const std::string& path, const std::string& argument)
     : what_(fmt::format("{} = '{}'", argument, path)) {
-  const File file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
-  if (file.get() < 0) fail(ErrorCode::invalid_argument, argument, what_, "cannot be opened", errno);
+  const Descriptor file(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  if (!file) fail(ErrorCode::invalid_argument, argument, what_, "cannot be opened", errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
     fail(ErrorCode::invalid_argument, argument, what_, "cannot be examined", errno);
@@ -176,78 +155,31 @@ NpyOutput::NpyOutput(const std::string& path, std::int64_t integers, const std::
 
 NpyOutput::NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
                      std::int64_t data_bytes)
-    : path_(followed_path(path)),
-      is_link_(path_ != path),
-      argument_(argument),
-      what_(fmt::format("{} = '{}'", argument, path)) {
-  if (path == "-")
-    throw Error(ErrorCode::invalid_argument, argument_,
-                fmt::format("{} would be stdout, which no array is written to: name a file", what_));
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Error(ErrorCode::invalid_argument, argument_, fmt::format("{} exists and is not a file", what_));
-  if (std::error_code none; std::filesystem::is_symlink(path_, none))  // links that lead round in a circle
-    fail(ErrorCode::invalid_argument, argument_, what_, "cannot be created", ELOOP);
+    : name_{argument, path}, file_(name_) {
+  if (path == "-" || file_.is_stdout())
+    name_.refuse("would be stdout, which no array is written to: name a file");
+  if (file_.is_device()) name_.refuse("exists and is not a file");
   data_offset_ = static_cast<std::int64_t>(head.size());
   const std::int64_t bytes = data_offset_ + data_bytes;
-  try {
-    file_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    if (file_ < 0) open_hidden();
-    reserve(bytes);
-    mapping_ = Mapping(file_, bytes, true, what_);
-  } catch (...) {
-    if (file_ >= 0) ::close(file_);
-    if (!hidden_.empty()) ::unlink(hidden_.c_str());
-    throw;
-  }
+  descriptor_ = file_.make();
+  reserve(bytes);
+  mapping_ = Mapping(descriptor_, bytes, true, name_.text());
   std::memcpy(mapping_.data(), head.data(), head.size());
-}
-
-void NpyOutput::open_hidden() {
-  const auto open = [&](const std::string& name) {
-    file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return file_ < 0 ? errno : 0;
-  };
-  const int error = make_beside(path_, open, hidden_);
-  if (error == 0) return;
-  hidden_.clear();
-  const bool wrong_use = error == ENOENT || error == ENOTDIR || error == EISDIR;
-  const std::string doing =
-      is_link_ ? fmt::format("leads to '{}', which cannot be created", path_) : "cannot be created";
-  fail(wrong_use ? ErrorCode::invalid_argument : ErrorCode::io, argument_, what_, doing.c_str(), error);
 }
 
 // Reserving first turns a full disk into an error here instead of a signal in the middle of the kernel, and
 // lets the file system hand out its largest pages.
 void NpyOutput::reserve(std::int64_t bytes) {
-  if (uninterrupted([&] { return ::fallocate(file_, 0, 0, bytes); }) == 0) return;
+  if (uninterrupted([&] { return ::fallocate(descriptor_, 0, 0, bytes); }) == 0) return;
   if (errno != EOPNOTSUPP && errno != ENOSYS)
-    fail(ErrorCode::io, argument_, what_, fmt::format("cannot be given {} bytes", bytes).c_str(), errno);
-  if (uninterrupted([&] { return ::ftruncate(file_, bytes); }) != 0)
-    fail(ErrorCode::io, argument_, what_, "cannot be sized", errno);
-}
-
-NpyOutput::~NpyOutput() {
-  if (file_ >= 0) ::close(file_);
-  if (!hidden_.empty()) ::unlink(hidden_.c_str());
+    name_.fail(fmt::format("cannot be given {} bytes", bytes), errno);
+  if (uninterrupted([&] { return ::ftruncate(descriptor_, bytes); }) != 0)
+    name_.fail("cannot be sized", errno);
 }
 
 void NpyOutput::commit() {
   mapping_ = Mapping();
-  keep_mode(file_, path_);
-  if (hidden_.empty()) {  // a nameless file can be linked only under a new name, and renamed from there
-    const std::string self = fmt::format("/proc/self/fd/{}", file_);
-    const auto link = [&](const std::string& name) {
-      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-    };
-    std::string name;
-    if (const int error = make_beside(path_, link, name); error != 0)
-      fail(ErrorCode::io, argument_, what_, "cannot be named", error);
-    hidden_ = name;
-  }
-  if (::rename(hidden_.c_str(), path_.c_str()) != 0)
-    fail(ErrorCode::io, argument_, what_, "cannot be named", errno);
-  hidden_.clear();
+  file_.commit();
 }
 
 }  // namespace tilewright::cli

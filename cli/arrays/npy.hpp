@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/new_file.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright::cli {
@@ -83,17 +84,15 @@ class NpyInput {
 
 class NpyOutput {
  public:
-  // Makes a nameless file in the folder of `path` (a hidden one where the file system knows no nameless
-  // files), reserves its space and maps it. "-" is refused. A symbolic link is followed, and a file that is
-  // replaced leaves its access rights to the new one. Throws Error(io), or Error(invalid_argument) when
-  // `path` cannot be a file. `argument` is what errors name.
+  // Makes a file that nobody sees yet (core/new_file.hpp says where and how it gets its name), reserves its
+  // space and maps it. What is printed goes to stdout, so "-" and /dev/stdout are refused, and so are
+  // devices; into other descriptors and pipes the array is written. Throws Error(io), or
+  // Error(invalid_argument) when `path` cannot be a file. `argument` is what errors name.
   NpyOutput(const std::string& path, DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape,
             const std::string& argument = "output");
   // A 1-D array of so many 64-bit integers.
   NpyOutput(const std::string& path, std::int64_t integers, const std::string& argument = "output");
-  NpyOutput(const NpyOutput&) = delete;
-  NpyOutput& operator=(const NpyOutput&) = delete;
-  ~NpyOutput();  // without commit nothing remains and an older file of that name is untouched
+  // Without commit nothing remains and an older file of that name is untouched.
 
   void* data() const noexcept { return mapping_.data() + data_offset_; }
   void populate(int threads, const Watch& watch = {}) const { mapping_.populate(threads, watch); }
@@ -102,14 +101,11 @@ class NpyOutput {
  private:
   NpyOutput(const std::string& argument, const std::string& path, const std::string& head,
             std::int64_t data_bytes);
-  void open_hidden();
   void reserve(std::int64_t bytes);
 
-  std::string path_;    // of the file itself, not of a link to it
-  bool is_link_;        // whether one was named
-  std::string hidden_;  // "" while the file is nameless
-  std::string argument_, what_;
-  int file_ = -1;
+  OutputName name_;
+  OutputFile file_;
+  int descriptor_ = -1;  // of what is not committed
   std::int64_t data_offset_ = 0;
   Mapping mapping_;
 };

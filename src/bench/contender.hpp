@@ -38,7 +38,8 @@ struct Contender {
   std::vector<double> weighings{};  // joules of one run, by windows under steady load
   std::optional<double> joules{};   // their median
   double watts = 0;                 // of that load
-  int moved = 0;                    // how many of several runs gave other bits than the first
+  std::string energy_note = "bench weighs no case of this kind";  // why there are no joules
+  int moved = 0;  // how many of several runs gave other bits than the first
 
   bool is_loop() const { return role >= Role::memory_loop; }
   double rate() const { return work / seconds.centre; }  // of a loop

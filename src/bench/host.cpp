@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bench/calls.hpp"
+#include "bench/host_energy.hpp"
 #include "bench/machine.hpp"
 #include "device/cpu.hpp"
 #include "measure/check_sampled.hpp"
@@ -52,6 +53,7 @@ struct Host : Machine {
   std::vector<std::string> hardware_counts(const Case& c) override;
 
   peers::PeerSearch search;
+  HostEnergy energy;
   Arena arenas[2];
 };
 
@@ -143,8 +145,16 @@ class HostStage : public Stage {
   double turn(Contender& one) override {
     if (!case_.hot() && one.role != Role::compute_loop) return cold_turn(one);
     if (one.runs == 0) one.runs = calibrate(one);
-    hot_loop(one, 1 + one.runs / 16);  // its own code, clock and data are warm before the clock starts
+    hot_loop(one, warming_runs(one));  // its own code, clock and data are warm before the clock starts
     return hot_loop(one, one.runs);
+  }
+
+  // Hot, each thread runs on its own batch, and a run is all of them.
+  void weigh(Contender& one) override {
+    host_.energy.weigh(one, [&] {
+      turn(one);
+      return case_.hot() ? double(one.runs + warming_runs(one)) : double(batches_per_turn_);
+    });
   }
 
   RoundRules rules() const override {
@@ -172,6 +182,7 @@ class HostStage : public Stage {
   }
 
  private:
+  static std::int64_t warming_runs(const Contender& one) { return 1 + one.runs / 16; }
   int threads_per_call() const { return case_.hot() ? 1 : case_.threads; }
 
   // All sets share the arena, which must not move once the first of them exists.

@@ -10,6 +10,7 @@
 
 #include "bench/calls.hpp"
 #include "bench/family.hpp"
+#include "bench/host_energy.hpp"
 #include "bench/host_memory.hpp"
 #include "bench/hybrid_bound.hpp"
 #include "bench/hybrid_peers.hpp"
@@ -152,10 +153,12 @@ class HybridFamily : public Family {
     check(c, operands, all, told);
     hold_rounds(
         all,
-        [](Contender& one) {
-          const double begin = wall_seconds();
-          one.run(0);
-          return wall_seconds() - begin;
+        [this](Contender& one) {
+          return energy_.watch(one, peers_ != nullptr, [&] {
+            const double begin = wall_seconds();
+            one.run(0);
+            return wall_seconds() - begin;
+          });
         },
         rules_of_long_turns(plan_.repetitions));
     tell(c, memory, all, told);
@@ -270,6 +273,7 @@ class HybridFamily : public Family {
   }
 
   const Plan& plan_;
+  HostEnergy energy_;
   Context context_;
   std::vector<int> gpus_;
   std::string why_no_gpu_;
@@ -309,14 +313,18 @@ json HybridFamily::row_of(const Case& c, const std::string& memory, const Conten
   row["metrics"] = {{"variant", one.variant}};
   if (one.role == Role::ours) {
     const json run = one.plan->impl().runner->last_run();
+    // What ran on the CPU alone knows of no parts, and one that was not shared out has null for some.
+    const auto part = [&](const char* key, const json& otherwise) {
+      return run.is_object() && run.contains(key) && !run[key].is_null() ? run[key] : otherwise;
+    };
     row["metrics"]["candidate"] = one.plan->impl().candidate;
-    row["cpu_share"] = run.is_null() ? 1.0 : run["cpu_share"].get<double>();
-    row["predicted_s"] = run.is_null() ? json() : run["predicted_s"];
-    row["metrics"]["n_cpu"] =
-        run.is_null() ? json(is_batch(c) ? c.problem.batch_count : c.problem.n) : run["cpu_count"];
+    row["cpu_share"] = part("cpu_share", 1.0);
+    row["predicted_s"] = part("predicted_s", nullptr);
+    row["metrics"]["n_cpu"] = part("cpu_count", is_batch(c) ? c.problem.batch_count : c.problem.n);
     row["metrics"]["run"] = run;
   }
-  add_no_energy(row, "bench hybrid reads no energy meter");
+  add_energy(row, one, flops(c.problem));
+  add_shared_keys(row);
   add_provenance(row);
   return row;
 }
@@ -335,7 +343,7 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
       deviation = fmt::format("{:.1f} %", 100 * off);
       if (one.variant == "model") group.deviations.push_back(off);
     }
-    if (row.contains("predicted_s") && row["predicted_s"].is_number()) {
+    if (row["predicted_s"].is_number()) {
       const double seconds = row["predicted_s"];
       predicted = fmt::format("{:.3f}", seconds * 1e3);
       if (one.variant == "model")
@@ -343,7 +351,7 @@ void HybridFamily::tell(const Case& c, const std::string& memory, const std::vec
     }
     const std::string n_cpu = row["metrics"].contains("n_cpu") ? row["metrics"]["n_cpu"].dump() : "";
     const std::string share =
-        row.contains("bound_share") ? fmt::format("{:.2f}", row["bound_share"].get<double>()) : "";
+        row["bound_share"].is_number() ? fmt::format("{:.2f}", row["bound_share"].get<double>()) : "";
     told.lines.push_back(fmt::format("{:<30} {:<9} {:<12} {:<20} {:>8} {:>11.3f} {:>11} {:>9} {:>7}",
                                      case_text(c), memory, one.impl, one.variant, n_cpu,
                                      one.seconds.centre * 1e3, predicted, deviation, share));
@@ -389,7 +397,16 @@ Told HybridFamily::finish() {
                                             : json(double(near) / double(group.automatic_losses.size()))}});
     add_statistics(summary, "ratio", group.over_best, group.over_best_cases);
     add_statistics(summary, "bound_share", group.shares, group.shares_cases);
-    told.lines.push_back(fmt::format("\n{}", summary.dump()));
+    std::string line = summary_line(summary);
+    if (!group.deviations.empty())
+      line += fmt::format("; the model is off the optimum by {}", percent_text(summary["model_deviation"]));
+    if (!group.prediction_errors.empty())
+      line += fmt::format("; it predicts with an error of {}", percent_text(summary["prediction_error"]));
+    if (!group.automatic_losses.empty())
+      line +=
+          fmt::format("; automatic is within 5 % of the best in {} of {} {}", near,
+                      group.automatic_losses.size(), group.automatic_losses.size() == 1 ? "case" : "cases");
+    told.lines.push_back(line);
     told.rows.push_back(std::move(summary));
   }
   return told;

@@ -65,6 +65,9 @@ class LayoutRun {
         all_, [this](Contender& one) { return single_->turn(one); }, single_->rules());
     single_->tell({}, state_);
     set_ceilings();
+    if (!from_.on_device())
+      for (Contender& one : all_)
+        if (!one.is_loop()) single_->weigh(one);
     keep_fastest();
     costs = this->costs();
     if (multiplying_ > 0) notes_.push_back(shares_text());
@@ -128,7 +131,7 @@ class LayoutRun {
       if (declined[i].empty())
         add_multiplication(way.name, tried[i]);
       else
-        note("left out: {} ({})", tried[i].config, declined[i]);
+        note("left out:{} ({})", config_text(way.configs[i]), declined[i]);
     const GemmPlan known = plan(machine_.context, to_.problem, blocks_->options());
     if (match_of(known) != WisdomMatch::none && way.is_of(config_of(known)))
       add_multiplication(way.name, blocks_->options());
@@ -270,7 +273,7 @@ class LayoutRun {
     // Conversions are checked as a part of what they enclose, and have no error of their own.
     if (part.accuracy.bound > 0)
       object["error"] = part.accuracy.error, object["error_bound"] = part.accuracy.bound;
-    add_no_energy(object, "bench layout reads no energy meter");
+    add_energy(object, part, flops(from_.problem) * from_.batches_at_once());
     if (part.role == Role::ours && !part.variant.empty()) metrics["way"] = part.variant;
     if (const double share = share_of_bound(part); share > 0) {
       const auto [bytes, rate] = bound_of(part);
@@ -284,14 +287,16 @@ class LayoutRun {
 
   // What `explain` computes thresholds from.
   json record_of(const LayoutCosts& costs) const {
-    json record = to_json(costs);
-    record["family"] = "layout";
-    record["problem"] = problem_text(from_);
-    record["location"] = to_string(from_.problem.location);
+    json record = case_keys(from_);
+    record.update(to_json(costs));
+    record["impl"] = "tilewright", record["impl_version"] = TILEWRIGHT_VERSION;
     const auto threshold = conversion_reuse_threshold(costs);
     record["reuse_threshold"] = threshold ? json(*threshold) : json();
+    record["metrics"] = {{"what", "costs"}};
+    add_no_energy(record, "these are the costs of the rows before");
     add_provenance(record);
     record.update(state_.provenance);
+    add_missing_keys(record);
     return record;
   }
 

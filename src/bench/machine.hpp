@@ -50,8 +50,8 @@ class Stage {
     one.run(0);
     return nlohmann::json::object();
   }
-  // Joules of one run under steady load, into the contender; why there are none, "" where there are.
-  virtual std::string weigh(Contender&) { return "bench reads no energy meter"; }
+  // Joules of one run under steady load, into the contender, or why there are none.
+  virtual void weigh(Contender&) {}
 
   // The operands of a batch of the ring, with the stream to queue on.
   virtual std::int64_t batches() const = 0;

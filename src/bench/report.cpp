@@ -47,13 +47,6 @@ void round_figures(json& value) {
     for (auto& item : value) round_figures(item);
 }
 
-void add_energy(json& object, const CaseResult& result, const Contender& impl) {
-  if (!impl.joules) return add_no_energy(object, result.energy_note);
-  object["energy_j"] = *impl.joules;
-  object["watts"] = impl.watts;
-  object["gflops_per_watt"] = result.work_flops / *impl.joules * 1e-9;
-}
-
 // Of ours beside the fastest peer: who errs more, and the ratio of times that was paired within rounds.
 void add_comparison(json& object, const CaseResult& result) {
   const Contender* peer = result.best(Role::peer);
@@ -75,7 +68,7 @@ json impl_object(const CaseResult& result, const Contender& impl) {
   object["bound_share"] = result.bound_s / impl.seconds.centre;
   object["bound_kind"] = result.bound_kind;
   object["ceiling"] = result.ceiling;
-  add_energy(object, result, impl);
+  add_energy(object, impl, result.work_flops);
   object["error"] = impl.accuracy.error, object["error_bound"] = impl.accuracy.bound;
   object["error_rms"] = impl.accuracy.rms;
   if (&impl == &result.ours()) add_comparison(object, result);
@@ -111,11 +104,55 @@ void add_statistics(json& object, const std::string& prefix, const std::vector<d
   object[prefix + "_min_case"] = values.empty() ? json() : json(cases[std::size_t(least - values.begin())]);
 }
 
+void add_energy(json& row, const Contender& one, double flops) {
+  if (!one.joules) return add_no_energy(row, one.energy_note);
+  row["energy_j"] = *one.joules;
+  row["watts"] = one.watts;
+  row["gflops_per_watt"] = flops / *one.joules * 1e-9;
+}
+
 json mean_and_worst(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   double sum = 0;
   for (const double value : values) sum += value;
   return {{"mean", sum / double(values.size())}, {"worst", *std::max_element(values.begin(), values.end())}};
+}
+
+std::string config_text(const json& config) {
+  std::string text;
+  for (const auto& [name, value] : config.items())
+    text += fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+  return text;
+}
+
+void add_shared_keys(json& row) {
+  for (const char* key :
+       {"cpu_share", "gpus", "transfer_s", "compute_s", "predicted_s", "error_budget", "select"})
+    if (!row.contains(key)) row[key] = nullptr;
+  row["math_mode"] = "full";  // the one that is built
+}
+
+std::string percent_text(const json& values) {
+  return fmt::format("mean {:.1f} %, worst {:.1f} %", 100 * values["mean"].get<double>(),
+                     100 * values["worst"].get<double>());
+}
+
+std::string summary_line(const json& s) {
+  const auto word = [&](const char* key) {
+    return s[key].is_string() ? " " + s[key].get<std::string>() : "";
+  };
+  std::string line = fmt::format("\n{}{}{}{} memory", s["dtype"].get<std::string>(), word("layout"),
+                                 word("op"), word("memory"));
+  if (s["threads"].is_number())
+    line += fmt::format(", {} thread{}", s["threads"].get<int>(), s["threads"] == 1 ? "" : "s");
+  const auto add = [&](const std::string& prefix, const char* what) {
+    const json &mean = s[prefix + "_geomean"], &least = s[prefix + "_min"];
+    if (mean.is_number())
+      line += fmt::format("; {} {:.3f} (least {:.3f})", what, mean.get<double>(), least.get<double>());
+  };
+  add("ratio", "ratio to best peer");
+  add("bound_share", "share of bound");
+  return line;
 }
 
 json measured_row(const Case& c, const std::string& impl, const Estimate& seconds) {

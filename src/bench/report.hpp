@@ -17,12 +17,25 @@ nlohmann::json seconds_keys(const Estimate& seconds);
 nlohmann::json ratio_keys(const std::string& peer, const Estimate& ratio);
 nlohmann::json measured_row(const Case& c, const std::string& impl, const Estimate& seconds);
 
+// Joules of one run and what follows from them, or the note why there are none.
+void add_energy(nlohmann::json& row, const Contender& one, double flops);
+
 // {..., .95, ...} -> {"..._geomean": .97, "..._min": .95, "..._min_case": ...} into the object; null without
 // cases.
 void add_statistics(nlohmann::json& object, const std::string& prefix, const std::vector<double>& values,
                     const std::vector<std::string>& cases);
 // {"mean": ..., "worst": ...}, the worst being the largest; null without values.
 nlohmann::json mean_and_worst(const std::vector<double>& values);
+
+// A config in words: " mr=4 nr=8", with a blank before each.
+std::string config_text(const nlohmann::json& config);
+
+// Keys of rows whose work CPU and GPUs may share, null where the row does not have them.
+void add_shared_keys(nlohmann::json& row);
+// The summary's keys of one kind of memory in a line for people, and {"mean", "worst"} as "mean 1.2 %,
+// worst 3.4 %".
+std::string summary_line(const nlohmann::json& summary);
+std::string percent_text(const nlohmann::json& mean_and_worst);
 
 std::string table_head();
 std::string table_line(const CaseResult& result);

@@ -26,8 +26,7 @@ struct CaseResult {
   double compute_gflops = 0;
   // 0 unless interleaved in l2: the larger of 4/3 of the compute time and L2 streaming.
   double interleaved_bound_s = 0;
-  std::string energy_note = "bench reads no energy meter";  // why impls without joules have none
-  std::vector<std::string> notes;                           // of what may have disturbed the case
+  std::vector<std::string> notes;  // of what may have disturbed the case
   // Keys beside those that every family has; what provenance names is the GPU's.
   nlohmann::json metrics = nlohmann::json::object(), provenance = nlohmann::json::object();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/plans.hpp"
+#include "bench/report.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -32,7 +33,7 @@ class Run {
       choose_ours();
       hold_rounds(
           all_, [&](Contender& one) { return stage_->turn(one); }, stage_->rules());
-      if (case_.is_large() && case_.on_device()) weigh();
+      if (case_.is_large() || !case_.on_device()) weigh();
       set_bound();
     }
     for (Contender& one : all_)
@@ -85,7 +86,8 @@ class Run {
         all_.push_back(stage_->ours("tilewright", machine_.context, tried[i]));
         all_.back().variant = tried[i].config;
       } else {
-        result_.absences.push_back({"tilewright " + tried[i].config, declined[i]});
+        result_.absences.push_back(
+            {"tilewright" + config_text(nlohmann::json::parse(tried[i].config)), declined[i]});
       }
   }
 
@@ -131,8 +133,7 @@ class Run {
   void weigh() {
     for (int round = 0; round < machine_.plan.energy_rounds; ++round)
       for (Contender& one : all_)
-        if (!one.is_loop())
-          if (const std::string fault = stage_->weigh(one); !fault.empty()) result_.energy_note = fault;
+        if (!one.is_loop()) stage_->weigh(one);
     for (Contender& one : all_)
       if (!one.weighings.empty()) one.joules = median(one.weighings);
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "bench/family.hpp"
+#include "bench/host_energy.hpp"
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "measure/clock.hpp"
@@ -122,9 +123,9 @@ class Transfer : public Family {
   Told finish() override { return {{}, summary_.objects()}; }
 
  private:
-  static json row_of(const Case& c, const TransferWay& way) {
+  json row_of(const Case& c, const TransferWay& way) const {
     json row = measured_row(c, way.impl, way.seconds);
-    add_no_energy(row, "bench transfer reads no energy meter");
+    add_no_energy(row, energy_.why_none("allocations and copies are not weighed"));
     return row;
   }
 
@@ -172,6 +173,7 @@ class Transfer : public Family {
   }
 
   const Plan& plan_;
+  HostEnergy energy_;
   std::vector<std::string> seen_;
   Summary summary_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/quantity.hpp"
+#include "core/unbuilt.hpp"
 
 namespace tilewright {
 namespace {
@@ -23,6 +24,7 @@ class LuText {
   explicit LuText(std::string_view text) : text_(text) {}
 
   LuProblem parse() const {
+    refuse_unbuilt(text_);
     const auto parts = pieces(text_, ':');
     if (parts.size() < 3 || parts[0] != "lu")
       fail(text_, "is not of the form lu:dtype:m=...,n=..., as in lu:f64:m=1000,n=1000");

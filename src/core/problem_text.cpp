@@ -8,6 +8,7 @@
 
 #include "core/problem.hpp"
 #include "core/quantity.hpp"
+#include "core/unbuilt.hpp"
 
 namespace tilewright {
 namespace {
@@ -114,6 +115,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text), parts_(split(text, ':')) {}
 
   GemmProblem parse() {
+    refuse_unbuilt(text_);
     if (parts_.size() < 4)
       fail(text_, "has fewer than the four parts family:dtype:ops:sizes, as in gemm:f64:nn:m=4,n=5,k=6");
     read_family(parts_[0]);

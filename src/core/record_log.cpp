@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 #include "core/host/host_state.hpp"
@@ -27,51 +26,34 @@ namespace tilewright {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* doing, int error_number) {
-  throw Error(ErrorCode::io, "record",
-              fmt::format("record = '{}' {}: {}", path, doing, system_error_text(error_number)));
-}
-
-[[noreturn]] void refuse_other(const std::string& path) {
-  throw Error(ErrorCode::invalid_argument, "record",
-              fmt::format("record = '{}' exists and is not a file", path));
-}
+OutputName name_of(const std::string& path) { return {"record", path, ErrorCode::io}; }
 
 // Holds the lock on the file that bears the name now. A writer that waited may hold a file that was replaced
 // meanwhile; it must then take the lock on the new one.
 class Lock {
  public:
-  explicit Lock(const std::string& path) : path_(path) {
-    while (true) {
-      struct stat before {};
-      if (::stat(path.c_str(), &before) == 0 && !S_ISREG(before.st_mode)) refuse_other(path);
-      is_new_ = ::access(path.c_str(), F_OK) != 0;
-      file_ = uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-      if (file_ < 0) fail(path, "cannot be opened", errno);
-      if (uninterrupted([&] { return ::flock(file_, LOCK_EX); }) != 0) fail(path, "cannot be locked", errno);
-      struct stat held {
-      }, named{};
-      const bool same = ::fstat(file_, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
-                        held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-      if (same) return;
-      ::close(file_);
-    }
+  explicit Lock(const std::string& path) {
+    do {
+      file_.emplace(name_of(path));
+      if (file_->is_stream()) name_of(path).refuse("exists and is not a file");
+      lock_file(file_->open_itself(O_RDWR), true);
+    } while (!file_->is_in_place());
   }
   // Where nothing was put into a file that was made to be locked, none stays. Whoever waits for it looks for
   // the file of that name anew.
   ~Lock() {
-    struct stat held {};
-    if (is_new_ && !is_done_ && ::fstat(file_, &held) == 0 && held.st_size == 0) ::unlink(path_.c_str());
-    ::close(file_);
+    if (!is_done_) file_->remove_if_made();
   }
-  void done() { is_done_ = true; }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
+  void write(const std::string& text) {
+    file_->write(text);
+    is_done_ = true;
+  }
 
  private:
-  const std::string& path_;
-  int file_ = -1;
-  bool is_new_ = false, is_done_ = false;
+  std::optional<OutputFile> file_;
+  bool is_done_ = false;
 };
 
 // The problem without its residency, which has a key of its own, and that.
@@ -151,14 +133,12 @@ class Lines {
 }  // namespace
 
 void check_record(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode)) refuse_other(path);
-    if (::access(path.c_str(), R_OK | W_OK) != 0) fail(path, "cannot be opened", errno);
-    return;
-  }
-  const auto folder = std::filesystem::path(followed_path(path)).parent_path();
-  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) fail(path, "cannot be made", errno);
+  const OutputFile file(name_of(path));
+  if (file.is_stream()) name_of(path).refuse("exists and is not a file");
+  const auto folder = std::filesystem::path(file.path()).parent_path();
+  const bool is_open = file.exists() ? ::access(file.path().c_str(), R_OK | W_OK) == 0
+                                     : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+  if (!is_open) name_of(path).fail(file.exists() ? "cannot be opened" : "cannot be made", errno);
 }
 
 void record_run(const std::string& path, const GemmProblem& problem, double seconds) {
@@ -171,13 +151,12 @@ void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
   Lock lock(path);
   Lines lines(path);
   for (const RecordedRuns& each : runs) lines.add(each);
-  if (const int error = replace_file(path, lines.text()); error != 0) fail(path, "cannot be written", error);
-  lock.done();
+  lock.write(lines.text());
 }
 
 std::vector<RecordedRuns> read_record(const std::string& path) {
-  if (!std::ifstream(path)) fail(path, "cannot be read", errno);
-  if (std::filesystem::is_directory(path)) fail(path, "cannot be read", EISDIR);
+  if (!std::ifstream(path)) name_of(path).fail("cannot be read", errno);
+  if (std::filesystem::is_directory(path)) name_of(path).fail("cannot be read", EISDIR);
   const Lines lines(path);
   std::vector<RecordedRuns> runs;
   for (const nlohmann::json& line : lines.all()) try {

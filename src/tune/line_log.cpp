@@ -1,8 +1,9 @@
 // Opening, reading back and appending.
 #include "tune/line_log.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -47,18 +48,20 @@ LineLog::LineLog(const std::string& path, const LineLogRules& rules) : path_(pat
     read();
   } else if (fs::file_size(path_) > 0) {
     keep_aside();
-    fs::resize_file(path_, 0);
+    cut(0);
   }
 }
 
-// And keeps it locked.
+// And keeps it locked. A file system without locks cannot tell of another run, and the log goes on without.
 void LineLog::open() {
   constexpr int most_runs = 100;
   const fs::path wanted = path_;
   for (int number = 2;; ++number) {
-    file_.reset(std::fopen(path_.c_str(), "a"));
-    if (!file_) fail(fmt::format("cannot be written: {}", system_error_text(errno)));
-    if (uninterrupted([&] { return ::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB); }) == 0) return;
+    const OutputName output{rules_.argument, path_, ErrorCode::io};
+    file_ = std::make_unique<OutputFile>(output);
+    if (file_->is_stream()) output.refuse("exists and is not a file");
+    descriptor_ = file_->open_itself(O_RDWR | O_APPEND);
+    if (lock_file(descriptor_, false)) return;
     if (!rules_.evades || number > most_runs)
       fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
     const std::string name =
@@ -73,10 +76,13 @@ void LineLog::fail(const std::string& what) const {
 
 // Whoever forgot to resume finds the earlier measurements beside the new ones, and those of the time before.
 void LineLog::keep_aside() const {
-  std::string aside = path_ + ".before";
+  std::string aside = file_->path() + ".before";
   for (int number = 2; rules_.keep_all && fs::exists(aside) && fs::file_size(aside) > 0; ++number)
-    aside = fmt::format("{}.before.{}", path_, number);
-  fs::copy_file(path_, aside, fs::copy_options::overwrite_existing);
+    aside = fmt::format("{}.before.{}", file_->path(), number);
+  OutputFile kept({rules_.argument, aside, ErrorCode::io});
+  if (const int error = copy_whole(descriptor_, kept.make()); error != 0)
+    fail(fmt::format("cannot be kept as '{}': {}", aside, system_error_text(error)));
+  kept.commit();
 }
 
 // Cuts a line off that was being written when the run ended.
@@ -84,7 +90,12 @@ void LineLog::drop_torn_line() const {
   std::ifstream file(path_, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t last = text.rfind('\n');
-  fs::resize_file(path_, last == std::string::npos ? 0 : last + 1);
+  cut(last == std::string::npos ? 0 : last + 1);
+}
+
+void LineLog::cut(std::size_t bytes) const {
+  if (::ftruncate(descriptor_, off_t(bytes)) != 0)
+    fail(fmt::format("cannot be cut: {}", system_error_text(errno)));
 }
 
 void LineLog::read() {
@@ -108,9 +119,8 @@ void LineLog::refuse_other_run(const nlohmann::json& before, const nlohmann::jso
 }
 
 void LineLog::write(const nlohmann::json& line) {
-  const std::string text = json_line(line) + '\n';
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
-    fail(fmt::format("cannot be written: {}", system_error_text(errno)));
+  if (const int error = write_whole(descriptor_, json_line(line) + '\n'); error != 0)
+    fail(fmt::format("cannot be written: {}", system_error_text(error)));
 }
 
 }  // namespace tilewright

@@ -3,11 +3,12 @@
 // users (sweep_log.hpp, the energy sweep's program) say that.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "core/new_file.hpp"
 
 namespace tilewright {
 
@@ -42,17 +43,16 @@ class LineLog {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
   void open();
+  void cut(std::size_t bytes) const;
   void keep_aside() const;
   void drop_torn_line() const;
   void read();
 
   std::string path_;
   LineLogRules rules_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<OutputFile> file_;
+  int descriptor_ = -1;
   std::vector<nlohmann::json> kept_;
 };
 

@@ -1,8 +1,11 @@
 // Ceilings among the lines of their file.
 #include "wisdom/ceilings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <type_traits>
 
 #include "wisdom/kept_lines.hpp"
 
@@ -17,6 +20,14 @@ std::optional<AnyCeilings> ceilings_of(const nlohmann::json& line) {
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// Of the fields that are GFLOP/s or GB/s.
+template <class F>
+void for_each_rate(F&& visit) {
+  for_each_field<Ceilings>([&](const auto& f) {
+    if constexpr (std::is_same_v<decltype(f.member), double Ceilings::*>) visit(f);
+  });
 }
 
 // The newest that `is_asked` says yes to.
@@ -56,14 +67,25 @@ std::optional<Ceilings> load_ceilings(const std::string& path, const std::string
       fewer[one->threads] = *one;
   }
   if (!asked) return asked;
-  for (const auto& entry : fewer) {
-    const Ceilings& known = entry.second;
-    for_each_field<Ceilings>([&](const auto& f) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(known.*(f.member))>, double>)
-        (*asked).*(f.member) = std::max((*asked).*(f.member), known.*(f.member));
-    });
-  }
+  for (const auto& [count, known] : fewer) raise_to(*asked, known);
   return asked;
+}
+
+void raise_to(Ceilings& ceilings, const Ceilings& fewer) {
+  for_each_rate(
+      [&](const auto& f) { ceilings.*(f.member) = std::max(ceilings.*(f.member), fewer.*(f.member)); });
+}
+
+std::string disturbance(const Ceilings& ceilings, const Ceilings& fewer) {
+  constexpr double least_share = 0.9;  // below it is more than the scatter of an idle machine
+  std::string low;
+  for_each_rate([&](const auto& f) {
+    const double rate = ceilings.*(f.member), known = fewer.*(f.member);
+    if (rate < least_share * known)
+      low += fmt::format("{}{} {:.1f} instead of {:.1f}", low.empty() ? "" : ", ", f.name, rate, known);
+  });
+  if (low.empty()) return "";
+  return fmt::format("{} threads reached less than {} did: {}", ceilings.threads, fewer.threads, low);
 }
 
 void save_ceilings(const std::string& path, const Ceilings& ceilings) {

@@ -22,6 +22,13 @@ std::string ceilings_path(const Environment& environment);
 std::optional<Ceilings> load_ceilings(const std::string& path, const std::string& device,
                                       std::int64_t threads);
 
+// Raises each rate to what fewer threads reached.
+void raise_to(Ceilings& ceilings, const Ceilings& fewer);
+
+// The rates that more threads can not have where the machine was theirs: well below those of fewer threads.
+// Returns a sentence that names them, or "".
+std::string disturbance(const Ceilings& ceilings, const Ceilings& fewer);
+
 // Replaces the line of the same device and thread count, by writing a new file and renaming it over the old
 // one, so that readers see either. Makes the folder when needed. Throws Error(io) naming the path.
 void save_ceilings(const std::string& path, const Ceilings& ceilings);

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <set>
 
+#include "bench/host_energy.hpp"
 #include "bench/report.hpp"
 #include "bench/run.hpp"
 #include "bench_flags.hpp"
@@ -19,6 +22,7 @@
 #include "measure/operands.hpp"
 #include "peers/peer.hpp"
 #include "support/cases.hpp"
+#include "support/temp_folder.hpp"
 
 namespace tilewright {
 namespace {
@@ -426,6 +430,69 @@ TEST(Report, HasEveryKeyOfTheContract) {
                             "commit",
                             "time"})
       EXPECT_TRUE(object.contains(key)) << key;
+}
+
+// A meter of one package, which moves as the test says.
+class HostEnergyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(package());
+    std::ofstream(package() / "name") << "package-0";
+    std::ofstream(package() / "max_energy_range_uj") << 1000000000000;
+    spend(0);
+  }
+  std::filesystem::path package() const {
+    return std::filesystem::path(folder_ / "class/powercap/intel-rapl:0");
+  }
+  void spend(double joules) {
+    spent_ += joules;
+    std::ofstream(package() / "energy_uj") << std::int64_t(spent_ * 1e6);
+  }
+  TempFolder folder_;
+  double spent_ = 0;
+};
+
+TEST_F(HostEnergyTest, JoulesOfOneRun) {
+  bench::HostEnergy energy(folder_.path().string());
+  bench::Contender one;
+  energy.weigh(one, [&] {
+    spend(3);
+    return 4.0;
+  });
+  ASSERT_TRUE(one.joules.has_value()) << one.energy_note;
+  EXPECT_NEAR(*one.joules, 0.75, 1e-6);
+  EXPECT_GT(one.watts, 0);
+  nlohmann::json row;
+  bench::add_energy(row, one, 3e9);
+  EXPECT_NEAR(row["gflops_per_watt"].get<double>(), 4, 1e-5);
+  EXPECT_FALSE(row.contains("energy_note"));
+}
+
+TEST_F(HostEnergyTest, WhatIsTooShortOrSharedWithGpusHasNone) {
+  const bench::HostEnergy energy(folder_.path().string());
+  bench::Contender one;
+  const auto run = [&] {
+    spend(1);
+    return 0.001;
+  };
+  EXPECT_EQ(energy.watch(one, false, run), 0.001);
+  EXPECT_FALSE(one.joules.has_value());
+  EXPECT_NE(one.energy_note.find("too short for rapl"), std::string::npos) << one.energy_note;
+  energy.watch(one, true, run);
+  EXPECT_EQ(one.energy_note, "no meter covers CPU and GPUs together");
+  EXPECT_EQ(energy.why_none("not weighed"), "not weighed");
+  std::filesystem::remove(package() / "energy_uj");
+  EXPECT_EQ(energy.watch(one, false, [] { return 0.5; }), 0.5);
+  EXPECT_NE(one.energy_note.find("cannot be read"), std::string::npos) << one.energy_note;
+  const bench::HostEnergy none(folder_ / "nowhere");
+  none.weigh(one, run);
+  EXPECT_FALSE(one.joules.has_value());
+  EXPECT_NE(one.energy_note, "");
+  EXPECT_EQ(none.why_none("not weighed"), one.energy_note);
+  nlohmann::json row;
+  bench::add_energy(row, one, 3e9);
+  EXPECT_TRUE(row["energy_j"].is_null());
+  EXPECT_EQ(row["energy_note"], one.energy_note);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "core/env.hpp"
@@ -114,6 +115,34 @@ TEST(ProblemText, NamesTheBadPart) {
   names("gemm:f64:nn", "four parts");
 }
 
+// Not as a misspelt word, whoever reads the text.
+TEST(ProblemText, WhatIsNotBuiltIsRefusedAsSuch) {
+  const auto check = [](const std::string& text, auto&& parse) {
+    try {
+      parse(text);
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << text;
+      EXPECT_NE(std::string(error.what()).find("is not built in this version"), std::string::npos)
+          << error.what();
+    }
+  };
+  for (const char* text :
+       {"potrf:f64:n=8:batch=10", "getrf:f64:n=8", "geqrf:f64:m=8,n=4", "gesvd:f32:m=3,n=3",
+        "gemm:f64:nn:m=8,n=8,k=8:math=emulated", "gemm:f64:nn:m=8,n=8,k=8:bits=fixed",
+        "gemm:f64:nn:m=8,n=8,k=8:lda=9:error_budget=1e-9"})
+    check(text, parse_problem);
+  for (const char* text : {"lu:f64:m=8,n=8:math=emulated", "potrf:f64:n=8"}) check(text, parse_lu_problem);
+  for (const char* text : {"potrf2:f64:n=8", "gemm:f64:nn:m=8,n=8,k=8:math=fulll"}) {
+    try {
+      parse_problem(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << text;
+    }
+  }
+}
+
 TEST(ProblemText, ShowsTheRightSpelling) {
   const auto shows = [](const std::string& text, const std::string& right) {
     EXPECT_NE(error_of(text).find(right), std::string::npos) << error_of(text);
@@ -201,9 +230,14 @@ TEST(Problem, ContiguousAndFootprint) {
 }
 
 TEST(Environment, ListsEveryVariableOnce) {
-  ASSERT_EQ(environment_variables().size(), 17u);
-  for (const auto& variable : environment_variables())
-    EXPECT_EQ(std::string(variable.name).rfind("TILEWRIGHT_", 0), 0u);
+  std::set<std::string> ours, all;
+  for (const auto& variable : environment_variables()) {
+    all.insert(variable.name);
+    if (std::string(variable.name).starts_with("TILEWRIGHT_")) ours.insert(variable.name);
+    EXPECT_STRNE(variable.meaning, "");
+  }
+  EXPECT_EQ(ours.size(), 18u);
+  EXPECT_EQ(all.size(), environment_variables().size());
 }
 
 TEST(Cpu, BrandsWithoutANumberAreToldApartByTheSignature) {

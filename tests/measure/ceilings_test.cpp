@@ -68,6 +68,22 @@ TEST_F(CeilingsFile, MoreThreadsReachWhatFewerDid) {
   EXPECT_EQ(load_ceilings(path_, "x", 4)->fma_f64_256, 180);
 }
 
+TEST_F(CeilingsFile, RatesWellBelowThoseOfFewerThreadsAreADisturbance) {
+  Ceilings one = sample("x", 1, 40), two = sample("x", 2, 37);
+  one.fma_f64_256 = 100, two.fma_f64_256 = 200;
+  EXPECT_EQ(disturbance(two, one), "");
+  raise_to(two, one);
+  EXPECT_EQ(two.memory_update, 40);
+  EXPECT_EQ(two.fma_f64_256, 200);
+  EXPECT_EQ(two.threads, 2);
+  two.memory_update = 35;
+  EXPECT_EQ(disturbance(two, one), "2 threads reached less than 1 did: memory_update 35.0 instead of 40.0");
+  two.fma_f64_256 = 20;
+  EXPECT_EQ(disturbance(two, one),
+            "2 threads reached less than 1 did: fma_f64_256 20.0 instead of 100.0, memory_update 35.0 "
+            "instead of 40.0");
+}
+
 TEST_F(CeilingsFile, OfGpusLieBesideAndAreKeptByName) {
   Environment environment;
   environment.cache = folder_ / "deep";

@@ -181,6 +181,32 @@ TEST_F(CalibrateTest, SaysThatItErrsByMoreThanItsDataScatter) {
   EXPECT_GT(*model->record.residual, 0.1);
 }
 
+// The one that is known stays, and serves better than one that says anything.
+TEST_F(CalibrateTest, AModelThatMissesItsOwnValidationIsNotKept) {
+  WisdomStore store(folder_ / "wisdom.sqlite", sqlite::Mode::write);
+  CalibrationOptions o = options();
+  o.store = &store;
+  SimulatedNode quiet(0, {.noise = 0.002, .disturbed = 0});
+  EXPECT_EQ(run(o, quiet).missed, 0);
+  const auto kept = [&] {
+    for (const FittedModel& model : Wisdom({store.path()}, "Abacus 1").models())
+      if (model.model == "gemm_host") return to_json(model).dump();
+    return std::string();
+  };
+  const std::string before = kept();
+  ASSERT_NE(before, "");
+  SimulatedNode strange(0, {.noise = 0.002, .disturbed = 0, .unexplained = 0.9});
+  EXPECT_GE(run(o, strange).missed, 1);
+  const CalibratedModel* model = witness_.find("gemm_host", "f64");
+  ASSERT_NE(model, nullptr);
+  ASSERT_GT(model->mean_deviation, CalibratedModel::most_deviation);
+  EXPECT_FALSE(model->is_kept);
+  EXPECT_NE(model_text(*model).find("not kept: it misses what it was not fitted to"), std::string::npos);
+  EXPECT_EQ(model_lines(*model).front().at("not_kept").at("model"), "gemm_host");
+  EXPECT_FALSE(model_lines(*model).front().contains("model"));
+  EXPECT_EQ(kept(), before);
+}
+
 TEST_F(CalibrateTest, TheNoiseOfItsDataIsTold) {
   SimulatedNode node(0, {.noise = 0.05, .disturbed = 0});
   run(options(), node);

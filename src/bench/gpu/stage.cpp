@@ -265,13 +265,14 @@ GpuLoad GpuStage::steady(const Contender& one, const GpuLoadWindow& window, Obse
 }
 
 // In a window of its own: it is too long to be among the turns.
-std::string GpuStage::weigh(Contender& one) {
-  if (bench_.use.nvml() == nullptr) return bench_.use.absence();
+void GpuStage::weigh(Contender& one) {
+  one.energy_note = bench_.use.absence();
+  if (bench_.use.nvml() == nullptr) return;
   const double window_s = bench_.plan.energy_window_s;
   const GpuLoad load = steady(one, {.heat_s = std::min(3.0, window_s / 4), .window_s = window_s});
+  one.energy_note = load.energy.fault;
   if (load.energy.fault.empty())
     one.weighings.push_back(load.joules_per_launch()), one.watts = load.energy.watts();
-  return load.energy.fault;
 }
 
 int GpuStage::moved(const Contender& one, int runs) {

@@ -43,7 +43,7 @@ class GpuStage : public Stage {
   void expect_sound(const Contender& one, const Error& fault) const override;
   double turn(Contender& one) override;
   RoundRules rules() const override;
-  std::string weigh(Contender& one) override;
+  void weigh(Contender& one) override;
   int moved(const Contender& one, int runs) override;
   nlohmann::json launch_once(const Contender& one) override;
   double bytes() const override { return traffic_.bytes; }

@@ -46,11 +46,14 @@ void LuContest::renew() {
   std::fill(pivots_.begin(), pivots_.end(), 0);
 }
 
-double LuContest::turn(Contender& one) {
+double LuContest::turn(Contender& one, const HostEnergy* energy, bool with_gpus) {
   renew();
-  const double begin = wall_seconds();
-  one.run(0);
-  return wall_seconds() - begin;
+  const auto timed = [&] {
+    const double begin = wall_seconds();
+    one.run(0);
+    return wall_seconds() - begin;
+  };
+  return energy == nullptr ? timed() : energy->watch(one, with_gpus, timed);
 }
 
 void LuContest::enter(Contender one, LuWay way, Factor factor, const Factor& check) {
@@ -124,9 +127,9 @@ void LuContest::enter_best(std::size_t count, const std::function<void(LuContest
   all_.insert(all_.begin(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
 }
 
-void LuContest::hold(int rounds) {
+void LuContest::hold(int rounds, const HostEnergy* energy, bool with_gpus) {
   hold_rounds(
-      all_, [this](Contender& one) { return turn(one); }, rules_of_long_turns(rounds));
+      all_, [&](Contender& one) { return turn(one, energy, with_gpus); }, rules_of_long_turns(rounds));
 }
 
 }  // namespace tilewright::bench

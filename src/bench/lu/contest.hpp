@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/contender.hpp"
+#include "bench/host_energy.hpp"
 #include "bench/lu/ways.hpp"
 #include "bench/rounds.hpp"
 #include "measure/buffers.hpp"
@@ -41,7 +41,8 @@ class LuContest {
   void enter(Contender one, LuWay way, Factor factor, const Factor& check = {});
   // The ways that were fastest in a few rounds of their own, at most so many, go on.
   void enter_best(std::size_t count, const std::function<void(LuContest&)>& enter_all);
-  void hold(int rounds);
+  // With `energy`, what it takes is kept, too, unless GPUs take part.
+  void hold(int rounds, const HostEnergy* energy = nullptr, bool with_gpus = false);
 
   const std::vector<Contender>& all() const { return all_; }
   const LuRecord& record(const Contender& one) const { return *records_.at(name_of(one)); }
@@ -49,7 +50,7 @@ class LuContest {
 
  private:
   static std::string name_of(const Contender& one) { return one.impl + " " + one.variant; }
-  double turn(Contender& one);
+  double turn(Contender& one, const HostEnergy* energy = nullptr, bool with_gpus = false);
   void renew();
   bool passes(const Contender& one, LuRecord& record);
 

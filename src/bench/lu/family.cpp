@@ -4,12 +4,14 @@
 #include "bench/family.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "bench/host_energy.hpp"
 #include "bench/lu/bound.hpp"
 #include "bench/lu/contest.hpp"
 #include "bench/lu/keys.hpp"
@@ -79,7 +81,7 @@ class LuFamily : public Family {
         contest.enter_best(searched_finalists, [&](LuContest& tried) {
           for (const LuWay& way : lu_searched_ways(plan_, c, has_gpu())) add(c, way, tried);
         });
-      contest.hold(plan_.repetitions);
+      contest.hold(plan_.repetitions, &energy_, has_gpu());
       told.lines.insert(told.lines.end(), contest.lines.begin(), contest.lines.end());
       tell(c, memory, contest, told);
     }
@@ -156,6 +158,7 @@ class LuFamily : public Family {
   void note(const Case& c, const LuContest& contest, const Contender* optimum, double bound, Group& group);
 
   const Plan& plan_;
+  HostEnergy energy_;
   mutable Context context_;
   std::unique_ptr<Context> checking_;  // of a simulated GPU: where products are made
   std::string why_no_gpu_;
@@ -191,7 +194,7 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
   row["ceiling"] = row["bound_gflops"];
   row["error"] = record.residual.ratio, row["error_bound"] = LuVerifyResult::bound;
   row["verified"] = record.residual.scope;
-  add_no_energy(row, "bench lu reads no energy meter");
+  add_energy(row, one, flops(lu_problem(c)));
   row["gpus"] = machine_ == nullptr ? int(simulated()) : int(machine_->gpus().size());
   row["gpu"] = peers_ == nullptr ? json() : json(peers_->gpu());
   if (simulated()) row["simulated"] = plan_.lu.simulated.text();
@@ -205,6 +208,8 @@ json LuFamily::row_of(const Case& c, const std::string& memory, const Contender&
     row["metrics"]["tried"] = tried;
   }
   row["target"] = target_of(c, one, record);
+  if (row["target"] == "cpu") row["cpu_share"] = 1.0;
+  add_shared_keys(row);
   if (one.role != Role::ours) return row;
   row["config"] = lu_config(report);
   row["wisdom_match"] = to_string(match_of(c, record));
@@ -310,7 +315,11 @@ Told LuFamily::finish() {
     std::stable_sort(order.begin(), order.end(),
                      [&](const std::string& x, const std::string& y) { return loss(x) < loss(y); });
     summary["select_order"] = order;
-    told.lines.push_back(fmt::format("\n{}: {}", key["memory"].get<std::string>(), summary.dump()));
+    std::string line = summary_line(summary);
+    for (const auto& [way, values] : group.deviations)
+      line += fmt::format("; {} off the optimum by {}", way, percent_text(summary["deviation"][way]));
+    if (order.size() > 1) line += fmt::format("; fastest selections {}", fmt::join(order, ", "));
+    told.lines.push_back(line);
     told.rows.push_back(std::move(summary));
   }
   return told;

@@ -94,7 +94,7 @@ class CalibrationRun {
 
   void finish(const CalibrationTask& task) {
     if (!too_long_.empty()) watcher_.left_out(std::exchange(too_long_, {}), why_too_long_);
-    CalibratedModel model{task, fit_task(task, timings_, machine_), {}, {}, true};
+    CalibratedModel model{task, fit_task(task, timings_, machine_), {}, {}};
     if (!model.fitted.is_fitted()) {
       ++report_.unfitted;
       watcher_.unfitted(task, model.fitted);
@@ -104,7 +104,12 @@ class CalibrationRun {
     model.record = record_of(task, model.fitted, machine_);
     model.record.command = options_.command;
     validate(model);
-    if (options_.store != nullptr) model.is_kept = options_.store->add_found(model.record);
+    if (model.misses_validation()) {
+      model.is_kept = false;
+      ++report_.missed;
+    } else if (options_.store != nullptr) {
+      model.is_kept = options_.store->add_found(model.record);
+    }
     watcher_.fitted(model);
   }
 
@@ -122,6 +127,7 @@ class CalibrationRun {
     }
     const auto count = std::int64_t(model.validation.size());
     report_.validated += count, report_.mean_deviation += sum;
+    if (count > 0) model.mean_deviation = sum / double(count);
     if (count > 0)
       model.record.extra["validation"] = {
           {"count", count}, {"mean_deviation", sum / double(count)}, {"worst_deviation", worst}};

@@ -33,7 +33,13 @@ struct CalibratedModel {
   FittedTask fitted;
   FittedModel record;
   std::vector<ValidationRow> validation;
-  bool is_kept = true;  // false: wisdom has a newer one
+  bool is_kept = true;        // false: wisdom has a newer one, or it misses what it was not fitted to
+  double mean_deviation = 0;  // of the validation, without signs
+
+  // A model that errs by a quarter in the mean chooses at random between ways that differ by less: its
+  // predecessor or the rule of thumb does better, and the next calibration on a quiet machine too.
+  static constexpr double most_deviation = 0.25;
+  bool misses_validation() const { return mean_deviation > most_deviation; }
 };
 
 // Told of what happens.
@@ -51,6 +57,7 @@ class CalibrationWatcher {
 
 struct CalibrationReport {
   int fitted = 0, unfitted = 0;
+  int missed = 0;  // of the fitted ones, those that miss their own validation and are not kept
   std::int64_t timings = 0, kept_timings = 0;  // of this run, and of the one that is resumed
   std::int64_t rejected = 0;                   // timings that were disturbed
   std::int64_t points = 0, left_out = 0;       // experiments

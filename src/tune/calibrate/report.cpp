@@ -63,7 +63,14 @@ std::string model_text(const CalibratedModel& model) {
   for (const FittedPart& part : model.fitted.parts) text += part_text(part);
   text += rate_text(model);
   for (const std::string& note : model.fitted.notes) text += fmt::format("  not fitted: {}\n", note);
-  if (!model.is_kept) text += "  wisdom has a newer one, which stays\n";
+  if (model.misses_validation())
+    text += fmt::format(
+        "  not kept: it misses what it was not fitted to by {} in the mean, more than {}; calibrate again "
+        "while "
+        "the machine is idle, or without --quick\n",
+        percent(model.mean_deviation), percent(CalibratedModel::most_deviation));
+  else if (!model.is_kept)
+    text += "  wisdom has a newer one, which stays\n";
   if (model.validation.empty()) return text;
   const auto& found = r.extra.at("validation");
   text += fmt::format(
@@ -98,6 +105,8 @@ std::string summary_text(const CalibrationReport& r) {
   std::string text = fmt::format(
       "{} models fitted, {} not; {} experiments, {} left out; {} timings in {:.1f} s, {} of them rejected",
       r.fitted, r.unfitted, r.points, r.left_out, r.timings, r.spent_s, r.rejected);
+  if (r.missed > 0)
+    text += fmt::format("; {} missed the validation and {} not kept", r.missed, r.missed == 1 ? "is" : "are");
   if (r.kept_timings > 0) text += fmt::format("; {} timings are kept from before", r.kept_timings);
   text += "\n";
   if (r.validated > 0)
@@ -108,6 +117,8 @@ std::string summary_text(const CalibrationReport& r) {
 
 std::vector<nlohmann::json> model_lines(const CalibratedModel& model) {
   std::vector<nlohmann::json> lines{to_json(model.record)};
+  // No line of wisdom, which an import would take.
+  if (model.misses_validation()) lines.front() = {{"family", "calibrate"}, {"not_kept", lines.front()}};
   for (const ValidationRow& row : model.validation) {
     nlohmann::json line = {{"family", "calibrate"},
                            {"validates", model.record.model},
@@ -135,8 +146,9 @@ std::vector<nlohmann::json> model_lines(const CalibratedModel& model) {
 nlohmann::json summary_line(const CalibrationReport& r) {
   return {{"summary", true},
           {"family", "calibrate"},
-          {"models", r.fitted},
+          {"models", r.fitted - r.missed},
           {"unfitted", r.unfitted},
+          {"missed", r.missed},
           {"experiments", r.points},
           {"left_out", r.left_out},
           {"timings", r.timings},

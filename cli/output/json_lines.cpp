@@ -1,0 +1,46 @@
+// Lines are written whole or not at all, where the file can be cut.
+#include "output/json_lines.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace tilewright::cli {
+namespace {
+
+std::string descriptor_of(const std::string& path) { return path == "-" ? "/dev/stdout" : path; }
+
+}  // namespace
+
+JsonLines::JsonLines(const std::string& path, bool keeps) : name_{"json", path}, written_(keeps) {
+  if (path.empty()) return;
+  if (path == "-" && (::fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+    name_.refuse("is stdout, which is closed");
+  output_.emplace(OutputName{name_.argument, descriptor_of(path)});
+  is_stdout_ = output_->is_stdout();
+  is_stream_ = output_->is_stream();
+  file_ = output_->open_itself(O_WRONLY | O_APPEND);
+}
+
+JsonLines::~JsonLines() {
+  if (output_ && !written_) output_->remove_if_made();
+}
+
+void JsonLines::write(const nlohmann::json& object) {
+  for (const auto& line : std::exchange(heads_, {})) write(line);
+  if (file_ == -1) return;
+  if (is_stdout_) std::fflush(stdout);
+  if (!written_ && !is_stream_ && ::ftruncate(file_, 0) != 0) name_.fail("cannot be emptied", errno);
+  // What a path holds that is not UTF-8 is no JSON: it is written as U+FFFD.
+  const std::string line = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  const off_t whole = is_stream_ ? -1 : ::lseek(file_, 0, SEEK_END);
+  const int error = write_whole(file_, line);
+  written_ = written_ || error == 0;
+  if (error == 0) return;
+  if (whole >= 0) (void)!::ftruncate(file_, whole);  // no half of a line stays
+  name_.fail("cannot be written", error);
+}
+
+}  // namespace tilewright::cli
