@@ -149,6 +149,8 @@ int flush_stdout(int code) {
 int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const cli::JobFailed& error) {
+    return complain(1, error.what());
   } catch (const std::exception& error) {
     if (const auto* system = dynamic_cast<const std::system_error*>(&error);
         system != nullptr && std::ferror(stdout) != 0)
