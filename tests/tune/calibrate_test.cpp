@@ -195,7 +195,7 @@ TEST_F(CalibrateTest, AModelThatMissesItsOwnValidationIsNotKept) {
   };
   const std::string before = kept();
   ASSERT_NE(before, "");
-  SimulatedNode strange(0, {.noise = 0.002, .disturbed = 0, .unexplained = 0.9});
+  SimulatedNode strange(0, {.noise = 0.002, .disturbed = 0, .unexplained = 0.5});
   EXPECT_GE(run(o, strange).missed, 1);
   const CalibratedModel* model = witness_.find("gemm_host", "f64");
   ASSERT_NE(model, nullptr);
