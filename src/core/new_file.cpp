@@ -25,10 +25,6 @@ constexpr int most_names = 10000;  // that others have taken
 constexpr mode_t rights = 0777, new_rights = 0666, own_rights = 0600, set_id = 06000;
 constexpr std::size_t copied_at_once = std::size_t{1} << 20;
 
-bool is_same(const struct stat& x, const struct stat& y) {
-  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 // 0 or an error number.
 int write_whole(int file, const char* bytes, std::size_t count) {
   for (std::size_t done = 0; done < count;) {
@@ -38,9 +34,6 @@ int write_whole(int file, const char* bytes, std::size_t count) {
   }
   return 0;
 }
-
-// 0 or an error number. Where a signal interrupts it, the file is closed all the same.
-int close_whole(int file) { return ::close(file) == 0 || errno == EINTR ? 0 : errno; }
 
 }  // namespace
 

@@ -17,6 +17,11 @@
 #include "core/input/failure.hpp"
 
 namespace tilewright {
+
+bool is_same(const struct stat& x, const struct stat& y) {
+  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,10 +47,6 @@ int descriptor_by_name(const fs::path& path) {
        {std::string("/dev/fd/"), std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", ::getpid())})
     if (text.starts_with(folder)) return number_of(text.substr(folder.size()));
   return -1;
-}
-
-bool is_same(const struct stat& x, const struct stat& y) {
-  return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 // A name in this process's folder of descriptors, however it was reached.

@@ -48,6 +48,9 @@ struct OutputPlace {
   int number = -1;                    // of that descriptor
 };
 
+// Whether both are of one file.
+bool is_same(const struct stat& x, const struct stat& y);
+
 // As the kernel's protected_symlinks, protected_regular and protected_fifos: in a sticky folder that
 // everybody can write to, only what belongs to this user or to the folder's owner is followed and written.
 // Throws Error(io).
