@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -161,7 +162,13 @@ int usable_threads(int wanted) {
   if (wanted >= most) return most;
   const NoCancel uncancelled;  // they are waited for
   const KeepErrno before;
-  const int others = Trial().start(wanted - 1);
+  int others = 0;
+  try {
+    others = Trial().start(wanted - 1);
+    (void)ThreadPool::own();
+  } catch (const std::bad_alloc&) {
+    return tried;  // alone, or as far as it went before; the next call asks again
+  }
   if (others == wanted - 1) return tried = wanted;
   // Room for what else the call needs.
   most = std::max(1, others - others / 4);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -166,7 +167,11 @@ bool ThreadPool::own_has_ended() { return PerThread<ThreadPool>::has_ended(); }
 int ThreadPool::size() const { return int(impl_->helpers.size()); }
 
 void ThreadPool::run(int count, Work work, void* what) {
-  if (size() < count - 1) impl_->grow(count - 1);
+  if (size() < count - 1) try {
+      impl_->grow(count - 1);
+    } catch (const std::bad_alloc&) {
+      // Those that are there do it, and the caller.
+    }
   const int helpers = std::min(count - 1, size());
   auto& all = impl_->helpers;
   impl_->is_running = true;

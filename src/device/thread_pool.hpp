@@ -24,8 +24,8 @@ class ThreadPool {
 
   // work(what, index) once for each index in [0, count): 0 on the caller, others on a thread of their own
   // each where there is one and it comes before the caller has done what was its own, else on the caller.
-  // Work must not throw, and no index may wait for another. Not from within work. Throws std::bad_alloc
-  // before anything is done.
+  // Work must not throw, and no index may wait for another. Not from within work. Where there
+  // is no memory for threads, fewer take part.
   void run(int count, Work work, void* what);
 
   // Threads that were started.
