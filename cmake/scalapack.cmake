@@ -1,7 +1,10 @@
 # libtilewright_scalapack: a few names of ScaLAPACK, to be preloaded or linked before it (docs/distributed.md). It is linked with
 # nothing: what it calls is looked up in the program, so neither MPI nor ScaLAPACK is needed to build it.
 sources_of(SCALAPACK_SOURCES scalapack)
-add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES} src/core/host/fork_gate.cpp src/core/host/tell.cpp src/core/input/printable.cpp)
+foreach(name host/fork_gate host/tell input/printable)
+  list(APPEND SCALAPACK_SOURCES ${PROJECT_SOURCE_DIR}/src/core/${name}.cpp)
+endforeach()
+add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES})
 add_library(tilewright::scalapack ALIAS tilewright_scalapack)
 target_include_directories(tilewright_scalapack PRIVATE src include)  # the C interface alone: nothing of it is linked
 target_compile_options(tilewright_scalapack PRIVATE ${TILEWRIGHT_WARNINGS})

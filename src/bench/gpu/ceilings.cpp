@@ -15,7 +15,7 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int warm_rounds = 3, rounds = 12;
+constexpr int warm_rounds = 3, timed_rounds = 12;
 
 // One loop of one ceiling.
 struct CeilingLoop {
@@ -52,7 +52,7 @@ GpuCeilings measure_gpu_ceilings(const GpuMachine& machine, std::size_t operand_
            return loop.flops;
          }});
   GpuTimer timer(gpu, stream.get());
-  for (int round = 0; round < warm_rounds + rounds; ++round)
+  for (int round = 0; round < warm_rounds + timed_rounds; ++round)
     for (CeilingLoop& loop : loops) {
       double work = 0;
       const double seconds = timer.seconds([&] { work = loop.run(); });
