@@ -277,7 +277,8 @@ TEST_F(GpuGemm, WithoutJitOnlyPrepareCompiles) {
 TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
   Context context;
   const GpuLimits& limits = gpu_->limits();
-  std::size_t borrowed = 0;
+  options_.align_bytes = 16;
+  std::size_t passed = 0;
   for (const DType dtype : {DType::f32, DType::f64})
     for (const char* rest : {"nn:m={0},n={0},k={0}", "tn:m={0},n={0},k={0}:beta=one", "nn:m={0},n=9,k=20"})
       for (int n = 10; n < 64; n += 9) {
@@ -293,11 +294,12 @@ TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
         };
         const auto taken = from_json<GemmSmallConfig>(made.impl().runner->config());
         const auto rule = gemm_small_default(shape, dtype, limits, p.batch_count);
-        if (made.impl().match != WisdomMatch::exact)
+        const WisdomMatch match = made.impl().match;
+        if (match == WisdomMatch::near_shape || match == WisdomMatch::near_device)
           EXPECT_GE(forecast(taken), forecast(rule)) << made.explain();
-        if (made.explain().find("is forecast to take") != std::string::npos) ++borrowed;
+        if (made.explain().find("is forecast to take") != std::string::npos) ++passed;
       }
-  EXPECT_GT(borrowed, 0u) << "no record was near enough to be judged";
+  EXPECT_GT(passed, 0u) << "no record was near enough to be judged";
 }
 
 class GpuRefuses : public GpuTest {
