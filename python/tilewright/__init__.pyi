@@ -92,6 +92,7 @@ class _Run(TypedDict):
     seconds: float
 
 class _InfoOfGpus(TypedDict, total=False):
+    ceilings_note: str | None
     gpu_compiler: str | None
     gpu_compiler_error: str
     gpu_kernel_sources: str
@@ -253,6 +254,7 @@ def matmul_interleaved(a: Interleaved, b: Interleaved, out: Interleaved | None =
                        stream: int | None = None, **options: Unpack[_Options]) -> Interleaved: ...
 
 class Explanation(str):
+    def __new__(cls, text: str) -> Explanation: ...
     def _repr_html_(self) -> str: ...
 
 def problem_of(a: _Array, b: _Array, out: _Array | None = None, *, alpha: _Factor = 1, beta: _Factor = 0, transpose_a: bool = False,

@@ -191,7 +191,7 @@ class Records(unittest.TestCase):
             for path in (f"{folder}/pipe", "/dev/null", folder):
                 done = run(os.environ["PROGRAM"], TILEWRIGHT_RECORD=path)
                 self.assertEqual(done.stdout, "right\n")
-                self.assertIn("exists and is not a file", done.stderr)
+                self.assertIn("nothing more is recorded: record = ", done.stderr)
             for verb in (["record", "list", folder], ["tune", "--from", folder]):
                 done = subprocess.run([os.environ["TOOL"], *verb], capture_output=True, text=True, env=environment())
                 self.assertNotEqual(done.returncode, 0)

@@ -68,8 +68,8 @@ class Json(Case):
 
     def test_deep_flags_are_refused(self):
         for deep in self.DEEP[::2]:
-            self.assert_one_sentence(self.run_tool("explain", PROBLEM, "--config", deep))
-            self.assert_one_sentence(self.run_tool("bench", "--config", deep, "--sizes", "4", "--peers", "none"))
+            self.assert_one_sentence(self.run_tool("explain", PROBLEM, "--config", deep[:100_000]))
+            self.assert_one_sentence(self.run_tool("bench", "--config", deep[:100_000], "--sizes", "4", "--peers", "none"))
 
     def test_numbers_and_keys(self):
         for number in ("1e30", "1e999", "9223372036854775808", "-1", "1.5", "null", '"1"'):

@@ -129,7 +129,7 @@ class TuneOnGpu(tune_test.Driver):
         # The log says which card it was and which turns are the library's; another card's is not gone on with.
         report = self.folder / "report.jsonl"
         self.tool("analyze", self.sweep, "--json", report)
-        summary = self.lines(report)[0]
+        summary = self.lines(report)[1]  # behind the command
         turns = [line for line in self.lines(self.sweep) if "seconds" in line]
         configs = {json.dumps(line["config"]) for line in turns if line.get("impl") != "cublas"}
         self.assertEqual((summary["configs"], summary["sentinel"]), (len(configs), "cublas"))

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHIPPED = ("src", "api", "cli", "bench/peers", "include", "python/src")
-SYSTEM = ("tilewright/", "sys/", "linux/", "asm/", "arpa/", "netinet/")
+SYSTEM = ("tilewright/", "sanitizer/", "sys/", "linux/", "asm/", "arpa/", "netinet/")
 
 
 def headers():

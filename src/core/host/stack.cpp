@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/per_thread.hpp"
 #include "tilewright/types.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -169,7 +170,7 @@ bool has_room(std::size_t bytes) {
          std::size_t(here - at_work->low()) >= bytes + page;
 }
 
-[[gnu::noinline]] void make_own() { thread_local Own made; }
+[[gnu::noinline]] void make_own() { PerThread<Own>::own(); }
 
 }  // namespace
 
