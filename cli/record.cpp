@@ -62,7 +62,7 @@ void list(const RecordFlags& flags) {
   for (std::size_t i = 0; i < std::min(runs.size(), std::size_t(flags.top)); ++i) {
     const RecordedRuns& one = runs[i];
     fmt::print("{:>12.6f}{:>6.1f} %{:>12}{:>10.2f}  {}\n", one.seconds,
-               all > 0 ? 100 * one.seconds / all : 0.0, one.count,
+               all > 0 ? 100 * (one.seconds / all) : 0.0, one.count,
                one.seconds > 0 ? flops(one.problem) * double(one.count) / one.seconds / 1e9 : 0.0,
                to_string(one.problem));
   }

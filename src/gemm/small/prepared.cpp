@@ -1,6 +1,10 @@
 // What calls without a plan look for.
 #include "gemm/small/prepared.hpp"
 
+#include <atomic>
+#include <mutex>
+#include <new>
+
 #include "core/host/fork_gate.hpp"
 #include "device/team.hpp"
 #include "gemm/run/host.hpp"
@@ -24,9 +28,16 @@ bool is_small(const GemmProblem& p) {
          is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k) && p.batch_count > 0;
 }
 
+// Made in place, since there may be no memory, and never destroyed.
 const GemmOptions& usual_options() noexcept {
-  static constinit Once<const GemmOptions> once;
-  return once.get([] { return GemmOptions(); });
+  alignas(GemmOptions) static constinit std::byte room[sizeof(GemmOptions)]{};
+  static constinit std::atomic<const GemmOptions*> made = nullptr;
+  static constinit Mutex mutex;
+  if (const GemmOptions* usual = made.load(std::memory_order_acquire)) [[likely]]
+    return *usual;
+  const std::lock_guard lock(mutex);
+  if (made.load() == nullptr) made.store(new (room) GemmOptions());
+  return *made.load();
 }
 
 bool are_usual(const GemmOptions& o) {
