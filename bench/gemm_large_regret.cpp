@@ -11,13 +11,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cards.hpp"
 #include "core/input/json_text.hpp"
+#include "core/json.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"

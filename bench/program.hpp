@@ -4,9 +4,9 @@
 
 #include <cstdio>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright::bench {

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "core/fields.hpp"
 #include "core/input/json_text.hpp"
+#include "core/json.hpp"
 #include "core/lu_problem.hpp"
 #include "gemm/kept_bound.hpp"
 #include "gemm/parallel.hpp"

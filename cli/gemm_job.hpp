@@ -4,12 +4,12 @@
 #pragma once
 
 #include <complex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/hybrid_bound.hpp"
+#include "core/json.hpp"
 #include "gemm_verify.hpp"
 #include "tilewright/gemm.hpp"
 

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "core/json.hpp"
 
 namespace tilewright::cli {
 

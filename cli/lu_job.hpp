@@ -2,10 +2,10 @@
 // Outputs appear when all of it went well.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/json.hpp"
 #include "lu/explain.hpp"
 #include "measure/lu_residual.hpp"
 #include "tilewright/lu.hpp"

@@ -53,6 +53,10 @@ void merge(const RecordFlags& flags) {
              seconds_of(all), flags.output);
 }
 
+std::string seconds_column(double seconds) {
+  return seconds < 1e5 ? fmt::format("{:.6f}", seconds) : fmt::format("{:.5g}", seconds);
+}
+
 void list(const RecordFlags& flags) {
   std::vector<RecordedRuns> runs = read_record(flags.logs.front());
   const double all = seconds_of(runs);
@@ -61,7 +65,7 @@ void list(const RecordFlags& flags) {
   fmt::print("{:>12}{:>8}{:>12}{:>10}  {}\n", "seconds", "share", "count", "GFLOP/s", "problem");
   for (std::size_t i = 0; i < std::min(runs.size(), std::size_t(flags.top)); ++i) {
     const RecordedRuns& one = runs[i];
-    fmt::print("{:>12.6f}{:>6.1f} %{:>12}{:>10.2f}  {}\n", one.seconds,
+    fmt::print("{:>12}{:>6.1f} %{:>12}{:>10.3g}  {}\n", seconds_column(one.seconds),
                all > 0 ? 100 * (one.seconds / all) : 0.0, one.count,
                one.seconds > 0 ? flops(one.problem) * double(one.count) / one.seconds / 1e9 : 0.0,
                to_string(one.problem));

@@ -75,7 +75,9 @@ void print_found(std::FILE* out, const LuTuned& r) {
       r.subject, way_text(r.config), r.seconds.centre * 1e3, way_text(r.default_config),
       r.default_seconds.centre * 1e3, 100 * r.regret, r.tie ? ", a tie: what was known stays" : "",
       r.measured, r.candidates, r.tuning_s);
-  if (!r.decided) fmt::print(out, "  undecided after {} rounds: what was known stays\n", r.rounds);
+  if (!r.decided)
+    fmt::print(out, "  undecided after {} round{}: what was known stays\n", r.rounds,
+               r.rounds == 1 ? "" : "s");
   if (r.wrong > 0) fmt::print(out, "  {} ways do not serve, such as {}\n", r.wrong, r.first_wrong);
 }
 

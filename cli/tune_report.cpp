@@ -100,9 +100,11 @@ void print_outcome(std::FILE* out, const SearchOutcome& o, const std::string& wi
                peer.regret ? fmt::format("{:.1f} %", 100 * *peer.regret) : "is not known");
   for (const std::string& reason : o.peers_left_out) fmt::print(out, "  not in the contest: {}\n", reason);
   if (!o.tied.empty())
-    fmt::print(out, "  {} other finalists cannot be told from it in {} rounds\n", o.tied.size(), o.rounds);
+    fmt::print(out, "  {} other finalists cannot be told from it in {} round{}\n", o.tied.size(), o.rounds,
+               o.rounds == 1 ? "" : "s");
   if (o.discarded_rounds > 0)
-    fmt::print(out, "  {} rounds were thrown away because the machine drifted\n", o.discarded_rounds);
+    fmt::print(out, "  {} round{} thrown away because the machine drifted\n", o.discarded_rounds,
+               o.discarded_rounds == 1 ? " was" : "s were");
   if (o.wrong > 0) fmt::print(out, "  {} configs are wrong, such as {}\n", o.wrong, o.first_wrong);
 }
 

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "tune/tuner.hpp"
 
 namespace tilewright::cli {

@@ -5,7 +5,7 @@ option(TILEWRIGHT_FROM_NOTHING "Precompile headers and join files where no compi
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(TILEWRIGHT_FROM_NOTHING OFF)
 endif()
-set(COMMON_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <array> <complex> <cstdint> <filesystem> <fstream>
+set(COMMON_HEADERS <fmt/format.h> ${PROJECT_SOURCE_DIR}/src/core/json.hpp <algorithm> <array> <complex> <cstdint> <filesystem> <fstream>
     <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <tuple> <unordered_map> <vector>)
 set(JOINED_FILES 8)
 

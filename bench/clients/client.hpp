@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "../program.hpp"
+#include "core/json.hpp"
 #include "measure/clock.hpp"
 #include "tilewright/gemm.hpp"
 

@@ -4,11 +4,11 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/new_file.hpp"
 
 namespace tilewright::cli {

@@ -20,6 +20,7 @@ info, bench                             the machine; ours beside other libraries
 
 from . import _core
 from ._blas import find_cblas as _find_cblas
+from ._importing import importing as _importing
 from ._matmul import matmul as _general_matmul
 
 _core.set_cblas(_find_cblas())
@@ -49,7 +50,8 @@ def __getattr__(name):
     if name not in _LATER:
         raise AttributeError(f"module 'tilewright' has no attribute '{name}'")
     module = _LATER[name]
-    value = importlib.import_module(f".{module or name}", __name__)
+    with _importing:
+        value = importlib.import_module(f".{module or name}", __name__)
     if module is not None:
         value = getattr(value, name)
     globals()[name] = value

@@ -9,6 +9,7 @@ import weakref
 import numpy
 
 from . import _core
+from ._importing import importing
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 _names = {numpy.dtype(name): name for name in DTYPES}  # NumPy puts names together anew each time
@@ -354,7 +355,8 @@ def _known(name, make):
 
 
 def _device_kind(name):
-    from . import _device_arrays
+    with importing:
+        from . import _device_arrays
     _foreign.setdefault("seen", _device_arrays._Seen)
     return _foreign.setdefault(name, getattr(_device_arrays, name)())
 

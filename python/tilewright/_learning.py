@@ -11,6 +11,7 @@ from . import _core, _cuda, _lu
 from ._arrays import conjugated, kind_of
 from ._checks import factors, flag, seconds, text, type_error
 from ._checks import path as checked_path
+from ._importing import importing
 from ._product import make_options
 
 
@@ -172,7 +173,8 @@ class _Bar:
 
     def __init__(self, total):
         try:
-            from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
+            with importing:
+                from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
         except ImportError:
             self.bar = None
         else:
@@ -216,7 +218,8 @@ def tune(*problems, budget_s=2.0, objective="time", strategy="exhaustive", devic
     for filling memory with a problem's operands, and NotImplementedError for what cannot be searched. An exception of
     `progress`, or Ctrl-C, ends the search; what was found before is kept.
     """
-    from . import _tune
+    with importing:
+        from . import _tune
     texts = list(_texts(problems))
     if not texts:
         raise TypeError("tune needs a problem")

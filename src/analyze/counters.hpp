@@ -4,11 +4,11 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyze/data.hpp"
+#include "core/json.hpp"
 
 namespace tilewright {
 

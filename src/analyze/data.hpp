@@ -4,12 +4,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analyze/sentinel.hpp"
+#include "core/json.hpp"
 #include "core/objective.hpp"
 
 namespace tilewright {

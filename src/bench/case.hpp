@@ -2,11 +2,11 @@
 // is a list of cases with what they share. It parses nothing and measures nothing.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/lu/simulated.hpp"
+#include "core/json.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
 #include "tilewright/gemm.hpp"

@@ -1,9 +1,9 @@
 // What a plan says of itself, in the words of benches: the only place that looks into one.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "tilewright/gemm.hpp"
 #include "wisdom/wisdom.hpp"
 

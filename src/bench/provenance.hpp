@@ -2,8 +2,9 @@
 // machine and from what the build knows.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "core/json.hpp"
 
 namespace tilewright {
 

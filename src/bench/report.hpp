@@ -2,11 +2,11 @@
 // cases for scripts. The keys are a contract (docs/measuring.md).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/result.hpp"
+#include "core/json.hpp"
 
 namespace tilewright::bench {
 

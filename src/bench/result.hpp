@@ -2,10 +2,9 @@
 // ceilings of the same minutes give. It says nothing to anybody; report.hpp does.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "bench/case.hpp"
 #include "bench/contender.hpp"
+#include "core/json.hpp"
 
 namespace tilewright::bench {
 

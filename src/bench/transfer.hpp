@@ -3,11 +3,11 @@
 // and tables are transfer.cpp's.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/case.hpp"
+#include "core/json.hpp"
 #include "measure/estimate.hpp"
 
 namespace tilewright::bench {

@@ -14,6 +14,7 @@
 #include "blas/settings.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/host/stack.hpp"
+#include "core/input/failure.hpp"
 
 namespace tilewright::blas {
 namespace {
@@ -61,7 +62,7 @@ Context* make_context() {
   } catch (const std::exception& error) {
     const auto* own = dynamic_cast<const Error*>(&error);
     if (own != nullptr && own->code() == ErrorCode::out_of_memory) throw;
-    complain(std::string("calls are left to the program's BLAS: ") + error.what());
+    complain("calls are left to the program's BLAS: " + current_failure().message);
     return nullptr;
   }
 }

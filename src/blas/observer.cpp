@@ -13,6 +13,7 @@
 #include "blas/settings.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/host/tell.hpp"
+#include "core/input/failure.hpp"
 #include "core/problem.hpp"
 #include "core/record_log.hpp"
 
@@ -108,9 +109,9 @@ void write_record(Table& table) {
   try {
     record_runs(record_path(), runs);
     table.wrote(began);
-  } catch (const std::exception& error) {
+  } catch (const std::exception&) {
     table.cannot_write = true;
-    complain(std::string("nothing more is recorded: ") + error.what());
+    complain("nothing more is recorded: " + current_failure().message);
   }
 }
 

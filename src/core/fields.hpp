@@ -8,13 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "core/json.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {

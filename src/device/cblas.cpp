@@ -70,7 +70,10 @@ bool CblasLibrary::open(const std::string& path) {
     error_ = "the CBLAS library '" + path + "' is not opened: " + why;
     return false;
   }
-  if (handle == nullptr) handle = at_ease([&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
+  if (handle == nullptr) {
+    handle = at_ease([&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
+    fork_gate::go_first();
+  }
   if (handle == nullptr) {
     error_ = "cannot open the CBLAS library '" + path + "': " + loader_error();
     return false;
@@ -129,6 +132,7 @@ void CblasLibrary::find_control() {
   const auto parallel = reinterpret_cast<int (*)()>(find("openblas_get_parallel"));
   const int kind = parallel == nullptr ? 0 : parallel();  // 0: one thread, 1: its own threads, 2: OpenMP's
   if (kind == 2) prefer_openmp();
+  has_threads_ = kind == 1;
   if (set_local_threads_ != nullptr)
     control_ = Control::local;
   else if (kind == 2)
@@ -227,16 +231,31 @@ auto with_integer(bool wide, F&& f) {
 
 }  // namespace
 
-std::unique_lock<Mutex> CblasLibrary::turn() const {
-  return one_caller_ ? std::unique_lock(one_caller) : std::unique_lock<Mutex>();
-}
+// OpenBLAS ends its threads before fork and waits for them; those at work for another caller miss that they
+// should end, and fork never returns.
+class CblasLibrary::Call {
+ public:
+  explicit Call(const CblasLibrary& library) : has_threads_(library.has_threads_) {
+    if (has_threads_) fork_gate::enter();
+    if (library.one_caller_) turn_ = std::unique_lock(one_caller);
+  }
+  ~Call() {
+    if (has_threads_) fork_gate::leave();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  NoCancel uncancelled_;
+  bool has_threads_;
+  std::unique_lock<Mutex> turn_;
+};
 
 template <class T>
 void CblasLibrary::gemm(Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
                         std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                         std::int64_t ldc) const {
-  const NoCancel uncancelled;
-  const auto lock = turn();
+  const Call call(*this);
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, Int, Int, Int, ScalarArgument<T>, const T*, Int, const T*, Int,
                              ScalarArgument<T>, T*, Int);
@@ -252,8 +271,7 @@ void CblasLibrary::trsm(const Triangle& t, std::int64_t m, std::int64_t n, const
   const int side = t.side == Side::left ? 141 : 142, uplo = t.uplo == Uplo::upper ? 121 : 122;
   const int diag = t.diag == Diag::non_unit ? 131 : 132;
   const T one(1);
-  const NoCancel uncancelled;
-  const auto lock = turn();
+  const Call call(*this);
   with_integer(wide_, [&]<class Int>(Int) {
     using Routine = void (*)(int, int, int, int, int, Int, Int, ScalarArgument<T>, const T*, Int, T*, Int);
     reinterpret_cast<Routine>(trsm_[std::size_t(dtype_of<T>)])(cblas_col_major, side, uplo, cblas_op(t.op),
@@ -283,8 +301,7 @@ int CblasLibrary::getrf(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, 
   const auto type = std::size_t(dtype_of<T>);
   void *const work = work_getrf_[type], *const fortran = fortran_getrf_[type];
   std::int64_t info = 0;
-  const NoCancel uncancelled;
-  const auto lock = turn();
+  const Call call(*this);
   if (wide_) {
     std::vector<std::int64_t> wide(std::size_t(std::min(m, n)));
     info = factor(work, fortran, m, n, a, lda, wide.data());

@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "device/energy_meter.hpp"
 
 namespace tilewright {

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/problem.hpp"
 #include "kernel/space.hpp"
 

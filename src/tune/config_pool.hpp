@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/objective.hpp"
 #include "device/energy_meter.hpp"
 #include "measure/accuracy.hpp"

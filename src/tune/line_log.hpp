@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/new_file.hpp"
 
 namespace tilewright {

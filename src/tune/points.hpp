@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "core/json.hpp"
 
 namespace tilewright {
 

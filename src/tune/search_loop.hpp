@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/objective.hpp"
 #include "core/problem.hpp"
 #include "measure/estimate.hpp"

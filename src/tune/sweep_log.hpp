@@ -8,10 +8,10 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/json.hpp"
 #include "core/objective.hpp"
 #include "measure/accuracy.hpp"
 #include "tune/line_log.hpp"

@@ -3,10 +3,10 @@
 // (session.hpp).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "tune/family/family.hpp"
 #include "tune/search_loop.hpp"
 

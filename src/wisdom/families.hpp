@@ -3,8 +3,9 @@
 // nowhere else in wisdom; records of families this build lacks are kept, but never looked up.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "core/json.hpp"
 
 namespace tilewright {
 

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "core/json.hpp"
 
 namespace tilewright {
 

@@ -20,11 +20,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/fields.hpp"
+#include "core/json.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright {

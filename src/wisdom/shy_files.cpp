@@ -157,6 +157,7 @@ const char* shy_files() {
 }
 
 std::string first_bytes(const std::string& path, int count) {
+  const fork_gate::Section section;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   sqlite3_vfs* const files = usual_files();

@@ -8,11 +8,15 @@
 #include <new>
 #include <thread>
 
+#include "core/host/fork_gate.hpp"
 #include "core/input/printable.hpp"
 #include "wisdom/shy_files.hpp"
 
 namespace tilewright::sqlite {
 namespace {
+
+// SQLite has locks that all connections of the process share; no child may find one of them held.
+using fork_gate::Section;
 
 constexpr int busy_step_us = 500;
 constexpr int steps_between_looks = 1000;
@@ -79,11 +83,15 @@ std::string uri_of(const std::string& path, const char* query) {
 
 Statement::Statement(sqlite3* connection, const std::string& path, const std::string& sql)
     : connection_(connection), path_(path) {
+  const Section section;
   const int code = sqlite3_prepare_v3(connection, sql.c_str(), int(sql.size()) + 1, SQLITE_PREPARE_PERSISTENT,
                                       &statement_, nullptr);
   if (code != SQLITE_OK) fail(path_, connection_, code);
 }
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() {
+  const Section section;
+  sqlite3_finalize(statement_);
+}
 
 void Statement::check(int code) const {
   if (code != SQLITE_OK) fail(path_, connection_, code);
@@ -99,6 +107,7 @@ void Statement::bind(int index, double value) { check(sqlite3_bind_double(statem
 void Statement::bind_null(int index) { check(sqlite3_bind_null(statement_, index)); }
 
 bool Statement::step() {
+  const Section section;
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -109,7 +118,10 @@ void Statement::run() {
   step();
   reset();
 }
-void Statement::reset() noexcept { sqlite3_reset(statement_); }
+void Statement::reset() noexcept {
+  const Section section;
+  sqlite3_reset(statement_);
+}
 
 int Statement::column_named(std::string_view name) const {
   for (int i = 0; i < sqlite3_column_count(statement_); ++i)
@@ -168,9 +180,13 @@ void Connection::open_with_log(Mode mode) {
   open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, uri_of(path_, "?immutable=1"), nullptr);
 }
 
-void Connection::Close::operator()(sqlite3* connection) const noexcept { sqlite3_close_v2(connection); }
+void Connection::Close::operator()(sqlite3* connection) const noexcept {
+  const Section section;
+  sqlite3_close_v2(connection);
+}
 
 void Connection::open(int flags, const std::string& name, const char* files) {
+  const Section section;
   sqlite3* opened = nullptr;
   connection_.reset();
   const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, files);
@@ -225,6 +241,7 @@ int Connection::is_too_much(void* connection) {
 
 // False where the file cannot be read in place though it may be a database.
 bool Connection::readable() {
+  const Section section;
   const int code = sqlite3_exec(handle(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
   if (code == SQLITE_OK) return true;
   if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY) fail(path_, handle(), code);
@@ -232,11 +249,13 @@ bool Connection::readable() {
 }
 
 bool Connection::remove_log() {
+  const Section section;
   limit({std::chrono::milliseconds(0)});
   return sqlite3_exec(handle(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr) == SQLITE_OK;
 }
 
 void Connection::execute(const std::string& sql) {
+  const Section section;
   const int code = sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(path_, handle(), code);
 }
@@ -251,6 +270,7 @@ Transaction::Transaction(Connection& connection, Mode mode, const Limits& limits
   connection_.execute(mode == Mode::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 Transaction::~Transaction() {
+  const Section section;
   if (open_) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 void Transaction::commit() {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analyze/data.hpp"
+#include "core/json.hpp"
 #include "support/temp_folder.hpp"
 #include "tune/sweep_log.hpp"
 

@@ -5,30 +5,53 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "tilewright/gemm.hpp"
 #include "tilewright/layout.hpp"
 #include "tilewright/lu.hpp"
 #include "tilewright/tilewright.h"
 
+namespace {
+
+// CBLAS takes complex scalars by address.
+template <class T>
+using Scalar = std::conditional_t<std::is_floating_point_v<T>, T, const void*>;
+
+}  // namespace
+
 extern "C" {
-#define GEMM(letter, T)                                                                                    \
-  void letter##gemm_(const char*, const char*, const int*, const int*, const int*, const T*, const T*,     \
-                     const int*, const T*, const int*, const T*, T*, const int*);                          \
-  void letter##syrk_(const char*, const char*, const int*, const int*, const T*, const T*, const int*,     \
-                     const T*, T*, const int*);                                                            \
-  void letter##gemmt_(const char*, const char*, const char*, const int*, const int*, const T*, const T*,   \
-                      const int*, const T*, const int*, const T*, T*, const int*);                         \
-  void letter##gemm_batch_strided_(const char*, const char*, const int*, const int*, const int*, const T*, \
-                                   const T*, const int*, const int*, const T*, const int*, const int*,     \
-                                   const T*, T*, const int*, const int*, const int*);                      \
-  void letter##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                  \
-  int LAPACKE_##letter##gesv(int, int, int, T*, int, int*, T*, int);
+#define GEMM(letter, T)                                                                                      \
+  void letter##gemm_(const char*, const char*, const int*, const int*, const int*, const T*, const T*,       \
+                     const int*, const T*, const int*, const T*, T*, const int*);                            \
+  void letter##syrk_(const char*, const char*, const int*, const int*, const T*, const T*, const int*,       \
+                     const T*, T*, const int*);                                                              \
+  void letter##gemmt_(const char*, const char*, const char*, const int*, const int*, const T*, const T*,     \
+                      const int*, const T*, const int*, const T*, T*, const int*);                           \
+  void letter##gemm_batch_strided_(const char*, const char*, const int*, const int*, const int*, const T*,   \
+                                   const T*, const int*, const int*, const T*, const int*, const int*,       \
+                                   const T*, T*, const int*, const int*, const int*);                        \
+  void letter##gesv_(const int*, const int*, T*, const int*, int*, T*, const int*, int*);                    \
+  int LAPACKE_##letter##gesv(int, int, int, T*, int, int*, T*, int);                                         \
+  void letter##getrf_(const int*, const int*, T*, const int*, int*, int*);                                   \
+  void letter##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, \
+                      int*);                                                                                 \
+  void cblas_##letter##gemm(int, int, int, int, int, int, Scalar<T>, const T*, int, const T*, int,           \
+                            Scalar<T>, T*, int);                                                             \
+  void blas_##letter##gemm_batch(int, const int*, int, const int*, const int*, const int*, const int*,       \
+                                 const int*, const T*, T const* const*, const int*, T const* const*,         \
+                                 const int*, const T*, T**, const int*, int*);
 GEMM(s, float)
 GEMM(d, double)
 GEMM(c, std::complex<float>)
 GEMM(z, std::complex<double>)
 #undef GEMM
+#define HERK(letter, T, Real)                                                                             \
+  void letter##herk_(const char*, const char*, const int*, const int*, const Real*, const T*, const int*, \
+                     const Real*, T*, const int*);
+HERK(c, std::complex<float>, float)
+HERK(z, std::complex<double>, double)
+#undef HERK
 }
 
 namespace {
@@ -76,6 +99,10 @@ struct Names;
     static constexpr auto batch = letter##gemm_batch_strided_;   \
     static constexpr auto gesv = letter##gesv_;                  \
     static constexpr auto lapacke_gesv = LAPACKE_##letter##gesv; \
+    static constexpr auto getrf = letter##getrf_;                \
+    static constexpr auto getrs = letter##getrs_;                \
+    static constexpr auto cblas_gemm = cblas_##letter##gemm;     \
+    static constexpr auto groups = blas_##letter##gemm_batch;    \
   };
 NAMES(s, float)
 NAMES(d, double)
@@ -138,11 +165,66 @@ void add_blas(std::vector<NamedCall>& calls) {
         return info;
       });
     });
+    add("getrf_ and getrs_ " + std::to_string(n), [n, system] {
+      return system([n](T* a, int* pivots, T* b) {
+        const int columns = 1;
+        int info = -1, solved = -1;
+        Names<T>::getrf(&n, &n, a, &n, pivots, &info);
+        Names<T>::getrs("N", &n, &columns, a, &n, pivots, b, &n, &solved);
+        return info == 0 ? solved : info;
+      });
+    });
     add("LAPACKE_gesv " + std::to_string(n), [n, system] {
       return system(
           [n](T* a, int* pivots, T* b) { return Names<T>::lapacke_gesv(102, n, 1, a, n, pivots, b, n); });
     });
   }
+}
+
+template <class T>
+Scalar<T> by_cblas(const T& value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return value;
+  else
+    return &value;
+}
+
+template <class T>
+void add_c_blas(std::vector<NamedCall>& calls) {
+  const auto add = [&](const std::string& name, std::function<bool()> run) {
+    calls.push_back({std::string(Names<T>::of_type) + " " + name, std::move(run)});
+  };
+  for (const int n : {1, 7, 64, 100})
+    add("cblas_gemm " + std::to_string(n), [n] {
+      constexpr int row_major = 101, as_it_is = 111, transposed = 112;
+      Ones<T> x(n, 1);
+      Names<T>::cblas_gemm(row_major, as_it_is, transposed, n, n, n, by_cblas(one<T>), x.a.data(), n,
+                           x.b.data(), n, by_cblas(zero<T>), x.c.data(), n);
+      return x.is(n);
+    });
+  add("blas_gemm_batch", [] {
+    constexpr int column_major = 102, as_it_is = 111, count = 10, n = 6, without_codes = 3;
+    Ones<T> x(n, count);
+    std::array<const T*, count> a{};
+    std::array<T*, count> c{};
+    for (std::size_t i = 0; i < count; ++i) a[i] = &x.a[i * n * n], c[i] = &x.c[i * n * n];
+    int info = without_codes;
+    Names<T>::groups(1, &count, column_major, &as_it_is, &as_it_is, &n, &n, &n, &one<T>, a.data(), &n,
+                     a.data(), &n, &zero<T>, c.data(), &n, &info);
+    return info == 0 && x.is(n);
+  });
+}
+
+template <class T, class Real>
+void add_herk(std::vector<NamedCall>& calls, const char* name,
+              void (*herk)(const char*, const char*, const int*, const int*, const Real*, const T*,
+                           const int*, const Real*, T*, const int*)) {
+  for (const int n : {1, 20})
+    calls.push_back({name + std::to_string(n), [n, herk] {
+                       Ones<T> x(n, 1);
+                       herk("L", "N", &n, &n, &one<Real>, x.a.data(), &n, &zero<Real>, x.c.data(), &n);
+                       return x.c.front() == T(Real(n)) && x.c.back() == T(Real(n));
+                     }});
 }
 
 template <class T>
@@ -251,6 +333,29 @@ void add_c(std::vector<NamedCall>& calls) {
                                            nullptr) == TILEWRIGHT_OK &&
            x.is(9);
   });
+  add("gemm_stack", [] {
+    const std::int64_t n = 6, count = 10;
+    Ones<T> x(n, count);
+    std::array<tilewright_stack_offsets, 10> offsets{};
+    for (std::int64_t i = 0; i < count; ++i) offsets[std::size_t(i)] = {i * n * n, i * n * n, 0};
+    const tilewright_stack stack{
+        TILEWRIGHT_NONE, TILEWRIGHT_NONE, n,    n, n, &one<T>, x.a.data(), n, x.b.data(), n, x.c.data(), n,
+        offsets.data(),  nullptr,         count};
+    return tilewright_gemm_stack(c_context(), c_dtype<T>, &stack, 1, &zero<T>, nullptr) == TILEWRIGHT_OK &&
+           x.c.front() == T(60);
+  });
+  add("run_chain", [] {
+    const std::int64_t n = 6, count = 12;
+    Ones<T> x(n, count);
+    const std::string problem = to_string(GemmProblem{
+        .dtype = dtype_of<T>, .m = n, .n = n, .k = n, .layout = Layout::strided, .batch_count = count});
+    tilewright_plan* made = nullptr;
+    if (tilewright_plan_create(c_context(), problem.c_str(), nullptr, &made) != TILEWRIGHT_OK) return false;
+    const tilewright_chain_pass pass{made, &one<T>, x.a.data(), x.b.data(), &zero<T>, x.c.data(), 0, 0, 0};
+    const bool ran = tilewright_run_chain(c_context(), count, &pass, 1, nullptr) == TILEWRIGHT_OK;
+    tilewright_plan_destroy(made);
+    return ran && x.is(n);
+  });
   add("gemm that is refused", [] {
     Ones<T> x(4, 1);
     return tilewright_gemm(c_context(), c_dtype<T>, TILEWRIGHT_NONE, TILEWRIGHT_NONE, 4, 4, 4, &one<T>,
@@ -274,6 +379,7 @@ std::vector<NamedCall> all_calls() {
   std::vector<NamedCall> calls;
   const auto add_type = [&]<class T>(T) {
     add_blas<T>(calls);
+    add_c_blas<T>(calls);
     add_cpp<T>(calls);
     add_cpp_batches<T>(calls);
     add_c<T>(calls);
@@ -282,6 +388,8 @@ std::vector<NamedCall> all_calls() {
   add_type(double());
   add_type(std::complex<float>());
   add_type(std::complex<double>());
+  add_herk<std::complex<float>, float>(calls, "cherk_ ", cherk_);
+  add_herk<std::complex<double>, double>(calls, "zherk_ ", zherk_);
   calls.push_back({"Context", [] { return !Context().cpu().empty(); }});
   calls.push_back(
       {"explain", [] { return explain(context(), parse_problem("gemm:f64:nn:m=8,n=8,k=8")).size() > 100; }});

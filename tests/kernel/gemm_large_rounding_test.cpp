@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <span>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.hpp"
 #include "kernel/gemm_large/corrections.hpp"
 #include "kernel/gemm_large/gemm_large.hpp"
 #include "kernel/gemm_large_cases.hpp"

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "core/json.hpp"
 #include "kernel/gemm_small/gemm_small.hpp"
 #include "kernel/gemm_small/loader.hpp"
 #include "kernel/layout/loader.hpp"

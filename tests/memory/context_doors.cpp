@@ -173,9 +173,6 @@ Doors context_doors() {
   doors.push_back(converting());
   doors.push_back(allocating());
   doors.push_back(tuning(session, x));
-  for (Door& door : doors)
-    for (const char* part : {"plan", "prepare", "wisdom", "options", "tune"})
-      if (door.name.find(part) != std::string::npos) door.takes_json_apart = true;
   return doors;
 }
 

@@ -40,12 +40,11 @@ struct Door {
   // An error may leave outputs that are neither old nor right, where its message says that they are
   // undefined.
   bool may_say_undefined = false;
+  // Whoever forwards the call after an error must find its first output, which it reads too, as it was.
+  bool is_forwarded = false;
   // Called once before anything fails, and all its points in one process: what it takes the first time is the
   // part of other doors.
   bool is_warm = false;
-  // JSON is taken apart on its way, whose destructor asks for memory and ends the process where there is
-  // none: tried only where all points are.
-  bool takes_json_apart = false;
 };
 
 using Doors = std::vector<Door>;

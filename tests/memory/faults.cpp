@@ -83,6 +83,8 @@ std::string trouble(const Door& door, tilewright_status status) {
   if (door.may_say_undefined && message.find("undefined") != std::string::npos) return "";
   for (const Output& output : door.outputs)
     if (!output.is_old_or_right()) return said + ": an output is neither old nor right";
+  if (const Output& first = door.outputs.front(); door.is_forwarded && *first.at != first.before)
+    return said + ": an output is not what it was";
   return "";
 }
 
@@ -163,8 +165,7 @@ Progress try_door(const Door& door, bool from_then_on, const Asked& asked) {
 int run(const Asked& asked) {
   long points = 0, failures = 0;
   for (const Door& door : all_doors()) {
-    if (door.name.find(asked.doors) == std::string::npos || (door.takes_json_apart && asked.most > 0))
-      continue;
+    if (door.name.find(asked.doors) == std::string::npos) continue;
     if (asked.list) {
       std::puts(door.name.c_str());
       continue;

@@ -42,6 +42,7 @@ void add_products(Doors& doors, Session& session, Batch& x, Batch& batch) {
         return tilewright_gemm(session.context(), f64, none, none, x.m, x.n, x.k, &x.alpha, x.a.data(), x.m,
                                x.b.data(), x.k, &x.beta, x.c.data(), x.m, &options);
       }));
+      doors.back().is_forwarded = redo;
       doors.push_back(door(session, "host_batch" + way, batch, [&session, &batch, options] {
         Batch& y = batch;
         return tilewright_gemm_strided_batched(session.context(), f64, none, none, y.m, y.n, y.k, &y.alpha,
@@ -117,14 +118,14 @@ void add_device(Doors& doors, Session& session, OnDevice& o, Sum& sum) {
     tilewright_stack_plan_destroy(plan);
     return status;
   }));
-  doors.back().takes_json_apart = true;
 }
 
-Door streamed(Session& session, System& s) {
-  const auto factor = [&session, &s] {
+Door streamed(Session& session, System& s, bool redo) {
+  const auto factor = [&session, &s, redo] {
     static const int both[] = {0, 1};
     tilewright_lu_options options{};
     options.candidate = "streamed", options.gpus = both, options.gpu_count = 2;
+    if (redo) options.on_device_failure = TILEWRIGHT_ON_DEVICE_FAILURE_REDO;
     s.forget_pivots();
     std::int64_t info = -1;
     const tilewright_status status = tilewright_lu_factor(session.context(), f64, s.n, s.n, s.lu_at.data(),
@@ -132,12 +133,14 @@ Door streamed(Session& session, System& s) {
     s.note_pivots();
     return status;
   };
-  Door made{"lu.streamed",
+  Door made{redo ? "lu.streamed.redo" : "lu.streamed",
             [&session] { session.begin(); },
             factor,
             {s.factors(), s.rows()},
             [&session] { return session.message(); }};
-  made.is_warm = made.may_say_undefined = true;
+  made.is_warm = true;
+  made.may_say_undefined = !redo;
+  made.is_forwarded = redo;
   return made;
 }
 
@@ -152,7 +155,7 @@ Doors all_doors() {
   static Sum sum(batch);
   static System system(150);
   add_device(doors, session, on_device_batch, sum);
-  doors.push_back(streamed(session, system));
+  for (const bool redo : {false, true}) doors.push_back(streamed(session, system, redo));
   return doors;
 }
 

@@ -136,7 +136,6 @@ Door chaining(Session& session, Batch& x, Batch& y) {
             call,
             {x.output, y.output},
             [&session] { return session.message(); }};
-  made.takes_json_apart = true;
   return made;
 }
 

@@ -1,8 +1,7 @@
 // Keys of rows about a factorization, the same from the verb lu and from bench lu.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright::bench {

@@ -21,7 +21,7 @@ std::atomic<std::uint32_t> state = 0;
 std::atomic<int> generations = 0;
 std::atomic<bool> had_threads = false, lost_threads = false;
 thread_local constinit int depth = 0;
-thread_local constinit bool keeps_others_out = false;
+thread_local constinit bool is_forking = false, keeps_others_out = false;
 
 void sleep_briefly() {
   timespec moment{0, 20'000};  // ns
@@ -45,6 +45,7 @@ bool close_gate(Clock::duration patience) {
 // fork does not wait for ever: a program whose calls never return is better served by a child that may not
 // compute than by none.
 void before_fork() {
+  if (std::exchange(is_forking, true)) return;  // see go_first
   const NoCancel scope;
   struct stat tasks {};
   constexpr nlink_t of_one = 3;  // /proc/self/task has ".", "..", and a folder for each thread
@@ -55,19 +56,22 @@ void before_fork() {
 }
 
 void in_parent() {
+  is_forking = false;
   if (!std::exchange(keeps_others_out, false)) return;  // the wait was given up
   state.fetch_sub(one_fork);
   state.notify_all();
 }
 
 void in_child() {
+  if (!std::exchange(is_forking, false)) return;
   state = depth > 0 ? one_within : 0;
   keeps_others_out = false;
   ++generations;
   if (had_threads) lost_threads = true;
 }
 
-[[maybe_unused]] const int registered = pthread_atfork(before_fork, in_parent, in_child);
+int register_handlers() { return pthread_atfork(before_fork, in_parent, in_child); }
+[[maybe_unused]] const int registered = register_handlers();
 
 }  // namespace
 
@@ -88,6 +92,7 @@ void leave() noexcept {
   if (--depth == 0) state.fetch_sub(one_within);
 }
 
+void go_first() noexcept { register_handlers(); }
 bool is_within() noexcept { return depth > 0; }
 int generation() noexcept { return generations.load(std::memory_order_relaxed); }
 bool threads_were_lost() noexcept { return lost_threads.load(std::memory_order_relaxed); }

@@ -20,6 +20,11 @@ namespace fork_gate {
 void enter() noexcept;
 void leave() noexcept;
 
+// To be called once for each library that was loaded and may have handlers of fork itself: what was
+// registered last runs first before fork, and a library that ends its threads there must not be at work any
+// more.
+void go_first() noexcept;
+
 // Whether the calling thread is within.
 bool is_within() noexcept;
 

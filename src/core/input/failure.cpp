@@ -9,11 +9,11 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "core/fields.hpp"
 #include "core/input/printable.hpp"
+#include "core/json.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
@@ -297,26 +298,29 @@ void ShareRun::add_c(const StreamStep& step) {
   device_.add(run_.job.problem.dtype, to.device, c_block(late).device, to.shape, run_.beta);
 }
 
-std::vector<StoredBlock> ShareRun::missing() const {
-  std::vector<StoredBlock> blocks;
+namespace {
+
+// Takes `next` in where both make one block.
+bool joins(StoredBlock& block, const StoredBlock& next) {
+  if (block.row == next.row && block.rows == next.rows && block.column + block.columns == next.column)
+    block.columns += next.columns;
+  else if (block.column == next.column && block.columns == next.columns && block.row + block.rows == next.row)
+    block.rows += next.rows;
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+void ShareRun::each_missing(const std::function<void(const StoredBlock&)>& use) const {
+  std::optional<StoredBlock> joined;
   for (const OutBlock& block : out_blocks_) {
-    if (block.arrived) continue;
-    if (!blocks.empty()) {
-      StoredBlock& last = blocks.back();
-      if (last.row == block.c.row && last.rows == block.c.rows &&
-          last.column + last.columns == block.c.column) {
-        last.columns += block.c.columns;
-        continue;
-      }
-      if (last.column == block.c.column && last.columns == block.c.columns &&
-          last.row + last.rows == block.c.row) {
-        last.rows += block.c.rows;
-        continue;
-      }
-    }
-    blocks.push_back(block.c);
+    if (block.arrived || (joined && joins(*joined, block.c))) continue;
+    if (joined) use(*joined);
+    joined = block.c;
   }
-  return blocks;
+  if (joined) use(*joined);
 }
 
 }  // namespace tilewright

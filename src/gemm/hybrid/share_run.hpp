@@ -38,7 +38,7 @@ class ShareRun : public StreamShare {
   std::exception_ptr failure() const override { return failure_; }
   StreamDevice& device() const override { return device_; }
   double seconds() const override { return seconds_; }
-  std::vector<StoredBlock> missing() const override;
+  void each_missing(const std::function<void(const StoredBlock&)>& use) const override;
 
  private:
   struct OutBlock {

@@ -1,9 +1,9 @@
 // A chosen split in words and as JSON, for explain and reports. It decides nothing.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "gemm/hybrid/split.hpp"
 
 namespace tilewright {

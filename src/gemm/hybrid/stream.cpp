@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <system_error>
 
 #include "core/dispatch.hpp"
@@ -38,6 +39,9 @@ class StreamedGemm {
       else
         shares_.push_back(std::make_unique<ShareRun>(run_, i, device_of(i)));
     }
+    // Once C is written to, nothing is thrown for want of memory.
+    report_.gpu_s.reserve(shares_.size());
+    report_.failures.reserve(shares_.size());
   }
 
   StreamReport compute() {
@@ -127,8 +131,18 @@ class StreamedGemm {
     job_.multiply_on_host(part_of_c(job_.problem, block), operands_of_c(job_.problem, job_.operands, block));
   }
 
-  // Has the host compute what a failed share has not brought back, or says what is missing.
+  // Has the host compute what a failed share has not brought back, or says what is missing. Who cannot be
+  // told of an error asks for the former, and gets it whatever failed.
   void settle(const StreamShare& share) {
+    if (job_.redo_on_host) share.each_missing([this](const StoredBlock& block) { multiply(block); });
+    try {
+      note(share);
+    } catch (const std::bad_alloc&) {
+      if (!job_.redo_on_host) throw;
+    }
+  }
+
+  void note(const StreamShare& share) {
     ErrorCode code = ErrorCode::internal;
     std::string what = "an unknown exception";
     try {
@@ -140,10 +154,10 @@ class StreamedGemm {
     } catch (const std::exception& error) {
       what = error.what();
     }
-    const std::vector<StoredBlock> missing = share.missing();
     report_.failures.push_back(fmt::format("{}: {}", share.device().name(), what));
-    if (job_.redo_on_host && (code == ErrorCode::device_lost || code == ErrorCode::out_of_memory)) {
-      for (const StoredBlock& block : missing) multiply(block);
+    std::vector<StoredBlock> missing;
+    share.each_missing([&](const StoredBlock& block) { missing.push_back(block); });
+    if (job_.redo_on_host) {
       report_.redone += extent_count(missing);
       return;
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <exception>
-#include <vector>
+#include <functional>
 
 #include "gemm/hybrid/device/stream_device.hpp"
 #include "gemm/hybrid/shape.hpp"
@@ -21,8 +21,9 @@ class StreamShare {
   virtual std::exception_ptr failure() const = 0;
   virtual StreamDevice& device() const = 0;
   virtual double seconds() const = 0;
-  // Blocks of C that are not known to be complete, adjacent ones joined; of a batch its problems are columns.
-  virtual std::vector<StoredBlock> missing() const = 0;
+  // Blocks of C that are not known to be complete, one after the other and adjacent ones joined; of a batch
+  // its problems are columns. Asks for no memory.
+  virtual void each_missing(const std::function<void(const StoredBlock&)>& use) const = 0;
 };
 
 }  // namespace tilewright

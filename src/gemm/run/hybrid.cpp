@@ -145,9 +145,17 @@ class HybridRunner : public HostRunner {
   }
 
   void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
-    if (!why_not_by_cblas(*cblas_, part).empty()) return gemm_reference(part, o);
+    if (!is_for_cblas(part)) return gemm_reference(part, o);
     const LocalThreads scope(*cblas_, threads);
     multiply_by_cblas(*cblas_, part, o, 0, 1);
+  }
+
+  bool is_for_cblas(const GemmProblem& part) const {
+    try {
+      return why_not_by_cblas(*cblas_, part).empty();
+    } catch (const std::bad_alloc&) {  // for the words
+      return false;
+    }
   }
 
   StreamReport stream(HybridNode::Use& use, const ReadySplit& ready, const Operands& o) const {

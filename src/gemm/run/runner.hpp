@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/json.hpp"
 #include "core/problem.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
 

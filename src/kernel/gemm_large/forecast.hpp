@@ -115,7 +115,7 @@ struct GemmLargeForecastModel {
   double theirs_sd = 0, ours_sd = 0;         // of logarithms, at shapes that the fit has not seen
   std::vector<ForecastClass> classes;        // in the order of times
   double longest_k = 0, longest_side = 0;    // the largest k, and m or n, that the fit has seen
-  double shortest_k = 1, shortest_side = 1;  // the smallest
+  double shortest_k = 1, shortest_side = 1;  // the smallest that its errors were judged at
 };
 // Throws Error(invalid_argument) naming the key that is wrong.
 GemmLargeForecastModel forecast_model(const nlohmann::json& coefficients);

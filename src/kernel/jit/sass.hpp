@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/json.hpp"
 
 namespace tilewright {
 

@@ -223,7 +223,12 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
       throw Error(error.code(), error.argument(),
                   fmt::format("{}{}", error.what(), call.wrote() ? "; a is undefined" : ""));
     kept->restore(a);
-    return factor_on_cpu(r, a, pivots, error);
+    try {
+      return factor_on_cpu(r, a, pivots, error);
+    } catch (...) {  // for who tries elsewhere
+      kept->restore(a);
+      throw;
+    }
   };
   try {
     return call.run();

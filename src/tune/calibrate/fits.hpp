@@ -4,10 +4,10 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "tune/calibrate/installation.hpp"
 #include "tune/calibrate/least_squares.hpp"
 #include "tune/calibrate/repeats.hpp"

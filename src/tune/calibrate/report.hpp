@@ -1,10 +1,10 @@
 // What a calibration found, in words for people and as JSON lines for scripts. It writes neither.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "tune/calibrate/calibration.hpp"
 
 namespace tilewright {

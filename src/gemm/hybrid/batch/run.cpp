@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace tilewright {
 
@@ -206,16 +207,19 @@ void BatchRun::queue(std::size_t index) {
   slot.out = device_.mark(Lane::out);
 }
 
-std::vector<StoredBlock> BatchRun::missing() const {
-  std::vector<StoredBlock> blocks;
+void BatchRun::each_missing(const std::function<void(const StoredBlock&)>& use) const {
+  std::optional<StoredBlock> joined;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (arrived_[i]) continue;
-    if (!blocks.empty() && blocks.back().column + blocks.back().columns == pieces_[i].first)
-      blocks.back().columns += pieces_[i].count;
-    else
-      blocks.push_back({0, pieces_[i].first, 1, pieces_[i].count});
+    const StoredBlock block{0, pieces_[i].first, 1, pieces_[i].count};
+    if (joined && joined->column + joined->columns == block.column) {
+      joined->columns += block.columns;
+      continue;
+    }
+    if (joined) use(*joined);
+    joined = block;
   }
-  return blocks;
+  if (joined) use(*joined);
 }
 
 }  // namespace tilewright

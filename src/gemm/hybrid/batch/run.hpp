@@ -25,7 +25,7 @@ class BatchRun : public StreamShare {
   std::exception_ptr failure() const override { return failure_; }
   StreamDevice& device() const override { return device_; }
   double seconds() const override { return seconds_; }
-  std::vector<StoredBlock> missing() const override;
+  void each_missing(const std::function<void(const StoredBlock&)>& use) const override;
 
  private:
   static constexpr std::size_t none = std::size_t(-1);
