@@ -347,8 +347,8 @@ void add_c(std::vector<NamedCall>& calls) {
   add("run_chain", [] {
     const std::int64_t n = 6, count = 12;
     Ones<T> x(n, count);
-    const std::string problem = to_string(GemmProblem{
-        .dtype = dtype_of<T>, .m = n, .n = n, .k = n, .layout = Layout::strided, .batch_count = count});
+    const std::string problem = to_string(packed(
+        {.dtype = dtype_of<T>, .m = n, .n = n, .k = n, .layout = Layout::strided, .batch_count = count}));
     tilewright_plan* made = nullptr;
     if (tilewright_plan_create(c_context(), problem.c_str(), nullptr, &made) != TILEWRIGHT_OK) return false;
     const tilewright_chain_pass pass{made, &one<T>, x.a.data(), x.b.data(), &zero<T>, x.c.data(), 0, 0, 0};

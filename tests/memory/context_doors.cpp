@@ -150,9 +150,9 @@ Door tuning(Session& session, Batch& x) {
     session.begin(true);
   };
   const auto tune = [&session, &x] {
-    const char* const texts[] = {"gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=100"};
+    const char* const texts[] = {"gemm_batched:f64:nn:m=3,n=3,k=3:strided:batch=100:residency=l1"};
     tilewright_tune_options options{};
-    options.budget_s = 0.02;
+    options.budget_s = 60;  // progress ends it after the first turn
     options.progress = [](void*, const char*, std::int64_t, double) { return 0; };
     std::int64_t found = -1;
     const tilewright_status status = tilewright_tune(session.context(), texts, 1, &options, nullptr, &found);
