@@ -27,7 +27,8 @@ class GpuLargeWisdom : public GpuTest {
     const fs::path shared = share_folder(Environment::read(), "kernel");
     fs::create_directory(folder_ / "wisdom");
     fs::create_directory_symlink(shared / "kernel", folder_ / "kernel");
-    std::ifstream shipped(TILEWRIGHT_TEST_WISDOM "/h200.jsonl");
+    std::ifstream shipped(shared / "wisdom/h200.jsonl");
+    ASSERT_TRUE(shipped.is_open()) << shared;
     std::ofstream models(folder_ / "wisdom/models.jsonl");
     for (std::string line; std::getline(shipped, line);)
       if (line.find("\"cublas_sums\"") != std::string::npos) models << line << '\n';
