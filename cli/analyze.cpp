@@ -11,6 +11,7 @@
 #include "bench/provenance.hpp"
 #include "core/input/failure.hpp"
 #include "core/new_file.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "report/analyze_report.hpp"
@@ -30,18 +31,9 @@ constexpr std::size_t least_configs = 20;  // of a sweep; problems with fewer st
 
 // What was recorded is not written over by what was made of it.
 void refuse_to_overwrite(const AnalyzeFlags& flags) {
-  std::vector<std::pair<const char*, std::string>> taken;
-  for (const std::string& sweep : flags.sweeps) taken.emplace_back("SWEEP", sweep);
-  taken.emplace_back("--counters", flags.counters);
-  taken.emplace_back("--order", flags.order);
-  for (const auto& [name, path] : {std::pair("--json", flags.json), std::pair("--html", flags.html)}) {
-    if (path.empty() || path == "-") continue;
-    for (const auto& [other, file] : taken)
-      if (!file.empty() && is_same_file(path, file))
-        throw Error(ErrorCode::invalid_argument, name,
-                    fmt::format("{} = '{}' would write over {} = '{}'", name, path, other, file));
-    taken.emplace_back(name, path);
-  }
+  std::vector<NamedFile> inputs{{"--counters", flags.counters}, {"--order", flags.order}};
+  for (const std::string& sweep : flags.sweeps) inputs.push_back({"SWEEP", sweep});
+  keep_files_apart(inputs, {{"--json", flags.json}, {"--html", flags.html}});
 }
 
 std::vector<SweepCase> all_cases(const AnalyzeFlags& flags) {

@@ -16,6 +16,7 @@
 #include "core/record_log.hpp"
 #include "lists.hpp"
 #include "measure/clock.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "verbs.hpp"
@@ -54,7 +55,11 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
   const std::vector<nlohmann::json> known = measured_rows(flags);
   const double budget =
       flags.budget.empty() ? std::numeric_limits<double>::infinity() : parse_number("--budget", flags.budget);
+  if (!(budget > 0))
+    throw Error(ErrorCode::invalid_argument, "--budget",
+                fmt::format("--budget = {} must be positive: seconds", flags.budget));
   const double begin = wall_seconds();
+  keep_files_apart({}, {{"--record", flags.record}, {"--json", flags.json}});
   if (!flags.record.empty()) check_record(flags.record);
   JsonLines json(flags.json, flags.resume);
   json.head({{known.empty() ? "command" : "resumed", command_line()}});
@@ -67,8 +72,8 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
     progress.show(done++, problem_text(one));
     if (is_among(known, one)) continue;
     if (wall_seconds() - begin >= budget) {
-      fmt::print(json.people(), "budget of {:.0f} s used at {}; go on with --resume\n", budget,
-                 problem_text(one));
+      fmt::print(json.people(), "budget of {:g} s used at {}{}\n", budget, problem_text(one),
+                 flags.json.empty() || flags.json == "-" ? "" : "; go on with --resume");
       break;
     }
     const bench::Told told = family->measure(one);

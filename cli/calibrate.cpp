@@ -9,6 +9,7 @@
 #include "hybrid_flags.hpp"
 #include "interrupt.hpp"
 #include "lists.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "own_wisdom.hpp"
@@ -118,7 +119,10 @@ void add_calibrate(CLI::App& app) {
   verb->add_option("--log", flags->log, "what was timed (default: calibrate.jsonl in the cache folder)");
   verb->add_option("--json", flags->json, "the models and their validation as lines (- is stdout)");
   verb->footer("Example: tilewright calibrate --quick");
-  verb->callback([flags] { Calibrate(*flags).run(); });
+  verb->callback([flags] {
+    keep_files_apart({{"wisdom", flags->wisdom}}, {{"log", flags->log}, {"json", flags->json}});
+    Calibrate(*flags).run();
+  });
 }
 
 }  // namespace tilewright::cli

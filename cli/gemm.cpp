@@ -19,6 +19,7 @@
 #include "hybrid_flags.hpp"
 #include "lists.hpp"
 #include "measure/observer.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "verbs.hpp"
 
@@ -221,21 +222,10 @@ void print_report(std::FILE* out, const GemmReport& report, const std::optional<
   fmt::print(out, "\n");
 }
 
-// A log or JSON file that is also an array would be written over it.
-void keep_apart(const GemmFlags& flags) {
-  for (const auto& [name, path] : {std::pair{"json", flags.json}, std::pair{"record", flags.record}})
-    for (const auto& array : {flags.a, flags.b, flags.c0, flags.output})
-      if (is_same_file(path, array))
-        throw Error(ErrorCode::invalid_argument, name,
-                    fmt::format("{} = '{}' is also an array of this call", name, path));
-  if (is_same_file(flags.json, flags.record))
-    throw Error(ErrorCode::invalid_argument, "record",
-                fmt::format("record = '{}' is also the file of --json", flags.record));
-}
-
 void run(const GemmFlags& flags) {
   const GemmRequest request = request_from(flags);
-  keep_apart(flags);
+  keep_files_apart({{"A", flags.a}, {"B", flags.b}, {"c", flags.c0}, {"output", flags.output}},
+                   {{"json", flags.json}, {"record", flags.record}});
   if (!flags.record.empty()) check_record(flags.record);
   JsonLines json(flags.json);
   const GemmReport report = run_gemm(request);

@@ -133,6 +133,7 @@ std::optional<AnyCeilings> newest(const std::vector<AnyCeilings>& measured, std:
 
 void add_ceilings(nlohmann::json& json, const std::string& path, const Measured& measured) {
   json["ceilings_path"] = path;
+  json["ceilings_kept"] = measured.cpu.empty() && measured.gpus.empty();
   json["ceilings_note"] =
       measured.disturbance.empty()
           ? nlohmann::json()
@@ -312,7 +313,10 @@ void print_ceilings(std::FILE* out, const nlohmann::json& info) {
   if (!info["gpus"].empty() && info["gpu_ceilings"].empty())
     fmt::print(out, "GPU ceilings  none measured yet: tilewright info --measure\n");
   const auto path = info["ceilings_path"].get<std::string>();
-  fmt::print(out, "kept in       {}\n", path.empty() ? no_folder : path);
+  if (info["ceilings_kept"].get<bool>())
+    fmt::print(out, "kept in       {}\n", path.empty() ? no_folder : path);
+  else
+    fmt::print(out, "              measured now and not kept, as said above\n");
 }
 
 void print(std::FILE* out, const nlohmann::json& info) {
@@ -362,6 +366,10 @@ void run(const InfoFlags& flags) {
     if (json.people() == stdout) print_environment(stdout, environment);
     return json.write(environment);
   }
+  if (!flags.measure && (flags.threads > 0 || flags.megabytes != InfoFlags().megabytes))
+    throw Error(
+        ErrorCode::invalid_argument, flags.threads > 0 ? "--threads" : "--megabytes",
+        fmt::format("{} has no meaning without --measure", flags.threads > 0 ? "--threads" : "--megabytes"));
   const std::string path = ceilings_path(Environment::read());
   JsonLines json(flags.json);
   const auto info = gather(path, flags.measure ? measure(flags, path) : Measured());

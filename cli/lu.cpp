@@ -12,6 +12,7 @@
 #include "lu/problem.hpp"
 #include "lu_job.hpp"
 #include "measure/observer.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "verbs.hpp"
 #include "wisdom/ceilings.hpp"
@@ -29,20 +30,6 @@ struct LuFlags {
 
 [[noreturn]] void refuse_flag(const std::string& flag, const std::string& message) {
   throw Error(ErrorCode::invalid_argument, flag, message);
-}
-
-// Two outputs, or an output and an input, in one file would write over one another.
-void keep_files_apart(const LuFlags& flags) {
-  const std::pair<const char*, std::string> all[]{
-      {"A", flags.files.a},           {"solve", flags.files.b},
-      {"output", flags.files.output}, {"pivots", flags.files.pivots},
-      {"x", flags.files.x},           {"json", flags.json == "-" ? "" : flags.json}};
-  constexpr std::size_t inputs = 2;
-  for (std::size_t i = inputs; i < std::size(all); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(all[i].second, all[j].second))
-        refuse_flag(all[i].first, fmt::format("{} = '{}' is also the file of {}", all[i].first, all[i].second,
-                                              all[j].first));
 }
 
 LuJobRequest lu_request_from(const LuFlags& flags) {
@@ -65,7 +52,10 @@ LuJobRequest lu_request_from(const LuFlags& flags) {
   if (!flags.gpu_memory.empty()) o.gpu_memory_bytes = parse_bytes("gpu-memory", flags.gpu_memory);
   request.refine = flags.refine;
   request.verify = flags.verify;
-  keep_files_apart(flags);
+  keep_files_apart({{"A", flags.files.a}, {"solve", flags.files.b}}, {{"output", flags.files.output},
+                                                                      {"pivots", flags.files.pivots},
+                                                                      {"x", flags.files.x},
+                                                                      {"json", flags.json}});
   return request;
 }
 

@@ -12,6 +12,7 @@
 #include "gemm/validate.hpp"
 #include "interrupt.hpp"
 #include "lists.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "own_wisdom.hpp"
@@ -194,6 +195,8 @@ class Run : public TuneWatcher {
 };
 
 void run_tune(const TuneFlags& flags) {
+  keep_files_apart({{"from", flags.from}, {"seeds", flags.seeds}, {"wisdom", flags.wisdom}},
+                   {{"sweep", flags.sweep}, {"json", flags.json}});
   if (is_lu_tuning(flags)) return tune_factorizations(flags);
   if (flags.check && flags.family != "layout") return check_records(flags, Context());
   try {

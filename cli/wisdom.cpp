@@ -13,6 +13,7 @@
 #include "core/input/printable.hpp"
 #include "core/new_file.hpp"
 #include "gemm/context_impl.hpp"
+#include "output/files_apart.hpp"
 #include "output/json_lines.hpp"
 #include "output/progress.hpp"
 #include "own_wisdom.hpp"
@@ -116,6 +117,7 @@ void list_model(const FittedModel& model, JsonLines& json, bool for_people) {
 }
 
 void list(const WisdomFlags& flags) {
+  keep_files_apart({{"file", flags.file}}, {{"json", flags.json}});
   const Known known = read_known(flags);
   JsonLines json(flags.json);
   const bool for_people = json.people() == stdout;
@@ -127,6 +129,7 @@ void list(const WisdomFlags& flags) {
 }
 
 void export_lines(const WisdomFlags& flags) {
+  keep_files_apart({{"file", flags.file}}, {{"output", flags.output}});
   // Whoever has a database open would go on writing to the file that was replaced.
   if (sqlite::is_database(flags.output))
     throw Error(ErrorCode::invalid_argument, "output",
@@ -144,11 +147,25 @@ void export_lines(const WisdomFlags& flags) {
   write_file({"output", flags.output}, lines);
 }
 
+// What lines of a file must be, so must the rows of a database that somebody else made.
+void check_rows(const std::string& path, const std::vector<WisdomRecord>& records) {
+  if (!sqlite::is_database(path)) return;
+  for (const WisdomRecord& record : records) try {
+      (void)record_of_line(to_json(record));
+    } catch (const Error& error) {
+      throw Error(ErrorCode::io, "FILE",
+                  fmt::format("FILE = '{}': record {}: {}", path, record.source, error.what()));
+    }
+}
+
 // All files or none; each is read before anything is written. Newer records stay; `merging`: those that are
 // better measured do.
 void take_in(const WisdomFlags& flags, bool merging) {
   std::vector<Known> files;
-  for (const std::string& file : flags.files) files.push_back(known_of("FILE", file));
+  for (const std::string& file : flags.files) {
+    files.push_back(known_of("FILE", file));
+    check_rows(file, files.back().records);
+  }
   const auto store = open_own_wisdom("into", flags.into);
   const std::int64_t before = store->count();
   std::size_t records = 0, taken = 0, models = 0, models_taken = 0;
@@ -221,6 +238,7 @@ void diff(const WisdomFlags& flags) {
                 fmt::format("FILE = '{}' is a third file: two are compared", flags.files[2]));
   const bool own = flags.files.size() == 1;
   const std::string first_path = own ? user_wisdom_path(Environment::read()) : flags.files[0];
+  keep_files_apart({{"FILE", first_path}, {"FILE", flags.files.back()}}, {{"output", flags.output}});
   // The user may have no records yet.
   Known first = own ? known_to(Wisdom({first_path}, "")) : known_of("FILE", first_path);
   Known second = known_of("FILE", flags.files.back());

@@ -4,7 +4,7 @@ sources_of(BLAS_SOURCES blas)
 add_library(tilewright_blas SHARED ${BLAS_SOURCES})
 add_library(tilewright::blas ALIAS tilewright_blas)
 target_include_directories(tilewright_blas PRIVATE src include INTERFACE
-                           $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+                           $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_options(tilewright_blas PRIVATE ${TILEWRIGHT_WARNINGS})
 target_compile_definitions(tilewright_blas PRIVATE TILEWRIGHT_VERSION="${PROJECT_VERSION}")
 build_from_nothing(tilewright_blas)

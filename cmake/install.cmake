@@ -18,7 +18,7 @@ function(install_library target component namelink)
 endfunction()
 set_target_properties(tilewright tilewright_tune tilewright_blas PROPERTIES INSTALL_RPATH "$ORIGIN")
 install_library(tilewright runtime development)
-install_library(tilewright_tune tune development)
+install_library(tilewright_tune tune tune)
 # These are preloaded by the name of the link.
 install_library(tilewright_blas blas blas)
 install_library(tilewright_scalapack scalapack scalapack)
@@ -42,8 +42,10 @@ endif()
 # The pages that `tilewright` alone names, with the examples and licences that they link to. The licences are with the
 # libraries in any case.
 set(STAGED_DOCS ${PROJECT_BINARY_DIR}/installed_docs)
-install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${STAGED_DOCS}
-  -DDOCS=${CMAKE_INSTALL_FULL_DOCDIR} -DINCLUDE=${CMAKE_INSTALL_FULL_INCLUDEDIR} -DDATA=${CMAKE_INSTALL_FULL_DATADIR}
+# Two installations at once would stage over one another.
+install(CODE "file(LOCK \"${STAGED_DOCS}.lock\" GUARD PROCESS TIMEOUT 300)
+execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\" \"-DOUTPUT=${STAGED_DOCS}\"
+  \"-DDOCS=${CMAKE_INSTALL_FULL_DOCDIR}\" \"-DINCLUDE=${CMAKE_INSTALL_FULL_INCLUDEDIR}\" \"-DDATA=${CMAKE_INSTALL_FULL_DATADIR}\"
   -P \"${PROJECT_SOURCE_DIR}/cmake/install_docs.cmake\" RESULT_VARIABLE failed)
 if(NOT failed STREQUAL \"0\")
   message(FATAL_ERROR \"The pages could not be staged\")
@@ -82,6 +84,12 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-config-version.cmake.in
                ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
         DESTINATION ${PACKAGE_DIR} COMPONENT development)
+foreach(name LIBDIR INCLUDEDIR)
+  set(PKGCONFIG_${name} "\${prefix}/${CMAKE_INSTALL_${name}}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${name}}")
+    set(PKGCONFIG_${name} ${CMAKE_INSTALL_${name}})
+  endif()
+endforeach()
 foreach(package tilewright tilewright-tune tilewright-blas)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

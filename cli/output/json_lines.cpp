@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "wisdom/shy_files.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -21,6 +23,8 @@ JsonLines::JsonLines(const std::string& path, bool keeps) : name_{"json", path},
   output_.emplace(OutputName{name_.argument, descriptor_of(path)});
   is_stdout_ = output_->is_stdout();
   is_stream_ = output_->is_stream();
+  // Whoever has a database open would go on writing to it, and nobody would find its records again.
+  if (sqlite::is_database(path)) name_.refuse("is a database, and JSON lines are written: name another file");
   file_ = output_->open_itself(O_WRONLY | O_APPEND);
 }
 

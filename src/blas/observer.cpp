@@ -85,6 +85,10 @@ struct Table {
   }
 };
 
+// For another process that writes the record.
+constexpr auto most_wait_of_calls = std::chrono::milliseconds(50),
+               most_wait_at_exit = std::chrono::milliseconds(2000);
+
 std::string record_path() {
   std::string path = settings().record;
   if (const auto at = path.find("%p"); at != std::string::npos)
@@ -93,7 +97,7 @@ std::string record_path() {
 }
 
 // Under the table's lock.
-void write_record(Table& table) {
+void write_record(Table& table, std::chrono::milliseconds wait = most_wait_of_calls) {
   const Clock::time_point began = Clock::now();
   table.next_writing = began + longest_pause;
   if (settings().record.empty() || table.cannot_write) return;
@@ -102,13 +106,15 @@ void write_record(Table& table) {
     if (!shape.is_problem || totals.calls == totals.written_calls) continue;
     runs.push_back(
         {shape.problem, totals.calls - totals.written_calls, totals.seconds - totals.written_seconds});
-    totals.written_calls = totals.calls;
-    totals.written_seconds = totals.seconds;
   }
   if (runs.empty()) return;
   try {
-    record_runs(record_path(), runs);
+    record_runs(record_path(), runs, wait);
+    for (auto& [shape, totals] : table.shapes)
+      if (shape.is_problem) totals.written_calls = totals.calls, totals.written_seconds = totals.seconds;
     table.wrote(began);
+  } catch (const RecordLocked& error) {  // what calls could not write goes with later ones
+    if (wait == most_wait_at_exit) complain(std::string("the last calls are not recorded: ") + error.what());
   } catch (const std::exception&) {
     table.cannot_write = true;
     complain("nothing more is recorded: " + current_failure().message);
@@ -178,7 +184,7 @@ void at_exit() {
   if (fork_gate::is_within()) return;  // a signal handler's exit(), perhaps from within note()
   const Locked t;
   try {
-    write_record(*t);
+    write_record(*t, most_wait_at_exit);
     if (settings().verbose > 0) print_summary(*t);
   } catch (const std::exception&) {  // no memory to tell it
   }

@@ -4,6 +4,7 @@
 #include "core/env.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/host/fork_gate.hpp"
 
@@ -107,10 +108,19 @@ std::string user_folder(const char* name, const char* below_home) {
 
 }  // namespace
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const std::string absolute = path.empty() ? "" : std::filesystem::absolute(path, error).string();
+  return error ? path : absolute;
+}
+
 Environment Environment::read() {
   Environment environment;
   for (const Entry& entry : entries)
     if (entry.read != nullptr) environment.*entry.read = variable(entry.variable.name);
+  // Of the folder that the program is in now: daemons and programs that work in many go elsewhere.
+  for (auto path : {&Environment::wisdom, &Environment::share, &Environment::cache, &Environment::record})
+    environment.*path = absolute_path(environment.*path);
   environment.local = local_rank();
   return environment;
 }

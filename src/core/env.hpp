@@ -39,6 +39,9 @@ struct Environment {
 // ~/.cache; "" where there is no such folder, as where the latter are no absolute paths.
 std::string cache_folder(const Environment& environment);
 
+// Seen from the folder that the program is in now; "" stays.
+std::string absolute_path(const std::string& path);
+
 // A file of that folder; "" where there is none.
 std::string cache_file(const Environment& environment, const char* name);
 

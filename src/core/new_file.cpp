@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ constexpr std::size_t copied_at_once = std::size_t{1} << 20;
 
 // 0 or an error number.
 int write_whole(int file, const char* bytes, std::size_t count) {
+  const HeldSignal limit(SIGXFSZ);
   for (std::size_t done = 0; done < count;) {
     const ssize_t wrote = uninterrupted([&] { return ::write(file, bytes + done, count - done); });
     if (wrote < 0) return errno;
@@ -204,6 +206,7 @@ bool OutputFile::replace() {
 
 // The space is taken first: a full disk then leaves what stood there.
 void OutputFile::write_into() {
+  const HeldSignal limit(SIGXFSZ);
   struct stat fresh {
   }, there{};
   const Descriptor target(
@@ -288,9 +291,15 @@ bool is_same_file(const std::string& x, const std::string& y) {
   return fs::equivalent(x, y, none) || fs::weakly_canonical(x, none) == fs::weakly_canonical(y, none);
 }
 
-bool lock_file(int file, bool waits) {
-  const int how = waits ? LOCK_EX : LOCK_EX | LOCK_NB;
-  return uninterrupted([&] { return ::flock(file, how); }) == 0 || errno != EWOULDBLOCK;
+bool lock_file(int file, std::chrono::milliseconds wait) {
+  constexpr auto step = std::chrono::milliseconds(1);
+  const auto end = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    if (uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0 || errno != EWOULDBLOCK)
+      return true;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(step);
+  }
 }
 
 }  // namespace tilewright

@@ -3,6 +3,7 @@
 // or a pipe is named, that is. What is written belongs to the callers.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "core/output_place.hpp"
@@ -74,8 +75,8 @@ int copy_whole(int from, int to);
 // Whether two paths name one file, also by links and other spellings, and also before it is there.
 bool is_same_file(const std::string& x, const std::string& y);
 
-// Locks an open file, waiting where another process has it. False: another has it and `waits` is false. File
-// systems without locks count as free, since refusing would lose the work.
-bool lock_file(int file, bool waits);
+// Locks an open file, waiting so long where another process has it. False: it still has it. File systems
+// without locks count as free, since refusing would lose the work.
+bool lock_file(int file, std::chrono::milliseconds wait);
 
 }  // namespace tilewright

@@ -32,11 +32,11 @@ OutputName name_of(const std::string& path) { return {"record", path, ErrorCode:
 // meanwhile; it must then take the lock on the new one.
 class Lock {
  public:
-  explicit Lock(const std::string& path) {
+  Lock(const std::string& path, std::chrono::milliseconds wait) {
     do {
       file_.emplace(name_of(path));
       if (file_->is_stream()) name_of(path).refuse("exists and is not a file");
-      lock_file(file_->open_itself(O_RDWR), true);
+      if (!lock_file(file_->open_itself(O_RDWR), wait)) throw RecordLocked(path);
     } while (!file_->is_in_place());
   }
   // Where nothing was put into a file that was made to be locked, none stays. Whoever waits for it looks for
@@ -132,6 +132,9 @@ class Lines {
 
 }  // namespace
 
+RecordLocked::RecordLocked(const std::string& path)
+    : Error(ErrorCode::io, "record", fmt::format("record = '{}' is kept locked by another process", path)) {}
+
 void check_record(const std::string& path) {
   const OutputFile file(name_of(path));
   if (file.is_stream()) name_of(path).refuse("exists and is not a file");
@@ -146,9 +149,10 @@ void record_run(const std::string& path, const GemmProblem& problem, double seco
   record_runs(path, {&run, 1});
 }
 
-void record_runs(const std::string& path, std::span<const RecordedRuns> runs) {
+void record_runs(const std::string& path, std::span<const RecordedRuns> runs,
+                 std::chrono::milliseconds wait) {
   for (const RecordedRuns& each : runs) check_sums(each.count, each.seconds);
-  Lock lock(path);
+  Lock lock(path, wait);
   Lines lines(path);
   for (const RecordedRuns& each : runs) lines.add(each);
   lock.write(lines.text());

@@ -2,12 +2,14 @@
 // was run and how long that took in all. `tilewright tune --from LOG` reads it back.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tilewright/problem.hpp"
+#include "tilewright/types.hpp"
 
 namespace tilewright {
 
@@ -25,7 +27,14 @@ struct RecordedRuns {
 
 // The same of many runs at once. A file keeps the `most_recorded` problems that took longest.
 inline constexpr std::size_t most_recorded = 20000;
-void record_runs(const std::string& path, std::span<const RecordedRuns> runs);
+// Throws RecordLocked where another process has kept the file locked for so long.
+void record_runs(const std::string& path, std::span<const RecordedRuns> runs,
+                 std::chrono::milliseconds wait = std::chrono::seconds(10));
+
+class RecordLocked : public Error {
+ public:
+  explicit RecordLocked(const std::string& path);
+};
 
 // What a file holds, in its order. Throws Error(io) naming the file, and its line where one cannot be read.
 std::vector<RecordedRuns> read_record(const std::string& path);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -64,6 +65,12 @@ bool CblasLibrary::open(const std::string& path) {
   // A bare name is the loader's to find.
   // What the program has loaded runs here already, whoever could write it.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  std::error_code error;
+  if (handle == nullptr && path.find('/') != std::string::npos &&
+      std::filesystem::is_fifo(path, error)) {  // it would keep the loader
+    error_ = "the CBLAS library '" + path + "' is a pipe";
+    return false;
+  }
   if (const std::string why =
           handle != nullptr || path.find('/') == std::string::npos ? "" : why_not_trusted(path);
       !why.empty()) {

@@ -126,7 +126,8 @@ Context::Impl::Impl(const ContextOptions& options)
   wants_notices = notices_wanted(environment) && options.notices;
   if (!options.use_wisdom) return;
   wisdom_notices = wants_notices;
-  const std::string file = options.wisdom.empty() ? user_wisdom_path(environment) : options.wisdom;
+  const std::string file =
+      options.wisdom.empty() ? user_wisdom_path(environment) : absolute_path(options.wisdom);
   const bool named = !options.wisdom.empty() || !environment.wisdom.empty();
   if (named) require_readable(file, options.wisdom.empty() ? "TILEWRIGHT_WISDOM" : "wisdom");
   own_wisdom = file;

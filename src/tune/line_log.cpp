@@ -61,7 +61,7 @@ void LineLog::open() {
     file_ = std::make_unique<OutputFile>(output);
     if (file_->is_stream()) output.refuse("exists and is not a file");
     descriptor_ = file_->open_itself(O_RDWR | O_APPEND);
-    if (lock_file(descriptor_, false)) return;
+    if (lock_file(descriptor_, {})) return;
     if (!rules_.evades || number > most_runs)
       fail(fmt::format("is being written by another run: name another with --{}", rules_.argument));
     const std::string name =

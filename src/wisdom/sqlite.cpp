@@ -10,6 +10,7 @@
 
 #include "core/host/fork_gate.hpp"
 #include "core/input/printable.hpp"
+#include "core/output_place.hpp"
 #include "wisdom/shy_files.hpp"
 
 namespace tilewright::sqlite {
@@ -55,7 +56,8 @@ bool is_filled(const std::string& path) {
                                      path)));
       throw Error(ErrorCode::io, "wisdom", said("it cannot be written: the file or its folder is read-only"));
     case SQLITE_FULL:
-      throw Error(ErrorCode::io, "wisdom", said("it cannot be written: the disk is full"));
+      throw Error(ErrorCode::io, "wisdom",
+                  said("it cannot be written: the disk is full, or its last record has the largest number"));
     case SQLITE_CANTOPEN:
       throw Error(ErrorCode::io, "wisdom", said("the file cannot be opened"));
     default:
@@ -70,6 +72,9 @@ bool has_log(const std::string& path) {
   return header.size() > read_version_at && header.starts_with("SQLite format 3") &&
          header[read_version_at] == with_log;
 }
+
+// A file name that SQLite takes for one: ':memory:' and what begins with 'file:' are none to it.
+std::string plain_name(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
 // A file name as SQLite's URIs want it.
 std::string uri_of(const std::string& path, const char* query) {
@@ -150,11 +155,13 @@ Connection::Connection(const std::string& path, Mode mode) : path_(path) {
     throw Error(ErrorCode::io, "wisdom", fmt::format("wisdom = '{}': it is a folder, not a file", path));
   // A file with a log is read here; calls must not wait for that as writers do.
   limit({.wait = std::chrono::milliseconds(mode == Mode::read ? 50 : 10000)});
+  if (mode == Mode::write) (void)find_output_place({"wisdom", path, ErrorCode::io});  // links of others
   // Readers, too, undo what a killed writer has left half done.
   if (has_log(path))
     open_with_log(mode);
   else
-    open(SQLITE_OPEN_READWRITE | (mode == Mode::write ? SQLITE_OPEN_CREATE : 0), path, shy_files());
+    open(SQLITE_OPEN_READWRITE | (mode == Mode::write ? SQLITE_OPEN_CREATE : 0), plain_name(path),
+         shy_files());
   restrain();
 }
 
@@ -167,7 +174,7 @@ std::unique_ptr<Connection> Connection::in_memory(const std::string& path) {
 
 void Connection::open_with_log(Mode mode) {
   keeps_files_ = true;
-  open(SQLITE_OPEN_READWRITE, path_, nullptr);
+  open(SQLITE_OPEN_READWRITE, plain_name(path_), nullptr);
   if (mode == Mode::write || readable()) return;
   // The log's index cannot be made in a folder where nothing may be written. Where no log is left over, or an
   // empty one, the file is complete without it.

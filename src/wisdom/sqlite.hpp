@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/host/host_state.hpp"
 #include "tilewright/types.hpp"
 
 struct sqlite3;
@@ -131,6 +132,7 @@ class Transaction {
   void commit();
 
  private:
+  HeldSignal limit_{SIGXFSZ};  // of the size of files: SQLite then has an error of the disk
   Connection& connection_;
   bool open_ = true;
 };

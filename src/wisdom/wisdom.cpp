@@ -11,6 +11,7 @@
 #include "core/folder.hpp"
 #include "core/host/fork_gate.hpp"
 #include "core/share.hpp"
+#include "wisdom/key.hpp"
 #include "wisdom/lines.hpp"
 #include "wisdom/shy_files.hpp"
 #include "wisdom/store.hpp"
@@ -30,6 +31,16 @@ struct Ranked {
   WisdomFinding finding;
   std::size_t source;
 };
+
+// A row that was found by its keys may say anything.
+bool is_problem(const std::string& text) {
+  try {
+    (void)subject_of(text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 WisdomMatch match_of(WisdomStage stage) {
   return stage == WisdomStage::exact        ? WisdomMatch::exact
@@ -58,12 +69,12 @@ struct Wisdom::Impl {
   std::map<std::string, std::shared_ptr<const std::vector<WisdomRecord>>> families;  // asked for whole
 
   // Lines are read whole, which takes a second and more where there are very many.
-  void open(File& file) {
+  void open(File& file, std::chrono::milliseconds wait) {
     constexpr double mebibyte = 1 << 20, many = 32;
     const std::string& path = file.named.path;
     std::error_code error;
     const double size = double(fs::file_size(path, error)) / mebibyte;
-    file.source = open_wisdom(path, most_wait_of_calls);
+    file.source = open_wisdom(path, wait);
     if (!error && size > many && report && is_lines_file(path))
       report(fmt::format("reading the {:.0f} MiB of '{}'", size, path));
   }
@@ -71,11 +82,11 @@ struct Wisdom::Impl {
   // Calls `use` with the source of the file; a file that was not named is given up when that throws. False
   // where another process keeps it locked.
   template <class Use>
-  bool with_source(File& file, Use&& use) {
+  bool with_source(File& file, Use&& use, std::chrono::milliseconds wait = most_wait_of_calls) {
     if (file.given_up) return true;
     if (file.again > Clock::now()) return false;
     try {
-      if (file.source == nullptr) open(file);
+      if (file.source == nullptr) open(file, wait);
       use(*file.source);
     } catch (const sqlite::Locked& error) {
       file.again = Clock::now() + without_locked;
@@ -112,7 +123,7 @@ struct Wisdom::Impl {
         } again{source};
         use(source);
       };
-      if (!with_source(file, patiently) && file.named.named)
+      if (!with_source(file, patiently, sqlite::Limits().wait))
         throw Error(ErrorCode::io, "wisdom",
                     fmt::format("wisdom = '{}': another process keeps it locked", file.named.path));
     }
@@ -184,7 +195,7 @@ struct Wisdom::Impl {
       search.found.pop_back();
       with_source(files[one.source], [&](WisdomSource& source) {
         auto record = source.fetch(one.finding.record);
-        if (!record || !search.is_new(record->config)) return;
+        if (!record || !search.is_new(record->config) || !is_problem(record->problem)) return;
         search.configs.push_back(record->config);
         answer =
             WisdomAnswer{std::move(record->config), match_of(search.stage),     std::move(record->source),

@@ -5,6 +5,7 @@ same program linked with it), TOOL, MAP (the linker's map), WIDE_CBLAS (a CBLAS 
 Argument: a class of tests."""
 
 import ctypes
+import fcntl
 import json
 import os
 import pathlib
@@ -204,6 +205,29 @@ class Records(unittest.TestCase):
                        XDG_DATA_HOME=folder)
         notice, took = done.stderr.find("wisdom has no exact record"), done.stderr.find(" took ")
         self.assertTrue(0 <= notice < took, done.stderr)
+
+    def test_a_limit_of_the_size_of_files_ends_no_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$0"', os.environ["PROGRAM"]], capture_output=True, text=True,
+                                  env=environment(LD_PRELOAD=BLAS, TILEWRIGHT_BLAS="all", TILEWRIGHT_RECORD=f"{folder}/log"))
+        self.assertEqual((done.returncode, done.stdout), (0, "right\n"), done.stderr)
+        self.assertIn("File too large", done.stderr)
+
+    def test_a_record_that_another_process_keeps_locked_is_waited_for_in_vain_but_briefly(self):
+        with tempfile.TemporaryDirectory() as folder, open(f"{folder}/log", "w") as log:
+            fcntl.flock(log, fcntl.LOCK_EX)  # until this process gives it up: forever, to the program
+            done = run(os.environ["PROGRAM"], TILEWRIGHT_BLAS="all", TILEWRIGHT_RECORD=f"{folder}/log")
+            self.assertEqual(done.stdout, "right\n")
+            self.assertIn("the last calls are not recorded", done.stderr)
+
+    def test_a_program_that_changes_its_folder_writes_one_file(self):
+        script = "import os, numpy as np; a = np.ones((9, 7)); a @ a.T.copy(); os.chdir('sub'); a[:5] @ a.T.copy()"
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/sub")
+            subprocess.run([sys.executable, "-c", script], check=True, cwd=folder,
+                           env=environment(LD_PRELOAD=BLAS, TILEWRIGHT_BLAS="all", TILEWRIGHT_RECORD="log"))
+            self.assertEqual((sorted(os.listdir(folder)), os.listdir(f"{folder}/sub")), (["log", "sub"], []))
+            self.assertEqual(len(pathlib.Path(folder, "log").read_text().splitlines()), 2)
 
     def test_a_file_that_cannot_be_written_stops_recording_alone(self):
         done = run(os.environ["PROGRAM"], TILEWRIGHT_RECORD="/nowhere/log.jsonl")

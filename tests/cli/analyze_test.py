@@ -251,7 +251,7 @@ class Analyze(unittest.TestCase):
         text, keep = path.read_text(), self.folder / "keep.jsonl"
         keep.write_text("kept\n")
         for arguments, words in (((path, "--json", path), "--json = "), ((other, path, "--html", link), "--html = "),
-                                 ((path, "--json", keep, "--html", keep), "would write over --json"),
+                                 ((path, "--json", keep, "--html", keep), "also the file of --json"),
                                  (("--counters", "none.csv", "--order", path, "--json", keep), "none.csv")):
             result = tool("analyze", *arguments)
             self.assertNotEqual(result.returncode, 0)

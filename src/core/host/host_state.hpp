@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace tilewright {
 
@@ -52,6 +53,33 @@ class SignalsBlocked {
 
  private:
   sigset_t before_{};
+};
+
+// A signal that a write of the calling thread may bring, kept from the host while this lives: its default
+// ends the process. SIGPIPE of closed pipes, SIGXFSZ of files that meet the limit of `ulimit -f`.
+class HeldSignal {
+ public:
+  explicit HeldSignal(int signal) {
+    sigemptyset(&held_);
+    sigaddset(&held_, signal);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, signal) == 1;
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignal() {
+    const KeepErrno errno_before;
+    constexpr timespec at_once{};
+    while (!was_pending_ && sigtimedwait(&held_, nullptr, &at_once) == -1 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignal(const HeldSignal&) = delete;
+  HeldSignal& operator=(const HeldSignal&) = delete;
+
+ private:
+  sigset_t held_{}, before_{};
+  bool was_pending_ = false;
 };
 
 // The system call f() until no signal interrupts it. Not for close(): what it was asked to close is closed

@@ -107,9 +107,10 @@ bool next_line(std::istream& stream, std::string& line) {
   int c = 0;
   try {
     while ((c = buffer.sbumpc()) != Traits::eof() && c != '\n') {
-      if (line.size() == most_json_bytes)
-        throw Error(ErrorCode::io, "line", fmt::format("a line is longer than {} bytes", most_json_bytes));
       line += Traits::to_char_type(c);
+      if (line.size() <= most_json_bytes) continue;
+      stream.setstate(std::ios::failbit);  // there may be no end of it: nothing more is read
+      return true;
     }
   } catch (const std::ios_base::failure&) {  // a folder, or a medium that fails
     stream.setstate(std::ios::badbit);

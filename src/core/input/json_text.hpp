@@ -38,8 +38,8 @@ void visit_json(std::string_view text, Visit&& visit, Refuse&& refuse) {
   }
 }
 
-// The next line without its line feed; false at the end. Throws Error(io) on a line that is longer than a
-// JSON text may be, such as those of a device without end.
+// The next line without its line feed; false at the end. Of a line that is longer than a JSON
+// text may be, such as that of a device without end, the part that parse_json() refuses as too long.
 bool next_line(std::istream& stream, std::string& line);
 
 // On one line, for files: bytes that are not UTF-8 become U+FFFD, so that what is written can be read.

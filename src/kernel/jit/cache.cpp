@@ -24,6 +24,7 @@
 #include <sstream>
 
 #include "core/folder.hpp"
+#include "core/host/host_state.hpp"
 #include "core/trust.hpp"
 
 namespace tilewright {
@@ -54,6 +55,7 @@ bool write_file(const fs::path& path, const std::string& text) {
     if (made >= 0) ::close(made);
     return false;
   }
+  const HeldSignal limit(SIGXFSZ);
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   return std::fclose(file) == 0 && whole;
 }
