@@ -27,6 +27,11 @@ class Literal {
     ++at_;
     return true;
   }
+  void expect_end() {
+    skip_space();
+    if (at_ < text_.size())
+      fail(fmt::format("its header goes on behind its dictionary, at position {}", at_));
+  }
   void expect(char c) {
     if (!accept(c)) fail(fmt::format("its header lacks '{}' at position {}", c, at_));
   }
@@ -178,6 +183,9 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
   literal.expect('{');
   while (!literal.accept('}')) {
     const std::string key = literal.quoted();
+    if ((key == "descr" && has_descr) || (key == "fortran_order" && has_order) ||
+        (key == "shape" && has_shape))
+      literal.fail(fmt::format("its header has '{}' twice", key));
     literal.expect(':');
     if (key == "descr") {
       if (literal.peek('['))
@@ -195,6 +203,7 @@ NpyHeader parse_npy_header(std::string_view file, const std::string& argument, c
     }
     if (!literal.accept(',') && !literal.peek('}')) literal.expect('}');
   }
+  literal.expect_end();
   if (!has_descr || !has_order || !has_shape) literal.fail("its header lacks descr, fortran_order or shape");
   check_product(header, literal);
   return header;

@@ -45,8 +45,9 @@ std::string sentence(const Error& error) {
 
 // Names and lines of files may hold anything: control characters, and what is not UTF-8, are told as \x1b.
 void set_error(PyObject* type, const std::string& message) {
+  constexpr std::size_t most_bytes = 4000;  // what was passed may be megabytes of text
   std::string shown;
-  for (const char c : message) {
+  for (const char c : message.substr(0, most_bytes)) {
     const auto byte = static_cast<unsigned char>(c);
     constexpr const char* digits = "0123456789abcdef";
     if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
@@ -54,6 +55,7 @@ void set_error(PyObject* type, const std::string& message) {
     else
       shown += c;
   }
+  if (message.size() > most_bytes) shown += "...";
   PyObject* text = PyUnicode_DecodeUTF8(shown.data(), Py_ssize_t(shown.size()), "backslashreplace");
   if (text == nullptr) return;  // no memory, which Python has noted
   PyErr_SetObject(type, text);

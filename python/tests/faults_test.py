@@ -226,6 +226,8 @@ CASES = [
     (lambda: t.tune({"problem": 3}), TypeError, "problem of a row is of type int"),
     (lambda: t.tune(b"x"), TypeError, "a problem is of type bytes"),
     (lambda: t.tune(PROBLEM, budget_s="x"), TypeError, "budget_s is of type str"),
+    (lambda: t.explain("gemm:f64\ud800"), ValueError, "part of a character"),
+    (lambda: t.matmul(Says(np.ones((2, 2)), strides=(2 ** 64, 8)), np.ones((2, 2))), ValueError, "^a, of type Says, is no array"),
     (lambda: t.tune(PROBLEM, strategy="best"), ValueError, "^strategy = 'best'"),
     (lambda: t.tune(PROBLEM, progress=3), TypeError, "progress is of type int"),
     (lambda: t.tune(PROBLEM, log=3), TypeError, "log is of type int"),

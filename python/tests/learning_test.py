@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -96,11 +97,24 @@ kept = [one for one in tilewright.wisdom.list(file={str(tmp_path / 'w.sqlite')!r
 print(json.dumps([rows, len(seen), kept, tilewright.wisdom.file()]))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                         env={**__import__("os").environ, "TILEWRIGHT_WISDOM": str(tmp_path / "w.sqlite")})
+                         env={**os.environ, "TILEWRIGHT_WISDOM": str(tmp_path / "w.sqlite")})
     assert run.returncode == 0, run.stderr
     rows, seen, kept, file = json.loads(run.stdout.splitlines()[-1])
     assert rows[0]["seconds"] > 0 and rows[0]["config"] and rows[0]["family"] == "gemm_small_cpu"
     assert seen > 0 and len(kept) >= 1 and file == str(tmp_path / "w.sqlite")
+
+
+def test_a_call_may_search_for_what_wisdom_lacks(tmp_path):
+    code = """
+import numpy, tilewright
+a = numpy.ones((500, 3, 5))
+assert (tilewright.matmul(a, a, transpose_a=True, tune_budget_s=0.2) == 3).all()
+print(len(tilewright.wisdom.list()))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                         env={**os.environ, "TILEWRIGHT_WISDOM": str(tmp_path / "w.sqlite"), "TILEWRIGHT_NOTICES": "off"})
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "w.sqlite").exists()
 
 
 def test_every_product_is_recorded():

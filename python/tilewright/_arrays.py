@@ -43,7 +43,7 @@ class NumpyKind:
             raise TypeError(f"{name} is a masked array, and products do not know of masks: pass what its filled(value) returns")
         try:
             return numpy.asarray(x)
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             said = TypeError if isinstance(error, TypeError) else ValueError
             raise said(f"{name}, of type {type(x).__name__}, is no array that NumPy can read: {error}") from error
 

@@ -72,6 +72,10 @@ def text(name, value):
         raise type_error(name, value, "a string")
     if "\0" in value:
         raise ValueError(f"{name} = {value!r} has a null character in it")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} = {value!r} has a part of a character in it, which no UTF-8 text holds") from None
     return value
 
 

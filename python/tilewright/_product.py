@@ -6,6 +6,7 @@ import functools
 from . import _core, _cuda
 from ._arrays import conjugated, kind_of
 from ._checks import flag, seconds, sequence, text, type_error, unknown_option, whole
+from ._importing import importing
 
 
 def _share(name, value):
@@ -37,12 +38,22 @@ def _options(items):
     return _core.Options(**dict(items))
 
 
+@functools.lru_cache(maxsize=1)
+def _install_tuner():
+    """For plans that search for what wisdom lacks, and for these alone: it takes as long to load as the rest."""
+    with importing:
+        from . import _tune
+    _tune.install(_core.context_capsule())
+
+
 def make_options(options):
     """The library's options from keywords; None where there are none. Equal keywords give the same object."""
     if not options:
         return None
     if options.get("target") in ("gpu", "hybrid"):
         _cuda.load_libraries()
+    if "tune_budget_s" in options:
+        _install_tuner()
     if "gpus" in options:
         options = {**options, "gpus": _numbers_of_gpus(options["gpus"])}
     for name, value in options.items():

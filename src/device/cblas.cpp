@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -238,11 +239,22 @@ auto with_integer(bool wide, F&& f) {
 
 }  // namespace
 
+// OpenBLAS asks for ever, or ends the process, where it gets no memory for the buffer that a thread within a
+// call has, 32 to 128 MiB, and keeps: the first call of a thread is made where there is more than it needs.
+void require_room() {
+  constexpr std::size_t more_than_needed = std::size_t(160) << 20;
+  thread_local constinit bool had_room = false;
+  if (had_room) return;
+  ::operator delete(::operator new(more_than_needed));
+  had_room = true;
+}
+
 // OpenBLAS ends its threads before fork and waits for them; those at work for another caller miss that they
 // should end, and fork never returns.
 class CblasLibrary::Call {
  public:
   explicit Call(const CblasLibrary& library) : has_threads_(library.has_threads_) {
+    require_room();
     if (has_threads_) fork_gate::enter();
     if (library.one_caller_) turn_ = std::unique_lock(one_caller);
   }

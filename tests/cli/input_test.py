@@ -133,6 +133,18 @@ class Nothing(Case):
             self.assert_one_sentence(self.run_tool("tune", kind.format("m=0,n=1,k=1"), "--budget", "1s"))
 
 
+class Headers(Case):
+    def test_what_numpy_refuses_is_refused(self):
+        form = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }"
+        for name, header in (("behind", form + "x"), ("twice", form[:-1] + "'shape': (1, 1), }")):
+            text = header.ljust(117) + "\n"
+            path = self.folder / f"{name}.npy"
+            path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(32))
+            result = self.run_tool("gemm", path, path, "-o", self.folder / "c.npy")
+            self.assert_one_sentence(result, (2,))
+            self.assertIn(name, result.stderr.decode())
+
+
 class Names(Case):
     def test_messages_are_text(self):
         """Neither names nor what files hold reach a terminal as they are."""
