@@ -55,9 +55,9 @@ void run_cases(const BenchFlags& flags, const bench::Plan& plan) {
   const std::vector<nlohmann::json> known = measured_rows(flags);
   const double budget =
       flags.budget.empty() ? std::numeric_limits<double>::infinity() : parse_number("--budget", flags.budget);
-  if (!(budget > 0))
+  if (!(budget >= 0))
     throw Error(ErrorCode::invalid_argument, "--budget",
-                fmt::format("--budget = {} must be positive: seconds", flags.budget));
+                fmt::format("--budget = {} is no time: seconds are expected", flags.budget));
   const double begin = wall_seconds();
   keep_files_apart({}, {{"--record", flags.record}, {"--json", flags.json}});
   if (!flags.record.empty()) check_record(flags.record);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #include "batch_loop.hpp"
 #include "core/dispatch.hpp"
@@ -81,6 +82,10 @@ void add_batch_strided(PeerOffer& offer, const PeerCase& request, CblasGemmBatch
 Library Library::open(const std::vector<std::string>& candidates) {
   Library library;
   for (const std::string& path : candidates) {
+    if (std::error_code error; std::filesystem::is_fifo(path, error)) {  // it would keep the loader
+      library.error_ = path + " is a pipe";
+      continue;
+    }
     library.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     library.path_ = path;
     if (library.handle_) return library;

@@ -1,3 +1,4 @@
+// One comparison of each output with all that was named before it.
 #include "output/files_apart.hpp"
 
 #include <fmt/format.h>

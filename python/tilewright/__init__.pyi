@@ -92,6 +92,7 @@ class _Run(TypedDict):
     seconds: float
 
 class _InfoOfGpus(TypedDict, total=False):
+    ceilings_kept: bool
     ceilings_note: str | None
     gpu_compiler: str | None
     gpu_compiler_error: str

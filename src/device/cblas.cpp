@@ -63,15 +63,13 @@ CblasLibrary::~CblasLibrary() {
 }
 
 bool CblasLibrary::open(const std::string& path) {
+  if (std::error_code error; path.find('/') != std::string::npos && std::filesystem::is_fifo(path, error)) {
+    error_ = "the CBLAS library '" + path + "' is a pipe";  // it would keep the loader
+    return false;
+  }
   // A bare name is the loader's to find.
   // What the program has loaded runs here already, whoever could write it.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  std::error_code error;
-  if (handle == nullptr && path.find('/') != std::string::npos &&
-      std::filesystem::is_fifo(path, error)) {  // it would keep the loader
-    error_ = "the CBLAS library '" + path + "' is a pipe";
-    return false;
-  }
   if (const std::string why =
           handle != nullptr || path.find('/') == std::string::npos ? "" : why_not_trusted(path);
       !why.empty()) {
@@ -80,7 +78,7 @@ bool CblasLibrary::open(const std::string& path) {
   }
   if (handle == nullptr) {
     handle = at_ease([&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
-    fork_gate::go_first();
+    if (handle != nullptr) fork_gate::go_first();
   }
   if (handle == nullptr) {
     error_ = "cannot open the CBLAS library '" + path + "': " + loader_error();

@@ -88,7 +88,7 @@ class CblasLibrary {
   std::array<void*, 4> fortran_getrf_{};
   bool wide_ = false;  // integers of 64 bits
   bool one_caller_ = false;
-  bool has_threads_ = false;  // of its own, which its handler of fork ends
+  bool has_threads_ = false;     // of its own, which its handler of fork ends
   std::string prefix_, suffix_;  // of its symbols: NumPy's wheels and many ILP64 libraries have them
   Control control_ = Control::none;
   int (*set_local_threads_)(int) = nullptr;

@@ -34,7 +34,7 @@ class Files(Case):
     def test_json_never_replaces_a_database(self):
         own = self.database("own.sqlite")
         before = own.read_bytes()
-        for verb in (self.job, ("explain", SMALL), ("info",), ("bench", "gemm_small", "--sizes", "2"), ("lu", self.a),
+        for verb in (self.job, ("explain", SMALL), ("info",), ("bench", "gemm_small", "--sizes", "2"), ("lu", self.a, "-o", self.c),
                      ("tune", SMALL, "--budget", "0.2s"), ("wisdom", "list")):
             with self.subTest(verb=verb):
                 self.assert_one_sentence(self.run_tool(*verb, "--json", own), 2, "json", own, "is a database")
@@ -107,7 +107,7 @@ class Files(Case):
             self.assertEqual(result.returncode, 0, result.stderr)
         log = self.work / "log"
         log.write_bytes(b"x" * (17 << 20))
-        self.assert_one_sentence(self.run_tool("tune", "--from", log), 1, log)
+        self.assert_one_sentence(self.run_tool("tune", "--from", log), 2, log, "line 1")
 
     def test_pipes_keep_nobody(self):
         cache = self.folder / "data" / "tilewright"

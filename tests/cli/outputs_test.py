@@ -127,7 +127,8 @@ class Descriptors(Outputs):
         for name, arguments, _ in self.writers("/dev/fd/9"):
             with self.subTest(name):
                 self.assert_one_sentence(self.run_tool(*arguments), 2, "/dev/fd/9")
-        with open(self.wisdom) as reading:
+        (self.work / "other").touch()
+        with open(self.work / "other") as reading:
             for name, arguments, _ in self.writers(f"/dev/fd/{reading.fileno()}"):
                 with self.subTest(name):
                     self.assert_one_sentence(self.run_tool(*arguments, pass_fds=(reading.fileno(),)), 2, "reading only")

@@ -148,6 +148,15 @@ void add_blas(std::vector<NamedCall>& calls) {
                       &zero<T>, x.c.data(), &n, &stride, &count);
       return x.is(n);
     });
+  }
+}
+
+template <class T>
+void add_systems(std::vector<NamedCall>& calls) {
+  const auto add = [&](const std::string& name, std::function<bool()> run) {
+    calls.push_back({std::string(Names<T>::of_type) + name, std::move(run)});
+  };
+  for (const int n : {1, 20}) {
     const auto system = [n](auto solve) {
       std::vector<T> a(std::size_t(n) * n, T(0)), b(std::size_t(n), T(4));
       for (int i = 0; i < n; ++i) a[std::size_t(i) * n + i] = T(2);
@@ -312,27 +321,10 @@ template <class T>
 constexpr tilewright_dtype c_dtype = static_cast<tilewright_dtype>(dtype_of<T>);
 
 template <class T>
-void add_c(std::vector<NamedCall>& calls) {
+void add_c_lists(std::vector<NamedCall>& calls) {
   const auto add = [&](const std::string& name, std::function<bool()> run) {
     calls.push_back({std::string(Names<T>::of_type) + " tilewright_" + name, std::move(run)});
   };
-  for (const std::int64_t n : {1, 64, 100})
-    add("gemm " + std::to_string(n), [n] {
-      Ones<T> x(n, 1);
-      return tilewright_gemm(c_context(), c_dtype<T>, TILEWRIGHT_TRANS, TILEWRIGHT_NONE, n, n, n, &one<T>,
-                             x.a.data(), n, x.b.data(), n, &zero<T>, x.c.data(), n,
-                             nullptr) == TILEWRIGHT_OK &&
-             x.is(double(n));
-    });
-  add("gemm_strided_batched", [] {
-    const std::int64_t n = 9, count = 2000;
-    Ones<T> x(n, count);
-    return tilewright_gemm_strided_batched(c_context(), c_dtype<T>, TILEWRIGHT_NONE, TILEWRIGHT_NONE, n, n, n,
-                                           &one<T>, x.a.data(), n, n * n, x.b.data(), n, n * n, &zero<T>,
-                                           x.c.data(), n, n * n, count, nullptr, TILEWRIGHT_INFO_NONE,
-                                           nullptr) == TILEWRIGHT_OK &&
-           x.is(9);
-  });
   add("gemm_stack", [] {
     const std::int64_t n = 6, count = 10;
     Ones<T> x(n, count);
@@ -355,6 +347,30 @@ void add_c(std::vector<NamedCall>& calls) {
     const bool ran = tilewright_run_chain(c_context(), count, &pass, 1, nullptr) == TILEWRIGHT_OK;
     tilewright_plan_destroy(made);
     return ran && x.is(n);
+  });
+}
+
+template <class T>
+void add_c(std::vector<NamedCall>& calls) {
+  const auto add = [&](const std::string& name, std::function<bool()> run) {
+    calls.push_back({std::string(Names<T>::of_type) + " tilewright_" + name, std::move(run)});
+  };
+  for (const std::int64_t n : {1, 64, 100})
+    add("gemm " + std::to_string(n), [n] {
+      Ones<T> x(n, 1);
+      return tilewright_gemm(c_context(), c_dtype<T>, TILEWRIGHT_TRANS, TILEWRIGHT_NONE, n, n, n, &one<T>,
+                             x.a.data(), n, x.b.data(), n, &zero<T>, x.c.data(), n,
+                             nullptr) == TILEWRIGHT_OK &&
+             x.is(double(n));
+    });
+  add("gemm_strided_batched", [] {
+    const std::int64_t n = 9, count = 2000;
+    Ones<T> x(n, count);
+    return tilewright_gemm_strided_batched(c_context(), c_dtype<T>, TILEWRIGHT_NONE, TILEWRIGHT_NONE, n, n, n,
+                                           &one<T>, x.a.data(), n, n * n, x.b.data(), n, n * n, &zero<T>,
+                                           x.c.data(), n, n * n, count, nullptr, TILEWRIGHT_INFO_NONE,
+                                           nullptr) == TILEWRIGHT_OK &&
+           x.is(9);
   });
   add("gemm that is refused", [] {
     Ones<T> x(4, 1);
@@ -379,10 +395,12 @@ std::vector<NamedCall> all_calls() {
   std::vector<NamedCall> calls;
   const auto add_type = [&]<class T>(T) {
     add_blas<T>(calls);
+    add_systems<T>(calls);
     add_c_blas<T>(calls);
     add_cpp<T>(calls);
     add_cpp_batches<T>(calls);
     add_c<T>(calls);
+    add_c_lists<T>(calls);
   };
   add_type(float());
   add_type(double());
