@@ -35,7 +35,8 @@ class Files(Case):
         own = self.database("own.sqlite")
         before = own.read_bytes()
         for verb in (self.job, ("explain", SMALL), ("info",), ("bench", "gemm_small", "--sizes", "2"),
-                     ("lu", self.a, "-o", self.c, "--pivots", self.work / "P.npy"), ("tune", SMALL, "--budget", "0.2s"), ("wisdom", "list")):
+                     ("lu", self.a, "-o", self.c, "--pivots", self.work / "P.npy"), ("tune", SMALL, "--budget", "0.2s"),
+                     ("wisdom", "list")):
             with self.subTest(verb=verb):
                 self.assert_one_sentence(self.run_tool(*verb, "--json", own), 2, "json", own, "is a database")
         self.assert_one_sentence(self.run_tool("wisdom", "diff", self.lines, self.lines, "-o", own), 2, own, "is a database")
