@@ -3,8 +3,8 @@
 #include "device/team.hpp"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
