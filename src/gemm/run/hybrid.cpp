@@ -146,8 +146,12 @@ class HybridRunner : public HostRunner {
 
   void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
     if (!is_for_cblas(part)) return gemm_reference(part, o);
-    const LocalThreads scope(*cblas_, threads);
-    multiply_by_cblas(*cblas_, part, o, 0, 1);
+    try {
+      const LocalThreads scope(*cblas_, threads);
+      multiply_by_cblas(*cblas_, part, o, 0, 1);
+    } catch (const std::bad_alloc&) {  // before anything was computed
+      gemm_reference(part, o);
+    }
   }
 
   bool is_for_cblas(const GemmProblem& part) const {

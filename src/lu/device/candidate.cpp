@@ -176,10 +176,10 @@ class Kept {
       std::memcpy(own(j), static_cast<const char*>(a) + std::size_t(j) * pitch(), column());
     });
   }
-  void restore(void* a) const {
-    copy([&](std::int64_t j) {
+  // By this thread alone: a team may want memory, of which there is none perhaps.
+  void restore(void* a) const noexcept {
+    for (std::int64_t j = 0; j < request_.problem.n; ++j)
       std::memcpy(static_cast<char*>(a) + std::size_t(j) * pitch(), own(j), column());
-    });
   }
 
  private:
@@ -214,28 +214,35 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
   std::optional<Kept> kept;
   if (redoes) kept.emplace(r, a);
   StreamedCall call(r, a, pivots);
+  const auto by_cpu = [&](const Error& error) {
+    try {
+      return factor_on_cpu(r, a, pivots, error);
+    } catch (...) {  // for who tries elsewhere
+      if (redoes) kept->restore(a);
+      throw;
+    }
+  };
   const auto recover = [&](const Error& error) {
     // Whoever left the choice to the models does not want to hear of others that fill a GPU.
     const bool is_full = error.code() == ErrorCode::out_of_memory;
     const bool is_free = r.options.target == Target::automatic && (r.options.candidate.empty() || r.tuned);
-    if (is_full && !call.wrote() && is_free) return factor_on_cpu(r, a, pivots, error);
+    if (is_full && !call.wrote() && is_free) return by_cpu(error);
     if (!redoes || (!is_full && error.code() != ErrorCode::device_lost))
       throw Error(error.code(), error.argument(),
-                  fmt::format("{}{}", error.what(), call.wrote() ? "; a is undefined" : ""));
-    kept->restore(a);
-    try {
-      return factor_on_cpu(r, a, pivots, error);
-    } catch (...) {  // for who tries elsewhere
-      kept->restore(a);
-      throw;
-    }
+                  fmt::format("{}{}", error.what(), call.wrote() && !redoes ? "; a is undefined" : ""));
+    return by_cpu(error);
   };
   try {
     return call.run();
-  } catch (const Error& error) {
-    return recover(error);
-  } catch (const std::bad_alloc&) {
-    return recover(Error(ErrorCode::out_of_memory, "", "out of host memory"));
+  } catch (...) {
+    if (redoes) kept->restore(a);  // first, since words want memory
+    try {
+      throw;
+    } catch (const Error& error) {
+      return recover(error);
+    } catch (const std::bad_alloc&) {
+      return recover(Error(ErrorCode::out_of_memory, "", "out of host memory"));
+    }
   }
 }
 
