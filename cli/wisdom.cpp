@@ -147,7 +147,7 @@ void export_lines(const WisdomFlags& flags) {
   write_file({"output", flags.output}, lines);
 }
 
-// What lines of a file must be, so must the rows of a database that somebody else made.
+// Rows of a database that somebody else made must be what lines of a file must be.
 void check_rows(const std::string& path, const std::vector<WisdomRecord>& records) {
   if (!sqlite::is_database(path)) return;
   for (const WisdomRecord& record : records) try {

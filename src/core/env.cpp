@@ -118,7 +118,7 @@ Environment Environment::read() {
   Environment environment;
   for (const Entry& entry : entries)
     if (entry.read != nullptr) environment.*entry.read = variable(entry.variable.name);
-  // Of the folder that the program is in now: daemons and programs that work in many go elsewhere.
+  // They mean the folder that the program is in now: daemons and programs that work in many go elsewhere.
   for (auto path : {&Environment::wisdom, &Environment::share, &Environment::cache, &Environment::record})
     environment.*path = absolute_path(environment.*path);
   environment.local = local_rank();

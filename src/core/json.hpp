@@ -39,7 +39,7 @@ inline void give_back() noexcept {
 
 }  // namespace tilewright::json_reserve
 
-// What arrays of values are made with, those of the destructor among them.
+// Arrays of values are made with it, those of the destructor among them.
 template <>
 class std::allocator<nlohmann::json> {
  public:

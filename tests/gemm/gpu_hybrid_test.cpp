@@ -220,8 +220,8 @@ TEST_F(GpuHybrid, ADeviceThatIsLostIsToldOfOrMadeGood) {
   expect_told_or_made_good(p, "columns", {0, 1, 3, 5});
 }
 
-// What leaves the device unusable is its loss, whatever call tells of it; a copy that the driver refuses is a
-// fault of ours. Where it is redone, all are made good.
+// An error that leaves the device unusable is its loss, whatever call reports it; a copy that the driver
+// refuses is a fault of ours. Where it is redone, all are made good.
 TEST_F(GpuHybrid, CopiesThatFailAreToldFromALostDevice) {
   if (!is_fake()) GTEST_SKIP() << "no driver that refuses copies on demand";
   const auto p = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::general);

@@ -64,7 +64,7 @@ std::map<std::string, Taken> recorded(DType dtype) {
 
 class Forecasts : public ::testing::TestWithParam<DType> {};
 
-// Of 3x1000000x3 a forecast promised 53 us, and 78 by cuBLAS, where an H200 takes 117 and 59; 20x500000x20
+// A forecast promised 53 us for 3x1000000x3, and 78 by cuBLAS, where an H200 takes 117 and 59; 20x500000x20
 // took 64 us for cuBLAS's 47.
 TEST_P(Forecasts, SayNothingOfSizesThatTheyWereNotJudgedAt) {
   const auto model = shipped(GetParam());
