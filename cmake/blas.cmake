@@ -1,9 +1,9 @@
 # libtilewright_blas: BLAS and LAPACK names over the library, to be linked before another BLAS or preloaded. It is shared in
 # every build, for it stands in front of other libraries.
-sources_of(BLAS_SOURCES blas)
+sources_of(BLAS_SOURCES doors blas)
 add_library(tilewright_blas SHARED ${BLAS_SOURCES})
 add_library(tilewright::blas ALIAS tilewright_blas)
-target_include_directories(tilewright_blas PRIVATE src include INTERFACE
+target_include_directories(tilewright_blas PRIVATE doors src include INTERFACE
                            $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_options(tilewright_blas PRIVATE ${TILEWRIGHT_WARNINGS})
 target_compile_definitions(tilewright_blas PRIVATE TILEWRIGHT_VERSION="${PROJECT_VERSION}")
@@ -21,9 +21,9 @@ endif()
 # The names, from the one list of them.
 set(BLAS_MAP ${PROJECT_BINARY_DIR}/tilewright_blas.map)
 add_custom_command(OUTPUT ${BLAS_MAP}
-  COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -I ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/cmake/tilewright_blas.map.in
+  COMMAND ${CMAKE_CXX_COMPILER} -E -P -x c++ -I ${PROJECT_SOURCE_DIR}/doors ${PROJECT_SOURCE_DIR}/cmake/tilewright_blas.map.in
           -o ${BLAS_MAP}
-  DEPENDS cmake/tilewright_blas.map.in src/blas/names.hpp VERBATIM)
+  DEPENDS cmake/tilewright_blas.map.in doors/blas/names.hpp VERBATIM)
 add_custom_target(tilewright_blas_map DEPENDS ${BLAS_MAP})
 add_dependencies(tilewright_blas tilewright_blas_map)
 target_link_options(tilewright_blas PRIVATE LINKER:--version-script=${BLAS_MAP} LINKER:-z,nodelete)

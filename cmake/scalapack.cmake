@@ -1,12 +1,12 @@
 # libtilewright_scalapack: a few names of ScaLAPACK, to be preloaded or linked before it (docs/distributed.md). It is linked with
 # nothing: what it calls is looked up in the program, so neither MPI nor ScaLAPACK is needed to build it.
-sources_of(SCALAPACK_SOURCES scalapack)
+sources_of(SCALAPACK_SOURCES extras/multinode scalapack)
 foreach(name host/fork_gate host/tell input/printable)
   list(APPEND SCALAPACK_SOURCES ${PROJECT_SOURCE_DIR}/src/core/${name}.cpp)
 endforeach()
 add_library(tilewright_scalapack SHARED ${SCALAPACK_SOURCES})
 add_library(tilewright::scalapack ALIAS tilewright_scalapack)
-target_include_directories(tilewright_scalapack PRIVATE src include)  # the C interface alone: nothing of it is linked
+target_include_directories(tilewright_scalapack PRIVATE extras/multinode src include)  # the C interface alone: nothing of it is linked
 target_compile_options(tilewright_scalapack PRIVATE ${TILEWRIGHT_WARNINGS})
 target_compile_definitions(tilewright_scalapack PRIVATE TILEWRIGHT_LIBRARY="libtilewright.so.${TILEWRIGHT_SOVERSION}")
 # libtilewright, which whole factorizations on GPUs are left to, is opened from the same folder when it is needed.

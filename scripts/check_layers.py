@@ -26,21 +26,22 @@ ALLOWED = {
     "src/wisdom": WORDS + ("core/", "kernel/*/config.hpp"),
     "src/measure": ("tilewright/", "core/", "device/"),
     "src/tune": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "lu/"),
-    "src/analyze": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/"),
-    "src/bench": ("tilewright/", "core/", "device/", "kernel/", "measure/", "wisdom/", "tune/", "gemm/", "lu/"),
     "src/gemm": ("tilewright/", "core/", "device/", "kernel/", "wisdom/"),
     "src/lu": ("tilewright/", "core/", "device/", "kernel/", "wisdom/", "gemm/"),
-    "src/distributed": ("tilewright/", "core/", "device/"),
-    "src/blas": ("tilewright/", "core/"),
-    "python": ("tilewright/", "core/"),
-    "src/scalapack": ("tilewright/", "core/"),
+    "doors/c": ("",),
+    "doors/cpp": ("",),
+    "doors/blas": ("tilewright/", "core/"),
+    "doors/python": ("tilewright/", "core/"),
     "include": ("tilewright/",),
     "examples": ("tilewright/",),
-    "api": ("",),
-    "cli": ("",),
+    "python": ("tilewright/",),
+    "tools": ("",),
+    "experiments": ("",),
+    "extras": ("",),
     "tests": ("",),
-    "bench": ("",),
 }
+# Folders that "" above stands for and that no part of the library may include from.
+ROOTS = ("src", "doors", "tools", "extras/multinode", "experiments", "include")
 
 # Headers of other makers and the only places that may name them.
 VENDORS = [
@@ -51,12 +52,12 @@ VENDORS = [
     (r"hwy/.*", ("src/kernel", "src/measure")),
     (r"sqlite3\.h", ("src/wisdom",)),
     (r"zlib\.h", ("src/measure",)),
-    (r"Eigen/.*", ("src/tune", "bench")),
-    (r"mkl.*|libxsmm.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "cli", "bench")),
-    (r"nanobind/.*|Python\.h|numpy/.*", ("python",)),
+    (r"Eigen/.*", ("src/tune", "tools", "experiments")),
+    (r"mkl.*|libxsmm.*|unsupported/Eigen/.*|cblas.*|lapacke.*", ("src/measure", "tools", "experiments")),
+    (r"nanobind/.*|Python\.h|numpy/.*", ("doors/python",)),
     (r"gtest/.*|gmock/.*", ("tests",)),
 ]
-FOLDERS = {key.removeprefix("src/") for key in ALLOWED} | {"tilewright"}
+FOLDERS = {folder.name for top in ROOTS for folder in (ROOT / top).iterdir() if folder.is_dir()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Tests may ask the machine directly, to check what src/device says of it.
 VENDOR_FREE = ("tests",)
@@ -70,12 +71,12 @@ def matches(name, pattern):
 
 def layer_of(path):
     parts = path.parts
-    return "/".join(parts[:2]) if parts[0] == "src" else parts[0]
+    return "/".join(parts[:2]) if parts[0] in ("src", "doors") else parts[0]
 
 
 def check_includes(path, lines):
     layer = layer_of(path)
-    own = layer.removeprefix("src/") + "/"
+    own = layer.split("/")[-1] + "/"
     for number, line in enumerate(lines, 1):
         found = INCLUDE.match(line)
         if not found:
@@ -124,7 +125,7 @@ def functions(source):
 
 
 # What a library must not do to its host, where programs call it, and the files that may (docs/security.md).
-GUESTS = ("src", "api", "python")
+GUESTS = ("src", "doors", "extras", "python")
 MANNERS = [
     (r"(?<!secure_)\bgetenv\s*\(", (), "a set-user-ID program's environment is its caller's: secure_getenv"),
     (r"\b(setenv|putenv|unsetenv|clearenv)\s*\(", (), "the environment is the host's"),
@@ -163,12 +164,12 @@ def stem_of(path):
 
 
 def includes_of(path, lines, known):
-    """The stems of ours that a file includes by quotes: from src, from the file's own folder, or from include/."""
+    """The stems of ours that a file includes by quotes: from a folder of ROOTS, or from the file's own."""
     for line in lines:
         found = INCLUDE.match(line)
         if not found or found[1] != '"':
             continue
-        for base in (pathlib.PurePath("src"), pathlib.PurePath("include"), path.parent):
+        for base in (*map(pathlib.PurePath, ROOTS), path.parent):
             target = base / found[2]
             if str(target) in known:
                 yield stem_of(target)

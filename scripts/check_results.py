@@ -81,7 +81,7 @@ def check_names(results):
                 named.setdefault(one, file.relative_to(ROOT))
     there = {str(file.relative_to(ROOT)) for file in results}
     yield from (f"{name}: no page, test or table names it" for name in sorted(there - set(named)))
-    for file in (file for folder in ("bench", "cli", "include", "src") for file in sorted((ROOT / folder).rglob("*.?pp"))):
+    for file in (file for folder in ("doors", "experiments", "extras", "include", "src", "tools") for file in sorted((ROOT / folder).rglob("*.?pp"))):
         for name in NAMED.findall(file.read_text()):
             named.setdefault(name, file.relative_to(ROOT))  # comments say what a constant comes from
     yield from (f"{named[name]}: names {name}, which is not there" for name in sorted(set(named) - there))

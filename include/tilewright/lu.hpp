@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,33 +73,6 @@ void lu_solve(Context& context, Op op, std::int64_t n, std::int64_t nrhs, const 
 template <class T>
 LuReport lu_inverse(Context& context, std::int64_t n, T* a, std::int64_t lda, const std::int64_t* pivots,
                     const LuOptions& options = {});
-
-// Processes, or threads with a Context each (a Context's GPU is one factorization's at a time), among which
-// the columns of a matrix lie in turn: block j of nb columns belongs to member j mod `members`.
-struct LuTeam {
-  int members = 1;
-  int own = 0;  // this one, from 0 on
-  // Brings `bytes` bytes (a multiple of 4) at `data`, in host memory, from member `owner` to all others, and
-  // returns when `data` may be used again. All members call it equally often, with the same owner and bytes.
-  // What it throws ends the factorization.
-  std::function<void(void* data, std::int64_t bytes, int owner)> broadcast{};
-};
-
-// LAPACK xGETRF of an m x n matrix whose columns a team has, each member on one GPU: the member's columns are
-// there from its first block to its last, blocks are factored by their owners and brought to the others, and
-// the next one is factored while the rest is updated. A holds the member's own blocks of nb columns side by
-// side in host memory, with lda >= max(1, m); every member receives all min(m, n) pivots, counted in rows of
-// the matrix. info is the first zero pivot of the member's own blocks. Of options, gpus and gpu_memory_bytes
-// count. Where it throws after the first broadcast A and the other members' calls are undefined.
-template <class T>
-LuReport lu_factor_cyclic(Context& context, std::int64_t m, std::int64_t n, std::int64_t nb, T* a,
-                          std::int64_t lda, std::int64_t* pivots, const LuTeam& team,
-                          const LuOptions& options = {});
-
-// Why this member cannot take part in it ("there is no GPU: ..."); "" where it can. Asks the GPU for its free
-// memory, and no other member.
-std::string why_not_cyclic(Context& context, DType dtype, std::int64_t m, std::int64_t n, std::int64_t nb,
-                           const LuTeam& team, const LuOptions& options = {});
 
 struct LuRefinement {
   // Of each column of X: max_i |r_i| / (|op(A)| |x| + |b|)_i, the smallest relative change of any element of

@@ -39,33 +39,6 @@ tilewright_status tilewright_lu_factor(tilewright_context* context, tilewright_d
                                        int64_t n, void* a, int64_t lda, int64_t* pivots, int64_t* info,
                                        const tilewright_lu_options* options);
 
-/* Processes, or threads with a context each, among which the columns of a matrix lie in turn: block j of nb
- * columns belongs to member j mod members. broadcast brings bytes (a multiple of 4) at data, in host memory,
- * from member owner to all others, is called by all of them in the same order, and returns 0; with another
- * value the factorization ends and fails. */
-typedef struct {
-  int members;
-  int own; /* this one, from 0 on */
-  int (*broadcast)(void* user, void* data, int64_t bytes, int owner);
-  void* user;
-} tilewright_lu_team;
-
-/* As tilewright_lu_factor, of an m x n matrix whose columns a team has, each member on one GPU. a holds the
- * member's own blocks of nb columns side by side; all members receive all pivots; *info is the first zero
- * pivot of the member's own blocks. Of options, gpus and gpu_memory_bytes count. After a failure that follows
- * the first broadcast a and the calls of other members are undefined. */
-tilewright_status tilewright_lu_factor_cyclic(tilewright_context* context, tilewright_dtype dtype, int64_t m,
-                                              int64_t n, int64_t nb, void* a, int64_t lda, int64_t* pivots,
-                                              int64_t* info, const tilewright_lu_team* team,
-                                              const tilewright_lu_options* options);
-
-/* TILEWRIGHT_OK where this member can take part in it, else TILEWRIGHT_UNSUPPORTED and the reason as the last
- * error. No other member is asked. */
-tilewright_status tilewright_lu_can_factor_cyclic(tilewright_context* context, tilewright_dtype dtype,
-                                                  int64_t m, int64_t n, int64_t nb,
-                                                  const tilewright_lu_team* team,
-                                                  const tilewright_lu_options* options);
-
 /* op(A) X = B with these factors and pivots, as xGETRS; X takes the place of B, n x nrhs. */
 tilewright_status tilewright_lu_solve(tilewright_context* context, tilewright_dtype dtype, tilewright_op op,
                                       int64_t n, int64_t nrhs, const void* a, int64_t lda,

@@ -1,5 +1,5 @@
 // The measured ceilings of a CPU with so many threads, and of a GPU: the speeds that bounds are computed
-// from. measure/ and bench/ fill them, wisdom/ keeps them; this is only the word for them.
+// from. src/measure and tools/bench fill them, wisdom/ keeps them; this is only the word for them.
 #pragma once
 
 #include <algorithm>

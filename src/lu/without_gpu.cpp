@@ -32,16 +32,6 @@ template <class T>
 void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const {
   refuse_without_gpu();
 }
-std::string why_not_cyclic(Context&, DType, std::int64_t, std::int64_t, std::int64_t, const LuTeam&,
-                           const LuOptions&) {
-  return "this build has no GPU runtime";
-}
-template <class T>
-LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t, std::int64_t*,
-                          const LuTeam&, const LuOptions&) {
-  refuse_without_gpu();
-}
-
 LuSolvePlan plan_lu_solve(Context&, const LuProblem&, Op, std::int64_t, std::int64_t, const LuOptions&) {
   refuse_without_gpu();
 }
@@ -72,8 +62,6 @@ void LuRefinePlan::refine(const T*, const T*, const std::int64_t*, const T*, T*,
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \
-  template LuReport lu_factor_cyclic(Context&, std::int64_t, std::int64_t, std::int64_t, T*, std::int64_t,  \
-                                     std::int64_t*, const LuTeam&, const LuOptions&);                       \
   template void LuPlan::factor(T*, std::int64_t*, std::int64_t*, void*, void*) const;                       \
   template void LuSolvePlan::solve(const T*, const std::int64_t*, T*, void*, void*) const;                  \
   template void LuInversePlan::invert(const T*, const std::int64_t*, T*, void*, void*) const;               \

@@ -1,6 +1,6 @@
 // Where the measured ceilings of this machine are kept between runs: one JSON line per device and thread
 // count in a file of the cache folder, and one per kind of GPU in another. What is measured, and how, belongs
-// to measure/ceilings and bench/gpu/ceilings.
+// to measure/ceilings and tools/bench/gpu/ceilings.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The parts of the command line that the built tool cannot be made to show: how arrays are arranged without
 // copies, that verification finds a wrong element, bounds, and the log. What users see is tested by
-// cli/cli_test.py.
+// tests/cli/cli_test.py.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -11,7 +11,7 @@
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
 #include "gemm/hybrid/device/cuda_device.hpp"
-#include "gemm/hybrid/device/simulated_device.hpp"
+#include "simulated/simulated_device.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid/simulated_job.hpp"
 #include "support/gpu_fixture.hpp"

@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SHIPPED = ("src", "api", "cli", "bench/peers", "include", "python/src")
+SHIPPED = ("src", "doors", "extras", "tools", "include")
 SYSTEM = ("tilewright/", "sanitizer/", "sys/", "linux/", "asm/", "arpa/", "netinet/")
 
 

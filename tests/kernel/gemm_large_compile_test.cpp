@@ -9,7 +9,8 @@
 
 #include "kernel/gemm_large/loader.hpp"
 #include "kernel/gemm_large_cases.hpp"
-#include "kernel/jit/sass.hpp"
+#include "ladder.hpp"
+#include "sass.hpp"
 
 namespace tilewright {
 namespace {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "kernel/gemm_large_cases.hpp"
+#include "ladder.hpp"
 
 namespace tilewright {
 namespace {

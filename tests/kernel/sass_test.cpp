@@ -1,6 +1,6 @@
 // Instructions counted from a disassembler's text: kinds, loops, partly unrolled ones, and kernels of which
 // one path checks edges and the other does not.
-#include "kernel/jit/sass.hpp"
+#include "sass.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

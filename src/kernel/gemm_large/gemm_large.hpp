@@ -121,15 +121,6 @@ GemmLargeConfig gemm_large_default(const GemmProblem& problem, const GemmLargeSh
 std::vector<GemmLargeConfig> gemm_large_defaults(const GemmProblem& problem, const GemmLargeShape& shape,
                                                  const GemmLargeDevice& device);
 
-// The techniques of P2 and today's switched on one after the other, as configs with a name each; those that
-// the problem or the device does not allow are left out.
-struct GemmLargeStep {
-  std::string name;
-  GemmLargeConfig config;
-};
-std::vector<GemmLargeStep> gemm_large_ladder(const GemmProblem& problem, const GemmLargeShape& shape,
-                                             const GpuLimits& limits);
-
 // The launch where `resident` blocks fit a multiprocessor, and what it needs besides operands.
 struct GemmLargeLaunch {
   GpuLaunch launch;

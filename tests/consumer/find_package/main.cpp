@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <tilewright/allocate.hpp>
 #include <tilewright/device_layout.hpp>
-#include <tilewright/distributed.hpp>
+#include <tilewright/multinode.hpp>
 #include <tilewright/gemm.hpp>
 #include <tilewright/layout.hpp>
 #include <tilewright/lu.hpp>

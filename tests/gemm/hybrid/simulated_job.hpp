@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/device/simulated_device.hpp"
+#include "simulated/simulated_device.hpp"
 #include "gemm/hybrid/split.hpp"
 #include "gemm/hybrid/stream.hpp"
 #include "support/operands.hpp"
