@@ -20,7 +20,7 @@ function(without variable folder)
 endfunction()
 
 # The library that programs call.
-sources_of(TILEWRIGHT_SOURCES src core core/host core/input device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
+sources_of(TILEWRIGHT_SOURCES src core core/host core/input core/product device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
            wisdom gemm gemm/run gemm/small gemm/sums gemm/chain gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu)
 sources_of(DOOR_SOURCES doors c cpp)
 without(DOOR_SOURCES doors c/c_tune.cpp)  # of the tuner's library

@@ -12,9 +12,9 @@
 #include "bench/provenance.hpp"
 #include "bench/report.hpp"
 #include "core/env.hpp"
-#include "sass.hpp"
 #include "measure/gpu/observer.hpp"
 #include "program.hpp"
+#include "sass.hpp"
 #include "tune/line_log.hpp"
 #include "wisdom/families.hpp"
 

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 
+#include "core/product/names.hpp"
 #include "tilewright/types.hpp"
 
 namespace tilewright::blas {
@@ -56,25 +57,12 @@ GemmArguments<T> transposed(const GemmArguments<T>& x) {
   return {x.op_b, x.op_a, x.n, x.m, x.k, x.alpha, x.b, x.ldb, x.a, x.lda, x.beta, x.c, x.ldc};
 }
 
-// 0, or the number of the first bad one of two arguments. Of a call by rows, what the caller gave as A is B
-// here, and is looked at first.
-inline int first_fault(bool by_rows, bool bad_a, bool bad_b, int number_a, int number_b) {
-  if (by_rows) return bad_b ? number_a : bad_a ? number_b : 0;
-  return bad_a ? number_a : bad_b ? number_b : 0;
-}
-
 // 0, or the number of the first bad argument of xGEMM. Of a call by rows, `x` is what transposed() made of
 // it.
 template <class T>
 int gemm_fault(const GemmArguments<T>& x, bool by_rows = false) {
-  const auto first_of = [&](auto... bad) { return first_fault(by_rows, bad...); };
-  const auto is_none = [](std::int8_t op) { return op < 0 || op > std::int8_t(Op::conj_trans); };
-  if (const int fault = first_of(is_none(x.op_a), is_none(x.op_b), 1, 2)) return fault;
-  if (const int fault = first_of(x.m < 0, x.n < 0, 3, 4)) return fault;
-  if (x.k < 0) return 5;
-  const auto small = [](std::int64_t ld, std::int64_t rows) { return ld < std::max<std::int64_t>(1, rows); };
-  if (const int fault = first_of(small(x.lda, x.a_rows()), small(x.ldb, x.b_rows()), 8, 10)) return fault;
-  return small(x.ldc, x.m) ? 13 : 0;
+  const ArgumentNames& names = by_rows ? argument_names_by_rows : argument_names;
+  return names.number_of(first_bad_argument(x, by_rows, 1));
 }
 
 template <class T>

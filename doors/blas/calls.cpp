@@ -162,7 +162,7 @@ bool gpus_win(const GemmProblem& problem) noexcept {
   const Inside scope;
   answer = {question, true, false};
   answer.known = succeeds([&] {
-    answer.wins = plan(*context(), problem, large_options()).candidate() == "hybrid";
+    answer.wins = plan(*context(), problem, large_options()).uses_gpus();
     return true;
   });  // else of this problem now, not of its neighbours
   return answer.wins;

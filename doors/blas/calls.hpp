@@ -9,6 +9,7 @@
 #include "blas/counterpart.hpp"
 #include "blas/observer.hpp"
 #include "blas/settings.hpp"
+#include "core/problem.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/lu.hpp"
 
@@ -158,11 +159,8 @@ GemmProblem described(DType dtype, std::int8_t op_a, std::int8_t op_b, std::int6
 template <class T>
 GemmProblem problem_of(const GemmArguments<T>& x) {
   GemmProblem p = described(dtype_of<T>, x.op_a, x.op_b, x.m, x.n, x.k, x.lda, x.ldb, x.ldc);
-  const auto scalar = [](const T& value) {
-    return value == T(0) ? Scalar::zero : value == T(1) ? Scalar::one : Scalar::general;
-  };
-  p.alpha = scalar(x.alpha);
-  p.beta = scalar(x.beta);
+  p.alpha = scalar_class(x.alpha);
+  p.beta = scalar_class(x.beta);
   return p;
 }
 // The same of a problem, which does not ask whether this call may use them.

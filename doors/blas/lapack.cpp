@@ -27,8 +27,7 @@ bool gpus_factor(DType dtype, std::int64_t m, std::int64_t n, std::int64_t lda) 
   if (double(m) * double(n) * double(std::min(m, n)) < least_gpu_flops || !may_use_gpus()) return false;
   const Inside scope;
   try {
-    const std::string candidate = lu_candidate(*context(), {dtype, m, n, lda}, lu_options());
-    return candidate == "streamed" || candidate == "blocked";
+    return lu_uses_gpus(*context(), {dtype, m, n, lda}, lu_options());
   } catch (...) {
     return false;
   }

@@ -171,14 +171,11 @@ int rank_k_fault(bool known_triangle, std::int8_t op, std::int64_t n, std::int64
 
 template <class T>
 int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_rows = false) {
-  const auto first_of = [&](auto... bad) { return first_fault(by_rows, bad...); };
   if (!known_triangle) return 1;
-  if (const int fault = first_of(x.op_a == no_op, x.op_b == no_op, 2, 3)) return fault;
-  if (x.n < 0) return 4;
-  if (x.k < 0) return 5;
-  if (const int fault = first_of(is_short(x.lda, x.a_rows()), is_short(x.ldb, x.b_rows()), 8, 10))
-    return fault;
-  return is_short(x.ldc, x.n) ? 13 : 0;
+  constexpr int numbers[] = {0, 2, 3, 4, 4, 5, 8, 10, 13};  // of uplo and xGEMMT, by ShapeArgument
+  const GemmArguments<T> whole{x.op_a, x.op_b, x.n,   x.n,    x.k, x.alpha, x.a,
+                               x.lda,  x.b,    x.ldb, x.beta, x.c, x.ldc};
+  return numbers[int(first_bad_argument(whole, by_rows, 1))];
 }
 
 void report_behind_layout(const Counterpart& routine, int position) { report_cblas(routine, position + 1); }

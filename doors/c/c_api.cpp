@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "c_call.hpp"
-#include "core/problem.hpp"
+#include "gemm/device/batches.hpp"
 #include "gemm/groups.hpp"
-#include "row_major.hpp"
+#include "gemm/small/single.hpp"
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
 
@@ -26,7 +26,23 @@ struct GroupArrays {
   const std::int64_t* ldc;
   std::int64_t group_count;
   const std::int64_t* group_size;  // null: one problem each
+
+  void swap_sides() { std::swap(op_a, op_b), std::swap(m, n), std::swap(a, b), std::swap(lda, ldb); }
 };
+
+// The short way of one multiplication; false where it is none.
+bool run_single(Context& context, const ProductCall& call, const tilewright_options* options) {
+  const GemmProblem& p = call.problem;
+  if (p.location != Location::host) return false;
+  const Operands& o = call.operands;
+  return dispatch(p.dtype, [&]<class T>() {
+    return run_single<T>(context.impl(), p.op_a, p.op_b, *static_cast<const T*>(o.alpha),
+                         {static_cast<const T*>(o.a), p.a_rows(), p.a_cols(), p.lda},
+                         {static_cast<const T*>(o.b), p.b_rows(), p.b_cols(), p.ldb},
+                         *static_cast<const T*>(o.beta), {static_cast<T*>(o.c), p.m, p.n, p.ldc},
+                         CallOptions(options));
+  });
+}
 
 void check_arrays(const GroupArrays& x) {
   refuse_negative(x.group_size == nullptr ? "batch_count" : "group_count", x.group_count);
@@ -41,7 +57,6 @@ void check_arrays(const GroupArrays& x) {
 
 template <class T, Location L>
 std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
-  check_arrays(x);
   std::vector<GemmGroup<T, L>> groups;
   groups.reserve(static_cast<std::size_t>(x.group_count));
   std::int64_t first = 0;
@@ -70,47 +85,27 @@ std::vector<GemmGroup<T, L>> to_groups(const GroupArrays& x) {
   return groups;
 }
 
-// f() of one group, which begins at problem `first`; errors say which it is.
-template <class F>
-void name_problem(CountedIn counted, std::size_t group, std::int64_t first, F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    const std::string which = counted == CountedIn::problems ? fmt::format("problem {}", first)
-                                                             : group_name(std::int64_t(group), first);
-    throw Error(error.code(), error.argument(), fmt::format("{}: {}", which, error.what()), first);
-  }
-}
-
-tilewright_status run_grouped(tilewright_context* handle, int dtype, const GroupArrays& arrays,
+tilewright_status run_grouped(tilewright_context* handle, int dtype, GroupArrays arrays,
                               const tilewright_options* options, int info_mode, int* info) noexcept {
   return with_context(handle, [&](Context& context) {
     if (arrays.group_size != nullptr) refuse_values_per_problem(options, "tilewright_gemm_grouped_batched");
+    check_arrays(arrays);
+    if (is_by_rows(options)) arrays.swap_sides();
     dispatch_at(dtype, options, [&]<class T, Location L>() {
       if (L == Location::device && arrays.group_size == nullptr)
         throw Error(
             ErrorCode::unsupported, "location",
             "location = device: tilewright_gemm_variable_batched_on_device takes variable batches there");
-      auto groups = to_groups<T, L>(arrays);
-      std::int64_t problem_count = 0;
-      const CountedIn counted = arrays.group_size == nullptr ? CountedIn::problems : CountedIn::groups;
-      for (std::size_t i = 0; i < groups.size(); ++i) {
-        auto& g = groups[i];
-        name_problem(counted, i, problem_count, [&] {
-          if (begin_by_rows(options, info_mode, info, int(g.op_a), int(g.op_b), g.m, g.n, g.k, g.lda, g.ldb,
-                            g.ldc))
-            swap_sides(g.op_a, g.op_b, g.m, g.n, g.a, g.b, g.lda, g.ldb);
-        });
-        problem_count += g.count;
-      }
+      if (L == Location::device) refuse_codes_by_rows(options, info_mode, info);
+      const auto groups = to_groups<T, L>(arrays);
       const std::span<const GemmGroup<T, L>> all = groups;
-      run_by_rows(options, [&] {
-        if constexpr (L == Location::host)
-          run_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info), counted);
-        else
-          gemm_grouped<T>(context, all, CallOptions(options), to_info(info_mode, info));
-      });
-      end_by_rows(options, info_mode, info, problem_count, std::int64_t(groups.size()));
+      if constexpr (L == Location::host)
+        run_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info),
+                      arrays.group_size == nullptr ? CountedIn::problems : CountedIn::groups,
+                      names_of(options));
+      else
+        run_device_groups<T>(context.impl(), all, CallOptions(options), to_info(info_mode, info),
+                             names_of(options));
     });
   });
 }
@@ -156,20 +151,10 @@ tilewright_status tilewright_gemm(tilewright_context* context, tilewright_dtype 
                                   void* c, int64_t ldc, const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
     refuse_values_per_problem(options, "tilewright_gemm");
-    if (is_by_rows(options)) {
-      check_by_rows(op_a, op_b, m, n, k, lda, ldb, ldc);
-      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
-    }
-    dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const CallShape s = to_shape(op_a, op_b, m, n, k);
-      const MatrixView<const T, L> va{static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda};
-      const MatrixView<const T, L> vb{static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb};
-      const MatrixView<T, L> vc{static_cast<T*>(c), m, n, ldc};
-      run_by_rows(options, [&] {
-        gemm<T>(ctx, s.op_a, s.op_b, value_of<T>("alpha", alpha), va, vb, value_of<T>("beta", beta), vc,
-                CallOptions(options));
-      });
-    });
+    GemmProblem single;
+    const ProductCall call = to_call(dtype, {op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                                     single, options, names_of(options));
+    if (!run_single(ctx, call, options)) run_c_call(ctx, call, options, TILEWRIGHT_INFO_NONE, nullptr);
   });
 }
 
@@ -182,22 +167,11 @@ tilewright_status tilewright_gemm_pointer_batched(tilewright_context* context, t
                                                   tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
     refuse_negative("batch_count", batch_count);
-    if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
-      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
-    dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const CallShape s = to_shape(op_a, op_b, m, n, k);
-      const PointerBatch<const T, L> va{reinterpret_cast<const T* const*>(a), s.a_rows(), s.a_cols(), lda,
-                                        batch_count};
-      const PointerBatch<const T, L> vb{reinterpret_cast<const T* const*>(b), s.b_rows(), s.b_cols(), ldb,
-                                        batch_count};
-      const PointerBatch<T, L> vc{reinterpret_cast<T* const*>(c), m, n, ldc, batch_count};
-      const Scalars scalars = scalars_of(alpha, beta, options);
-      run_by_rows(options, [&] {
-        gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                        CallOptions(options), to_info(info_mode, info));
-      });
-    });
-    end_by_rows(options, info_mode, info, batch_count, 1);
+    GemmProblem p;
+    p.layout = Layout::pointer;
+    p.batch_count = batch_count;
+    const CProduct x{op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, const_cast<void**>(c), ldc};
+    run_c_call(ctx, to_call(dtype, x, p, options, names_of(options)), options, info_mode, info);
   });
 }
 
@@ -210,22 +184,11 @@ tilewright_status tilewright_gemm_interleaved_batched(tilewright_context* contex
                                                       tilewright_info_mode info_mode, int* info) {
   return with_context(context, [&](Context& ctx) {
     refuse_negative("batch_count", batch_count);
-    if (begin_by_rows(options, info_mode, info, op_a, op_b, m, n, k, lda, ldb, ldc))
-      swap_sides(op_a, op_b, m, n, a, b, lda, ldb);
-    dispatch_at(dtype, options, [&]<class T, Location L>() {
-      const CallShape s = to_shape(op_a, op_b, m, n, k);
-      const InterleavedBatch<const T, L> va{
-          static_cast<const T*>(a), s.a_rows(), s.a_cols(), lda, block, batch_count};
-      const InterleavedBatch<const T, L> vb{
-          static_cast<const T*>(b), s.b_rows(), s.b_cols(), ldb, block, batch_count};
-      const InterleavedBatch<T, L> vc{static_cast<T*>(c), m, n, ldc, block, batch_count};
-      const Scalars scalars = scalars_of(alpha, beta, options);
-      run_by_rows(options, [&] {
-        gemm_batched<T>(ctx, s.op_a, s.op_b, scalars.alpha_of<T, L>(), va, vb, scalars.beta_of<T, L>(), vc,
-                        CallOptions(options), to_info(info_mode, info));
-      });
-    });
-    end_by_rows(options, info_mode, info, batch_count, 1);
+    GemmProblem p;
+    p.layout = block == batch_count ? Layout::interleaved : Layout::block_interleaved;
+    p.batch_count = batch_count, p.block = block;
+    const CProduct x{op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+    run_c_call(ctx, to_call(dtype, x, p, options, names_of(options)), options, info_mode, info);
   });
 }
 

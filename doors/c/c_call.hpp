@@ -8,6 +8,8 @@
 #include "c_handles.hpp"
 #include "core/dispatch.hpp"
 #include "core/fields.hpp"
+#include "core/problem.hpp"
+#include "gemm/call.hpp"
 #include "tilewright/gemm.hpp"
 
 struct tilewright_plan {
@@ -59,12 +61,15 @@ class CallOptions {
   std::optional<GemmOptions> own_;
 };
 
+inline Location location_of(const tilewright_options* options) {
+  return options == nullptr ? Location::host
+                            : to_enum<Location>("location", options->location, TILEWRIGHT_DEVICE);
+}
+
 // f.operator()<T, location>() for the element type and for where the options say the operands lie.
 template <class F>
 void dispatch_at(int dtype, const tilewright_options* options, F&& f) {
-  const auto location = options == nullptr
-                            ? Location::host
-                            : to_enum<Location>("location", options->location, TILEWRIGHT_DEVICE);
+  const Location location = location_of(options);
   dispatch(to_dtype(dtype), [&]<class T>() {
     if (location == Location::device)
       f.template operator()<T, Location::device>();
@@ -97,6 +102,8 @@ struct Scalars {
   BatchScalar<T, L> beta_of() const {
     return scalar<T, L>("beta", beta, beta_varies);
   }
+  Scalar class_of_alpha(DType dtype) const { return class_of("alpha", alpha, alpha_varies, dtype); }
+  Scalar class_of_beta(DType dtype) const { return class_of("beta", beta, beta_varies, dtype); }
 
  private:
   template <class T, Location L>
@@ -104,6 +111,11 @@ struct Scalars {
     if (!varies) return value_of<T>(name, value);
     if (value == nullptr) refuse(name, fmt::format("the array {} is null", name));
     return BatchScalar<T, L>(static_cast<const T*>(value));
+  }
+  static Scalar class_of(const char* name, const void* value, bool varies, DType dtype) {
+    if (varies && value == nullptr) refuse(name, fmt::format("the array {} is null", name));
+    if (varies) return Scalar::general;
+    return dispatch(dtype, [&]<class T>() { return scalar_class(value_of<T>(name, value)); });
   }
 };
 inline Scalars scalars_of(const void* alpha, const void* beta, const tilewright_options* options) {
@@ -133,18 +145,60 @@ void name_entry(const char* what, std::int64_t index, F&& f) {
   }
 }
 
-// Sizes, ops and leading dimensions of one multiplication, and its scalars still by address.
-struct CallShape {
-  Op op_a, op_b;
+// One multiplication, or what those of a batch of one shape have in common, as a C function is given it.
+struct CProduct {
+  int op_a, op_b;
   std::int64_t m, n, k;
-
-  std::int64_t a_rows() const { return op_a == Op::none ? m : k; }
-  std::int64_t a_cols() const { return op_a == Op::none ? k : m; }
-  std::int64_t b_rows() const { return op_b == Op::none ? k : n; }
-  std::int64_t b_cols() const { return op_b == Op::none ? n : k; }
+  const void *alpha, *a;
+  std::int64_t lda;
+  const void* b;
+  std::int64_t ldb;
+  const void* beta;
+  void* c;
+  std::int64_t ldc;
 };
-inline CallShape to_shape(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {to_op(op_a), to_op(op_b), m, n, k};
+
+inline bool is_by_rows(const tilewright_options* options) {
+  return options != nullptr && options->row_major != 0;
+}
+inline const ArgumentNames& names_of(const tilewright_options* options) {
+  return is_by_rows(options) ? argument_names_by_rows : argument_names;
+}
+inline void refuse_by_rows(const tilewright_options* options, const char* what) {
+  if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
+}
+// Of codes that a GPU writes.
+inline void refuse_codes_by_rows(const tilewright_options* options, int info_mode, const int* info) {
+  if (is_by_rows(options) && info != nullptr && info_mode != TILEWRIGHT_INFO_NONE)
+    throw Error(ErrorCode::unsupported, "row_major",
+                "options.row_major with info codes in device memory: they would name the wrong arguments");
+}
+// C = op(A) op(B) by rows is C^T = op(B)^T op(A)^T by columns.
+inline void swap_sides(CProduct& x, GemmProblem& layout) {
+  std::swap(x.op_a, x.op_b), std::swap(x.m, x.n), std::swap(x.a, x.b), std::swap(x.lda, x.ldb);
+  std::swap(layout.stride_a, layout.stride_b);
+  std::swap(layout.outer_a, layout.outer_b);
+  std::swap(layout.outermost_a, layout.outermost_b);
+}
+
+// What is multiplied; `p` says how its batch lies, or that it is none.
+inline ProductCall to_call(int dtype, CProduct x, GemmProblem p, const tilewright_options* options,
+                           const ArgumentNames& names) {
+  if (is_by_rows(options)) swap_sides(x, p);
+  p.dtype = to_dtype(dtype);
+  p.location = location_of(options);
+  p.op_a = to_op(x.op_a), p.op_b = to_op(x.op_b);
+  p.m = x.m, p.n = x.n, p.k = x.k;
+  p.lda = x.lda, p.ldb = x.ldb, p.ldc = x.ldc;
+  const Scalars scalars = scalars_of(x.alpha, x.beta, options);
+  p.alpha = scalars.class_of_alpha(p.dtype), p.beta = scalars.class_of_beta(p.dtype);
+  return {p, {x.a, x.b, x.c, x.alpha, x.beta, scalars.alpha_varies, scalars.beta_varies}, names};
+}
+
+inline void run_c_call(Context& context, const ProductCall& call, const tilewright_options* options,
+                       int info_mode, int* info) {
+  if (call.problem.location == Location::device) refuse_codes_by_rows(options, info_mode, info);
+  run_call(context.impl(), call, CallOptions(options), to_info(info_mode, info));
 }
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -64,7 +65,7 @@ E to_enum(const char* argument, int value, int last) {
 }
 inline DType to_dtype(int value) { return to_enum<DType>("dtype", value, TILEWRIGHT_C128); }
 // A value that is no op stays none, so that the library's own checks report it like any other bad argument.
-inline Op to_op(int value) { return static_cast<Op>(value < 0 || value > 255 ? 255 : value); }
+inline Op to_op(int value) { return static_cast<Op>(static_cast<signed char>(std::clamp(value, -128, 127))); }
 
 inline std::vector<int> to_gpus(const int* gpus, int count) {
   if (count < 0 || (gpus == nullptr && count > 0))

@@ -1,19 +1,14 @@
-// gemm and gemm_batched for the four element types: views become a problem and operands, faults become info
-// codes or an Error, and the plan cached in the Context runs them. What runs, and how, is decided in gemm/.
+// gemm and gemm_batched for the four element types: views become a problem and operands, which gemm/call
+// checks and runs.
 #include "tilewright/gemm.hpp"
 
 #include <complex>
 
-#include "core/host/host_state.hpp"
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
+#include "gemm/call.hpp"
 #include "gemm/device/batches.hpp"
-#include "gemm/device/operands.hpp"
-#include "gemm/execute.hpp"
 #include "gemm/groups.hpp"
-#include "gemm/pointers.hpp"
-#include "gemm/report.hpp"
-#include "gemm/small/calls.hpp"
 #include "gemm/small/single.hpp"
 
 namespace tilewright {
@@ -88,153 +83,65 @@ Scalar class_of(const BatchScalar<T, L>& scalar) {
   return scalar.values != nullptr ? Scalar::general : scalar_class(scalar.value);
 }
 
-template <class View>
-struct LocationOf;
-template <template <class, Location> class View, class T, Location L>
-struct LocationOf<View<T, L>> : std::integral_constant<Location, L> {};
+// As the fields of views are called.
+constexpr ArgumentNames view_names = [] {
+  ArgumentNames names;
+  names.counts[0] = "count";
+  return names;
+}();
+
+template <class T, Location L, class Input, class Output>
+GemmProblem problem_of(Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const Input& a, const Input& b,
+                       const BatchScalar<T, L>& beta, const Output& c) {
+  GemmProblem p;
+  p.dtype = dtype_of<T>;
+  p.location = L;
+  p.op_a = op_a;
+  p.op_b = op_b;
+  p.m = c.rows;
+  p.n = c.cols;
+  p.k = op_a == Op::none ? a.cols : a.rows;
+  p.lda = a.ld;
+  p.ldb = b.ld;
+  p.ldc = c.ld;
+  p.batch_count = count_of(c);
+  p.alpha = class_of(alpha);
+  p.beta = class_of(beta);
+  if (count_of(a) != p.batch_count || count_of(b) != p.batch_count)
+    throw Error(
+        ErrorCode::invalid_argument, "count",
+        fmt::format("the counts of a, b and c differ: {}, {}, {}", count_of(a), count_of(b), p.batch_count));
+  describe_layout(p, a, b, c);
+  return p;
+}
+
+// Of views whose shapes do not fit the problem that C and the operations make.
+template <class Input>
+std::optional<Fault> view_fault(const GemmProblem& p, const Input& a, const Input& b) {
+  if (a.rows == p.a_rows() && a.cols == p.a_cols() && b.rows == p.b_rows() && b.cols == p.b_cols()) return {};
+  // Ops and sizes first: without them the shapes of a and b mean nothing.
+  if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k) return fault;
+  if (a.rows != p.a_rows() || a.cols != p.a_cols())
+    return Fault{"a", blas_number::a,
+                 fmt::format("a is {} x {} as stored, but op_a = {} and the {} rows of c need {} x {}",
+                             a.rows, a.cols, to_string(p.op_a), p.m, p.a_rows(), p.a_cols())};
+  return Fault{
+      "b", blas_number::b,
+      fmt::format("b is {} x {} as stored, but op_b = {}, k = {} and the {} columns of c need {} x {}",
+                  b.rows, b.cols, to_string(p.op_b), p.k, p.n, p.b_rows(), p.b_cols())};
+}
 
 // One call on a fixed-size batch. Input is the view of const T that A and B have, Output the view of T that C
 // has.
-template <class T, class Input, class Output>
-class FixedCall {
-  static constexpr Location location = LocationOf<Output>::value;
-  using Values = BatchScalar<T, location>;
-
- public:
-  FixedCall(Op op_a, Op op_b, const Values& alpha, const Input& a, const Input& b, const Values& beta,
-            const Output& c)
-      : alpha_(alpha), beta_(beta), a_(a), b_(b), c_(c) {
-    GemmProblem& p = problem_;
-    p.dtype = dtype_of<T>;
-    p.location = location;
-    p.op_a = op_a;
-    p.op_b = op_b;
-    p.m = c.rows;
-    p.n = c.cols;
-    p.k = op_a == Op::none ? a.cols : a.rows;
-    p.lda = a.ld;
-    p.ldb = b.ld;
-    p.ldc = c.ld;
-    p.batch_count = count_of(c);
-    p.alpha = class_of(alpha);
-    p.beta = class_of(beta);
-    if (count_of(a) != p.batch_count || count_of(b) != p.batch_count)
-      throw Error(ErrorCode::invalid_argument, "count",
-                  fmt::format("the counts of a, b and c differ: {}, {}, {}", count_of(a), count_of(b),
-                              p.batch_count));
-    describe_layout(p, a, b, c);
-  }
-
-  void run(Context& context, const GemmOptions& options, const BatchInfo& info) {
-    if (location == Location::host && options.stream != nullptr)
-      throw Error(ErrorCode::invalid_argument, "stream",
-                  fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
-    const auto fault = find_view_fault();
-    if (fault &&
-        fault->blas_number == 0)  // a bad count or block is no argument of the BLAS routine: no code tells it
-      throw Error(ErrorCode::invalid_argument, fault->argument, fault->message);
-    if (has_levels(problem_) && !fault) problem_ = with_joined_levels(problem_);
-    if constexpr (location == Location::device) return run_on_device(context, options, info, fault);
-    InfoReport report(info, problem_.batch_count, 1);
-    if (fault) return report.group(0, problem_.batch_count, 0, *fault);
-    if (problem_.layout == Layout::pointer) {
-      const auto bad = find_bad_problems(problem_, operands(), options.checked);
-      for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
-      if (!bad.empty()) {
-        const GoodProblems good(problem_, operands(), bad);
-        return execute(*find_plan(context.impl(), good.problem(), options), good.operands());
-      }
-    }
-    if (run_small(context.impl(), problem_, operands(), options)) return;
-    execute_all(*find_plan(context.impl(), problem_, options));
-  }
-
- private:
-  // The pointers of a pointer batch are in device memory too, so the device looks at them.
-  void run_on_device(Context& context, const GemmOptions& options, const BatchInfo& info,
-                     const std::optional<Fault>& fault) const {
-    const NoCancel uncancelled;  // the driver waits now and then
-    DeviceReport report(context.impl(), options, info, problem_.batch_count, 1);
-    if (fault) {
-      report.group(0, problem_.batch_count, 0, *fault);
-      return report.write();
-    }
-    Operands o = operands();
-    o.stream = options.stream;
-    GemmOptions stated = options;
-    stated.align_bytes = common_alignment(problem_, o.a, o.b, o.c);
-    stated.alpha_varies = alpha_.values != nullptr;
-    stated.beta_varies = beta_.values != nullptr;
-    const auto plan = find_device_plan(context.impl(), problem_, stated, report.reports());
-    check_call(*plan, o);
-    report.write();
-    report.direct(o, 0, 0);
-    execute_checked(*plan, o);
-  }
-
-  bool writes() const { return problem_.m > 0 && problem_.n > 0 && problem_.batch_count > 0; }
-  // Whether a null base address of A or B matters. The zeros among per-problem alphas are not looked at here.
-  bool reads_ab() const { return writes() && problem_.k > 0 && problem_.alpha != Scalar::zero; }
-
-  std::optional<Fault> find_view_fault() const {
-    const GemmProblem& p = problem_;
-    // Ops and sizes first: without them the shapes of a and b mean nothing.
-    if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k) return fault;
-    if (a_.rows != p.a_rows() || a_.cols != p.a_cols())
-      return Fault{"a", blas_number::a,
-                   fmt::format("a is {} x {} as stored, but op_a = {} and the {} rows of c need {} x {}",
-                               a_.rows, a_.cols, to_string(p.op_a), p.m, p.a_rows(), p.a_cols())};
-    if (b_.rows != p.b_rows() || b_.cols != p.b_cols())
-      return Fault{
-          "b", blas_number::b,
-          fmt::format("b is {} x {} as stored, but op_b = {}, k = {} and the {} columns of c need {} x {}",
-                      b_.rows, b_.cols, to_string(p.op_b), p.k, p.n, p.b_rows(), p.b_cols())};
-    if (auto fault = find_fault(p)) return fault;
-    if (reads_ab() && a_.data == nullptr) return Fault{"a", blas_number::a, "a is null"};
-    if (reads_ab() && b_.data == nullptr) return Fault{"b", blas_number::b, "b is null"};
-    if (writes() && c_.data == nullptr) return Fault{"c", blas_number::c, "c is null"};
-    if constexpr (location == Location::host) {
-      const auto is_c = [&](const auto* data) {
-        return reads_ab() && static_cast<const void*>(data) == static_cast<const void*>(c_.data);
-      };
-      if (is_c(a_.data)) return Fault{"c", blas_number::c, "c is a: " + std::string(in_place_reason)};
-      if (is_c(b_.data)) return Fault{"c", blas_number::c, "c is b: " + std::string(in_place_reason)};
-    }
-    return {};
-  }
-
-  Operands operands() const {
-    return {a_.data,
-            b_.data,
-            const_cast<void*>(static_cast<const void*>(c_.data)),
-            alpha_.values == nullptr ? &alpha_.value : alpha_.values,
-            beta_.values == nullptr ? &beta_.value : beta_.values,
-            alpha_.values == nullptr ? 0 : 1,
-            beta_.values == nullptr ? 0 : 1};
-  }
-
-  void execute_all(const GemmPlan::Impl& plan) const {
-    const Operands o = operands();
-    if (alpha_.values == nullptr && beta_.values == nullptr &&
-        is_one_kernel_call(plan, alpha_.value, beta_.value))
-      call_kernel(plan, o.a, o.b, o.c, o.alpha, o.beta);
-    else
-      execute(plan, o);
-  }
-
-  const Values& alpha_;
-  const Values& beta_;
-  const Input& a_;
-  const Input& b_;
-  const Output& c_;
-  GemmProblem problem_;
-};
-
 template <class T, Location L, class Input, class Output>
 void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const Input& a,
                const Input& b, const BatchScalar<T, L>& beta, const Output& c, const GemmOptions& options,
                const BatchInfo& info) {
-  FixedCall<T, Input, Output>(op_a, op_b, alpha, a, b, beta, c).run(context, options, info);
+  const GemmProblem p = problem_of(op_a, op_b, alpha, a, b, beta, c);
+  Operands o{a.data, b.data, const_cast<void*>(static_cast<const void*>(c.data)), &alpha.value, &beta.value};
+  if (alpha.values != nullptr) o.alpha = alpha.values, o.alpha_stride = 1;
+  if (beta.values != nullptr) o.beta = beta.values, o.beta_stride = 1;
+  run_call(context.impl(), {p, o, view_names, view_fault(p, a, b)}, options, info);
 }
 
 }  // namespace

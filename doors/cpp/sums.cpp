@@ -56,16 +56,10 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
   }
   const GemmProblem p = reduce_problem(op_a, op_b, alpha, a, b, beta, c);
   check_reduce_shapes(p, {a.rows, a.cols}, {b.rows, b.cols});
-  T* const address = c.data;
   Operands o;
   o.a = a.data, o.b = b.data, o.c = c.data;
   o.alpha = &alpha, o.beta = &beta;
-  if constexpr (L == Location::device) {
-    if (p.layout == Layout::pointer) o.c = nullptr, o.lists.c = address;
-    return run_device_reduce(context.impl(), p, o, options);
-  }
-  if (p.layout == Layout::pointer) o.c = const_cast<T**>(&address);
-  run_batch_reduce(context.impl(), p, o, c.data, options);
+  run_batch_reduce(context.impl(), p, o, options);
 }
 
 template <class T, Location L>

@@ -143,11 +143,11 @@ bool run(Library& library, const Operands& x, const Arguments& arguments, void* 
       [&] {
         const bool fresh = made && !device && bytes_of(x.c) >= fresh_bytes;
         if (!device && !fresh && arguments.threads == 0)
-          return product.run(library.context(), usual_options());
+          return run_product(product, library.context(), usual_options());
         GemmOptions options;
         if (fresh) options.residency = Residency::l2;
         options.device = x.c.device, options.stream = stream, options.threads = arguments.threads;
-        product.run(library.context(), options);
+        run_product(product, library.context(), options);
       });
   return true;
 }

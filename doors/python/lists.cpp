@@ -110,7 +110,7 @@ std::vector<unsigned> grouped(Library& library, nb::list a, nb::list b, nb::list
 
 // One array of a list: where it begins and ends, and what it is.
 struct Item {
-  Extent extent;
+  AddressRange extent;
   std::size_t problem;
   unsigned part;  // of the problem, as Copies name it
   nb::handle array;
@@ -122,7 +122,7 @@ std::vector<Item> items_of(nb::list a, nb::list b, nb::list c) {
     for (const auto& [part, name, list] :
          {std::tuple(copy_a, "a", &a), std::tuple(copy_b, "b", &b), std::tuple(copy_c, "out", &c)}) {
       const nb::handle array = (*list)[i];
-      const Item item{extent_of(placement_of(name, array)), i, part, array};
+      const Item item{range_of(footprint_of(name, array)), i, part, array};
       if (item.extent.begin < item.extent.end) items.push_back(item);
     }
   std::sort(items.begin(), items.end(),
@@ -131,7 +131,7 @@ std::vector<Item> items_of(nb::list a, nb::list b, nb::list c) {
 }
 
 void check_outs(const Item& x, const Item& y) {
-  if (!share_memory(placement_of("out", x.array), placement_of("out", y.array), false)) return;
+  if (!share_memory(footprint_of("out", x.array), footprint_of("out", y.array), false)) return;
   const auto [first, second] = std::minmax(x.problem, y.problem);
   throw Error(ErrorCode::invalid_argument, "out",
               "problem " + std::to_string(second) + ": its out shares elements with that of problem " +
@@ -148,7 +148,7 @@ std::vector<unsigned> shared(nb::list a, nb::list b, nb::list c) {
   const auto meet = [&](const Item& operand, const Item& out) {
     if (operand.problem == out.problem || (!found.empty() && (found[operand.problem] & operand.part) != 0))
       return;
-    if (!share_memory(placement_of("operand", operand.array), placement_of("out", out.array), true)) return;
+    if (!share_memory(footprint_of("operand", operand.array), footprint_of("out", out.array), true)) return;
     found.resize(c.size());
     found[operand.problem] |= operand.part;
   };

@@ -75,7 +75,8 @@ unsigned product(Library& library, nb::handle a, nb::handle b, nb::handle c, std
   const GemmOptions own = with_place(options, z, stream);
   const Unlocked unlocked(product.work() > least_work_unlocked || z.location == Location::device);
   recorded(
-      library.recorder(), [&] { return product.problem(); }, [&] { product.run(library.context(), own); });
+      library.recorder(), [&] { return product.problem(); },
+      [&] { run_product(product, library.context(), own); });
   return copy_none;
 }
 

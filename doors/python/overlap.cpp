@@ -1,9 +1,5 @@
-// Two elements lie on each other where a sum of multiples of strides is (nearly) a given number: a bounded
-// linear Diophantine equation. Strides are gone through from the largest to the smallest, and of each only
-// the multiples that the smaller ones can make up for: few, where an array is a part of another one.
+// The steps of arrays, in bytes where strides split elements.
 #include "overlap.hpp"
-
-#include <algorithm>
 
 #include "arrays.hpp"
 #include "operand.hpp"
@@ -11,69 +7,10 @@
 namespace nb = nanobind;
 
 namespace tilewright::python {
-namespace {
 
-using Wide = __int128;  // strides and counts of views may be anything
-
-constexpr int most_terms = 2 * View::most_dims;
-constexpr int most_tries = 10000;
-
-// x strides, for low <= x <= high.
-struct Term {
-  std::int64_t stride, low, high;
-};
-
-Wide down(Wide x, Wide by) { return x >= 0 ? x / by : -((-x + by - 1) / by); }
-Wide up(Wide x, Wide by) { return -down(-x, by); }
-
-class Search {
- public:
-  void add(std::int64_t count, std::int64_t stride, bool subtracted, bool both) {
-    if (count < 2 || stride == 0) return;
-    std::int64_t low = both || subtracted ? 1 - count : 0, high = both || !subtracted ? count - 1 : 0;
-    if (stride < 0) stride = -stride, std::swap(low = -low, high = -high);
-    for (int i = 0; i < count_ && !both; ++i) {
-      if (terms_[i].stride != stride) continue;
-      terms_[i].low += low, terms_[i].high += high;
-      return;
-    }
-    terms_[count_++] = {stride, low, high};
-  }
-  // Whether a sum lies in [low, high]; `zero`: also that of nothing but zeros.
-  bool finds(Wide low, Wide high, bool zero, bool unknown) {
-    std::sort(terms_, terms_ + count_, [](const Term& x, const Term& y) { return x.stride > y.stride; });
-    least_[count_] = most_[count_] = 0;
-    for (int i = count_ - 1; i >= 0; --i) {
-      least_[i] = least_[i + 1] + Wide(terms_[i].low) * terms_[i].stride;
-      most_[i] = most_[i + 1] + Wide(terms_[i].high) * terms_[i].stride;
-    }
-    const bool found = from(0, low, high, zero);
-    return found || (tries_ > most_tries && unknown);
-  }
-
- private:
-  bool from(int i, Wide low, Wide high, bool done) {
-    if (i == count_) return done && low <= 0 && 0 <= high;
-    const Term& term = terms_[i];
-    const Wide first = std::max<Wide>(term.low, up(low - most_[i + 1], term.stride));
-    const Wide last = std::min<Wide>(term.high, down(high - least_[i + 1], term.stride));
-    for (Wide x = first; x <= last; ++x) {
-      if (++tries_ > most_tries) return false;
-      if (from(i + 1, low - x * term.stride, high - x * term.stride, done || x != 0)) return true;
-    }
-    return false;
-  }
-
-  int count_ = 0, tries_ = 0;
-  Term terms_[most_terms];                             // NOLINT: count_ of them are set
-  Wide least_[most_terms + 1], most_[most_terms + 1];  // NOLINT: of what the terms from here on add up to
-};
-
-}  // namespace
-
-Placement placement_of(const char* name, nb::handle object) {
+Footprint footprint_of(const char* name, nb::handle object) {
   const View view = view_of(name, object);
-  Placement to;
+  Footprint to;
   to.address = reinterpret_cast<std::uintptr_t>(view.data);
   to.item = size_bytes(view.dtype);
   to.location = view.location, to.device = view.device, to.ndim = view.ndim;
@@ -83,62 +20,12 @@ Placement placement_of(const char* name, nb::handle object) {
   return to;
 }
 
-Extent extent_of(const Placement& placement) {
-  Wide low = 0, high = 0;
-  for (const Step& step : placement.dimensions()) {
-    if (step.count == 0) return {placement.address, placement.address};
-    const Wide reach = Wide(step.count - 1) * step.stride;
-    (reach < 0 ? low : high) += reach;
-  }
-  const auto at = [&](Wide offset) {
-    return std::uintptr_t(std::clamp<Wide>(Wide(placement.address) + offset, 0, UINTPTR_MAX));
-  };
-  return {at(low), at(high + placement.item)};
-}
-
-bool plainly_apart(std::span<const Step> steps, std::int64_t item) {
-  Step sorted[View::most_dims];  // NOLINT: count of them are set
-  int count = 0;
-  for (const Step& step : steps) {
-    if (step.count == 0) return true;
-    if (step.count > 1) sorted[count++] = {step.count, step.stride < 0 ? -step.stride : step.stride};
-  }
-  std::sort(sorted, sorted + count, [](const Step& x, const Step& y) { return x.stride < y.stride; });
-  Wide reach = item;  // from the first one's begin to the last one's end, of what smaller strides lead to
-  for (int i = 0; i < count; ++i) {
-    if (sorted[i].stride < reach) return false;
-    reach += Wide(sorted[i].count - 1) * sorted[i].stride;
-  }
-  return true;
-}
-
-bool repeats(std::span<const Step> steps, std::int64_t item) {
-  if (plainly_apart(steps, item)) return false;
-  Search search;
-  for (const Step& step : steps) {
-    if (step.count > 1 && step.stride < item && -step.stride < item) return true;
-    search.add(step.count, step.stride, false, true);
-  }
-  return search.finds(1 - item, item - 1, false, false);
-}
-
-bool share_memory(const Placement& x, const Placement& y, bool unknown) {
-  if (x.location != y.location || x.device != y.device) return false;
-  const Extent a = extent_of(x), b = extent_of(y);
-  if (a.begin >= a.end || b.begin >= b.end || a.begin >= b.end || b.begin >= a.end) return false;
-  Search search;
-  for (const Step& step : x.dimensions()) search.add(step.count, step.stride, false, false);
-  for (const Step& step : y.dimensions()) search.add(step.count, step.stride, true, false);
-  const Wide between = Wide(y.address) - Wide(x.address);
-  return search.finds(between + 1 - x.item, between + y.item - 1, true, unknown);
-}
-
 void bind_overlap(nb::module_& module) {
   module.def(
       "repeats",
       [](nb::handle array) {
-        const Placement placement = placement_of("out", array);
-        return repeats(placement.dimensions(), placement.item);
+        const Footprint footprint = footprint_of("out", array);
+        return repeats(footprint.dimensions(), footprint.item);
       },
       nb::arg("array"), "Whether elements of an array lie on each other.");
 }

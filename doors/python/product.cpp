@@ -1,376 +1,97 @@
-// A product of strided views as one problem of the library. Matrices by rows are their transposes by columns:
-// C^T = op(B)^T op(A)^T, so that the sides change places and nothing is moved. Dimensions of the batch become
-// levels, the innermost three of them in one call.
+// Runs products of arrays: single ones, batches by their levels, and sums.
 #include "product.hpp"
-
-#include <algorithm>
-#include <string>
-
-#include "overlap.hpp"
 
 namespace tilewright::python {
 namespace {
 
-constexpr int levels_of_a_call = 3;
+template <class T, Location L>
+class Call {
+ public:
+  Call(const Product& product, Context& context, const GemmOptions& options)
+      : product_(product), context_(context), options_(options) {}
 
-std::string shape_text(const View& x) {
-  std::string text = "(";
-  for (int i = 0; i < x.ndim; ++i) text += (i > 0 ? ", " : "") + std::to_string(x.shape[i]);
-  return text + (x.ndim == 1 ? ",)" : ")");
-}
+  void single() const {
+    gemm(context_, product_.a().op, product_.b().op, alpha_, a(0), b(0), beta_, c(0), options_);
+  }
 
-[[noreturn]] void refuse_shapes(const char* name, const View& x, const char* other_name, const View& other,
-                                const char* why) {
-  throw Error(ErrorCode::invalid_argument, name,
-              std::string(name) + " has the shape " + shape_text(x) + " and " + other_name + " the shape " +
-                  shape_text(other) + ": " + why);
-}
+  // The levels of one call, each operand so many elements behind its first one.
+  void batch(const GemmProblem& p, std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) const {
+    const auto as = [&]<class U>(const MatrixView<U, L>& x, std::int64_t stride, std::int64_t outer,
+                                 std::int64_t outermost) {
+      return StridedBatch<U, L>{x.data,        x.rows, x.cols,
+                                x.ld,          stride, batch_levels(p)[0].count,
+                                p.outer_count, outer,  p.outermost_count,
+                                outermost};
+    };
+    using Value = BatchScalar<T, L>;
+    gemm_batched(context_, p.op_a, p.op_b, Value(alpha_), as(a(at_a), p.stride_a, p.outer_a, p.outermost_a),
+                 as(b(at_b), p.stride_b, p.outer_b, p.outermost_b), Value(beta_),
+                 as(c(at_c), p.stride_c, p.outer_c, p.outermost_c), options_);
+  }
 
-// The stride of dimension `index` of the batch of c in x; 0 where x is broadcast along it.
-std::int64_t batch_stride(const char* name, const View& x, const View& c, int index) {
-  const int own = index - (c.ndim - x.ndim);
-  if (own < 0) return 0;
-  if (x.shape[own] == c.shape[index]) return x.shape[own] == 1 ? 0 : x.strides[own];
-  if (x.shape[own] != 1)
-    refuse_shapes(name, x, "out", c, "the leading dimensions do not broadcast to those of out");
-  return 0;
+  // All products into one C: one call for a level, by addresses for more.
+  void sum(const GemmProblem& p) const requires(L == Location::host) {
+    if (p.layout == Layout::strided) {
+      const auto batch_of = [&](const MatrixView<const T>& x, std::int64_t stride) {
+        return StridedBatch<const T>{x.data, x.rows, x.cols, x.ld, stride, p.batch_count};
+      };
+      return gemm_batch_reduce(context_, p.op_a, p.op_b, alpha_, batch_of(a(0), p.stride_a),
+                               batch_of(b(0), p.stride_b), beta_, c(0), options_);
+    }
+    const Product::Addresses at = product_.addresses();
+    const auto batch_of = [](const std::vector<char*>& list, const MatrixView<const T>& x) {
+      return PointerBatch<const T>{reinterpret_cast<const T* const*>(list.data()), x.rows, x.cols, x.ld,
+                                   std::int64_t(list.size())};
+    };
+    gemm_batch_reduce(context_, p.op_a, p.op_b, alpha_, batch_of(at.a, a(0)), batch_of(at.b, b(0)), beta_,
+                      c(0), options_);
+  }
+
+ private:
+  MatrixView<const T, L> a(std::int64_t at) const {
+    const Product& p = product_;
+    const bool plain = p.a().op == Op::none;
+    return {address<const T>(p.a(), at), plain ? p.m() : p.k(), plain ? p.k() : p.m(), p.a().ld};
+  }
+  MatrixView<const T, L> b(std::int64_t at) const {
+    const Product& p = product_;
+    const bool plain = p.b().op == Op::none;
+    return {address<const T>(p.b(), at), plain ? p.k() : p.n(), plain ? p.n() : p.k(), p.b().ld};
+  }
+  MatrixView<T, L> c(std::int64_t at) const {
+    return {address<T>(product_.c(), at), product_.m(), product_.n(), product_.c().ld};
+  }
+  template <class U>
+  static U* address(const Product::Matrix& x, std::int64_t at) {
+    return reinterpret_cast<U*>(x.data) + at;
+  }
+
+  const Product& product_;
+  const T alpha_ = scalar<T>(product_.factors().alpha), beta_ = scalar<T>(product_.factors().beta);
+  Context& context_;
+  const GemmOptions& options_;
+};
+
+template <class T, Location L>
+void run_at(const Product& product, Context& context, const GemmOptions& options) {
+  const Call<T, L> call(product, context, options);
+  if (product.levels().empty()) return call.single();
+  const GemmProblem p = product.problem();
+  product.for_each_call([&](std::int64_t a, std::int64_t b, std::int64_t c) { call.batch(p, a, b, c); });
 }
 
 }  // namespace
 
-Scalar scalar_class(std::complex<double> value) {
-  return value == 0.0 ? Scalar::zero : value == 1.0 ? Scalar::one : Scalar::general;
-}
-
-Extent extent_of(const View& view) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-  __int128 low = 0, high = 0;
-  for (int i = 0; i < view.ndim; ++i) {
-    if (view.shape[i] == 0) return {begin, begin};
-    const __int128 reach = __int128(view.shape[i] - 1) * view.strides[i];
-    (reach < 0 ? low : high) += reach;
-  }
-  const __int128 size = size_bytes(view.dtype), most = UINTPTR_MAX;
-  const __int128 first = __int128(begin) + low * size, last = __int128(begin) + (high + 1) * size;
-  return {std::uintptr_t(std::clamp<__int128>(first, 0, most)),
-          std::uintptr_t(std::clamp<__int128>(last, 0, most))};
-}
-
-bool may_overlap(const View& x, const View& y) {
-  if (x.location != y.location) return false;
-  const Extent a = extent_of(x), b = extent_of(y);
-  return a.begin < b.end && b.begin < a.end;
-}
-
-// Whether elements of a column are neighbours, with columns that do not overlap at distance ld. Strides along
-// a dimension of one element mean nothing.
-bool Product::by_columns(const Shape& x, std::int64_t& ld) {
-  if (x.rows > 1 && x.row_stride != 1) return false;
-  const std::int64_t least = std::max<std::int64_t>(x.rows, 1);
-  if (x.cols > 1 && x.col_stride < least) return false;
-  ld = x.cols > 1 ? x.col_stride : least;
-  return true;
-}
-
-// What x is to the library: stored by columns, or by rows and so transposed. There is no operation that
-// conjugates alone.
-bool Product::as_operand(const Shape& x, bool conj, Matrix& to) {
-  if (x.rows == 0 || x.cols == 0) {  // strides of what has no elements mean nothing
-    to.ld = std::max<std::int64_t>(x.rows, 1), to.op = Op::none;
-    return true;
-  }
-  const bool columns = by_columns(x, to.ld);
-  if (columns && !conj) {
-    to.op = Op::none;
-    return true;
-  }
-  if (by_columns(x.transposed(), to.ld)) {
-    to.op = conj ? Op::conj_trans : Op::trans;
-    return true;
-  }
-  return false;
-}
-
-Product::Product(const View& a, const View& b, const View& c, const Factors& factors)
-    : dtype_(c.dtype), location_(c.location), factors_(factors) {
-  if (!is_complex(dtype_)) factors_.conj_a = factors_.conj_b = false;
-  find_sizes(a, b, c);
-  left_.data = a.data, right_.data = b.data, result_.data = c.data;
-  find_levels(a, b, c);
-  if (!is_written()) {  // strides of what has no elements mean nothing
-    copies_ = copy_none;
-    describe_empty(c);
-    return;
-  }
-  if (!a.regular) copies_ |= copy_a;
-  if (!b.regular) copies_ |= copy_b;
-  if (!c.regular || may_overlap(a, c) || may_overlap(b, c)) copies_ |= copy_c;
-  if (copies_ != copy_none) return;
-  const auto shape_of = [](const View& x, bool lies) {
-    const std::int64_t rows = x.shape[x.ndim - 2], cols = x.shape[x.ndim - 1];
-    if (!lies) return Shape{rows, cols, cols, 1};
-    return Shape{rows, cols, x.strides[x.ndim - 2], x.strides[x.ndim - 1]};
-  };
-  // A sum of no products reads neither a nor b, whose strides NumPy makes 0 then.
-  const Shape sa = shape_of(a, !empty_), sb = shape_of(b, !empty_), sc = shape_of(c, true);
-  std::int64_t ld = 0;
-  const bool columns = by_columns(sc, ld), rows = by_columns(sc.transposed(), ld);
-  if (!columns && !rows) {
-    copies_ = copy_c;
-    return;
-  }
-  // A single column is best taken as one, else the usual order of rows goes first where both are possible.
-  const bool by_rows = rows && !(columns && sc.cols == 1);
-  if (may_repeat(sc)) {
-    copies_ = copy_c;
-    return;
-  }
-  copies_ = find_operands(sa, sb, sc, by_rows);
-  if (copies_ != copy_none && columns && rows) copies_ = find_operands(sa, sb, sc, !by_rows);
-  if (copies_ == copy_none) join_levels();
-}
-
-// Of a product that nothing is done for: the sizes, as packed operands by rows have them, for problem().
-void Product::describe_empty(const View& c) {
-  const auto times = [](std::int64_t x, std::int64_t y) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
-  };
-  m_ = c.shape[c.ndim - 1], n_ = c.shape[c.ndim - 2];
-  left_.ld = result_.ld = std::max<std::int64_t>(m_, 1), right_.ld = std::max<std::int64_t>(k_, 1);
-  std::int64_t count = 1;
-  for (int i = 0; i < c.ndim - 2; ++i) count = times(count, c.shape[i]);
-  level_count_ = count == 1 ? 0 : 1;
-  levels_[0] = {count, times(left_.ld, k_), times(right_.ld, n_), times(result_.ld, n_)};
-}
-
-void Product::find_sizes(const View& a, const View& b, const View& c) {
-  if (a.shape[a.ndim - 1] != b.shape[b.ndim - 2])
-    refuse_shapes("a", a, "b", b, "the columns of a are not as many as the rows of b");
-  if (c.shape[c.ndim - 2] != a.shape[a.ndim - 2])
-    refuse_shapes("a", a, "out", c, "they have not as many rows");
-  if (c.shape[c.ndim - 1] != b.shape[b.ndim - 1])
-    refuse_shapes("b", b, "out", c, "they have not as many columns");
-  if (a.ndim > c.ndim) refuse_shapes("a", a, "out", c, "out has fewer dimensions");
-  if (b.ndim > c.ndim) refuse_shapes("b", b, "out", c, "out has fewer dimensions");
-  k_ = a.shape[a.ndim - 1];
-}
-
-void Product::find_levels(const View& a, const View& b, const View& c) {
-  no_elements_ = c.shape[c.ndim - 2] == 0 || c.shape[c.ndim - 1] == 0;
-  empty_ = no_elements_;
-  const auto size = size_bytes(dtype_);
-  for (int i = 0; i < c.ndim - 2; ++i) {
-    Level level{c.shape[i], batch_stride("a", a, c, i), batch_stride("b", b, c, i), c.strides[i]};
-    if (level.count == 0) empty_ = true;
-    if (level.count <= 1) continue;
-    if (level.c < 0 && (level.a > 0 || level.b > 0)) {
-      copies_ |= copy_c;
-    } else if (level.c < 0) {  // all from their other ends
-      left_.data += (level.count - 1) * level.a * size;
-      right_.data += (level.count - 1) * level.b * size;
-      result_.data += (level.count - 1) * level.c * size;
-      level.a = -level.a, level.b = -level.b, level.c = -level.c;
-    }
-    if (level.a < 0) copies_ |= copy_a;
-    if (level.b < 0) copies_ |= copy_b;
-    if (level.c == 0 && !factors_.sum) copies_ |= copy_c;
-    levels_[level_count_++] = level;
-  }
-}
-
-// Whether matrices of c, each of which does not lie on itself, may lie on each other.
-bool Product::may_repeat(const Shape& c) const {
-  if (level_count_ == 0 || factors_.sum) return false;
-  Step steps[View::most_dims];  // NOLINT: as many as there are levels, and two, are set
-  for (int i = 0; i < level_count_; ++i) steps[i] = {levels_[i].count, levels_[i].c};
-  steps[level_count_] = {c.rows, c.row_stride}, steps[level_count_ + 1] = {c.cols, c.col_stride};
-  return !plainly_apart({steps, std::size_t(level_count_ + 2)}, 1);
-}
-
-// Levels that go on where the one within them ends are one.
-void Product::join_levels() {
-  int kept = 0;
-  for (int i = 0; i < level_count_; ++i) {
-    const Level& in = levels_[i];
-    Level* out = kept > 0 ? &levels_[kept - 1] : nullptr;
-    if (out != nullptr && out->a == in.a * in.count && out->b == in.b * in.count && out->c == in.c * in.count)
-      *out = {out->count * in.count, in.a, in.b, in.c};
+void run_product(const Product& product, Context& context, const GemmOptions& options) {
+  if (!product.is_written()) return;
+  with_type(product.dtype(), [&]<class T>(T) {
+    if (product.factors().sum)
+      Call<T, Location::host>(product, context, options).sum(product.problem());
+    else if (product.location() == Location::host)
+      run_at<T, Location::host>(product, context, options);
     else
-      levels_[kept++] = in;
-  }
-  level_count_ = kept;
-  if (swapped_)
-    for (int i = 0; i < level_count_; ++i) std::swap(levels_[i].a, levels_[i].b);
-}
-
-unsigned Product::find_operands(const Shape& a, const Shape& b, const Shape& c, bool by_rows) {
-  Matrix x, y;
-  unsigned copies = copy_none;
-  if (!as_operand(by_rows ? a.transposed() : a, factors_.conj_a, x)) copies |= copy_a;
-  if (!as_operand(by_rows ? b.transposed() : b, factors_.conj_b, y)) copies |= copy_b;
-  if (copies != copy_none) return copies;
-  const Shape to = by_rows ? c.transposed() : c;
-  by_columns(to, result_.ld);
-  m_ = to.rows, n_ = to.cols;
-  x.data = left_.data, y.data = right_.data;
-  swapped_ = by_rows;
-  left_ = by_rows ? y : x, right_ = by_rows ? x : y;
-  return copy_none;
-}
-
-double Product::work() const noexcept {
-  double work = empty_ ? 0 : double(m_) * double(n_) * double(std::max<std::int64_t>(k_, 1));
-  for (int i = 0; i < level_count_; ++i) work *= double(levels_[i].count);
-  return work;
-}
-
-// One level is a strided batch, more are one by addresses, as run_sum() has them.
-void Product::describe_sum(GemmProblem& p) const {
-  p.sums = Sums::batch_reduce;
-  p.layout = level_count_ <= 1 && !empty_ ? Layout::strided : Layout::pointer;
-  p.batch_count = empty_ ? 0 : 1;
-  for (int i = 0; i < level_count_; ++i) p.batch_count *= levels_[i].count;
-  if (p.layout == Layout::pointer) return;
-  p.stride_a = level_count_ == 1 ? levels_[0].a : p.lda * p.a_cols();
-  p.stride_b = level_count_ == 1 ? levels_[0].b : p.ldb * p.b_cols();
-  p.stride_c = p.ldc * p.n;
-}
-
-GemmProblem Product::problem() const {
-  GemmProblem p;
-  p.dtype = dtype_, p.location = location_;
-  p.op_a = left_.op, p.op_b = right_.op;
-  p.m = m_, p.n = n_, p.k = k_;
-  p.lda = left_.ld, p.ldb = right_.ld, p.ldc = result_.ld;
-  p.alpha = scalar_class(factors_.alpha), p.beta = scalar_class(factors_.beta);
-  if (factors_.sum) {
-    describe_sum(p);
-    return p;
-  }
-  if (level_count_ == 0) return p;
-  p.layout = Layout::strided;
-  const int i = level_count_ - 1;
-  p.batch_count = levels_[i].count;
-  p.stride_a = levels_[i].a, p.stride_b = levels_[i].b, p.stride_c = levels_[i].c;
-  if (i >= 1) {
-    const Level& outer = levels_[i - 1];
-    p.outer_count = outer.count, p.outer_a = outer.a, p.outer_b = outer.b, p.outer_c = outer.c;
-    p.batch_count *= outer.count;
-  }
-  if (i >= 2) {
-    const Level& outer = levels_[i - 2];
-    p.outermost_count = outer.count, p.outermost_a = outer.a, p.outermost_b = outer.b,
-    p.outermost_c = outer.c;
-    p.batch_count *= outer.count;
-  }
-  return p;
-}
-
-// One call of the library: a single product, or the innermost levels.
-template <class T, Location L>
-void Product::run_from(Context& context, const GemmOptions& options, std::int64_t at_a, std::int64_t at_b,
-                       std::int64_t at_c) const {
-  const T* a = reinterpret_cast<const T*>(left_.data) + at_a;
-  const T* b = reinterpret_cast<const T*>(right_.data) + at_b;
-  T* c = reinterpret_cast<T*>(result_.data) + at_c;
-  const T alpha = scalar<T>(factors_.alpha), beta = scalar<T>(factors_.beta);
-  const bool plain_a = left_.op == Op::none, plain_b = right_.op == Op::none;
-  const MatrixView<const T, L> x{a, plain_a ? m_ : k_, plain_a ? k_ : m_, left_.ld};
-  const MatrixView<const T, L> y{b, plain_b ? k_ : n_, plain_b ? n_ : k_, right_.ld};
-  if (level_count_ == 0)
-    return gemm(context, left_.op, right_.op, alpha, x, y, beta, MatrixView<T, L>{c, m_, n_, result_.ld},
-                options);
-  Level levels[levels_of_a_call] = {{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}};  // the innermost first
-  for (int i = 0; i < std::min(level_count_, levels_of_a_call); ++i)
-    levels[i] = levels_[level_count_ - 1 - i];
-  const auto& [inner, outer, outermost] = levels;
-  const StridedBatch<const T, L> as{x.data,      x.rows,  x.cols,          x.ld,       inner.a, inner.count,
-                                    outer.count, outer.a, outermost.count, outermost.a};
-  const StridedBatch<const T, L> bs{y.data,      y.rows,  y.cols,          y.ld,       inner.b, inner.count,
-                                    outer.count, outer.b, outermost.count, outermost.b};
-  const StridedBatch<T, L> cs{c,           m_,          n_,      result_.ld,      inner.c,
-                              inner.count, outer.count, outer.c, outermost.count, outermost.c};
-  gemm_batched(context, left_.op, right_.op, BatchScalar<T, L>(alpha), as, bs, BatchScalar<T, L>(beta), cs,
-               options);
-}
-
-template <class T, Location L>
-void Product::run_as(Context& context, const GemmOptions& options) const {
-  const int outside = std::max(level_count_ - levels_of_a_call, 0);
-  if (outside == 0) return run_from<T, L>(context, options, 0, 0, 0);
-  std::int64_t index[View::most_dims] = {};
-  std::int64_t at_a = 0, at_b = 0, at_c = 0;
-  for (;;) {
-    run_from<T, L>(context, options, at_a, at_b, at_c);
-    int i = outside - 1;
-    for (; i >= 0; --i) {
-      const Level& level = levels_[i];
-      at_a += level.a, at_b += level.b, at_c += level.c;
-      if (++index[i] < level.count) break;
-      at_a -= level.count * level.a, at_b -= level.count * level.b, at_c -= level.count * level.c;
-      index[i] = 0;
-    }
-    if (i < 0) return;
-  }
-}
-
-void Product::run(Context& context, const GemmOptions& options) const {
-  if (!is_written()) return;
-  with_type(dtype_, [&]<class T>(T) {
-    if (factors_.sum)
-      run_sum<T>(context, options);
-    else if (location_ == Location::host)
-      run_as<T, Location::host>(context, options);
-    else
-      run_as<T, Location::device>(context, options);
+      run_at<T, Location::device>(product, context, options);
   });
-}
-
-Product::Addresses Product::addresses() const {
-  Addresses to;
-  std::int64_t count = empty_ ? 0 : 1;
-  for (int i = 0; i < level_count_; ++i) count *= levels_[i].count;
-  for (auto* list : {&to.a, &to.b, &to.c}) list->reserve(std::size_t(count));
-  std::int64_t index[View::most_dims] = {};
-  const auto size = size_bytes(dtype_);
-  for (std::int64_t p = 0; p < count; ++p) {
-    std::int64_t at_a = 0, at_b = 0, at_c = 0;
-    for (int i = 0; i < level_count_; ++i) {
-      at_a += index[i] * levels_[i].a, at_b += index[i] * levels_[i].b, at_c += index[i] * levels_[i].c;
-    }
-    to.a.push_back(left_.data + at_a * size);
-    to.b.push_back(right_.data + at_b * size);
-    to.c.push_back(result_.data + at_c * size);
-    for (int i = level_count_ - 1; i >= 0 && ++index[i] == levels_[i].count; --i) index[i] = 0;
-  }
-  return to;
-}
-
-// All products into one C: one call for a level, by addresses for more.
-template <class T>
-void Product::run_sum(Context& context, const GemmOptions& options) const {
-  const T alpha = scalar<T>(factors_.alpha), beta = scalar<T>(factors_.beta);
-  const bool plain_a = left_.op == Op::none, plain_b = right_.op == Op::none;
-  const std::int64_t a_rows = plain_a ? m_ : k_, a_cols = plain_a ? k_ : m_;
-  const std::int64_t b_rows = plain_b ? k_ : n_, b_cols = plain_b ? n_ : k_;
-  const MatrixView<T> c{reinterpret_cast<T*>(result_.data), m_, n_, result_.ld};
-  if (level_count_ <= 1 && !empty_) {
-    const Level level = level_count_ == 1 ? levels_[0] : Level{1, 0, 0, 0};
-    const StridedBatch<const T> a{
-        reinterpret_cast<const T*>(left_.data), a_rows, a_cols, left_.ld, level.a, level.count};
-    const StridedBatch<const T> b{
-        reinterpret_cast<const T*>(right_.data), b_rows, b_cols, right_.ld, level.b, level.count};
-    return gemm_batch_reduce(context, left_.op, right_.op, alpha, a, b, beta, c, options);
-  }
-  const Addresses at = addresses();
-  const auto pointers = [](const std::vector<char*>& list) {
-    return reinterpret_cast<const T* const*>(list.data());
-  };
-  const auto count = std::int64_t(at.a.size());
-  const PointerBatch<const T> a{pointers(at.a), a_rows, a_cols, left_.ld, count};
-  const PointerBatch<const T> b{pointers(at.b), b_rows, b_cols, right_.ld, count};
-  gemm_batch_reduce(context, left_.op, right_.op, alpha, a, b, beta, c, options);
 }
 
 }  // namespace tilewright::python

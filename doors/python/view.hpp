@@ -1,35 +1,10 @@
-// View: an array as products see it, whoever owns it: where it begins, its type, shape and strides, and the
-// memory it lies in. It owns nothing.
+// An array as products see it, under the name that it has in this package.
 #pragma once
 
-#include <cstdint>
-
-#include "tilewright/types.hpp"
+#include "core/product/array_view.hpp"
 
 namespace tilewright::python {
 
-struct View {
-  static constexpr int most_dims = 64;  // as NumPy has
-
-  char* data = nullptr;
-  DType dtype = DType::f64;
-  Location location = Location::host;
-  int device = 0;  // the GPU, where location is device
-  bool read_only = false;
-  bool regular = true;  // false: unaligned, of another byte order, or with strides that split elements
-  int ndim = 0;
-  std::int64_t shape[most_dims];    // NOLINT: ndim of them are set
-  std::int64_t strides[most_dims];  // NOLINT: in elements
-};
-
-// First and behind-last byte that the view touches; equal where it has no elements. Extents of views whose
-// sizes are beyond the address space saturate.
-struct Extent {
-  std::uintptr_t begin = 0, end = 0;
-};
-Extent extent_of(const View& view);
-
-// Whether bytes of both may be the same: views that interleave within one range count as such.
-bool may_overlap(const View& x, const View& y);
+using View = ArrayView;
 
 }  // namespace tilewright::python

@@ -278,6 +278,10 @@ class GemmPlan {
   std::string explain() const;
   // The name of the one that serves it, such as gemm_small_cpu, cblas or hybrid.
   const std::string& candidate() const noexcept;
+  // True if GPUs compute, alone or beside the CPU.
+  bool uses_gpus() const noexcept;
+  // Seconds of one run by the models of this machine; none if they say nothing of it.
+  std::optional<double> predicted_s() const;
 
   // Runs on operands with the plan's description: base addresses (single, strided, interleaved) ... On a GPU
   // the work is queued on `stream` and nothing is waited for, allocated or compiled, so that it can be

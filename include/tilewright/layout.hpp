@@ -21,7 +21,7 @@ std::int64_t interleaved_elements(const InterleavedBatch<T>& batch) {
   return interleaved_elements(batch.rows, batch.cols, batch.ld, batch.block, batch.count);
 }
 
-// The block that kernels like best on this machine.
+// The block that kernels like best on this machine. Throws Error(invalid_argument) for a dtype that is none.
 std::int64_t recommended_block(DType dtype);
 
 // Copies `from` into `to`; rows, columns and counts must agree. The unused slots of the last block become

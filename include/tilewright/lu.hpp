@@ -196,4 +196,7 @@ std::string explain_lu(Context& context, const LuProblem& problem, const LuOptio
 // The name of the candidate that factors the problem; "" where there is nothing to factor or nothing serves.
 std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options = {});
 
+// True if that candidate gives work to GPUs, as far as their models say that it pays.
+bool lu_uses_gpus(Context& context, const LuProblem& problem, const LuOptions& options = {});
+
 }  // namespace tilewright

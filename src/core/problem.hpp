@@ -69,6 +69,13 @@ GemmProblem with_joined_levels(const GemmProblem& problem);
 // With the innermost level for its only one, as if all problems lay in it: what kernels are made for.
 GemmProblem without_levels(GemmProblem problem);
 
+// What a factor is to kernels.
+template <class T>
+constexpr Scalar scalar_class(const T& value) {
+  if (value == T(0)) return Scalar::zero;
+  return value == T(1) ? Scalar::one : Scalar::general;
+}
+
 // How many products of the batch go into one C, about.
 constexpr std::int64_t products_per_c(const GemmProblem& p) {
   if (p.sums == Sums::batch_reduce) return p.batch_count;

@@ -22,21 +22,16 @@ bool is_one_kernel_call(const GemmPlan::Impl& plan, const T& alpha, const T& bet
   const auto fits = [](Scalar kind, const T& value) {
     return kind == Scalar::general ? value != T(0) : value == T(kind == Scalar::one);
   };
-  return plan.runner->direct_call().function != nullptr && fits(plan.problem.alpha, alpha) &&
+  return plan.runner->direct_call().kernel != nullptr && fits(plan.problem.alpha, alpha) &&
          fits(plan.problem.beta, beta);
 }
 
 // The call itself; the operands hold one alpha and one beta.
 inline void call_kernel(const GemmPlan::Impl& plan, const void* a, const void* b, void* c, const void* alpha,
                         const void* beta) {
-  const DirectCall& call = plan.runner->direct_call();
-  GemmSmallCpuArguments arguments = call.arguments;
-  arguments.a = a;
-  arguments.b = b;
-  arguments.c = c;
-  arguments.alpha = alpha;
-  arguments.beta = beta;
-  call.function(&arguments);
+  const DirectCall& direct = plan.runner->direct_call();
+  KernelCall call = direct.call;
+  call.at(a, b, c).scaled(alpha, beta).run(*direct.kernel);
 }
 
 }  // namespace tilewright

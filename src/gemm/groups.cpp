@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "gemm/execute.hpp"
-#include "gemm/overlap.hpp"
 #include "gemm/parallel.hpp"
+#include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/small/calls.hpp"
@@ -101,17 +101,16 @@ class GroupedCall {
 
  public:
   GroupedCall(Context::Impl& context, Source&& groups, const GemmOptions& options, const BatchInfo& info,
-              CountedIn counted)
+              CountedIn counted, const ArgumentNames& names)
       : context_(context),
         groups_(std::move(groups)),
         options_(options),
+        names_(names),
         are_usual_(are_usual(options)),
         report_(info, groups_.first(groups_.size()), std::int64_t(groups_.size()), counted) {}
 
   void run() {
-    if (options_.stream != nullptr)
-      throw Error(ErrorCode::invalid_argument, "stream",
-                  fmt::format("stream = {} is given, but the operands are in host memory", options_.stream));
+    check_call_options(context_, options_, Location::host);
     for (std::size_t g = 0; g < groups_.size(); ++g) check(g);
     if (options_.checked) check_overlaps();
     for (const Run& run : runs_)
@@ -152,14 +151,8 @@ class GroupedCall {
     run.end = g + 1;
     run.count += count;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (run.reads_ab && a[i] == nullptr)
-        bad_problem(g, i, {"a", blas_number::a, "a is null"});
-      else if (run.reads_ab && b[i] == nullptr)
-        bad_problem(g, i, {"b", blas_number::b, "b is null"});
-      else if (c[i] == nullptr)
-        bad_problem(g, i, {"c", blas_number::c, "c is null"});
-      else if (run.reads_ab && (c[i] == a[i] || c[i] == b[i]))
-        bad_problem(g, i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)});
+      const Addresses at{a[i], b[i], c[i]};
+      if (!at.are_plainly_right(run.reads_ab)) bad_problem(g, i, *address_fault(at, run.reads_ab, names_));
     }
   }
 
@@ -167,7 +160,7 @@ class GroupedCall {
   bool begin_run(std::size_t g) {
     const GemmGroup<T>& group = groups_[g];
     const GemmProblem p = problem_of(group);
-    if (auto fault = group_fault(group, p)) return bad_group(g, *fault), false;
+    if (auto fault = group_fault(group, p, names_)) return bad_group(g, *fault), false;
     if (p.m == 0 || p.n == 0 || group.count == 0) return false;
     runs_.push_back({g, g, 0, are_usual_ && is_small(p), p.k > 0 && p.alpha != Scalar::zero});
     return true;
@@ -189,8 +182,7 @@ class GroupedCall {
     }
     for (const Overlap& overlap : find_overlaps(extents)) {
       const std::size_t g = groups_.group_of(overlap.problem_index);
-      bad_problem(g, overlap.problem_index - groups_.first(g),
-                  {"c", blas_number::c, fmt::format("c overlaps that of problem {}", overlap.other_index)});
+      bad_problem(g, overlap.problem_index - groups_.first(g), overlap_fault(overlap, names_));
     }
   }
 
@@ -312,14 +304,12 @@ class GroupedCall {
       p.residency = residency_;
       p.batch_count = std::min(left, run.count);
       const SmallKernel kernel(context_, p, options_);
-      GemmSmallCpuArguments arguments;
-      arguments.self = &kernel.get();
       const bool goes_on = r == piece.run && piece.group != 0;
       std::int64_t i = r == piece.run ? piece.index : 0;
       for (std::size_t g = goes_on ? piece.group : run.first; g < run.end && left > 0; ++g, i = 0) {
         const std::int64_t count = std::min(left, groups_.count(g) - i);
         if (residency_ == Residency::cold && groups_.count(g) == 1) prefetch_after(r, g);
-        run_part(arguments, g, i, count);
+        run_part(kernel.get(), g, i, count);
         left -= count;
       }
     }
@@ -350,17 +340,13 @@ class GroupedCall {
   }
 
   // Problems of one group, without those that are bad.
-  void run_part(GemmSmallCpuArguments& arguments, std::size_t g, std::int64_t first, std::int64_t count) {
+  void run_part(const GemmSmallCpuKernel& kernel, std::size_t g, std::int64_t first, std::int64_t count) {
     const GemmProblem p = problem_of(groups_[g]);
     const auto call = [&](std::int64_t from, std::int64_t to) {
       if (from == to) return;
-      arguments.a = groups_.a(g) + from;
-      arguments.b = groups_.b(g) + from;
-      arguments.c = const_cast<T**>(groups_.c(g) + from);
-      arguments.alpha = groups_.alpha(g);
-      arguments.beta = groups_.beta(g);
-      arguments.count = to - from;
-      call_kernel(p, *arguments.self, arguments);
+      KernelCall(groups_.a(g) + from, groups_.b(g) + from, const_cast<T**>(groups_.c(g) + from),
+                 groups_.alpha(g), groups_.beta(g), to - from)
+          .run(kernel, small_stack_bytes(p, kernel.config()));
     };
     std::int64_t begin = first;
     for (std::int64_t i = first; !bad_.empty() && i < first + count; ++i)
@@ -414,6 +400,7 @@ class GroupedCall {
   Context::Impl& context_;
   Source groups_;
   const GemmOptions& options_;
+  const ArgumentNames& names_;
   const bool are_usual_;
   InfoReport report_;
   std::vector<bool> bad_;  // empty while no problem is
@@ -427,19 +414,19 @@ class GroupedCall {
 
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
-                const BatchInfo& info, CountedIn counted) {
-  GroupedCall(context, GroupSource<T>(groups), options, info, counted).run();
+                const BatchInfo& info, CountedIn counted, const ArgumentNames& names) {
+  GroupedCall(context, GroupSource<T>(groups), options, info, counted, names).run();
 }
 
 template <class T>
 void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                const BatchInfo& info) {
-  GroupedCall(context, ItemSource<T>(items), options, info, CountedIn::problems).run();
+  GroupedCall(context, ItemSource<T>(items), options, info, CountedIn::problems, argument_names).run();
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                             \
   template void run_groups(Context::Impl&, std::span<const GemmGroup<T>>, const GemmOptions&, \
-                           const BatchInfo&, CountedIn);                                      \
+                           const BatchInfo&, CountedIn, const ArgumentNames&);                \
   template void run_items(Context::Impl&, std::span<const GemmItem<T>>, const GemmOptions&, const BatchInfo&);
 
 TILEWRIGHT_INSTANTIATE(float)

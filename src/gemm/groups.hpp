@@ -6,17 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/report.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
-
-template <class T>
-Scalar scalar_class(const T& value) {
-  if (value == T(0)) return Scalar::zero;
-  return value == T(1) ? Scalar::one : Scalar::general;
-}
 
 // The group as a pointer batch.
 template <class T, Location L>
@@ -59,19 +53,18 @@ std::vector<std::int64_t> first_indices(std::span<const GemmGroup<T, L>> groups)
 
 // The fault of a group's description or of its arrays of pointers, none of which is read.
 template <class T, Location L>
-std::optional<Fault> group_fault(const GemmGroup<T, L>& group, const GemmProblem& p) {
-  if (auto fault = find_fault(p)) return fault;
+std::optional<Fault> group_fault(const GemmGroup<T, L>& group, const GemmProblem& p,
+                                 const ArgumentNames& names) {
+  if (auto fault = find_fault(p, names)) return fault;
   if (p.m == 0 || p.n == 0 || group.count == 0) return {};
   const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-  if (reads_ab && group.a == nullptr) return Fault{"a", blas_number::a, "a, the array of pointers, is null"};
-  if (reads_ab && group.b == nullptr) return Fault{"b", blas_number::b, "b, the array of pointers, is null"};
-  if (group.c == nullptr) return Fault{"c", blas_number::c, "c, the array of pointers, is null"};
-  return {};
+  return address_fault({group.a, group.b, group.c}, reads_ab, names);
 }
 
 template <class T>
 void run_groups(Context::Impl& context, std::span<const GemmGroup<T>> groups, const GemmOptions& options,
-                const BatchInfo& info, CountedIn counted = CountedIn::groups);
+                const BatchInfo& info, CountedIn counted = CountedIn::groups,
+                const ArgumentNames& names = argument_names);
 template <class T>
 void run_items(Context::Impl& context, std::span<const GemmItem<T>> items, const GemmOptions& options,
                const BatchInfo& info);

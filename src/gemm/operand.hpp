@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "core/problem.hpp"
@@ -64,6 +65,10 @@ inline OperandLayout layout_c(const GemmProblem& p) {
   return {p.m, p.n, p.ldc, p.sums == Sums::none ? operand_step(p, p.stride_c, p.ldc, p.n) : 0,
           operand_levels(p, p.outer_c, p.outermost_c)};
 }
+
+// Of A, B and C.
+using OperandLayouts = std::array<OperandLayout, 3>;
+inline OperandLayouts layouts_of(const GemmProblem& p) { return {layout_a(p), layout_b(p), layout_c(p)}; }
 
 // f(first, count) for the parts of problems first ... first + count - 1 that lie in one innermost level each,
 // which is all of them where there is but one level.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/host/stack.hpp"
+#include "core/product/faults.hpp"
 #include "core/refuse.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/device/operands.hpp"
@@ -15,7 +16,6 @@
 #include "gemm/run/hybrid_options.hpp"
 #include "gemm/small/prepared.hpp"
 #include "gemm/tune_on_miss.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
 namespace {
@@ -34,17 +34,7 @@ void refuse_bad_values(const GemmOptions& o) {
   check_threads(o.threads);
 }
 
-void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
-  const auto refuse = [](const char* argument, const std::string& value, const char* reason) {
-    throw Error(ErrorCode::unsupported, argument,
-                fmt::format("{} = {} is refused: {}", argument, value, reason));
-  };
-  refuse_bad_values(options);
-  if (options.target == Target::hybrid && problem.location == Location::device)
-    refuse("target", "hybrid",
-           "the operands are in device memory, and CPU and GPUs share host operands alone");
-  check_hybrid_options(options);
-  (void)objective_of(options);
+void refuse_unknown_candidate(const Context::Impl& context, const GemmOptions& options) {
   if (options.candidate.empty()) return;
   std::string known;
   for (const Candidate& candidate : context.candidates) {
@@ -53,6 +43,13 @@ void refuse_unbuilt(const Context::Impl& context, const GemmProblem& problem, co
   }
   throw Error(ErrorCode::invalid_argument, "candidate",
               fmt::format("candidate = '{}' is not one of {}", options.candidate, known));
+}
+
+void refuse_unbuilt(const GemmProblem& problem, const GemmOptions& options) {
+  if (options.target == Target::hybrid && problem.location == Location::device)
+    throw Error(ErrorCode::unsupported, "target",
+                "target = hybrid is refused: the operands are in device memory, and CPU and GPUs share host "
+                "operands alone");
 }
 
 void resolve_residency(const GemmOptions& options, GemmPlan::Impl& plan) {
@@ -170,12 +167,28 @@ std::string reason_of(const GemmPlan::Impl& plan, const std::string& candidate) 
 
 }  // namespace
 
+void check_options(const Context::Impl& context, const GemmOptions& options) {
+  refuse_bad_values(options);
+  check_hybrid_options(options);
+  (void)objective_of(options);
+  refuse_unknown_candidate(context, options);
+}
+
+void check_call_options(const Context::Impl& context, const GemmOptions& options, Location location) {
+  if (are_usual(options)) return;
+  if (location == Location::host && options.stream != nullptr)
+    refuse_argument("stream",
+                    fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
+  check_options(context, options);
+}
+
 namespace {
 
 std::shared_ptr<const GemmPlan::Impl> make_plan_here(Context::Impl& context, const GemmProblem& problem,
                                                      const GemmOptions& options, bool may_compile,
                                                      bool shares_configs) {
-  refuse_unbuilt(context, problem, options);
+  check_options(context, options);
+  refuse_unbuilt(problem, options);
   check_tune_on_miss(context, problem, options);
   const bool has_plan = problem.layout == Layout::variable && problem.location == Location::device;
   if (problem.layout == Layout::grouped || (problem.layout == Layout::variable && !has_plan))
@@ -291,5 +304,7 @@ std::string GemmPlan::explain() const {
   return at_ease([this] { return explain_plan(*impl_); });
 }
 const std::string& GemmPlan::candidate() const noexcept { return impl_->candidate; }
+bool GemmPlan::uses_gpus() const noexcept { return impl_->runner->uses_gpus(); }
+std::optional<double> GemmPlan::predicted_s() const { return predicted_seconds(*impl_); }
 
 }  // namespace tilewright

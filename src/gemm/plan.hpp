@@ -29,6 +29,11 @@ struct GemmPlan::Impl {
   RecordedTime recorded;
 };
 
+// Throws Error for options that no call can have, whatever it multiplies, naming the option and its value; of
+// operands on the host, for a stream.
+void check_options(const Context::Impl& context, const GemmOptions& options);
+void check_call_options(const Context::Impl& context, const GemmOptions& options, Location location);
+
 // `may_compile` is about GPU kernels, `shares_configs` PlanRequest's. Never throws for a valid problem that
 // no candidate serves; the result then has an empty candidate. Throws Error(invalid_argument) for bad fields
 // and options, Error(unsupported) for targets not built.

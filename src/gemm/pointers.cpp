@@ -5,8 +5,6 @@
 
 #include "core/dispatch.hpp"
 #include "gemm/operand.hpp"
-#include "gemm/overlap.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
 namespace {
@@ -14,30 +12,22 @@ namespace {
 const void* const* pointers(const void* operand) { return static_cast<const void* const*>(operand); }
 
 template <class T>
-std::vector<BadProblem> find_nulls(const GemmProblem& p, const Operands& o) {
+std::vector<BadProblem> find_bad_addresses(const GemmProblem& p, const Operands& o,
+                                           const ArgumentNames& names) {
   std::vector<BadProblem> bad;
   const bool may_read_ab = p.k > 0 && p.alpha != Scalar::zero;
   for (std::int64_t i = 0; i < p.batch_count; ++i) {
-    const bool a_null = may_read_ab && pointers(o.a)[i] == nullptr;
-    const bool b_null = may_read_ab && pointers(o.b)[i] == nullptr;
-    const bool c_null = pointers(o.c)[i] == nullptr;
-    const bool in_place =
-        may_read_ab && (pointers(o.c)[i] == pointers(o.a)[i] || pointers(o.c)[i] == pointers(o.b)[i]);
-    if (!a_null && !b_null && !c_null && !in_place) continue;
-    const bool reads_ab = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
-    if (a_null && reads_ab)
-      bad.push_back({i, {"a", blas_number::a, "a is null"}});
-    else if (b_null && reads_ab)
-      bad.push_back({i, {"b", blas_number::b, "b is null"}});
-    else if (c_null)
-      bad.push_back({i, {"c", blas_number::c, "c is null"}});
-    else if (in_place && reads_ab)
-      bad.push_back({i, {"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)}});
+    const Addresses at{may_read_ab ? pointers(o.a)[i] : nullptr, may_read_ab ? pointers(o.b)[i] : nullptr,
+                       pointers(o.c)[i]};
+    if (at.are_plainly_right(may_read_ab)) continue;
+    const bool reads_ab = may_read_ab && scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
+    if (const auto fault = address_fault(at, reads_ab, names)) bad.push_back({i, *fault});
   }
   return bad;
 }
 
-void add_overlaps(const GemmProblem& p, const Operands& o, std::vector<BadProblem>& bad) {
+void add_overlaps(const GemmProblem& p, const Operands& o, const ArgumentNames& names,
+                  std::vector<BadProblem>& bad) {
   const std::int64_t size = size_bytes(p.dtype);
   std::vector<Extent> extents;
   std::size_t next_bad = 0;
@@ -48,18 +38,23 @@ void add_overlaps(const GemmProblem& p, const Operands& o, std::vector<BadProble
       extents.push_back({static_cast<const char*>(pointers(o.c)[i]), p.m * size, p.ldc * size, p.n, i});
   }
   for (const Overlap& overlap : find_overlaps(extents))
-    bad.push_back({overlap.problem_index,
-                   {"c", blas_number::c, fmt::format("c overlaps that of problem {}", overlap.other_index)}});
+    bad.push_back({overlap.problem_index, overlap_fault(overlap, names)});
   std::sort(bad.begin(), bad.end(),
             [](const BadProblem& x, const BadProblem& y) { return x.index < y.index; });
 }
 
 }  // namespace
 
-std::vector<BadProblem> find_bad_problems(const GemmProblem& p, const Operands& operands, bool checked) {
+Fault overlap_fault(const Overlap& overlap, const ArgumentNames& names) {
+  return {names.c.matrix, names.c.number,
+          fmt::format("{} overlaps that of problem {}", names.c.matrix, overlap.other_index)};
+}
+
+std::vector<BadProblem> find_bad_problems(const GemmProblem& p, const Operands& operands, bool checked,
+                                          const ArgumentNames& names) {
   if (p.m == 0 || p.n == 0 || p.batch_count == 0) return {};
-  auto bad = dispatch(p.dtype, [&]<class T>() { return find_nulls<T>(p, operands); });
-  if (checked) add_overlaps(p, operands, bad);
+  auto bad = dispatch(p.dtype, [&]<class T>() { return find_bad_addresses<T>(p, operands, names); });
+  if (checked) add_overlaps(p, operands, names, bad);
   return bad;
 }
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "gemm/validate.hpp"
+#include "core/product/faults.hpp"
+#include "gemm/overlap.hpp"
 
 namespace tilewright {
 
@@ -14,9 +15,13 @@ struct BadProblem {
   Fault fault;
 };
 
+// Of a problem whose C overlaps that of another one.
+Fault overlap_fault(const Overlap& overlap, const ArgumentNames& names);
+
 // In order of index, one fault each. A and B may be null where they are not read. `checked` looks for
 // overlaps as well.
-std::vector<BadProblem> find_bad_problems(const GemmProblem& problem, const Operands& operands, bool checked);
+std::vector<BadProblem> find_bad_problems(const GemmProblem& problem, const Operands& operands, bool checked,
+                                          const ArgumentNames& names = argument_names);
 
 // Copies of the pointers, and of the alphas and betas when there is one per problem, without the bad
 // problems.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/validate.hpp"
 #include "tilewright/gemm.hpp"
 
 namespace tilewright {

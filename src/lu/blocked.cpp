@@ -154,6 +154,7 @@ std::string describe_blocked(const LuRequest& r) {
 
 }  // namespace
 
-constinit const LuCandidate blocked_lu{"blocked", declines_blocked, factor_blocked, describe_blocked};
+constinit const LuCandidate blocked_lu{"blocked",        declines_blocked, factor_blocked,
+                                       describe_blocked, nullptr,          true};
 
 }  // namespace tilewright

@@ -31,25 +31,36 @@ std::vector<LuDecision> decide_lu(const LuRequest& r) {
   return decisions;
 }
 
-std::optional<TunedLu> serving_record(Context& context, const LuProblem& problem, const LuOptions& options) {
-  auto tuned = at_ease([&] { return tuned_lu(context, problem, options); });
-  if (!tuned) return tuned;
-  const LuOptions as_tuned = with_config(options, tuned->config);
-  const auto decisions = at_ease([&] {
-    return decide_lu({context, problem, as_tuned, SplitWay::model, true});
-  });
+const LuCandidate* LuChoice::candidate() const {
   const bool serves = !decisions.empty() && decisions.back().reason.empty();
-  return serves ? tuned : std::nullopt;
+  return serves ? decisions.back().candidate : nullptr;
 }
 
-const LuCandidate& choose_lu(const LuRequest& r) {
-  const auto decisions = at_ease([&] { return decide_lu(r); });
+LuChoice decide_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return at_ease([&]() -> LuChoice {
+    if (auto tuned = tuned_lu(context, problem, options)) {
+      LuChoice choice{
+          tuned, {context, problem, with_config(options, tuned->config), SplitWay::model, true}, {}};
+      choice.decisions = decide_lu(choice.request);
+      if (choice.candidate() != nullptr) return choice;
+    }
+    LuChoice choice{std::nullopt, {context, problem, options}, {}};
+    choice.decisions = decide_lu(choice.request);
+    return choice;
+  });
+}
+
+const LuCandidate& served_lu(const LuRequest& r, const std::vector<LuDecision>& decisions) {
   if (decisions.back().reason.empty()) return *decisions.back().candidate;
   std::string reasons;
   for (const LuDecision& d : decisions) reasons += fmt::format("; {}: {}", d.candidate->name, d.reason);
   throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "target" : "candidate",
               fmt::format("no candidate factors {} with target = {}{}", to_string(r.problem),
                           to_string(r.options.target), reasons));
+}
+
+const LuCandidate& choose_lu(const LuRequest& r) {
+  return served_lu(r, at_ease([&] { return decide_lu(r); }));
 }
 
 std::string why_not_on_cpu(const LuRequest& r) {

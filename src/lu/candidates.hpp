@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,14 +15,18 @@
 
 namespace tilewright {
 
+struct StreamedChoice;  // what models and GPUs say of a problem
+
 struct LuRequest {
   Context& context;
-  const LuProblem& problem;  // valid
-  const LuOptions& options;  // likewise
+  LuProblem problem;  // valid
+  LuOptions options;  // likewise
   // model: as options.select says. Else the CPU's share of each update is searched for by timing, when its
   // shape first comes: the optimum that selections are held against.
   SplitWay split = SplitWay::model;
   bool tuned = false;  // the options' candidate and panels are a record's, and not the caller's
+  // Found when a candidate is first asked of the request, and used when it runs: models are asked once.
+  mutable std::shared_ptr<const StreamedChoice> streamed{};
 };
 
 struct LuCandidate {
@@ -33,6 +39,7 @@ struct LuCandidate {
   std::string (*describe)(const LuRequest& request);
   // Seconds by the machine's models; null: none of them says how long it takes.
   double (*predict)(const LuRequest& request) = nullptr;
+  bool uses_gpus = false;  // as far as their models say that it pays
 };
 
 extern const LuCandidate streamed_lu, lapack_lu, blocked_lu,
@@ -48,10 +55,19 @@ struct LuDecision {
 // In the order of the list, up to the first that accepts; of options.candidate alone where one is named.
 std::vector<LuDecision> decide_lu(const LuRequest& request);
 
-// The record of wisdom whose candidate serves the problem; the request is then made with its config.
-std::optional<TunedLu> serving_record(Context& context, const LuProblem& problem, const LuOptions& options);
+// A call decided, once: by the record of wisdom if its candidate serves, else by the first candidate that
+// accepts.
+struct LuChoice {
+  std::optional<TunedLu> tuned;
+  LuRequest request;  // with the record's config
+  std::vector<LuDecision> decisions;
 
-// Throws Error(unsupported) with every reason where none serves.
+  const LuCandidate* candidate() const;  // null where none serves
+};
+LuChoice decide_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+
+// The candidate that serves. Throws Error(unsupported) with every reason where none does.
+const LuCandidate& served_lu(const LuRequest& request, const std::vector<LuDecision>& decisions);
 const LuCandidate& choose_lu(const LuRequest& request);
 
 // Asks no GPU and multiplies nothing: target gpu and hybrid are not theirs.

@@ -19,26 +19,41 @@ LuExplanation lu_explanation(Context& context, const LuProblem& problem, const L
   LuExplanation all;
   all.problem = to_string(problem);
   all.is_nothing = problem.m == 0 || problem.n == 0;
-  all.tuned = serving_record(context, problem, options);
   if (all.is_nothing) return all;
-  const LuOptions chosen = all.tuned ? with_config(options, all.tuned->config) : options;
-  const LuRequest request{context, problem, chosen, SplitWay::model, all.tuned.has_value()};
-  for (const LuDecision& d : decide_lu(request)) {
+  const LuChoice choice = decide_lu(context, problem, options);
+  all.tuned = choice.tuned;
+  for (const LuDecision& d : choice.decisions) {
     const bool serves = d.reason.empty();
-    all.said.push_back({d.candidate->name, d.reason, serves ? d.candidate->describe(request) : ""});
-    if (serves && d.candidate->predict != nullptr) all.predicted_s = d.candidate->predict(request);
+    all.said.push_back({d.candidate->name, d.reason, serves ? d.candidate->describe(choice.request) : ""});
+    if (serves && d.candidate->predict != nullptr) all.predicted_s = d.candidate->predict(choice.request);
   }
   return all;
 }
 
+namespace {
+
+// The candidate that factors a valid problem on the host; null where there is nothing to factor or nothing
+// serves.
+const LuCandidate* serving_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
+  validate_host(options);
+  if (problem.m == 0 || problem.n == 0) return nullptr;
+  return decide_lu(context, problem, options).candidate();
+}
+
+}  // namespace
+
 std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
   if (problem.location == Location::device) return device_lu_candidate(context, problem, options);
-  validate_host(options);
-  if (problem.m == 0 || problem.n == 0) return "";
-  if (const auto tuned = serving_record(context, problem, options)) return tuned->config.candidate;
-  const auto decisions = decide_lu({context, problem, options});
-  return decisions.back().reason.empty() ? decisions.back().candidate->name : "";
+  const LuCandidate* const serves = serving_candidate(context, problem, options);
+  return serves == nullptr ? "" : serves->name;
+}
+
+bool lu_uses_gpus(Context& context, const LuProblem& problem, const LuOptions& options) {
+  validate(problem);
+  if (problem.location == Location::device) return !device_lu_candidate(context, problem, options).empty();
+  const LuCandidate* const serves = serving_candidate(context, problem, options);
+  return serves != nullptr && serves->uses_gpus;
 }
 
 }  // namespace tilewright

@@ -16,11 +16,9 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
   validate_host(options);
   if (std::min(m, n) == 0) return {};
   if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
-  const auto tuned = serving_record(context, problem, options);
-  const LuOptions chosen = tuned ? with_config(options, tuned->config) : options;
-  const LuRequest request{context, problem, chosen, SplitWay::model, tuned.has_value()};
-  const LuCandidate& candidate = choose_lu(request);
-  LuReport report = candidate.factor(request, a, pivots);
+  const LuChoice choice = decide_lu(context, problem, options);
+  const LuCandidate& candidate = served_lu(choice.request, choice.decisions);
+  LuReport report = candidate.factor(choice.request, a, pivots);
   if (report.candidate.empty()) report.candidate = candidate.name;
   return report;
 }

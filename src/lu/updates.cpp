@@ -62,7 +62,7 @@ double share_by_squares(HybridModels models, std::int64_t m, std::int64_t n, std
 }
 
 bool plan_uses_gpus(Context& context, const GemmProblem& problem, const GemmOptions& options) {
-  return plan(context, problem, options).impl().candidate == "hybrid";
+  return plan(context, problem, options).uses_gpus();
 }
 
 }  // namespace
@@ -107,10 +107,9 @@ std::string update_text(const LuRequest& r, std::int64_t nb) {
   const auto share = selected_share(r, p.m, p.n, p.k);
   return fmt::format("the largest update m={},n={},k={} by {} on {}{}", p.m, p.n, p.k, made.impl().candidate,
                      made.impl().runner->device(),
-                     share && made.impl().candidate == "hybrid"
-                         ? fmt::format(", {:.1f} % of it the CPU's by selection {}", 100 * *share,
-                                       to_string(r.options.select))
-                         : "");
+                     share && made.uses_gpus() ? fmt::format(", {:.1f} % of it the CPU's by selection {}",
+                                                             100 * *share, to_string(r.options.select))
+                                               : "");
 }
 
 GemmOptions update_options(const LuRequest& r, std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -51,7 +51,7 @@ Gate::Gate(const GemmProblem& problem, Isa isa) {
   std::vector<GemmProblem> all = shapes_around(problem);
   all.insert(all.begin(), problem);
   for (const GemmProblem& shape : all)
-    shapes_.push_back({shape, gemm_small_cpu_space(shape, isa), checks_of(shape), KernelCall(shape)});
+    shapes_.push_back({shape, gemm_small_cpu_space(shape, isa), checks_of(shape), PreparedCall(shape)});
 }
 
 std::vector<GemmProblem> Gate::shapes() const {

@@ -9,7 +9,7 @@
 
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/check_small.hpp"
-#include "tune/kernel_call.hpp"
+#include "tune/prepared_call.hpp"
 
 namespace tilewright {
 
@@ -30,7 +30,7 @@ class Gate {
     GemmProblem problem;
     Space<GemmSmallCpuConfig> space;
     std::vector<SmallCheck> checks;  // of batches of each count
-    KernelCall call;
+    PreparedCall call;
   };
   std::vector<Shape> shapes_;  // the problem itself first
 };

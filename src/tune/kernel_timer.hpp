@@ -10,7 +10,7 @@
 #include "kernel/gemm_small_cpu/kernel.hpp"
 #include "measure/buffers.hpp"
 #include "measure/operands.hpp"
-#include "tune/kernel_call.hpp"
+#include "tune/prepared_call.hpp"
 #include "tune/turn_timer.hpp"
 
 namespace tilewright {
@@ -41,7 +41,7 @@ class KernelTimer {
   Turn time(const GemmSmallCpuKernel& kernel, double turn_s);
 
  private:
-  KernelCall call_;
+  PreparedCall call_;
   OperandSet set_;
   std::vector<Operands> batches_;
   TurnTimer timer_;

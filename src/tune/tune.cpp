@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "core/product/faults.hpp"
 #include "device/cpu.hpp"
 #include "tune/session.hpp"
 
@@ -113,7 +114,10 @@ std::vector<Tuned> search_and_keep(std::vector<GemmProblem> problems, const std:
 std::vector<Tuned> tune(Context& context, const std::vector<GemmProblem>& problems,
                         const TuneSearch& search) {
   std::vector<GemmProblem> asked;
-  for (const GemmProblem& problem : problems) asked.push_back(as_tuned(problem));
+  for (const GemmProblem& problem : problems) {
+    asked.push_back(as_tuned(problem));
+    validate(asked.back());
+  }
   auto tuned = search_and_keep(std::move(asked), context.cpu(), context.wisdom(), search);
   context.forget_plans();
   return tuned;

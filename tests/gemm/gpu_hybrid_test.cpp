@@ -11,9 +11,9 @@
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
 #include "gemm/hybrid/device/cuda_device.hpp"
-#include "simulated/simulated_device.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid/simulated_job.hpp"
+#include "simulated/simulated_device.hpp"
 #include "support/gpu_fixture.hpp"
 #include "tilewright/allocate.hpp"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/dispatch.hpp"
-#include "gemm/validate.hpp"
+#include "core/product/faults.hpp"
 #include "support/call.hpp"
 #include "support/failures.hpp"
 #include "support/isas.hpp"

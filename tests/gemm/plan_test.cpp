@@ -333,7 +333,7 @@ TEST(Residency, IsJudgedByTheFootprint) {
 TEST(KernelCache, ServesEveryProblemOfTheSameCode) {
   Context context;
   const auto kernel = [&](const char* text) {
-    return plan(context, parse_problem(text)).impl().runner->direct_call().arguments.self;
+    return plan(context, parse_problem(text)).impl().runner->direct_call().kernel;
   };
   const auto first = kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=10:residency=l1");
   EXPECT_EQ(first, kernel("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=11:residency=l1"));

@@ -4,7 +4,7 @@
 
 #include <complex>
 
-#include "gemm/validate.hpp"
+#include "core/product/faults.hpp"
 #include "support/operands.hpp"
 #include "tilewright/gemm.hpp"
 

@@ -131,6 +131,12 @@ echo "gcc: error: mpi.h is not here"; exit 1
             self.assertIn(f'TILEWRIGHT_NO_{peer}=\\"TILEWRIGHT_PEER_{peer}=OFF\\"', (self.work / "build" / "build.ninja").read_text())
         self.assertEqual(parts["compiler cache"], ("OFF", "CMAKE_CXX_COMPILER_LAUNCHER=/usr/bin/env is used"))
 
+    def test_what_several_processes_do_is_a_part_of_its_own(self):
+        parts = self.configured("-DTILEWRIGHT_MULTINODE=OFF")
+        self.assertEqual(parts["several processes"], ("OFF", "TILEWRIGHT_MULTINODE=OFF"))
+        self.assertNotIn("multinode", (self.work / "build" / "build.ninja").read_text())
+        self.assertIn("TILEWRIGHT_MPI=ON, but TILEWRIGHT_MULTINODE=OFF", self.refused("-DTILEWRIGHT_MPI=ON"))
+
     def test_a_python_that_lacks_parts_is_left_out_of_developers_builds(self):
         def python_with(nanobind, numpy):
             return self.put("bin/half_python", f"""#!/bin/sh

@@ -242,7 +242,7 @@ TEST(Layout, BadViewsAreNamedAndNothingIsWritten) {
   refused("to.rows", [](auto& x, auto&) { x.rows = 1; });
   refused("to.cols", [](auto& x, auto&) { x.cols = 1; });
   refused("to.count", [](auto& x, auto&) { x.count = 7; });
-  expect_refused("options.threads", -1, [&] { interleave<double>(from, to, -1); });
+  expect_refused("threads", -1, [&] { interleave<double>(from, to, -1); });
   expect_refused("to.stride", -1, [&] {
     deinterleave<double>(to, StridedBatch<double>{plain.data(), 2, 2, 2, 3, 8});
   });

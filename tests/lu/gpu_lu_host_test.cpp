@@ -7,7 +7,9 @@
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
 #include "far_columns.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/hybrid/device/cuda_device.hpp"
+#include "gemm/hybrid/node.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"
 #include "lu/reference.hpp"
@@ -107,6 +109,21 @@ TEST_F(GpuLuHost, TheCallTakesGpusThatAreAskedFor) {
   EXPECT_TRUE(lu.guards_stand());
   const std::string text = explain_lu(context_, {DType::f64, 300, 300, 303}, options);
   EXPECT_NE(text.find("streamed: taken"), std::string::npos) << text;
+}
+
+TEST_F(GpuLuHost, ACallIsDecidedOnce) {
+  const auto a = make_matrix<double>(LuKind::random, 300, 300, 3);
+  std::vector<std::int64_t> pivots(300);
+  const auto asked = [&] { return context_.impl().hybrid->models_asked(); };
+  for (const char* candidate : {"", "streamed"}) {
+    auto lu = a;
+    const std::int64_t before = asked();
+    lu_factor(context_, 300, 300, lu.data.data(), lu.ld, pivots.data(), lu_options(candidate, Target::gpu));
+    EXPECT_EQ(asked(), before + 1) << candidate;
+  }
+  const std::int64_t before = asked();
+  (void)explain_lu(context_, {DType::f64, 300, 300, 300}, lu_options("", Target::gpu));
+  EXPECT_EQ(asked(), before + 1);
 }
 
 TEST_F(GpuLuHost, WhatDoesNotFitIsSharedWithTheCpu) {

@@ -11,7 +11,7 @@
 #include "bench/machine.hpp"
 #include "core/input/checked.hpp"
 #include "core/problem.hpp"
-#include "gemm/validate.hpp"
+#include "core/product/faults.hpp"
 #include "kernel/layout/layout.hpp"
 #include "lists.hpp"
 #include "peers/peer.hpp"
@@ -26,10 +26,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& value, const std::string& reason) {
   throw Error(ErrorCode::invalid_argument, flag, fmt::format("{} = '{}': {}", flag, value, reason));
-}
-
-Scalar scalar_class(double value) {
-  return value == 0 ? Scalar::zero : value == 1 ? Scalar::one : Scalar::general;
 }
 
 // Whether a transfer's host memory matters: copies read it directly where it is pinned.

@@ -95,7 +95,7 @@ nlohmann::json scalar_json(std::complex<double> value) {
 nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
   const GemmProblem& p = report.problem;
   const auto& plan = report.plan->impl();
-  return {{"family", plan.candidate == "gemm_small_cpu" ? "gemm_small_cpu" : "gemm"},
+  return {{"family", plan.runner->small_kernel() != nullptr ? "gemm_small_cpu" : "gemm"},
           {"problem", to_string(p)},
           {"dtype", to_string(p.dtype)},
           {"op", op_pair(p)},
@@ -130,7 +130,7 @@ void add_outcome(nlohmann::json& json, const GemmReport& report, const std::opti
   json["wisdom_match"] = to_string(plan.match);
   json["metrics"] = bench::metrics_of(*report.plan);
   if (json["metrics"].is_null()) json["metrics"] = nlohmann::json::object();
-  add_observed(json, report.observed, flops(report.problem), plan.candidate == "hybrid");
+  add_observed(json, report.observed, flops(report.problem), plan.runner->uses_gpus());
   json["seconds"] = json["seconds_low"] = json["seconds_high"] = report.kernel_s;
   json["samples"] = 1;
   json["gflops"] = report.kernel_s > 0 ? flops(report.problem) / report.kernel_s * 1e-9 : 0.0;

@@ -40,11 +40,6 @@ class Phase {
   double start_;
 };
 
-Scalar scalar_class(std::complex<double> value) {
-  if (value == std::complex<double>(0)) return Scalar::zero;
-  return value == std::complex<double>(1) ? Scalar::one : Scalar::general;
-}
-
 template <class T>
 T scalar_as(std::complex<double> value) {
   if constexpr (is_complex(dtype_of<T>))
@@ -137,7 +132,7 @@ class Job {
     if (arrangement_.copy_b) b_copy_ = copied(*b_file_, b_shape_, arrangement_.b);
   }
 
-  bool streams() const { return report_.plan->impl().candidate == "hybrid"; }
+  bool streams() const { return report_.plan->uses_gpus(); }
 
   static Watch watch(Progress& progress) {
     return [&progress](double share) { progress.show(static_cast<std::int64_t>(100 * share)); };

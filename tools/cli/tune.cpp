@@ -5,11 +5,11 @@
 #include <cmath>
 #include <memory>
 
+#include "core/product/faults.hpp"
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/layout_costs.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/validate.hpp"
 #include "interrupt.hpp"
 #include "lists.hpp"
 #include "output/files_apart.hpp"

@@ -141,7 +141,7 @@ void add_product(const TuneFlags& flags, std::vector<GemmProblem>& problems) {
                 problem.layout = Layout::single;
               problem.block = block_of(flags, dtype, layout);
               problem.op_a = op.a, problem.op_b = op.b;
-              problem.beta = beta == 0 ? Scalar::zero : beta == 1 ? Scalar::one : Scalar::general;
+              problem.beta = scalar_class(beta);
               problem.residency = on_gpu ? Residency::cold : residency;
               problem.batch_count =
                   problem.layout == Layout::single ? 1 : std::max<std::int64_t>(1, problem.block);

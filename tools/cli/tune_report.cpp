@@ -7,7 +7,7 @@
 #include "gemm/kept_bound.hpp"
 #include "kernel/layout/layout.hpp"
 #include "measure/contest.hpp"
-#include "tune/kernel_call.hpp"
+#include "tune/prepared_call.hpp"
 
 namespace tilewright::cli {
 namespace {

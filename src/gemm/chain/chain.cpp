@@ -8,12 +8,12 @@
 
 #include "core/dispatch.hpp"
 #include "core/per_thread.hpp"
+#include "core/product/faults.hpp"
 #include "core/refuse.hpp"
 #include "device/cpu.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
 namespace {

@@ -98,14 +98,15 @@ std::shared_ptr<const GemmPlan::Impl> find_device_plan(Context::Impl& context, c
 
 template <class T>
 void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Location::device>> groups,
-                       const GemmOptions& options, const BatchInfo& info) {
+                       const GemmOptions& options, const BatchInfo& info, const ArgumentNames& names) {
+  check_call_options(context, options, Location::device);
   const auto firsts = first_indices(groups);
   DeviceReport report(context, options, info, firsts.back(), std::int64_t(groups.size()));
   const bool several = groups.size() > 1;
   std::vector<GroupCall> calls;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GemmProblem p = problem_of(groups[g]);
-    if (const auto fault = group_fault(groups[g], p))
+    if (const auto fault = group_fault(groups[g], p, names))
       report.group(firsts[g], groups[g].count, std::int64_t(g), *fault);
     else if (std::min({p.m, p.n, p.batch_count}) > 0)
       calls.push_back({g, firsts[g]});
@@ -132,6 +133,7 @@ void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Loca
 template <class T>
 void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, const GemmOptions& options,
                          const BatchInfo& info) {
+  check_call_options(context, options, Location::device);
   check(x);
   DeviceReport report(context, options, info, x.count, 1);
   GemmOptions stated = options;
@@ -153,7 +155,7 @@ void run_device_variable(Context::Impl& context, const VariableBatch<T>& x, cons
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                  \
   template void run_device_groups(Context::Impl&, std::span<const GemmGroup<T, Location::device>>, \
-                                  const GemmOptions&, const BatchInfo&);                           \
+                                  const GemmOptions&, const BatchInfo&, const ArgumentNames&);     \
   template void run_device_variable(Context::Impl&, const VariableBatch<T>&, const GemmOptions&,   \
                                     const BatchInfo&);
 TILEWRIGHT_INSTANTIATE(float)

@@ -4,13 +4,15 @@
 
 #include <span>
 
+#include "core/product/names.hpp"
 #include "gemm/context_impl.hpp"
 
 namespace tilewright {
 
 template <class T>
 void run_device_groups(Context::Impl& context, std::span<const GemmGroup<T, Location::device>> groups,
-                       const GemmOptions& options, const BatchInfo& info);
+                       const GemmOptions& options, const BatchInfo& info,
+                       const ArgumentNames& names = argument_names);
 
 template <class T>
 void run_device_variable(Context::Impl& context, const VariableBatch<T>& batch, const GemmOptions& options,

@@ -56,27 +56,24 @@ GemmProblem device_sums_problem(GemmProblem p) {
 }
 
 std::optional<Fault> device_list_fault(const SumList& list) {
-  if (auto fault = find_list_fault(list.problem)) return fault;
+  if (auto fault = find_list_fault(list.problem, *list.names)) return fault;
   if (!list.writes()) return {};
   if (list.offsets != nullptr && list.pointers != nullptr)
     return Fault{"offsets", 0, "offsets and pointers are both given"};
   if (list.offsets == nullptr && list.pointers == nullptr)
     return Fault{"offsets", 0, "neither offsets nor pointers are given"};
   if (list.offsets == nullptr) return {};
-  if (list.reads_ab() && list.a == nullptr) return Fault{"a", blas_number::a, "a is null"};
-  if (list.reads_ab() && list.b == nullptr) return Fault{"b", blas_number::b, "b is null"};
-  if (list.c == nullptr) return Fault{"c", blas_number::c, "c is null"};
-  if (list.reads_ab() && (list.c == list.a || list.c == list.b))
-    return Fault{"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)};
-  return {};
+  return address_fault({list.a, list.b, list.c}, list.reads_ab(), *list.names);
 }
 
 void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, const void* beta,
                        const GemmOptions& options) {
+  check_call_options(context, options, Location::device);
+  for (std::size_t s = 0; s < lists.size(); ++s)
+    if (const auto fault = device_list_fault(lists[s])) refuse_list(lists.size(), s, {*fault});
   std::vector<StackCall> calls;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     const SumList& list = lists[s];
-    if (const auto fault = device_list_fault(list)) refuse_list(lists.size(), s, {*fault});
     if (!list.writes()) continue;
     calls.push_back({find_device_plan(context, device_sums_problem(list.problem),
                                       stated_options(options, list.problem.dtype), false),
@@ -87,13 +84,12 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
 }
 
 void run_device_reduce(Context::Impl& context, const GemmProblem& p, const Operands& operands,
-                       const GemmOptions& options) {
+                       const GemmOptions& options, const ArgumentNames& names) {
   if (p.m == 0 || p.n == 0) return;
   const bool reads_ab = p.k > 0 && p.batch_count > 0 && p.alpha != Scalar::zero;
   const void* const c = p.layout == Layout::pointer ? operands.lists.c : operands.c;
-  if (c == nullptr) refuse_argument("c", "c is null");
-  if (reads_ab && operands.a == nullptr) refuse_argument("a", "a is null");
-  if (reads_ab && operands.b == nullptr) refuse_argument("b", "b is null");
+  if (const auto fault = null_fault({operands.a, operands.b, c}, reads_ab, names))
+    refuse_argument(fault->argument, fault->message);
   Operands o = operands;
   o.lists.count = reads_ab ? p.batch_count : 0;
   o.stream = options.stream;

@@ -4,9 +4,9 @@
 
 #include <span>
 
+#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/sums/list.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
 
@@ -18,7 +18,7 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
 // The products of one batch in device memory summed into one C; operands as plans take them, C as
 // operands.lists.c of a pointer batch. Throws Error before anything is queued.
 void run_device_reduce(Context::Impl& context, const GemmProblem& problem, const Operands& operands,
-                       const GemmOptions& options);
+                       const GemmOptions& options, const ArgumentNames& names = argument_names);
 
 // Where the entries of a list begin that name A, B and C. alpha and beta outlive the operands.
 Operands operands_of_list(const SumList& list, const void* beta, void* stream);

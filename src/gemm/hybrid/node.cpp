@@ -37,6 +37,7 @@ const std::vector<HybridGpu>& HybridNode::gpus(std::string* why_none) {
 
 std::shared_ptr<const NodeModel> HybridNode::model(const Wisdom* wisdom, const std::string& blas,
                                                    int threads) {
+  models_asked_.fetch_add(1, std::memory_order_relaxed);
   const std::vector<HybridGpu>& all = gpus();
   const std::lock_guard lock(models_mutex_);
   std::shared_ptr<const NodeModel>& kept = models_[threads];

@@ -36,6 +36,8 @@ class HybridNode {
 
   // Of this host with so many threads and of all GPUs.
   std::shared_ptr<const NodeModel> model(const Wisdom* wisdom, const std::string& blas, int threads);
+  // How often it was asked for: a decision asks once.
+  std::int64_t models_asked() const { return models_asked_.load(std::memory_order_relaxed); }
 
   // The products of a split, all made ready.
   std::shared_ptr<const DeviceProducts> prepare(Context::Impl& context, const GemmProblem& problem,
@@ -79,6 +81,7 @@ class HybridNode {
   std::string why_none_;
   Mutex models_mutex_;
   std::map<int, std::shared_ptr<const NodeModel>> models_;  // by threads
+  std::atomic<std::int64_t> models_asked_{0};
   LongMutex jobs_;
   const DeviceProducts* products_ = nullptr;            // of the product that has the devices
   std::vector<std::unique_ptr<StreamDevice>> devices_;  // by position; null: not open

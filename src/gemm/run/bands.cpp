@@ -21,9 +21,7 @@ namespace {
 class BandsRunner : public HostRunner {
  public:
   explicit BandsRunner(const PlanRequest& r)
-      : HostRunner(r),
-        bands_(bands_of(problem())),
-        layouts_{layout_a(problem()), layout_b(problem()), layout_c(problem())} {
+      : HostRunner(r), bands_(bands_of(problem())), layouts_(layouts_of(problem())) {
     whole_ = part_of(r, bands_.size);
     if (bands_.rest > 0) rest_ = part_of(r, bands_.rest);
     const BandSteps band = offset(bands_.size), product = product_steps();
@@ -107,25 +105,15 @@ class BandsRunner : public HostRunner {
             const BandSteps& steps) const {
     const std::int64_t size = size_bytes(problem().dtype);
     const BandSteps begin = offset(at);
-    const auto address = [&](const void* base, std::int64_t elements) {
-      return static_cast<const char*>(base) + elements * size;
-    };
-    GemmSmallCpuArguments arguments;
-    arguments.a = address(o.a, layouts_[0].offset(product) + begin.a);
-    arguments.b = address(o.b, layouts_[1].offset(product) + begin.b);
-    arguments.c = const_cast<char*>(address(o.c, layouts_[2].offset(product) + begin.c));
-    arguments.count = count;
-    arguments.stride_a = steps.a * size;
-    arguments.stride_b = steps.b * size;
-    arguments.stride_c = steps.c * size;
-    arguments.alpha = o.alpha;
-    arguments.beta = o.beta;
-    arguments.self = part.kernel.get();
-    call_kernel(part.problem, *part.kernel, arguments);
+    KernelCall(o.a, o.b, o.c, o.alpha, o.beta)
+        .moved((layouts_[0].offset(product) + begin.a) * size, (layouts_[1].offset(product) + begin.b) * size,
+               (layouts_[2].offset(product) + begin.c) * size)
+        .strided(count, steps.a * size, steps.b * size, steps.c * size)
+        .run(*part.kernel, small_stack_bytes(part.problem, part.kernel->config()));
   }
 
   Bands bands_;
-  std::array<OperandLayout, 3> layouts_;  // of A, B and C
+  OperandLayouts layouts_;
   Part whole_, rest_;
   bool is_one_run_ = false;  // the bands of a product begin where those of the one before it end
 };

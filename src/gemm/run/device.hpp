@@ -50,6 +50,7 @@ class DeviceRunner : public Runner {
   void check(const Operands& operands) const override;
   std::string device() const override { return machine_->gpu().limits().name; }
   std::string threads_text() const override;
+  bool uses_gpus() const override { return true; }
 
  protected:
   const GemmProblem& problem() const { return problem_; }

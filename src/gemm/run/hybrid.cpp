@@ -60,6 +60,7 @@ class HybridRunner : public HostRunner {
   bool cuts_batches() const override { return false; }
   bool runs_parts() const override { return false; }
 
+  bool uses_gpus() const override { return true; }
   void run(const Operands& o) const override {
     if (is_zero_alpha(o)) return scale_c(problem(), o, 0, problem().batch_count);
     const NoCancel uncancelled;
@@ -279,7 +280,7 @@ nlohmann::json HybridRunner::last_run() const {
 Offers hybrid_offers(const PlanRequest& r) {
   const HybridModels models = hybrid_models(r);
   const SplitChoice pinned = choose_split(models, true);
-  const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
+  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_way.name;
   if (!asked && pinned.split.gpus.empty())
     throw Error(ErrorCode::unsupported, "target",
                 fmt::format("{} ({}; by {})", pinned.reason, ways_text(pinned), models.node->source));

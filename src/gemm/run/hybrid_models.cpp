@@ -11,6 +11,7 @@
 #include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_options.hpp"
+#include "gemm/run/ways.hpp"
 
 namespace tilewright {
 namespace {
@@ -55,7 +56,7 @@ std::string why_not_shared(const PlanRequest& r) {
   const bool is_batch = p.layout != Layout::single;
   if (is_batch && (r.options.split == SplitWay::guided || r.options.split == SplitWay::exhaustive))
     return fmt::format("split = {} times shares of single products", to_string(r.options.split));
-  const bool asked = wants_gpus(r) || r.options.candidate == "hybrid";
+  const bool asked = wants_gpus(r) || r.options.candidate == hybrid_way.name;
   if (!asked && estimate_s(p) < least_gpu_s)
     return fmt::format("about {} of work, and a GPU needs longer to begin", seconds_text(estimate_s(p)));
   if (!asked && is_batch &&

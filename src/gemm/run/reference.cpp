@@ -5,8 +5,8 @@
 #include <complex>
 #include <unordered_set>
 
+#include "core/complex_product.hpp"
 #include "core/dispatch.hpp"
-#include "core/product.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/ways.hpp"

@@ -9,14 +9,14 @@
 
 #include "core/json.hpp"
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu/kernel.hpp"
+#include "kernel/kernel_call.hpp"
 
 namespace tilewright {
 
-// A whole call that is one kernel on the calling thread: all of its arguments but addresses and scalars.
+// A whole call that is one kernel on the calling thread: all of it but addresses and scalars.
 struct DirectCall {
-  GemmSmallCpuFunction function = nullptr;  // null: no call of this plan is that
-  GemmSmallCpuArguments arguments;
+  const GemmSmallCpuKernel* kernel = nullptr;  // null: no call of this plan is that
+  KernelCall call;
 };
 
 class Runner {
@@ -52,6 +52,7 @@ class Runner {
   virtual std::string device() const = 0;  // its name
   virtual std::string threads_text() const = 0;
   virtual int thread_count() const { return 1; }
+  virtual bool uses_gpus() const { return false; }
   virtual std::string library() const { return ""; }         // whose code runs; "" for ours
   virtual nlohmann::json config() const { return nullptr; }  // null where there is nothing to choose
   virtual std::string config_text() const { return config().dump(); }

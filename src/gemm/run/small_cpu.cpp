@@ -12,14 +12,13 @@
 #include "gemm/run/scale.hpp"
 #include "gemm/run/sums.hpp"
 #include "gemm/run/ways.hpp"
+#include "gemm/small/calls.hpp"
 #include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit/x86.hpp"
 
 namespace tilewright {
 namespace {
-
-const void* advance(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
 
 template <class T>
 bool has_zero(const void* values, std::int64_t stride, std::int64_t first, std::int64_t count) {
@@ -44,22 +43,13 @@ class SmallCpuRunner : public HostRunner {
  public:
   SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
       : HostRunner(r),
-        layouts_{layout_a(problem()), layout_b(problem()), layout_c(problem())},
+        layouts_(layouts_of(problem())),
         kernels_(r.context.kernels),
         kernel_(kernels_->get(problem(), config)),
         stack_bytes_(small_stack_bytes(problem(), config)) {
     const GemmProblem& p = problem();
-    const std::int64_t size = size_bytes(p.dtype);
-    GemmSmallCpuArguments& arguments = direct_call_.arguments;
-    arguments.count = p.batch_count;
-    if (p.batch_count > 1) {  // no step is taken otherwise, and the strides may be anything
-      arguments.stride_a = layouts_[0].step * size;
-      arguments.stride_b = layouts_[1].step * size;
-      arguments.stride_c = layouts_[2].step * size;
-    }
-    arguments.self = kernel_.get();
-    if (is_sequential() && stack_bytes_ <= usual_stack_bytes && !has_levels(p))
-      direct_call_.function = kernel_->function();
+    if (!is_sequential() || stack_bytes_ > usual_stack_bytes || has_levels(p)) return;
+    direct_call_ = {kernel_.get(), kernel_call(p, layouts_, {}, 0, p.batch_count)};
   }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
@@ -99,26 +89,7 @@ class SmallCpuRunner : public HostRunner {
   // Problems of one level.
   void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
             std::int64_t count) const {
-    const GemmProblem& p = problem();
-    GemmSmallCpuArguments arguments = direct_call_.arguments;
-    const std::int64_t step = first / problems_per_step(p);
-    const std::int64_t size = size_bytes(p.dtype);
-    const std::int64_t lane_bytes = first % problems_per_step(p) * size;
-    const bool pointers = p.layout == Layout::pointer;
-    const auto offset = [&](const OperandLayout& layout) {
-      return pointers ? first * std::int64_t(sizeof(void*)) : layout.offset(step) * size + lane_bytes;
-    };
-
-    arguments.a = advance(o.a, offset(layouts_[0]));
-    arguments.b = advance(o.b, offset(layouts_[1]));
-    arguments.c = const_cast<void*>(advance(o.c, offset(layouts_[2])));
-    arguments.count = count;
-    arguments.alpha_stride = o.alpha_stride * size;
-    arguments.beta_stride = o.beta_stride * size;
-    arguments.alpha = o.alpha == nullptr ? nullptr : advance(o.alpha, first * arguments.alpha_stride);
-    arguments.beta = o.beta == nullptr ? nullptr : advance(o.beta, first * arguments.beta_stride);
-    arguments.self = &kernel;
-    kernel.function()(&arguments);
+    kernel_call(problem(), layouts_, o, first, count).run(kernel);
   }
 
   // The kernel of the same problem that does not read C. The plan's config may not be legal for it.
@@ -153,7 +124,7 @@ class SmallCpuRunner : public HostRunner {
     }
   }
 
-  std::array<OperandLayout, 3> layouts_;  // of A, B and C
+  OperandLayouts layouts_;
   std::shared_ptr<KernelCache> kernels_;
   std::shared_ptr<const GemmSmallCpuKernel> kernel_;
   std::size_t stack_bytes_;

@@ -31,7 +31,8 @@ class SmallSumsRunner : public SumsRunner {
  private:
   void reduce(const Operands& o, const SumCode& code) const override {
     const GemmProblem& p = problem();
-    call_kernel(p, *code.first_kernel, small_arguments(p, o, 0, p.batch_count, *code.first_kernel));
+    kernel_call(p, layouts_of(p), o, 0, p.batch_count)
+        .run(*code.first_kernel, small_stack_bytes(p, code.first_kernel->config()));
   }
 
   std::shared_ptr<KernelCache> kernels_;

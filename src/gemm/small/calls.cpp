@@ -34,8 +34,6 @@ std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const
   }
 }
 
-const void* bytes_on(const void* base, std::int64_t bytes) { return static_cast<const char*>(base) + bytes; }
-
 }  // namespace
 
 SmallKernel::SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options)
@@ -49,49 +47,36 @@ double small_problem_s(const GemmProblem& p) {
   return problem_s + multiply_add_s * (is_complex(p.dtype) ? 4 : 1) * double(p.m * p.n * p.k);
 }
 
-GemmSmallCpuArguments small_arguments(const GemmProblem& p, const Operands& o, std::int64_t first,
-                                      std::int64_t count, const GemmSmallCpuKernel& kernel) {
-  GemmSmallCpuArguments arguments;
-  const std::int64_t size = size_bytes(p.dtype);
-  arguments.count = count;
-  // No step is taken of one problem, and its strides may be anything.
-  if (p.layout == Layout::strided && p.batch_count > 1) {
-    arguments.stride_a = p.stride_a * size;
-    arguments.stride_b = p.stride_b * size;
-    if (p.sums == Sums::none) arguments.stride_c = p.stride_c * size;
-  }
+KernelCall kernel_call(const GemmProblem& p, const OperandLayouts& layouts, const Operands& o,
+                       std::int64_t first, std::int64_t count) {
+  const std::int64_t size = size_bytes(p.dtype), step = problems_per_step(p);
   const auto offset = [&](const OperandLayout& layout) {
-    return p.layout == Layout::pointer ? first * std::int64_t(sizeof(void*)) : layout.offset(first) * size;
+    if (p.layout == Layout::pointer) return first * std::int64_t(sizeof(void*));
+    return (layout.offset(first / step) + first % step) * size;
   };
-  arguments.a = bytes_on(o.a, offset(layout_a(p)));
-  arguments.b = bytes_on(o.b, offset(layout_b(p)));
-  arguments.c = const_cast<void*>(bytes_on(o.c, offset(layout_c(p))));
-  arguments.alpha = o.alpha;
-  arguments.beta = o.beta;
-  arguments.self = &kernel;
-  return arguments;
+  KernelCall call(o.a, o.b, o.c, nullptr, nullptr, count);
+  // No step is taken of one problem, and its strides may be anything.
+  if (p.batch_count > 1)
+    call.strided(count, layouts[0].step * size, layouts[1].step * size, layouts[2].step * size);
+  const std::int64_t alpha_stride = o.alpha_stride * size, beta_stride = o.beta_stride * size;
+  const auto value = [&](const void* values, std::int64_t stride) {
+    return values == nullptr ? nullptr : static_cast<const char*>(values) + first * stride;
+  };
+  call.scaled(value(o.alpha, alpha_stride), value(o.beta, beta_stride), alpha_stride, beta_stride);
+  return call.moved(offset(layouts[0]), offset(layouts[1]), offset(layouts[2]));
 }
 
-void run_looked_up(Context::Impl& context, const GemmProblem& p, GemmSmallCpuArguments& arguments,
+void run_looked_up(Context::Impl& context, const GemmProblem& p, KernelCall& call,
                    const GemmOptions& options) {
   const SmallKernel kernel(context, p, options);
-  arguments.self = &kernel.get();
-  call_kernel(p, kernel.get(), arguments);
+  call.run(kernel.get(), small_stack_bytes(p, kernel.get().config()));
 }
 
-void run_decided(const LongCall& call, GemmSmallCpuArguments& arguments) {
-  const GemmSmallCpuArguments product = arguments;
-  arguments.count = call.count;
-  arguments.stride_a = call.step_a, arguments.stride_b = call.step_b, arguments.stride_c = call.step_c;
-  arguments.self = call.whole.get();
-  call_kernel(call.stack_bytes, *call.whole, arguments);
-  if (call.rest == nullptr) return;
-  arguments.a = bytes_on(product.a, call.rest_a);
-  arguments.b = bytes_on(product.b, call.rest_b);
-  arguments.c = const_cast<void*>(bytes_on(product.c, call.rest_c));
-  arguments.count = 1;
-  arguments.self = call.rest.get();
-  call_kernel(call.stack_bytes, *call.rest, arguments);
+void run_decided(const LongCall& call, const KernelCall& product) {
+  KernelCall whole = product;
+  whole.strided(call.count, call.step_a, call.step_b, call.step_c).run(*call.whole, call.stack_bytes);
+  if (call.rest != nullptr)
+    product.moved(call.rest_a, call.rest_b, call.rest_c).run(*call.rest, call.stack_bytes);
 }
 
 namespace {
@@ -136,22 +121,16 @@ void remember_long(Context::Impl& context, const LongKey& key, const GemmProblem
 
 }  // namespace
 
-bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p,
-              const GemmSmallCpuArguments& arguments, const GemmOptions& options) {
+bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, const KernelCall& product,
+              const GemmOptions& options) {
   if (estimate_s(p) >= parallel_worth_s(options)) return false;
   const LongParts parts(p, options);
   const std::int64_t size = size_bytes(p.dtype);
   const auto run = [&](const GemmProblem& part, std::int64_t at) {
-    GemmSmallCpuArguments own = arguments;
     const BandSteps begin = parts.bands.offset(p, at);
-    own.a = bytes_on(arguments.a, begin.a * size);
-    own.b = bytes_on(arguments.b, begin.b * size);
-    own.c = const_cast<void*>(bytes_on(arguments.c, begin.c * size));
-    own.count = part.batch_count;
-    own.stride_a = part.stride_a * size;
-    own.stride_b = part.stride_b * size;
-    own.stride_c = part.stride_c * size;
-    run_looked_up(context, part, own, options);
+    KernelCall call = product.moved(begin.a * size, begin.b * size, begin.c * size);
+    call.strided(part.batch_count, part.stride_a * size, part.stride_b * size, part.stride_c * size);
+    run_looked_up(context, part, call, options);
   };
   run(parts.whole, 0);
   if (parts.bands.rest > 0) run(parts.rest, parts.bands.count * parts.bands.size);
@@ -165,9 +144,11 @@ bool run_small(Context::Impl& context, const GemmProblem& described, const Opera
   if (o.a == o.c || o.b == o.c) return false;  // plans have words for it
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
+  const std::size_t stack_bytes = small_stack_bytes(p, kernel.get().config());
+  const OperandLayouts layouts = layouts_of(p);
   const auto run = [&](std::int64_t first, std::int64_t count) {
     for_each_run(p, first, count, [&](std::int64_t at, std::int64_t part) {
-      call_kernel(p, kernel.get(), small_arguments(p, o, at, part, kernel.get()));
+      kernel_call(p, layouts, o, at, part).run(kernel.get(), stack_bytes);
     });
   };
   const int threads = p.batch_count == 1 ? 1 : host_threads(p, options);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
 #include "gemm/small/kernels.hpp"
 #include "gemm/small/prepared.hpp"
 
@@ -29,20 +30,19 @@ class SmallKernel {
 double small_problem_s(const GemmProblem& problem);
 
 // Problems first ... first + count - 1 of the operands, within one level, as a kernel takes them.
-GemmSmallCpuArguments small_arguments(const GemmProblem& problem, const Operands& operands,
-                                      std::int64_t first, std::int64_t count,
-                                      const GemmSmallCpuKernel& kernel);
+KernelCall kernel_call(const GemmProblem& problem, const OperandLayouts& layouts, const Operands& operands,
+                       std::int64_t first, std::int64_t count);
 
 // Looks up the kernel of such a problem that is valid, and calls it.
-void run_looked_up(Context::Impl& context, const GemmProblem& problem, GemmSmallCpuArguments& arguments,
+void run_looked_up(Context::Impl& context, const GemmProblem& problem, KernelCall& call,
                    const GemmOptions& options);
 
 // Runs a valid product with one long side band by band and returns true; false where more threads than one
-// pay. The next call with the key finds what was decided.
+// pay. The next call with the key finds what was decided. `product` is the call of one whole product.
 bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& problem,
-              const GemmSmallCpuArguments& arguments, const GemmOptions& options);
-// What was decided before: `arguments` are those of the whole product.
-void run_decided(const LongCall& call, GemmSmallCpuArguments& arguments);
+              const KernelCall& product, const GemmOptions& options);
+// What was decided before.
+void run_decided(const LongCall& call, const KernelCall& product);
 
 // Runs a valid call of such a problem and returns true; false where it is not one.
 bool run_small(Context::Impl& context, const GemmProblem& problem, const Operands& operands,

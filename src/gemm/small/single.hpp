@@ -47,13 +47,7 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
       alpha == T(0))
     return false;
   const Scalar alpha_class = scalar_class(alpha), beta_class = scalar_class(beta);
-  GemmSmallCpuArguments arguments;
-  arguments.a = a.data;
-  arguments.b = b.data;
-  arguments.c = c.data;
-  arguments.count = 1;
-  arguments.alpha = &alpha;
-  arguments.beta = &beta;
+  KernelCall call(a.data, b.data, c.data, &alpha, &beta);
   if (is_long) {
     const LongKey key{small_shape(dtype_of<T>, op_a, op_b, 0, 0, k, alpha_class, beta_class, Layout::single,
                                   options.residency, 0),
@@ -63,30 +57,29 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
                       b.ld,
                       c.ld,
                       options.threads};
-    if (const LongCall* decided = context.small->recent(key)) return run_decided(*decided, arguments), true;
+    if (const LongCall* decided = context.small->recent(key)) return run_decided(*decided, call), true;
     if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
     return run_long(
         context, key,
-        single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options),
-        arguments, options);
+        single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options), call,
+        options);
   }
   const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
                                  options.residency, 0),
                      a.ld, b.ld, c.ld};
   const GemmSmallCpuKernel* kernel = context.small->recent(key);
   if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
-  arguments.self = kernel;
   if (kernel != nullptr) {
     // At most what small_stack_bytes() says.
     const bool stages = kernel->config().store != Store::plain;
     const std::size_t bytes =
         op_a != Op::none || stages ? std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) : 0;
-    call_kernel(bytes + (stages ? staging_bytes : 0), *kernel, arguments);
+    call.run(*kernel, bytes + (stages ? staging_bytes : 0));
     return true;
   }
   const GemmProblem p =
       single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options);
-  run_looked_up(context, p, arguments, options);
+  run_looked_up(context, p, call, options);
   return true;
 }
 

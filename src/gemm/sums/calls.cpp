@@ -24,32 +24,21 @@ std::uint64_t most_offset(std::int64_t ld, std::int64_t cols, std::int64_t size)
   return std::uint64_t(largest_bytes / size - ld * cols);
 }
 
-std::optional<Fault> offset_fault(const char* name, int number, std::int64_t offset, std::uint64_t most) {
+std::optional<Fault> offset_fault(const ArgumentNames::Operand& x, std::int64_t offset, std::uint64_t most) {
   if (std::uint64_t(offset) <= most) return {};
-  return Fault{name, number,
-               offset < 0 ? fmt::format("the offset {} of {} is negative", offset, name)
-                          : fmt::format("{} at offset {} ends behind 2^62 bytes", name, offset)};
+  return Fault{x.matrix, x.number,
+               offset < 0 ? fmt::format("the offset {} of {} is negative", offset, x.matrix)
+                          : fmt::format("{} at offset {} ends behind 2^62 bytes", x.matrix, offset)};
 }
 
 std::optional<Fault> offsets_fault(const SumList& list, const StackOffsets& x) {
   const GemmProblem& p = list.problem;
   const std::int64_t size = size_bytes(p.dtype);
   if (list.reads_ab()) {
-    if (auto fault = offset_fault("a", blas_number::a, x.a, most_offset(p.lda, p.a_cols(), size)))
-      return fault;
-    if (auto fault = offset_fault("b", blas_number::b, x.b, most_offset(p.ldb, p.b_cols(), size)))
-      return fault;
+    if (auto fault = offset_fault(list.names->a, x.a, most_offset(p.lda, p.a_cols(), size))) return fault;
+    if (auto fault = offset_fault(list.names->b, x.b, most_offset(p.ldb, p.b_cols(), size))) return fault;
   }
-  return offset_fault("c", blas_number::c, x.c, most_offset(p.ldc, p.n, size));
-}
-
-std::optional<Fault> address_fault(const SumList& list, const SumProduct& at) {
-  if (list.reads_ab() && at.a == nullptr) return Fault{"a", blas_number::a, "a is null"};
-  if (list.reads_ab() && at.b == nullptr) return Fault{"b", blas_number::b, "b is null"};
-  if (at.c == nullptr) return Fault{"c", blas_number::c, "c is null"};
-  if (list.reads_ab() && (at.c == at.a || at.c == at.b))
-    return Fault{"c", blas_number::c, "c is a or b: " + std::string(in_place_reason)};
-  return {};
+  return offset_fault(list.names->c, x.c, most_offset(p.ldc, p.n, size));
 }
 
 // Whether nothing can be wrong with the description of a stack: a few compares for the usual ones, of which a
@@ -85,8 +74,11 @@ LargestOffsets largest_offsets(const SumList& list) {
 
 std::optional<SumFault> each_address_fault(const SumList& list) {
   return with_products(list, [&](auto&& at) -> std::optional<SumFault> {
-    for (std::int64_t i = 0; i < list.count(); ++i)
-      if (auto fault = address_fault(list, at(i))) return SumFault{*fault, i};
+    for (std::int64_t i = 0; i < list.count(); ++i) {
+      const SumProduct x = at(i);
+      if (auto fault = address_fault({x.a, x.b, x.c}, list.reads_ab(), *list.names))
+        return SumFault{*fault, i};
+    }
     return {};
   });
 }
@@ -225,30 +217,28 @@ bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residenc
 
 }  // namespace
 
-std::optional<Fault> find_list_fault(const GemmProblem& p) {
+std::optional<Fault> find_list_fault(const GemmProblem& p, const ArgumentNames& names) {
   // As the caller names them: a list has a count.
   constexpr std::int64_t most = largest_bytes / std::int64_t(sizeof(StackOffsets));
   if (auto reason = negative_reason("count", p.batch_count)) return Fault{"count", 0, *reason};
   if (p.batch_count > most)
     return Fault{"count", 0, fmt::format("count = {} products span more than 2^62 bytes", p.batch_count)};
-  return find_fault(p);
+  return find_fault(p, names);
 }
 
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
   const GemmProblem& p = list.problem;
   if (!is_plainly_right(p))
-    if (auto fault = find_list_fault(p)) return SumFault{*fault};
+    if (auto fault = find_list_fault(p, *list.names)) return SumFault{*fault};
   if (!list.writes()) return {};
   if (list.offsets != nullptr && list.pointers != nullptr)
     return SumFault{{"offsets", 0, "offsets and pointers are both given"}};
   if (list.offsets == nullptr && list.pointers == nullptr && !list.by_arrays)
     return SumFault{{"offsets", 0, "neither offsets nor pointers are given"}};
   // What offsets count from, or three arrays of addresses.
-  if (list.pointers == nullptr) {
-    if (list.reads_ab() && list.a == nullptr) return SumFault{{"a", blas_number::a, "a is null"}};
-    if (list.reads_ab() && list.b == nullptr) return SumFault{{"b", blas_number::b, "b is null"}};
-    if (list.c == nullptr) return SumFault{{"c", blas_number::c, "c is null"}};
-  }
+  if (list.pointers == nullptr)
+    if (auto fault = null_fault({list.a, list.b, list.c}, list.reads_ab(), *list.names))
+      return SumFault{*fault};
   return list.offsets != nullptr ? find_offset_fault(list, extent) : find_address_fault(list, extent);
 }
 
@@ -296,9 +286,7 @@ SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOpt
 
 void run_stacks(Context::Impl& context, std::span<const SumList> lists, const void* beta,
                 const GemmOptions& options) {
-  if (options.stream != nullptr)
-    throw Error(ErrorCode::invalid_argument, "stream",
-                fmt::format("stream = {} is given, but the operands are in host memory", options.stream));
+  check_call_options(context, options, Location::host);
   double bytes = 0;
   std::vector<SumExtent> extents(lists.size());
   for (std::size_t s = 0; s < lists.size(); ++s) {

@@ -5,9 +5,9 @@
 #include <array>
 #include <span>
 
+#include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/sums/run.hpp"
-#include "gemm/validate.hpp"
 
 namespace tilewright {
 
@@ -23,7 +23,7 @@ struct SumExtent {
 };
 std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent);
 // The same of the description alone, before any offset or address is read.
-std::optional<Fault> find_list_fault(const GemmProblem& problem);
+std::optional<Fault> find_list_fault(const GemmProblem& problem, const ArgumentNames& names);
 
 // Throws Error(invalid_argument) with a list's fault, naming the stack where there are several, and the
 // product.

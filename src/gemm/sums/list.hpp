@@ -7,6 +7,7 @@
 
 #include "core/dispatch.hpp"
 #include "core/problem.hpp"
+#include "core/product/names.hpp"
 
 namespace tilewright {
 
@@ -20,6 +21,7 @@ struct SumList {
   const StackOffsets* offsets = nullptr;
   const StackPointers<void>* pointers = nullptr;
   bool by_arrays = false;
+  const ArgumentNames* names = &argument_names;
 
   std::int64_t count() const { return problem.batch_count; }
   // Whether there is something to multiply; else C is scaled and A and B are not read.

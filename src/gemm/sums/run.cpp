@@ -94,15 +94,9 @@ class SumWorker {
 
   void call(const GemmSmallCpuKernel* kernel, std::size_t from, std::size_t to) {
     if (from == to) return;
-    GemmSmallCpuArguments arguments;
-    arguments.a = a_.data() + from;
-    arguments.b = b_.data() + from;
-    arguments.c = c_.data() + from;
-    arguments.count = std::int64_t(to - from);
-    arguments.alpha = list_->alpha;
-    arguments.beta = beta_;
-    arguments.self = kernel;
-    call_kernel(list_->problem, *kernel, arguments);
+    KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
+               std::int64_t(to - from))
+        .run(*kernel, small_stack_bytes(list_->problem, kernel->config()));
   }
 
   // Sums that begin here, and then those that go on.

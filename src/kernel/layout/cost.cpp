@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/refuse.hpp"
 #include "kernel/layout/layout.hpp"
 
 namespace tilewright {
@@ -35,7 +36,10 @@ Space<LayoutConfig> layout_space(DType dtype) {
   return space;
 }
 
-std::int64_t recommended_block(DType dtype) { return layout_default(dtype).block; }
+std::int64_t recommended_block(DType dtype) {
+  refuse_unnamed("dtype", dtype, DType::c128);
+  return layout_default(dtype).block;
+}
 
 // r uses cost in + r * interleaved + out converted and r * direct unconverted.
 std::optional<std::int64_t> conversion_reuse_threshold(const LayoutCosts& costs) {

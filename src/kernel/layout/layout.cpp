@@ -67,10 +67,11 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
 
 template <class Plain, class T>
 void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int threads) {
-  layout_check::check_plain("from", from, Access::read);
+  // Counts before addresses, of which so many are read.
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
-  layout_check::check_number("options", "threads", threads, 0);
+  layout_check::check_plain("from", from, Access::read);
+  refuse_negative("threads", threads);
   const GroupCopy common = copy_between(from, to);
   for_each_group(to, threads, [&](std::int64_t first, std::int64_t count, std::int64_t slot_count, T* slots) {
     std::array<const void*, group_problems> matrices;
@@ -85,9 +86,9 @@ void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int thre
 template <class Plain, class T>
 void deinterleave_batch(const InterleavedBatch<const T>& from, const Plain& to, int threads) {
   layout_check::check_interleaved("from", from);
-  layout_check::check_plain("to", to, Access::write);
   layout_check::check_pair(from, to);
-  layout_check::check_number("options", "threads", threads, 0);
+  layout_check::check_plain("to", to, Access::write);
+  refuse_negative("threads", threads);
   const GroupCopy common = copy_between(to, from);
   for_each_group(from, threads, [&](std::int64_t first, std::int64_t count, std::int64_t, const T* slots) {
     std::array<void*, group_problems> matrices;

@@ -17,18 +17,22 @@
 #include "lu/updates.hpp"
 
 namespace tilewright {
-namespace {
 
-// Of operations, below which no GPU is looked for unasked: the CPU is done with them in some 0.1 ms.
-constexpr double least_flops = 1e7;
-
-struct Way {
+// GPUs by the models of the machine, or why there are none that pay.
+struct StreamedChoice {
   std::vector<int> gpus;  // by position
   std::string reason;     // why there is none
   double seconds = 0, cpu_seconds = 0;
   std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what is free
   std::shared_ptr<const NodeModel> node;
 };
+
+namespace {
+
+using Way = StreamedChoice;
+
+// Of operations, below which no GPU is looked for unasked: the CPU is done with them in some 0.1 ms.
+constexpr double least_flops = 1e7;
 
 LuShape shape_of(const LuRequest& r) {
   return {r.problem.dtype, r.problem.m, r.problem.n, r.problem.m, r.options.nb};
@@ -65,7 +69,7 @@ double seconds_on_cpu(const LuRequest& r, const NodeModel& node) {
 Way by_models(const LuRequest& r) {
   Way way;
   const LuOptions& o = r.options;
-  const bool asked = o.target == Target::gpu || o.candidate == "streamed";
+  const bool asked = o.target == Target::gpu || o.candidate == streamed_lu.name;
   if (o.target == Target::cpu || o.target == Target::hybrid) {
     way.reason = fmt::format("target = {}, and it computes on GPUs alone", to_string(o.target));
     return way;
@@ -113,10 +117,14 @@ std::string why_not_on(const LuRequest& r, const Way& way) {
                      allowed >> 20);
 }
 
-Way choose(const LuRequest& r) {
-  Way way = by_models(r);
-  if (way.reason.empty()) way.reason = why_not_on(r, way);
-  return way;
+// Of one request the models and the GPUs are asked once.
+const Way& choose(const LuRequest& r) {
+  if (r.streamed == nullptr) {
+    auto way = std::make_shared<Way>(by_models(r));
+    if (way->reason.empty()) way->reason = why_not_on(r, *way);
+    r.streamed = std::move(way);
+  }
+  return *r.streamed;
 }
 
 std::string streamed_declines(const LuRequest& r) { return choose(r).reason; }
@@ -130,7 +138,7 @@ bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
 
 class StreamedCall {
  public:
-  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(by_models(r)) {
+  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(choose(r)) {
     const LuProblem& p = r.problem;
     job_.dtype = p.dtype, job_.m = p.m, job_.n = p.n, job_.lda = p.lda, job_.nb = r.options.nb;
     job_.a = a, job_.pivots = pivots;
@@ -247,7 +255,7 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
 }
 
 std::string describe_streamed(const LuRequest& r) {
-  const Way way = choose(r);
+  const Way& way = choose(r);
   std::string names;
   for (const int gpu : way.gpus)
     names += (names.empty() ? "" : ", ") + r.context.impl().hybrid->gpus()[std::size_t(gpu)].name;
@@ -260,7 +268,7 @@ double predict_streamed(const LuRequest& r) { return choose(r).seconds; }
 
 }  // namespace
 
-constinit const LuCandidate streamed_lu{"streamed", streamed_declines, factor_streamed_or_redo,
-                                        describe_streamed, predict_streamed};
+constinit const LuCandidate streamed_lu{"streamed",        streamed_declines, factor_streamed_or_redo,
+                                        describe_streamed, predict_streamed,  true};
 
 }  // namespace tilewright

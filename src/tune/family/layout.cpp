@@ -103,7 +103,7 @@ class Block {
  private:
   GemmProblem from_, to_;
   std::shared_ptr<const GemmSmallCpuKernel> kernel_;
-  KernelCall call_;
+  PreparedCall call_;
   BatchConversion conversion_;
   const std::vector<Operands>& from_batches_;
   OperandSet set_;

@@ -10,7 +10,7 @@
 #include "measure/gpu/energy.hpp"
 #include "measure/gpu/observer.hpp"
 #include "measure/typed_values.hpp"
-#include "tune/kernel_call.hpp"
+#include "tune/prepared_call.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {

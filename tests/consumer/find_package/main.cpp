@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <tilewright/allocate.hpp>
 #include <tilewright/device_layout.hpp>
-#include <tilewright/multinode.hpp>
 #include <tilewright/gemm.hpp>
 #include <tilewright/layout.hpp>
 #include <tilewright/lu.hpp>
+#include <tilewright/multinode.hpp>
 #include <vector>
 
 namespace tw = tilewright;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/lu_problem.hpp"
-#include "gemm/validate.hpp"
+#include "core/product/faults.hpp"
 #include "target.hpp"
 
 namespace tilewright::fuzz {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "simulated/simulated_device.hpp"
 #include "gemm/hybrid/split.hpp"
 #include "gemm/hybrid/stream.hpp"
+#include "simulated/simulated_device.hpp"
 #include "support/operands.hpp"
 
 namespace tilewright::testing {

@@ -150,7 +150,7 @@ class LuFamily : public Family {
     return lu_target(context_, lu_problem(c), record.way.options, record.median());
   }
   WisdomMatch match_of(const Case& c, const LuRecord& record) const {
-    const auto tuned = serving_record(context_, lu_problem(c), record.way.options);
+    const auto tuned = decide_lu(context_, lu_problem(c), record.way.options).tuned;
     return tuned ? tuned->match : WisdomMatch::none;
   }
   json row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
@@ -237,7 +237,7 @@ void LuFamily::tell(const Case& c, const std::string& memory, const LuContest& c
         row["ratio"] = ratio_keys(peer->impl, *paired);
         ratio = fmt::format("{:.3f}", paired->centre);
       }
-    if (optimum != nullptr && row.value("candidate", "") == "blocked") {
+    if (optimum != nullptr && one.role == Role::ours && is_by_panels(contest.record(one).median())) {
       const double off = one.seconds.centre / optimum->seconds.centre - 1;
       row["metrics"]["deviation"] = off;
       deviation = fmt::format("{:.1f} %", 100 * off);
@@ -290,7 +290,7 @@ void LuFamily::note(const Case& c, const LuContest& contest, const Contender* op
   if (optimum == nullptr) return;
   for (const std::string& way : lu_ways())
     if (const Contender* const one = of_way(contest, way);
-        one != nullptr && contest.record(*one).median().candidate == "blocked")
+        one != nullptr && is_by_panels(contest.record(*one).median()))
       group.deviations[way].push_back(one->seconds.centre / optimum->seconds.centre - 1);
   for (const auto& [select, seconds] : selections)
     group.deviations["hybrid " + select].push_back(seconds / optimum->seconds.centre - 1);

@@ -28,19 +28,21 @@ nlohmann::json lu_problem_keys(const LuProblem& p) {
           {"numa", nullptr}};
 }
 
+bool is_by_panels(const LuReport& r) { return r.panel_s > 0; }
+
 nlohmann::json lu_config(const LuReport& r) { return to_json(LuConfig{r.candidate, r.nb}); }
 
 std::string lu_target(Context& context, const LuProblem& problem, const LuOptions& options,
                       const LuReport& r) {
   if (r.redone) return "cpu";
   if (r.gpus > 0) return "gpu";
-  if (r.candidate != "blocked") return "cpu";  // none of the others gives work to a GPU
+  if (!is_by_panels(r)) return "cpu";  // none of the others gives work to a GPU
   if (options.target != Target::automatic) return to_string(options.target);
   return updates_use_gpus({context, problem, options}) ? "hybrid" : "cpu";
 }
 
 nlohmann::json lu_breakdown(const LuReport& r) {
-  if (r.candidate != "blocked") return nullptr;
+  if (!is_by_panels(r)) return nullptr;
   return {{"panel_s", r.panel_s}, {"swap_s", r.swap_s}, {"solve_s", r.solve_s}, {"update_s", r.update_s}};
 }
 

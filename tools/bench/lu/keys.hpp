@@ -16,6 +16,9 @@ nlohmann::json lu_config(const LuReport& report);
 std::string lu_target(Context& context, const LuProblem& problem, const LuOptions& options,
                       const LuReport& report);
 
+// True if the candidate that ran factors panels one after the other and says how long each part took.
+bool is_by_panels(const LuReport& report);
+
 // Where the time went; null of candidates that do not say.
 nlohmann::json lu_breakdown(const LuReport& report);
 

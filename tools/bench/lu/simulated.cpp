@@ -9,10 +9,10 @@
 #include "core/problem.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/execute.hpp"
-#include "simulated/simulated_device.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
 #include "measure/clock.hpp"
+#include "simulated/simulated_device.hpp"
 
 namespace tilewright::bench {
 namespace {

@@ -7,33 +7,29 @@
 #include <cstddef>
 
 #include "core/problem.hpp"
-#include "kernel/gemm_small_cpu/kernel.hpp"
+#include "kernel/kernel_call.hpp"
 
 namespace tilewright {
 
 // The values that stand for a class of alpha or beta: general ones are neither 0 nor 1.
 std::complex<double> representative(Scalar kind);
 
-class KernelCall {
+class PreparedCall {
  public:
-  explicit KernelCall(const GemmProblem& problem);
+  explicit PreparedCall(const GemmProblem& problem);
 
   // Runs the first `count` problems of the batch on the calling thread, with the operands' own scalars where
   // they have some.
   void run(const GemmSmallCpuKernel& kernel, const Operands& operands, std::int64_t count) const {
-    GemmSmallCpuArguments args = args_;
-    args.a = operands.a;
-    args.b = operands.b;
-    args.c = operands.c;
-    args.count = count;
-    args.alpha = operands.alpha == nullptr ? alpha_.data() : operands.alpha;
-    args.beta = operands.beta == nullptr ? beta_.data() : operands.beta;
-    args.self = &kernel;
-    kernel.function()(&args);
+    KernelCall call = call_;
+    call.at(operands.a, operands.b, operands.c).counted(count);
+    call.scaled(operands.alpha == nullptr ? alpha_.data() : operands.alpha,
+                operands.beta == nullptr ? beta_.data() : operands.beta);
+    call.run(kernel);
   }
 
  private:
-  GemmSmallCpuArguments args_;
+  KernelCall call_;
   alignas(16) std::array<std::byte, 16> alpha_{};
   alignas(16) std::array<std::byte, 16> beta_{};
 };

@@ -1,5 +1,5 @@
 // Strides and scalars of a direct kernel call.
-#include "tune/kernel_call.hpp"
+#include "tune/prepared_call.hpp"
 
 #include <cstring>
 
@@ -37,11 +37,11 @@ std::complex<double> representative(Scalar kind) {
   return 0;
 }
 
-KernelCall::KernelCall(const GemmProblem& problem) {
-  args_.stride_a = stride_bytes(problem, problem.stride_a, problem.lda, problem.a_cols());
-  args_.stride_b = stride_bytes(problem, problem.stride_b, problem.ldb, problem.b_cols());
-  if (problem.sums == Sums::none)
-    args_.stride_c = stride_bytes(problem, problem.stride_c, problem.ldc, problem.n);
+PreparedCall::PreparedCall(const GemmProblem& problem) {
+  call_.strided(
+      problem.batch_count, stride_bytes(problem, problem.stride_a, problem.lda, problem.a_cols()),
+      stride_bytes(problem, problem.stride_b, problem.ldb, problem.b_cols()),
+      problem.sums == Sums::none ? stride_bytes(problem, problem.stride_c, problem.ldc, problem.n) : 0);
   dispatch(problem.dtype, [&]<class T>() {
     const T alpha = scalar_as<T>(representative(problem.alpha));
     const T beta = scalar_as<T>(representative(problem.beta));

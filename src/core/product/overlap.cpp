@@ -1,0 +1,139 @@
+// Two elements lie on each other where a sum of multiples of strides is (nearly) a given number: a bounded
+// linear Diophantine equation. Strides are gone through from the largest to the smallest, and of each only
+// the multiples that the smaller ones can make up for: few, where an array is a part of another one.
+#include "core/product/overlap.hpp"
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+using Wide = __int128;  // strides and counts of views may be anything
+
+constexpr int most_terms = 2 * ArrayView::most_dims;
+constexpr int most_tries = 10000;
+
+// x strides, for low <= x <= high.
+struct Term {
+  std::int64_t stride, low, high;
+};
+
+Wide down(Wide x, Wide by) { return x >= 0 ? x / by : -((-x + by - 1) / by); }
+Wide up(Wide x, Wide by) { return -down(-x, by); }
+
+class Search {
+ public:
+  void add(std::int64_t count, std::int64_t stride, bool subtracted, bool both) {
+    if (count < 2 || stride == 0) return;
+    std::int64_t low = both || subtracted ? 1 - count : 0, high = both || !subtracted ? count - 1 : 0;
+    if (stride < 0) stride = -stride, std::swap(low = -low, high = -high);
+    for (int i = 0; i < count_ && !both; ++i) {
+      if (terms_[i].stride != stride) continue;
+      terms_[i].low += low, terms_[i].high += high;
+      return;
+    }
+    terms_[count_++] = {stride, low, high};
+  }
+  // Whether a sum lies in [low, high]; `zero`: also that of nothing but zeros.
+  bool finds(Wide low, Wide high, bool zero, bool unknown) {
+    std::sort(terms_, terms_ + count_, [](const Term& x, const Term& y) { return x.stride > y.stride; });
+    least_[count_] = most_[count_] = 0;
+    for (int i = count_ - 1; i >= 0; --i) {
+      least_[i] = least_[i + 1] + Wide(terms_[i].low) * terms_[i].stride;
+      most_[i] = most_[i + 1] + Wide(terms_[i].high) * terms_[i].stride;
+    }
+    const bool found = from(0, low, high, zero);
+    return found || (tries_ > most_tries && unknown);
+  }
+
+ private:
+  bool from(int i, Wide low, Wide high, bool done) {
+    if (i == count_) return done && low <= 0 && 0 <= high;
+    const Term& term = terms_[i];
+    const Wide first = std::max<Wide>(term.low, up(low - most_[i + 1], term.stride));
+    const Wide last = std::min<Wide>(term.high, down(high - least_[i + 1], term.stride));
+    for (Wide x = first; x <= last; ++x) {
+      if (++tries_ > most_tries) return false;
+      if (from(i + 1, low - x * term.stride, high - x * term.stride, done || x != 0)) return true;
+    }
+    return false;
+  }
+
+  int count_ = 0, tries_ = 0;
+  Term terms_[most_terms];                             // NOLINT: count_ of them are set
+  Wide least_[most_terms + 1], most_[most_terms + 1];  // NOLINT: of what the terms from here on add up to
+};
+
+}  // namespace
+
+AddressRange range_of(const ArrayView& view) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+  __int128 low = 0, high = 0;
+  for (int i = 0; i < view.ndim; ++i) {
+    if (view.shape[i] == 0) return {begin, begin};
+    const __int128 reach = __int128(view.shape[i] - 1) * view.strides[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  const __int128 size = size_bytes(view.dtype), most = UINTPTR_MAX;
+  const __int128 first = __int128(begin) + low * size, last = __int128(begin) + (high + 1) * size;
+  return {std::uintptr_t(std::clamp<__int128>(first, 0, most)),
+          std::uintptr_t(std::clamp<__int128>(last, 0, most))};
+}
+
+bool may_overlap(const ArrayView& x, const ArrayView& y) {
+  if (x.location != y.location) return false;
+  const AddressRange a = range_of(x), b = range_of(y);
+  return a.begin < b.end && b.begin < a.end;
+}
+
+AddressRange range_of(const Footprint& footprint) {
+  Wide low = 0, high = 0;
+  for (const Step& step : footprint.dimensions()) {
+    if (step.count == 0) return {footprint.address, footprint.address};
+    const Wide reach = Wide(step.count - 1) * step.stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto at = [&](Wide offset) {
+    return std::uintptr_t(std::clamp<Wide>(Wide(footprint.address) + offset, 0, UINTPTR_MAX));
+  };
+  return {at(low), at(high + footprint.item)};
+}
+
+bool plainly_apart(std::span<const Step> steps, std::int64_t item) {
+  Step sorted[ArrayView::most_dims];  // NOLINT: count of them are set
+  int count = 0;
+  for (const Step& step : steps) {
+    if (step.count == 0) return true;
+    if (step.count > 1) sorted[count++] = {step.count, step.stride < 0 ? -step.stride : step.stride};
+  }
+  std::sort(sorted, sorted + count, [](const Step& x, const Step& y) { return x.stride < y.stride; });
+  Wide reach = item;  // from the first one's begin to the last one's end, of what smaller strides lead to
+  for (int i = 0; i < count; ++i) {
+    if (sorted[i].stride < reach) return false;
+    reach += Wide(sorted[i].count - 1) * sorted[i].stride;
+  }
+  return true;
+}
+
+bool repeats(std::span<const Step> steps, std::int64_t item) {
+  if (plainly_apart(steps, item)) return false;
+  Search search;
+  for (const Step& step : steps) {
+    if (step.count > 1 && step.stride < item && -step.stride < item) return true;
+    search.add(step.count, step.stride, false, true);
+  }
+  return search.finds(1 - item, item - 1, false, false);
+}
+
+bool share_memory(const Footprint& x, const Footprint& y, bool unknown) {
+  if (x.location != y.location || x.device != y.device) return false;
+  const AddressRange a = range_of(x), b = range_of(y);
+  if (a.begin >= a.end || b.begin >= b.end || a.begin >= b.end || b.begin >= a.end) return false;
+  Search search;
+  for (const Step& step : x.dimensions()) search.add(step.count, step.stride, false, false);
+  for (const Step& step : y.dimensions()) search.add(step.count, step.stride, true, false);
+  const Wide between = Wide(y.address) - Wide(x.address);
+  return search.finds(between + 1 - x.item, between + y.item - 1, true, unknown);
+}
+
+}  // namespace tilewright

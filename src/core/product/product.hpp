@@ -1,0 +1,124 @@
+// The product of arrays with any strides, as NumPy-like callers make it: how its matrices become one problem
+// of the library and its operands, in as few calls as its levels of batches allow and without copies.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "core/product/array_view.hpp"
+
+namespace tilewright {
+
+struct Factors {
+  std::complex<double> alpha = 1, beta = 0;
+  bool conj_a = false, conj_b = false;
+  bool sum = false;  // the products of the batch are added up in one c, whose strides along the batch are 0
+};
+
+// Operands that no problem can express as they lie, as bits. The caller replaces them by packed copies (of c:
+// by a packed result that it copies back) and asks again.
+enum Copies : unsigned { copy_none = 0, copy_a = 1, copy_b = 2, copy_c = 4 };
+
+// c = alpha op(a) op(b) + beta c for each matrix of the batch, where op conjugates or not. a is (batch...,
+// m, k), b (batch..., k, n), c (batch..., m, n); batches of a and b broadcast to that of c. All of one type
+// and memory. copies() says what has to be copied; then nothing else is known. Throws Error for shapes that
+// do not fit, naming both.
+class Product {
+ public:
+  // The problem's A, B or C: the first matrix of the batch.
+  struct Matrix {
+    char* data = nullptr;
+    std::int64_t ld = 1;
+    Op op = Op::none;
+  };
+  // A level of the batch, and the elements from one of its parts to the next.
+  struct Level {
+    std::int64_t count, a, b, c;
+  };
+
+  Product(const ArrayView& a, const ArrayView& b, const ArrayView& c, const Factors& factors);
+
+  unsigned copies() const noexcept { return copies_; }
+  bool swapped() const noexcept { return swapped_; }  // true if the problem's A is b
+  // A sum of no products is written to.
+  bool is_written() const noexcept { return factors_.sum ? !no_elements_ : !empty_; }
+  bool is_empty() const noexcept { return empty_; }  // there are no products
+  double work() const noexcept;                      // multiplications of elements in all
+  DType dtype() const noexcept { return dtype_; }
+  Location location() const noexcept { return location_; }
+  // Of the problem.
+  std::int64_t m() const noexcept { return m_; }
+  std::int64_t n() const noexcept { return n_; }
+  std::int64_t k() const noexcept { return k_; }
+  // The problem of one call; of a product that takes several, that of each.
+  GemmProblem problem() const;
+  const Factors& factors() const noexcept { return factors_; }
+  const Matrix& a() const noexcept { return left_; }
+  const Matrix& b() const noexcept { return right_; }
+  const Matrix& c() const noexcept { return result_; }
+  // From the outermost on. The innermost three are those of problem().
+  std::span<const Level> levels() const noexcept { return {levels_, std::size_t(level_count_)}; }
+
+  // f(a, b, c) with the elements that each call's operands lie behind those of the first.
+  template <class F>
+  void for_each_call(F&& f) const;
+
+  // Where the matrices of each problem of the batch begin, as the problem's A, B and C.
+  struct Addresses {
+    std::vector<char*> a, b, c;
+  };
+  Addresses addresses() const;
+
+ private:
+  // Of one matrix: sizes and strides of its rows and columns.
+  struct Shape {
+    std::int64_t rows, cols, row_stride, col_stride;
+    Shape transposed() const { return {cols, rows, col_stride, row_stride}; }
+  };
+
+  static bool by_columns(const Shape& x, std::int64_t& ld);
+  static bool as_operand(const Shape& x, bool conj, Matrix& to);
+  void describe_empty(const ArrayView& c);
+  void find_sizes(const ArrayView& a, const ArrayView& b, const ArrayView& c);
+  void find_levels(const ArrayView& a, const ArrayView& b, const ArrayView& c);
+  bool may_repeat(const Shape& c) const;
+  void join_levels();
+  void describe_sum(GemmProblem& p) const;
+  unsigned find_operands(const Shape& a, const Shape& b, const Shape& c, bool by_rows);
+
+  DType dtype_;
+  Location location_;
+  Factors factors_;
+  unsigned copies_ = copy_none;
+  std::int64_t m_ = 0, n_ = 0, k_ = 0;  // of the call, whose sides may have been swapped
+  Matrix left_, right_, result_;
+  bool swapped_ = false;
+  bool empty_ = false, no_elements_ = false;  // no products; a result without elements
+
+  int level_count_ = 0;
+  Level levels_[ArrayView::most_dims];  // NOLINT: level_count_ of them are set, the outermost first
+};
+
+template <class F>
+void Product::for_each_call(F&& f) const {
+  const int outside = std::max(level_count_ - int(most_batch_levels), 0);
+  std::int64_t index[ArrayView::most_dims] = {};  // NOLINT: `outside` of them are used
+  std::int64_t at_a = 0, at_b = 0, at_c = 0;
+  for (;;) {
+    f(at_a, at_b, at_c);
+    int i = outside - 1;
+    for (; i >= 0; --i) {
+      const Level& level = levels_[i];
+      at_a += level.a, at_b += level.b, at_c += level.c;
+      if (++index[i] < level.count) break;
+      at_a -= level.count * level.a, at_b -= level.count * level.b, at_c -= level.count * level.c;
+      index[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+}  // namespace tilewright

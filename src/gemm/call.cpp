@@ -1,0 +1,108 @@
+// Checks, levels joined, and then the short ways before the long one.
+#include "gemm/call.hpp"
+
+#include "core/dispatch.hpp"
+#include "core/host/host_state.hpp"
+#include "core/refuse.hpp"
+#include "gemm/device/batches.hpp"
+#include "gemm/device/operands.hpp"
+#include "gemm/execute.hpp"
+#include "gemm/pointers.hpp"
+#include "gemm/report.hpp"
+#include "gemm/small/calls.hpp"
+
+namespace tilewright {
+namespace {
+
+class RunningCall {
+ public:
+  RunningCall(Context::Impl& context, const ProductCall& call, const GemmOptions& options,
+              const BatchInfo& info)
+      : context_(context),
+        p_(call.problem),
+        o_(call.operands),
+        names_(call.names),
+        options_(options),
+        info_(info) {
+    check_call_options(context, options, p_.location);
+    fault_ = call.fault ? call.fault : find_call_fault();
+    // A bad count or block is no argument of the BLAS routine: no code tells it.
+    if (fault_ && fault_->blas_number == 0) refuse_argument(fault_->argument, fault_->message);
+    if (has_levels(p_) && !fault_) p_ = with_joined_levels(p_);
+  }
+
+  void run() {
+    if (p_.location == Location::device) return run_on_device();
+    InfoReport report(info_, p_.batch_count, 1);
+    if (fault_) return report.group(0, p_.batch_count, 0, *fault_);
+    if (p_.layout == Layout::pointer) {
+      const auto bad = find_bad_problems(p_, o_, options_.checked, names_);
+      for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
+      if (!bad.empty()) {
+        const GoodProblems good(p_, o_, bad);
+        return execute(*find_plan(context_, good.problem(), options_), good.operands());
+      }
+    }
+    if (run_small(context_, p_, o_, options_)) return;
+    execute_all(*find_plan(context_, p_, options_));
+  }
+
+ private:
+  std::optional<Fault> find_call_fault() const {
+    if (auto fault = find_fault(p_, names_)) return fault;
+    if (p_.m == 0 || p_.n == 0 || p_.batch_count == 0) return {};
+    // The zeros among alphas of each problem are not looked at here, nor the addresses that a GPU sees.
+    const bool reads_ab = p_.k > 0 && p_.alpha != Scalar::zero;
+    const Addresses at{o_.a, o_.b, o_.c};
+    return p_.location == Location::host ? address_fault(at, reads_ab, names_)
+                                         : null_fault(at, reads_ab, names_);
+  }
+
+  // The pointers of a pointer batch are in device memory too, so the device looks at them.
+  void run_on_device() {
+    const NoCancel uncancelled;  // the driver waits now and then
+    DeviceReport report(context_, options_, info_, p_.batch_count, 1);
+    if (fault_) {
+      report.group(0, p_.batch_count, 0, *fault_);
+      return report.write();
+    }
+    o_.stream = options_.stream;
+    GemmOptions stated = options_;
+    stated.align_bytes = common_alignment(p_, o_.a, o_.b, o_.c);
+    stated.alpha_varies = o_.alpha_stride != 0;
+    stated.beta_varies = o_.beta_stride != 0;
+    const auto plan = find_device_plan(context_, p_, stated, report.reports());
+    check_call(*plan, o_);
+    report.write();
+    report.direct(o_, 0, 0);
+    execute_checked(*plan, o_);
+  }
+
+  void execute_all(const GemmPlan::Impl& plan) const {
+    const bool is_one_call =
+        o_.alpha_stride == 0 && o_.beta_stride == 0 && dispatch(p_.dtype, [&]<class T>() {
+          return is_one_kernel_call(plan, *static_cast<const T*>(o_.alpha), *static_cast<const T*>(o_.beta));
+        });
+    if (is_one_call)
+      call_kernel(plan, o_.a, o_.b, o_.c, o_.alpha, o_.beta);
+    else
+      execute(plan, o_);
+  }
+
+  Context::Impl& context_;
+  GemmProblem p_;
+  Operands o_;
+  const ArgumentNames& names_;
+  const GemmOptions& options_;
+  const BatchInfo& info_;
+  std::optional<Fault> fault_;
+};
+
+}  // namespace
+
+void run_call(Context::Impl& context, const ProductCall& call, const GemmOptions& options,
+              const BatchInfo& info) {
+  RunningCall(context, call, options, info).run();
+}
+
+}  // namespace tilewright
