@@ -5,6 +5,7 @@ fail in no test that passes without it. Writes one line of JSON for each part an
 
 import argparse
 import difflib
+import http.client
 import json
 import os
 import pathlib
@@ -13,14 +14,20 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SERVED = re.compile(r"tilewright: (\d+) of (\d+) calls, ([\d.]+) % of (\S+) flops .* were served here")
-# Lines that tell what was preloaded, the day, an address, how long something took (R's system.time, FreeFem++'s times), or how
-# many allocations there were (FreeFem++ counts those of libraries).
-OWN = re.compile(r"libtilewright_blas|TILEWRIGHT_|LD_PRELOAD|libblas\.so|^Current session: |^times: |CPU time|0x[0-9a-f]{6,}|We forget of deleting|CodeAlloc|^ *(\d+\.\d{3} +){2}\d+\.\d{3} *$")
+# Lines that tell what was preloaded, the day, an address, how long something took (R's system.time, times of gretl, FreeFem++ and SuiteSparse),
+# how many allocations there were (FreeFem++ counts those of libraries), or whether a block of memory had room to grow in its place, which
+# what else is loaded decides (UMFPACK's costly reallocations).
+OWN = re.compile(r"libtilewright_blas|TILEWRIGHT_|LD_PRELOAD|libblas\.so|^Current session: |^times: |CPU time|0x[0-9a-f]{6,}|wall ?clock|cputime|"
+                 r"ordering time|\d seconds$|^ +time: |^ *costly .*reallocations: |We forget of deleting|CodeAlloc|^ *(\d+\.\d{3} +){2}\d+\.\d{3} *$")
 ROUNDING, NOTHING = 1e-6, 1e-9  # relative difference that is rounding; both numbers below NOTHING are rounding errors themselves
+OTHER_CORES = ("Prescott", "Sandybridge", "Haswell")  # whose kernels of OpenBLAS round otherwise
 
 
 class Texts:
@@ -85,30 +92,39 @@ class Texts:
         return {"lines": said, "lines_left_out": said - len(steady), "lines_identical": same, "lines_to_rounding": rounded,
                 "worst_deviation": float(f"{worst:.3g}"), "lines_different": len(different), "different": different[:20]}
 
+    @staticmethod
+    def together(rows):
+        """The sum of what was found of several commands."""
+        row = {key: sum(one[key] for one in rows) for key in ("lines", "lines_left_out", "lines_identical", "lines_to_rounding")}
+        row["worst_deviation"] = max((one["worst_deviation"] for one in rows), default=0.0)
+        row["lines_different"] = sum(one["lines_different"] for one in rows)
+        return {**row, "different": [pair for one in rows for pair in one["different"]][:20]}
+
 
 class Runner:
     def __init__(self, a):
         self.library, self.folder, self.timeout = a.library, a.folder / "programs", a.timeout
 
-    def run(self, mode, commands, folder):
-        """Output, what was served, seconds and exit codes of the commands, one after the other."""
-        environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "none"), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    def run(self, mode, commands, folder, **variables):
+        """Lines and exit code of each command, one after the other, what was served, and seconds."""
+        environment = {**os.environ, "XDG_DATA_HOME": str(self.folder / "none"), "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", **variables}
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
             environment.setdefault(name, "1")
         preload = "" if mode == "off" else str(self.library)  # programs print which variables there are
         environment |= {"LD_PRELOAD": preload, "TILEWRIGHT_BLAS": mode, "TILEWRIGHT_VERBOSE": "1", "TILEWRIGHT_NOTICES": "off"}
         folder.mkdir(parents=True, exist_ok=True)
-        text, errors, codes, began = [], [], [], time.monotonic()
+        texts, errors, codes, began = [], [], [], time.monotonic()
         for command in commands:
             try:
                 done = subprocess.run([str(word) for word in command], cwd=folder, env=environment, capture_output=True,
                                       stdin=subprocess.DEVNULL, timeout=self.timeout, text=True, errors="replace")
-                text += done.stdout.splitlines()
+                texts.append(done.stdout.splitlines())
                 errors += done.stderr.splitlines()
                 codes.append(done.returncode)
             except subprocess.TimeoutExpired:
+                texts.append([])
                 codes.append(f"longer than {self.timeout} s")
-        return text, self.served(errors), round(time.monotonic() - began, 1), codes
+        return texts, codes, self.served(errors), round(time.monotonic() - began, 1)
 
     @staticmethod
     def served(errors):
@@ -116,28 +132,38 @@ class Runner:
         return {"calls": sum(int(one[1]) for one in found), "calls_served": sum(int(one[0]) for one in found),
                 "flops": sum(float(one[3]) for one in found), "flops_served": sum(float(one[2]) / 100 * float(one[3]) for one in found)}
 
-    def text(self, name, commands):
-        """Rows of a part that prints."""
+    def unsteady(self, command, folder, plain, again):
+        """Whether rounding decides what a command prints: its lines differ where OpenBLAS takes the kernels of another processor."""
+        others = (self.run("off", [command], folder, OPENBLAS_CORETYPE=core)[0][0] for core in OTHER_CORES)
+        return any(Texts.compare(plain, again, other)["lines_different"] for other in others)
+
+    def text(self, name, commands, adaptive=False):
+        """Rows of a part that prints. Of one that is adaptive (it chooses meshes or steps by what it computed), commands whose lines differ
+        are left out, and named, if they differ between kernels of OpenBLAS too."""
         folder = self.folder / name.replace(" ", "_")
-        plain, _, seconds, codes = self.run("off", commands, folder)
+        plain, codes, _, seconds = self.run("off", commands, folder)
         again = self.run("off", commands, folder)[0]
+        names = [pathlib.Path(command[-1]).name for command in commands]
         for mode in ("auto", "all"):
-            lines, served, took, now = self.run(mode, commands, folder)
-            row = Texts.compare(plain, again, lines)
+            texts, now, served, took = self.run(mode, commands, folder)
+            rows = [Texts.compare(*lines) for lines in zip(plain, again, texts)]
+            out = [i for i, row in enumerate(rows) if adaptive and row["lines_different"]
+                   and self.unsteady(commands[i], folder, plain[i], again[i])]
+            row = Texts.together([row for i, row in enumerate(rows) if i not in out])
+            row |= {"rounding_decides": [names[i] for i in out]} if adaptive else {}
             row["ends_alike"] = codes == now
-            row["ends_otherwise"] = [[pathlib.Path(command[-1]).name, one, other]
-                                     for command, one, other in zip(commands, codes, now) if one != other]
+            row["ends_otherwise"] = [[name, one, other] for name, one, other in zip(names, codes, now) if one != other]
             row["passed"] = row["ends_alike"] and not row["lines_different"] and row["lines_identical"] + row["lines_to_rounding"] > 0
             yield mode, {**row, **served, "runs": len(commands), "seconds_without": seconds, "seconds": took}
 
     def tests(self, name, command, read):
         """Rows of a part that counts tests: `read` gives (passed, names of those that failed) of its output."""
         folder = self.folder / name.replace(" ", "_")
-        plain, _, seconds, codes = self.run("off", [command], folder)
-        passed, failed = read(plain)
+        plain, codes, _, seconds = self.run("off", [command], folder)
+        passed, failed = read(plain[0])
         for mode in ("auto", "all"):
-            lines, served, took, now = self.run(mode, [command], folder)
-            passed_now, failed_now = read(lines)
+            texts, now, served, took = self.run(mode, [command], folder)
+            passed_now, failed_now = read(texts[0])
             new = sorted(failed_now - failed)
             fine = passed > 0 and passed_now >= passed and not new
             yield mode, {"tests_passed": passed_now, "tests_passed_without": passed, "failed_in_both": len(failed & failed_now),
@@ -225,7 +251,7 @@ def freefem_parts(runner, _):
     folder = runner.folder / "freefem_sources"
     shutil.copytree(root / "share/doc/freefem++/examples", folder, dirs_exist_ok=True)  # they write beside themselves
     commands = [[program, "-nw", "-ne", "-v", "1", folder / script.parent.name / script.name] for script in scripts]
-    yield "FreeFem++'s tutorial and eigenvalues", f"FreeFem++ {version}", runner.text("freefem", commands)
+    yield "FreeFem++'s tutorial and eigenvalues", f"FreeFem++ {version}", runner.text("freefem", commands, adaptive=True)
 
 
 # Of wheels, those of their tests that multiply, factor and solve; what `scripts/blas_check wheels` runs is not here.
@@ -256,7 +282,127 @@ def wheel_parts(runner, a):
         yield f"tests of {package}", f"{package} {versions[package]}: {' '.join(suites)}", runner.tests(package, command, read)
 
 
-PARTS = {"r": r_parts, "gretl": gretl_parts, "octave": octave_parts, "freefem": freefem_parts, "wheels": wheel_parts}
+def source_of(runner, package):
+    """(folder, version) of the source that a Debian package was made of, fetched once from the mirror that this system uses; a string says
+    why there is none."""
+    ask = lambda *command: subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    name = ask("dpkg-query", "-W", "-f", "${source:Package}_${source:Upstream-Version}", package)
+    if not name:
+        return f"{package} is not there"
+    archive, folder = runner.folder / f"{name}.orig.tar.xz", runner.folder / f"{name}_source"
+    beside = re.search(r"'(\S+)/[^/]+'", ask("apt-get", "download", "--print-uris", package))
+    try:
+        if not archive.exists():
+            archive.parent.mkdir(parents=True, exist_ok=True)
+            if not beside:
+                raise OSError("apt knows no place of it")
+            with urllib.request.urlopen(f"{beside[1]}/{urllib.parse.quote(archive.name)}", timeout=120) as opened:
+                archive.write_bytes(opened.read())
+        if not folder.is_dir():
+            part = folder.with_name(f"{folder.name}_part")
+            shutil.unpack_archive(archive, part)
+            part.rename(folder)
+    except (OSError, EOFError, http.client.HTTPException) as error:  # shutil.ReadError is an OSError
+        archive.unlink(missing_ok=True)
+        return f"the source of {package} cannot be had: {error}"
+    return next(folder.iterdir()), name.replace("_", " ")
+
+
+def compiled(program, sources, *flags):
+    """Whether the program is there: compiled, unless it was before."""
+    compiler = {".c": "gcc", ".cpp": "g++", ".f": "gfortran"}[sources[0].suffix]
+    return program.exists() or subprocess.run([compiler, "-w", *sources, "-o", program, *flags], check=False).returncode == 0
+
+
+def grids(folder):
+    """A Laplace equation on a cube, whose factors have blocks that BLAS multiplies (the demos' own matrices are small), and its kin."""
+    n, rows = 14, {"symmetric": [], "hermitian": [], "unsymmetric": []}
+    for i, place in enumerate((x, y, z) for x in range(n) for y in range(n) for z in range(n)):
+        nexts = [i + step + 1 for step, at in zip((n * n, n, 1), place) if at + 1 < n]
+        rows["symmetric"] += [f"{i + 1} {i + 1} 6.5"] + [f"{j} {i + 1} -1" for j in nexts]
+        rows["hermitian"] += [f"{i + 1} {i + 1} 6.5 0"] + [f"{j} {i + 1} -1 0.3" for j in nexts]
+        rows["unsymmetric"] += [f"{i + 1} {i + 1} 6.5"] + [line for j in nexts for line in (f"{j} {i + 1} -1.3", f"{i + 1} {j} -0.7")]
+    for kind, head in (("symmetric", "real symmetric"), ("hermitian", "complex hermitian"), ("unsymmetric", "")):
+        size = f"{n ** 3} {n ** 3} {len(rows[kind])}"
+        (folder / f"{kind}.size").write_text(size + "\n")  # umf4 reads it by itself
+        (folder / kind).write_text("\n".join(([f"%%MatrixMarket matrix coordinate {head}", size] if head else []) + rows[kind]) + "\n")
+
+
+def umfpack_commands(demo, matrices):
+    """What UMFPACK's own Makefile runs, each solution's end after it, and the grid with each strategy."""
+    solved = f"{demo}/umf4 %s && tail -n 200 tmp/x"
+    read = [("_nozeros", "can_24.psa", ""), ("_nozeros", "west0067.rua", ""), ("_nozeros", "fs_183_6.rua", ""), ("", "fs_183_6.rua", ""),
+            ("", "arc130.rua", ""), ("_nozeros", "arc130.rua", ""), ("_nozeros", "arc130.rua", "a 1e-6")]
+    shell = [f"mkdir -p tmp && {demo}/readhb{kind} < {demo}/HB/{file} > tmp/A && {demo}/readhb_size < {demo}/HB/{file} > tmp/Asize && "
+             f"{solved % option}" for kind, file, option in read]
+    shell += [f"cp {matrices}/unsymmetric tmp/A && cp {matrices}/unsymmetric.size tmp/Asize && {solved % option}" for option in "ausAUS"]
+    shell += [f"{demo}/umf4hb64 < {demo}/HB/{file}.rua" for file in ("west0067", "fs_183_6", "arc130")] + [f"{demo}/umf4zhb < {demo}/HB/qc324.cua"]
+    plain = ["umfpack_simple", *(f"umfpack_{kind}_demo" for kind in ("di", "dl", "zi", "zl"))]
+    return [[demo / name] for name in plain] + [["sh", "-c", one] for one in shell]
+
+
+def suitesparse_parts(runner, _):
+    source = source_of(runner, "libsuitesparse-dev")
+    if isinstance(source, str):
+        yield source
+        return
+    umfpack, cholmod = (source[0] / name / "Demo" for name in ("UMFPACK", "CHOLMOD"))
+    libraries = ["-I/usr/include/suitesparse", "-lumfpack", "-lcholmod", "-lcolamd", "-lamd", "-lsuitesparseconfig", "-lm"]
+    long = ["-I/usr/include/suitesparse", "-c", "-DDLONG", "-DZLONG"]
+    made = [compiled(umfpack / f"{name}.o", [umfpack / f"{name}.c"], *long) for name in ("umf4_f77wrapper", "umf4_f77zwrapper")]
+    made += [compiled(umfpack / name, [umfpack / f"{name}.f"], "-std=legacy") for name in ("readhb", "readhb_nozeros", "readhb_size")]
+    made += [compiled(umfpack / name, [umfpack / f"{name}.f"], "-std=legacy", "-fdefault-integer-8", umfpack / f"{wrapper}.o", *libraries)
+             for name, wrapper in (("umf4hb64", "umf4_f77wrapper"), ("umf4zhb", "umf4_f77zwrapper"))]
+    made += [compiled(file.with_suffix(""), [file], *libraries)
+             for file in [*umfpack.glob("umfpack_[dzs][ili]*.c"), umfpack / "umf4.c", *cholmod.glob("cholmod_*.c")]]
+    if not all(made):
+        yield "SuiteSparse's demos cannot be compiled"
+        return
+    grids(source[0])
+    yield "UMFPACK's demos", source[1], runner.text("UMFPACK", umfpack_commands(umfpack, source[0]))
+    matrices = [*(cholmod / "Matrix" / name for name in ("bcsstk01.tri", "bcsstk02.tri", "lp_afiro.tri", "can___24.mtx", "pts5ldd03.mtx", "c.tri")),
+                source[0] / "symmetric", source[0] / "hermitian"]
+    yield "CHOLMOD's demos", source[1], runner.text("CHOLMOD", [
+        command for matrix in matrices for command in ([cholmod / "cholmod_demo", matrix], [cholmod / "cholmod_l_demo", matrix],
+                                                       ["sh", "-c", f"{cholmod}/cholmod_simple < {matrix}"])])
+
+
+def armadillo_parts(runner, _):
+    source = source_of(runner, "libarmadillo-dev")
+    if isinstance(source, str):
+        yield source
+        return
+    program = source[0] / "tests2/main"
+    if not compiled(program, sorted((source[0] / "tests2").glob("*.cpp")), "-std=c++14", "-O0", "-larmadillo"):
+        yield "Armadillo's tests cannot be compiled"
+        return
+
+    def read(lines):
+        try:
+            found = xml.etree.ElementTree.fromstring("\n".join(lines[1:]))  # below the version
+        except xml.etree.ElementTree.ParseError:
+            return 0, {"it ended early"}
+        fine = {case.get("name"): case.find("failure") is None and case.find("error") is None for case in found.iter("testcase")}
+        return sum(fine.values()), {name for name, passed in fine.items() if not passed}
+
+    yield "Armadillo's tests", source[1], runner.tests("armadillo", [program, "--reporter", "junit"], read)
+
+
+def torch_parts(runner, _):
+    said = subprocess.run(["/usr/bin/python3", "-c", "import torch; print(torch.__path__[0], torch.version.__version__)"],
+                          capture_output=True, text=True, check=False).stdout.split()
+    if not said:
+        yield "PyTorch is not there"
+        return
+    read = lambda lines: (sum(int(found[1]) for found in map(re.compile(r"\[  PASSED  \] (\d+) tests?\.").match, lines) if found),
+                          {found[1] for found in map(re.compile(r"\[  FAILED  \] (\w+[./]\S+)").match, lines) if found})
+    yield "PyTorch's C++ tests", f"PyTorch {said[1]}", runner.tests(
+        "torch tests", [pathlib.Path(said[0]) / "bin/test_api", "--gtest_brief=1"], read)
+    yield "PyTorch's operations", f"PyTorch {said[1]}", runner.text("torch", [["/usr/bin/python3", ROOT / "scripts/blas_torch.py"]])
+
+
+PARTS = {"r": r_parts, "gretl": gretl_parts, "octave": octave_parts, "freefem": freefem_parts, "suitesparse": suitesparse_parts,
+         "armadillo": armadillo_parts, "torch": torch_parts, "wheels": wheel_parts}
 
 
 def made_on():
