@@ -195,8 +195,8 @@ inline ProductCall to_call(int dtype, CProduct x, GemmProblem p, const tilewrigh
   return {p, {x.a, x.b, x.c, x.alpha, x.beta, scalars.alpha_varies, scalars.beta_varies}, names};
 }
 
-inline void run_c_call(Context& context, const ProductCall& call, const tilewright_options* options,
-                       int info_mode, int* info) {
+inline void run_c_call(Context& context, ProductCall call, const tilewright_options* options, int info_mode,
+                       int* info) {
   if (call.problem.location == Location::device) refuse_codes_by_rows(options, info_mode, info);
   run_call(context.impl(), call, CallOptions(options), to_info(info_mode, info));
 }

@@ -133,6 +133,7 @@ tilewright_status tilewright_gemm_stack(tilewright_context* context, tilewright_
                                         const tilewright_options* options) {
   return with_context(context, [&](Context& ctx) {
     check_stacks(stacks, stack_count, options, "tilewright_gemm_stack");
+    (void)to_dtype(dtype);
     if (beta == nullptr) refuse("beta", "beta is null");
     const auto location = location_of(options);
     const Stacks all = to_stacks(stacks, stack_count, dtype, beta, location, options);

@@ -83,13 +83,6 @@ Scalar class_of(const BatchScalar<T, L>& scalar) {
   return scalar.values != nullptr ? Scalar::general : scalar_class(scalar.value);
 }
 
-// As the fields of views are called.
-constexpr ArgumentNames view_names = [] {
-  ArgumentNames names;
-  names.counts[0] = "count";
-  return names;
-}();
-
 template <class T, Location L, class Input, class Output>
 GemmProblem problem_of(Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const Input& a, const Input& b,
                        const BatchScalar<T, L>& beta, const Output& c) {
@@ -117,7 +110,7 @@ GemmProblem problem_of(Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const I
 
 // Of views whose shapes do not fit the problem that C and the operations make.
 template <class Input>
-std::optional<Fault> view_fault(const GemmProblem& p, const Input& a, const Input& b) {
+[[gnu::noinline]] std::optional<Fault> view_fault(const GemmProblem& p, const Input& a, const Input& b) {
   if (a.rows == p.a_rows() && a.cols == p.a_cols() && b.rows == p.b_rows() && b.cols == p.b_cols()) return {};
   // Ops and sizes first: without them the shapes of a and b mean nothing.
   if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k) return fault;
@@ -137,11 +130,14 @@ template <class T, Location L, class Input, class Output>
 void run_fixed(Context& context, Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const Input& a,
                const Input& b, const BatchScalar<T, L>& beta, const Output& c, const GemmOptions& options,
                const BatchInfo& info) {
-  const GemmProblem p = problem_of(op_a, op_b, alpha, a, b, beta, c);
-  Operands o{a.data, b.data, const_cast<void*>(static_cast<const void*>(c.data)), &alpha.value, &beta.value};
-  if (alpha.values != nullptr) o.alpha = alpha.values, o.alpha_stride = 1;
-  if (beta.values != nullptr) o.beta = beta.values, o.beta_stride = 1;
-  run_call(context.impl(), {p, o, view_names, view_fault(p, a, b)}, options, info);
+  ProductCall call{problem_of(op_a, op_b, alpha, a, b, beta, c), {}, argument_names_of_views};
+  Operands& o = call.operands;
+  o.a = a.data, o.b = b.data, o.c = const_cast<void*>(static_cast<const void*>(c.data));
+  o.alpha = alpha.values == nullptr ? &alpha.value : alpha.values;
+  o.beta = beta.values == nullptr ? &beta.value : beta.values;
+  o.alpha_stride = alpha.values != nullptr, o.beta_stride = beta.values != nullptr;
+  call.fault = view_fault(call.problem, a, b);
+  run_call(context.impl(), call, options, info);
 }
 
 }  // namespace

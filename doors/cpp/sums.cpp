@@ -59,7 +59,7 @@ void reduce(Context& context, Op op_a, Op op_b, const T& alpha, const Batch& a, 
   Operands o;
   o.a = a.data, o.b = b.data, o.c = c.data;
   o.alpha = &alpha, o.beta = &beta;
-  run_batch_reduce(context.impl(), p, o, options);
+  run_batch_reduce(context.impl(), p, o, options, argument_names_of_views);
 }
 
 template <class T, Location L>

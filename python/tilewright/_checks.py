@@ -98,8 +98,10 @@ def stream(value, on_device):
 
 
 def unknown_option(name, options, arguments=()):
-    """The TypeError for a keyword that a function does not take; `arguments` are those that it takes beside its options."""
-    known = {other.lower(): other for other in (*options, *arguments)}
+    """The TypeError for a keyword that a function does not take, other functions perhaps do; `arguments` are those that it takes beside
+    its options."""
+    options = [other for other in options if other != name]
+    known = {other.lower(): other for other in (*options, *arguments) if other != name}
     near = difflib.get_close_matches(name.lower(), known, 1)
     meant = f" (did you mean '{known[near[0]]}'?)" if near else ""
     return TypeError(f"unknown option '{name}'{meant}; there are {', '.join(options)}")

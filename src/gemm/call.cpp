@@ -16,16 +16,16 @@ namespace {
 
 class RunningCall {
  public:
-  RunningCall(Context::Impl& context, const ProductCall& call, const GemmOptions& options,
-              const BatchInfo& info)
+  RunningCall(Context::Impl& context, ProductCall& call, const GemmOptions& options, const BatchInfo& info)
       : context_(context),
         p_(call.problem),
         o_(call.operands),
         names_(call.names),
         options_(options),
-        info_(info) {
+        info_(info),
+        fault_(call.fault) {
     check_call_options(context, options, p_.location);
-    fault_ = call.fault ? call.fault : find_call_fault();
+    if (!fault_) fault_ = find_call_fault();
     // A bad count or block is no argument of the BLAS routine: no code tells it.
     if (fault_ && fault_->blas_number == 0) refuse_argument(fault_->argument, fault_->message);
     if (has_levels(p_) && !fault_) p_ = with_joined_levels(p_);
@@ -35,20 +35,13 @@ class RunningCall {
     if (p_.location == Location::device) return run_on_device();
     InfoReport report(info_, p_.batch_count, 1);
     if (fault_) return report.group(0, p_.batch_count, 0, *fault_);
-    if (p_.layout == Layout::pointer) {
-      const auto bad = find_bad_problems(p_, o_, options_.checked, names_);
-      for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
-      if (!bad.empty()) {
-        const GoodProblems good(p_, o_, bad);
-        return execute(*find_plan(context_, good.problem(), options_), good.operands());
-      }
-    }
+    if (p_.layout == Layout::pointer && run_around_bad_problems(report)) return;
     if (run_small(context_, p_, o_, options_)) return;
     execute_all(*find_plan(context_, p_, options_));
   }
 
  private:
-  std::optional<Fault> find_call_fault() const {
+  [[gnu::noinline]] std::optional<Fault> find_call_fault() const {
     if (auto fault = find_fault(p_, names_)) return fault;
     if (p_.m == 0 || p_.n == 0 || p_.batch_count == 0) return {};
     // The zeros among alphas of each problem are not looked at here, nor the addresses that a GPU sees.
@@ -58,8 +51,18 @@ class RunningCall {
                                          : null_fault(at, reads_ab, names_);
   }
 
+  // What few calls need is no part of the others' stack.
+  [[gnu::noinline]] bool run_around_bad_problems(InfoReport& report) const {
+    const auto bad = find_bad_problems(p_, o_, options_.checked, names_);
+    for (const BadProblem& problem : bad) report.problem(problem.index, 0, problem.fault);
+    if (bad.empty()) return false;
+    const GoodProblems good(p_, o_, bad);
+    execute(*find_plan(context_, good.problem(), options_), good.operands());
+    return true;
+  }
+
   // The pointers of a pointer batch are in device memory too, so the device looks at them.
-  void run_on_device() {
+  [[gnu::noinline]] void run_on_device() {
     const NoCancel uncancelled;  // the driver waits now and then
     DeviceReport report(context_, options_, info_, p_.batch_count, 1);
     if (fault_) {
@@ -90,18 +93,17 @@ class RunningCall {
   }
 
   Context::Impl& context_;
-  GemmProblem p_;
-  Operands o_;
+  GemmProblem& p_;
+  Operands& o_;
   const ArgumentNames& names_;
   const GemmOptions& options_;
   const BatchInfo& info_;
-  std::optional<Fault> fault_;
+  std::optional<Fault>& fault_;
 };
 
 }  // namespace
 
-void run_call(Context::Impl& context, const ProductCall& call, const GemmOptions& options,
-              const BatchInfo& info) {
+void run_call(Context::Impl& context, ProductCall& call, const GemmOptions& options, const BatchInfo& info) {
   RunningCall(context, call, options, info).run();
 }
 

@@ -18,7 +18,7 @@ struct ProductCall {
 
 // Faults become codes where `info` wants them, else an Error(invalid_argument) that names the argument as the
 // caller knows it, before anything is written. Returns when C is complete, or queued where it lies on a GPU.
-void run_call(Context::Impl& context, const ProductCall& call, const GemmOptions& options,
-              const BatchInfo& info);
+// `call` is used up.
+void run_call(Context::Impl& context, ProductCall& call, const GemmOptions& options, const BatchInfo& info);
 
 }  // namespace tilewright

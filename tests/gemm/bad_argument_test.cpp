@@ -120,7 +120,7 @@ TEST_F(BadArgument, SpansBeyondTheAddressSpace) {
                          PointerBatch<const double>{x.b_pointers, k, n, k, most}, 0.0,
                          PointerBatch<double>{x.c_pointers, m, n, m, most});
   };
-  expect_refused(x, {"batch_count", "9223372036854775807 pointers"}, pointers);
+  expect_refused(x, {"count", "9223372036854775807 pointers"}, pointers);
 }
 
 TEST_F(BadArgument, CountsOfStacksAndSums) {

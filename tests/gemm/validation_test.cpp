@@ -74,12 +74,13 @@ TEST(Validate, NamesTheFirstBadField) {
   expect_fault(with(&P::stride_c, 47), "stride_c", "stride_c = 47 is smaller than the 48 elements");
   expect_fault(with(&P::stride_c, 0), "stride_c", "overlap");
   expect_fault(with(&P::lda, std::int64_t(1) << 61), "lda", "lda = 2305843009213693952 makes A span");
-  expect_fault(with(&P::batch_count, std::int64_t(1) << 60), "stride_a", "makes A span more than 2^62 bytes");
+  expect_fault(with(&P::batch_count, std::int64_t(1) << 60), "batch_count",
+               "makes A span more than 2^62 bytes");
   // 2^62 strides of 2^62 elements of 16 bytes are 2^128, which 128 bits hold as nothing.
   P far = with(&P::dtype, DType::c128);
   far.batch_count = (std::int64_t(1) << 62) + 1;
   far.stride_a = far.stride_b = far.stride_c = std::int64_t(1) << 62;
-  expect_fault(far, "stride_a", "stride_a = 4611686018427387904 makes A span more than 2^62 bytes");
+  expect_fault(far, "batch_count", "batch_count = 4611686018427387905 makes A span more than 2^62 bytes");
 }
 
 TEST(Validate, BlocksAndCounts) {

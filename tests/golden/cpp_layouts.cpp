@@ -2,8 +2,8 @@
 // process in a distributed matrix.
 #include "golden/operands.hpp"
 #include "tilewright/allocate.hpp"
-#include "tilewright/distributed.hpp"
 #include "tilewright/layout.hpp"
+#include "tilewright/multinode.hpp"
 
 namespace tilewright::golden {
 namespace {

@@ -77,5 +77,11 @@ constexpr ShapeArgument first_bad_argument(const Shape& x, bool by_rows, std::in
 
 inline constexpr ArgumentNames argument_names{};
 inline constexpr ArgumentNames argument_names_by_rows = swapped(argument_names);
+// As the fields of views are called.
+inline constexpr ArgumentNames argument_names_of_views = [] {
+  ArgumentNames names;
+  names.counts[0] = "count";
+  return names;
+}();
 
 }  // namespace tilewright

@@ -68,6 +68,7 @@ void for_each_group(const InterleavedBatch<T>& x, int threads, Body&& body) {
 template <class Plain, class T>
 void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int threads) {
   // Counts before addresses, of which so many are read.
+  layout_check::check_shape("from", from);
   layout_check::check_interleaved("to", to);
   layout_check::check_pair(from, to);
   layout_check::check_plain("from", from, Access::read);
@@ -86,6 +87,7 @@ void interleave_batch(const Plain& from, const InterleavedBatch<T>& to, int thre
 template <class Plain, class T>
 void deinterleave_batch(const InterleavedBatch<const T>& from, const Plain& to, int threads) {
   layout_check::check_interleaved("from", from);
+  layout_check::check_shape("to", to);
   layout_check::check_pair(from, to);
   layout_check::check_plain("to", to, Access::write);
   refuse_negative("threads", threads);

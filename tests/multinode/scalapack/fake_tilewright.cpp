@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "fake_scalapack.hpp"
-#include "tilewright/tilewright.h"
+#include "tilewright/tilewright_multinode.h"
 
 extern "C" {
 
