@@ -172,7 +172,7 @@ int rank_k_fault(bool known_triangle, std::int8_t op, std::int64_t n, std::int64
 template <class T>
 int triangle_fault(bool known_triangle, const TriangleArguments<T>& x, bool by_rows = false) {
   if (!known_triangle) return 1;
-  // Of uplo and xGEMMT, by ShapeArgument; by rows A is the caller's B.
+  // xGEMMT numbers its arguments so, by ShapeArgument; by rows A is the caller's B.
   constexpr int by_columns[] = {0, 2, 3, 4, 4, 5, 8, 10, 13}, swapped[] = {0, 3, 2, 4, 4, 5, 10, 8, 13};
   const GemmArguments<T> whole{x.op_a, x.op_b, x.n,   x.n,    x.k, x.alpha, x.a,
                                x.lda,  x.b,    x.ldb, x.beta, x.c, x.ldc};

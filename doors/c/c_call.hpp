@@ -167,7 +167,7 @@ inline const ArgumentNames& names_of(const tilewright_options* options) {
 inline void refuse_by_rows(const tilewright_options* options, const char* what) {
   if (is_by_rows(options)) refuse("row_major", fmt::format("options.row_major = 1: {} by columns", what));
 }
-// Of codes that a GPU writes.
+// Refuses the codes that a GPU would write for matrices by rows.
 inline void refuse_codes_by_rows(const tilewright_options* options, int info_mode, const int* info) {
   if (is_by_rows(options) && info != nullptr && info_mode != TILEWRIGHT_INFO_NONE)
     throw Error(ErrorCode::unsupported, "row_major",
@@ -181,7 +181,7 @@ inline void swap_sides(CProduct& x, GemmProblem& layout) {
   std::swap(layout.outermost_a, layout.outermost_b);
 }
 
-// What is multiplied; `p` says how its batch lies, or that it is none.
+// Makes the call of it; `p` says how its batch lies, or that it is none.
 inline ProductCall to_call(int dtype, CProduct x, GemmProblem p, const tilewright_options* options,
                            const ArgumentNames& names) {
   if (is_by_rows(options)) swap_sides(x, p);

@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-// As the arrays of tilewright_gemm_levels_batched name them.
+// The arrays of tilewright_gemm_levels_batched give these names.
 constexpr ArgumentNames level_names = [] {
   ArgumentNames names;
   names.a.strides = {"strides_a[0]", "strides_a[1]", "strides_a[2]"};

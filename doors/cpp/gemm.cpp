@@ -108,7 +108,7 @@ GemmProblem problem_of(Op op_a, Op op_b, const BatchScalar<T, L>& alpha, const I
   return p;
 }
 
-// Of views whose shapes do not fit the problem that C and the operations make.
+// Finds views whose shapes do not fit the problem that C and the operations make.
 template <class Input>
 [[gnu::noinline]] std::optional<Fault> view_fault(const GemmProblem& p, const Input& a, const Input& b) {
   if (a.rows == p.a_rows() && a.cols == p.a_cols() && b.rows == p.b_rows() && b.cols == p.b_cols()) return {};

@@ -1,4 +1,4 @@
-// Where the elements of NumPy's and other makers' arrays lie, for looking whether arrays share any.
+// Tells where the elements of arrays lie, so that callers see whether arrays share any.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace tilewright::python {
 
-// Of a NumPy array or an Operand; throws Error naming `name` for anything else.
+// Takes a NumPy array or an Operand; throws Error naming `name` for anything else.
 Footprint footprint_of(const char* name, nanobind::handle object);
 
 void bind_overlap(nanobind::module_& module);

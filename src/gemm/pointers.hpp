@@ -15,7 +15,7 @@ struct BadProblem {
   Fault fault;
 };
 
-// Of a problem whose C overlaps that of another one.
+// Tells that a problem's C overlaps that of another one.
 Fault overlap_fault(const Overlap& overlap, const ArgumentNames& names);
 
 // In order of index, one fault each. A and B may be null where they are not read. `checked` looks for

@@ -52,7 +52,7 @@ std::optional<Fault> unnamed(const char* argument, Enum value, Enum last) {
   return {};
 }
 
-// Of what no BLAS call has an argument for.
+// Checks what no BLAS call has an argument for.
 std::optional<Fault> kind_fault(const GemmProblem& p) {
   if (auto fault = unnamed("dtype", p.dtype, DType::c128)) return fault;
   if (auto fault = unnamed("layout", p.layout, Layout::variable)) return fault;

@@ -47,7 +47,7 @@ struct ArgumentNames {
   }
 };
 
-// Those of a product by rows, C^T = op(B)^T op(A)^T.
+// Returns the names for a product by rows, C^T = op(B)^T op(A)^T.
 constexpr ArgumentNames swapped(ArgumentNames names) {
   std::swap(names.a, names.b);
   std::swap(names.m, names.n);
@@ -77,7 +77,7 @@ constexpr ShapeArgument first_bad_argument(const Shape& x, bool by_rows, std::in
 
 inline constexpr ArgumentNames argument_names{};
 inline constexpr ArgumentNames argument_names_by_rows = swapped(argument_names);
-// As the fields of views are called.
+// Views call the number of their problems `count`.
 inline constexpr ArgumentNames argument_names_of_views = [] {
   ArgumentNames names;
   names.counts[0] = "count";
