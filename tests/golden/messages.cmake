@@ -1,6 +1,6 @@
 # What the five doors say of bad arguments, beside what they said when it was recorded (tests/golden/messages). The lines are those of
 # one processor's kernels and of a build with GPUs in it; sanitizers end a program that asks for more than all memory.
-if(HAS_GPU AND NOT TILEWRIGHT_SANITIZE AND NOT TILEWRIGHT_BUNDLE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(HAS_GPU AND HAS_MULTINODE AND NOT TILEWRIGHT_SANITIZE AND NOT TILEWRIGHT_BUNDLE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(GOLDEN ${CMAKE_CURRENT_LIST_DIR})
   # golden_program(NAME SOURCE...): linked with the libraries as programs are.
   function(golden_program name)
