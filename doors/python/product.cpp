@@ -15,18 +15,18 @@ class Call {
   }
 
   // The levels of one call, each operand so many elements behind its first one.
-  void batch(const GemmProblem& p, std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) const {
-    const auto as = [&]<class U>(const MatrixView<U, L>& x, std::int64_t stride, std::int64_t outer,
-                                 std::int64_t outermost) {
-      return StridedBatch<U, L>{x.data,        x.rows, x.cols,
-                                x.ld,          stride, batch_levels(p)[0].count,
-                                p.outer_count, outer,  p.outermost_count,
-                                outermost};
+  void batch(std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) const {
+    const std::span<const Product::Level> levels = product_.levels();
+    Product::Level of[most_batch_levels] = {{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 0, 0, 0}};  // the innermost first
+    for (std::size_t i = 0; i < std::min(levels.size(), most_batch_levels); ++i)
+      of[i] = levels[levels.size() - 1 - i];
+    const auto as = [&]<class U>(const MatrixView<U, L>& x, std::int64_t Product::Level::*stride) {
+      return StridedBatch<U, L>{x.data,      x.rows,      x.cols,        x.ld,        of[0].*stride,
+                                of[0].count, of[1].count, of[1].*stride, of[2].count, of[2].*stride};
     };
     using Value = BatchScalar<T, L>;
-    gemm_batched(context_, p.op_a, p.op_b, Value(alpha_), as(a(at_a), p.stride_a, p.outer_a, p.outermost_a),
-                 as(b(at_b), p.stride_b, p.outer_b, p.outermost_b), Value(beta_),
-                 as(c(at_c), p.stride_c, p.outer_c, p.outermost_c), options_);
+    gemm_batched(context_, product_.a().op, product_.b().op, Value(alpha_), as(a(at_a), &Product::Level::a),
+                 as(b(at_b), &Product::Level::b), Value(beta_), as(c(at_c), &Product::Level::c), options_);
   }
 
   // All products into one C: one call for a level, by addresses for more.
@@ -76,8 +76,7 @@ template <class T, Location L>
 void run_at(const Product& product, Context& context, const GemmOptions& options) {
   const Call<T, L> call(product, context, options);
   if (product.levels().empty()) return call.single();
-  const GemmProblem p = product.problem();
-  product.for_each_call([&](std::int64_t a, std::int64_t b, std::int64_t c) { call.batch(p, a, b, c); });
+  product.for_each_call([&](std::int64_t a, std::int64_t b, std::int64_t c) { call.batch(a, b, c); });
 }
 
 }  // namespace
