@@ -69,7 +69,7 @@ GemmProblem with_joined_levels(const GemmProblem& problem);
 // With the innermost level for its only one, as if all problems lay in it: what kernels are made for.
 GemmProblem without_levels(GemmProblem problem);
 
-// What a factor is to kernels.
+// Classifies a factor as kernels do.
 template <class T>
 constexpr Scalar scalar_class(const T& value) {
   if (value == T(0)) return Scalar::zero;

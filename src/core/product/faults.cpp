@@ -156,8 +156,8 @@ Fault overlap_at(const GemmProblem& p, const NamedOperand& c, std::size_t level)
                   level == 0 ? "one C spans" : "lie within it")};
 }
 
-// Whether problems share elements of C: sought where each direction, the shortest stride first, steps over
-// all that lies within it. So lie levels one around the other, and bands of rows of one larger matrix, as in
+// Finds problems that share elements of C: each direction, the shortest stride first, must step over all that
+// lies within it. So lie levels one around the other, and bands of rows of one larger matrix, as in
 // the heads of an attention layer, which alternate within a column.
 std::optional<Fault> overlap_fault(const GemmProblem& p, const NamedOperand& c) {
   if (p.batch_count <= 1 || p.m == 0 || p.n == 0) return {};

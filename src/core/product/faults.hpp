@@ -27,7 +27,7 @@ std::optional<Fault> find_shape_fault(const GemmProblem& problem,
 // All fields, strides, blocks and counts included. Both look in the order of the caller's arguments.
 std::optional<Fault> find_fault(const GemmProblem& problem, const ArgumentNames& names = argument_names);
 
-// Where A, B and C of one multiplication begin.
+// A, B and C of one multiplication begin here.
 struct Addresses {
   const void *a, *b, *c;
 

@@ -1,4 +1,4 @@
-// How the callers of a door know the arguments of a product: what messages name and what BLAS codes count. A
+// ArgumentNames says how a door's callers know the arguments of a product, for messages and BLAS codes. A
 // problem lies by columns; a product by rows reaches it with its sides swapped, and so do the names.
 #pragma once
 

@@ -45,11 +45,10 @@ class Product {
   bool swapped() const noexcept { return swapped_; }  // true if the problem's A is b
   // A sum of no products is written to.
   bool is_written() const noexcept { return factors_.sum ? !no_elements_ : !empty_; }
-  bool is_empty() const noexcept { return empty_; }  // there are no products
-  double work() const noexcept;                      // multiplications of elements in all
+  double work() const noexcept;  // multiplications of elements in all
   DType dtype() const noexcept { return dtype_; }
   Location location() const noexcept { return location_; }
-  // Of the problem.
+  // These are the problem's.
   std::int64_t m() const noexcept { return m_; }
   std::int64_t n() const noexcept { return n_; }
   std::int64_t k() const noexcept { return k_; }
@@ -66,7 +65,7 @@ class Product {
   template <class F>
   void for_each_call(F&& f) const;
 
-  // Where the matrices of each problem of the batch begin, as the problem's A, B and C.
+  // Each problem's matrices begin here, as the problem's A, B and C.
   struct Addresses {
     std::vector<char*> a, b, c;
   };
