@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernel/gemm_small_cpu/columns_tile.hpp"
 #include "kernel/gemm_small_cpu/kernel.hpp"
@@ -77,10 +78,12 @@ std::vector<Choices> design(DType dtype) {
   return all;
 }
 
-// Long products take long to generate and to compute and meet few phases that short ones do not.
+// Long products take long to generate and to compute and meet few phases that short ones do not. Where
+// TILEWRIGHT_TEST_LONG is set, as scripts/soak does, each problem is tried with three times as many configs.
 std::size_t configs_worth(const cases::Size& size) {
+  static const std::size_t share = std::getenv("TILEWRIGHT_TEST_LONG") != nullptr ? 1 : 3;
   const auto work = size.m * size.n * size.k;
-  return work <= 4096 ? 40 : work <= 32768 ? 12 : 4;
+  return (work <= 4096 ? 42 : work <= 32768 ? 12 : 6) / share;
 }
 
 TEST_P(GemmSmallCpu, DesignOfProblems) {

@@ -137,7 +137,7 @@ TEST(GemmSmall, DefaultAndPromisingConfigsAreLegal) {
   };
   for (const int capability : {75, 80, 90})
     for (const DType dtype : {DType::f32, DType::f64, DType::c64, DType::c128})
-      for (const int n : {1, 2, 3, 7, 8, 13, 16, 25, 31, 32, 48, 64}) {
+      for (const int n : {1, 3, 8, 13, 16, 31, 64}) {
         GemmProblem p = small_batch(dtype, n, n, n);
         expect_legal(p, fictional_gpu(capability), 40);
         if (n > 16) continue;
