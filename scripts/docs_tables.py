@@ -1,15 +1,19 @@
 """Tables of the documentation, made from the recorded runs that a declaration in docs/tables/*.toml names. A declaration says
 
-    files    which runs: names below results/ without .jsonl, or a file of docs/
-             in a list within the list a later file replaces rows of an earlier one with the same values of the fields of `unique`
-    where    conditions that all of its rows meet
-    rows     fields whose values name the rows of the table ("x?": rows may lack x), or a list of {row = "label", ...}
-    columns  a list of {head = "...", ...}; across = {field, values} repeats them for each value
+    files    runs: names below results/ without .jsonl, or a file of docs/. In a list within the list a later file replaces rows of an
+             earlier one that have the same values of the fields of `unique`
+    where    conditions that all rows meet; explode = path: an object there makes a row of each of its members (`key`, `each`)
+    rows     fields whose values name the rows of the table ("x?": a row may lack x; `sort`, `show`), or a list of {row = "label", ...}
+    columns  a list of {head = "...", ...}; across = {field, values} repeats it for each value
+    head     of the rows; unnamed = true: rows have no label; missing: what an empty cell shows; total: the label of a last line, which
+             condenses the columns that have a `total`
+    note     the caption, with the values {x} that [TABLE.say] declares; like = TABLE: whatever is not said is that one's
 
-A cell is what table, column and row say together. `get` is the path of a value (x//y: of a quotient in one row, 1//y: the
-inverse; a list: the first that is there), `times` scales and `minus` shifts it, `over` divides by the value of the row that differs
-in these keys (`by`: pairs them), `how` condenses several (min, max, first, last, geomean, mean, median, count, span, values, list),
-`form` prints. Every other key is a condition: a value, a list of values, "4:15" for a range, "a*" and "!a*" for patterns."""
+A cell is what table, column and row say together. `get` is the path of a value (x//y: the quotient of two in one row, 1//y: the
+inverse; a list: the first that is there), `minus` and `times` shift and scale it, `over` divides by the value of the row that differs
+in these keys (`by`: pairs them; `empty`: shown where there is none), `how` condenses several (min, max, first, geomean, mean, median,
+count, values, list), `form` prints. Every other key is a condition: a value, a list of values, "4:15" for a range,
+"a*" and "!a*" for patterns, true or false for a flag."""
 
 import fnmatch
 import functools
@@ -109,15 +113,12 @@ def condensed(found, spec, how):
     values = [value for _, value in found]
     if how in ("min", "max"):
         return {"min": min, "max": max}[how](found, key=lambda one: one[1])
-    if how in ("first", "last"):
-        return found[0 if how == "first" else -1]
-    if how == "one":
-        if len(found) > 1:
-            raise ValueError(f"{len(found)} rows have {spec['get']} with {spec}; say how")
+    if how == "one" and len(found) > 1:
+        raise ValueError(f"{len(found)} rows have {spec['get']} with {spec}; say how")
+    if how in ("one", "first"):
         return found[0]
-    if how in ("values", "span"):
-        distinct = sorted(set(values)) if how == "values" else dict.fromkeys((min(values), max(values)))
-        return found[0][0], (" " if how == "values" else " to ").join(map(str, distinct))
+    if how == "values":
+        return found[0][0], " ".join(map(str, sorted(set(values))))
     if how == "list":
         return found[0][0], ", ".join(printed(row, value, spec) for row, value in found)
     numbers = {"geomean": statistics.geometric_mean, "mean": statistics.fmean, "median": statistics.median, "count": len}

@@ -2,8 +2,10 @@
 """The documentation is what scripts/make_docs.py writes from results/ and docs/tables/; and the script notices a number that was
 changed, a file of results that is missing or that nothing names, and numbers beside links to runs."""
 
+import itertools
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -44,6 +46,26 @@ class Tree(unittest.TestCase):
         docs = Docs(ROOT)
         docs.check()
         self.assertEqual(docs.faults, [])
+
+
+TEXT = re.compile(r'translate\(([\d.]+),([\d.]+)\)"[^>]*font-size="([\d.]+)"\s+text-anchor="(\w+)">\s*<text>(.*?)</text>', re.S)
+
+
+def boxes_of(svg):
+    """(left, right, top, bottom) of each horizontal text of a drawing, as wide as letters are in the mean."""
+    for x, y, size, anchor, inner in TEXT.findall(svg):
+        width = 0.55 * float(size) * len(re.sub(r"<[^>]*>", "", inner).strip())
+        left = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        yield left, left + width, float(y) - 1.2 * float(size), float(y)
+
+
+class Figures(unittest.TestCase):
+    def test_no_text_lies_on_another(self):
+        for path in sorted((ROOT / "docs" / "figures").glob("*.svg")):
+            boxes = [box for box in boxes_of(path.read_text()) if box[0] < box[1]]
+            self.assertGreater(len(boxes), 5, path.name)
+            for one, other in itertools.combinations(boxes, 2):
+                self.assertFalse(one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3], path.name)
 
 
 class Pages(unittest.TestCase):
