@@ -4,7 +4,7 @@
              earlier one that have the same values of the fields of `unique`
     where    conditions that all rows meet; explode = path: an object there makes a row of each of its members (`key`, `each`)
     rows     fields whose values name the rows of the table ("x?": a row may lack x; `sort`, `show`), or a list of {row = "label", ...}
-    columns  a list of {head = "...", ...}; across = {field, values} repeats it for each value
+    columns  a list of {head = "...", ...} or "head = get"; across = {field, values} repeats it for each value
     head     of the rows; unnamed = true: rows have no label; missing: what an empty cell shows; total: the label of a last line, which
              condenses the columns that have a `total`
     note     the caption, with the values {x} that [TABLE.say] declares; like = TABLE: whatever is not said is that one's
@@ -202,10 +202,11 @@ def rows_asked(spec, rows):
 
 
 def columns_asked(spec):
-    across = spec.get("across")
-    if not across:
-        return spec["columns"]
-    return [column | {across["field"]: value, "head": column["head"].format(value)} for value in across["values"] for column in spec["columns"]]
+    columns = [dict(zip(("head", "get"), one.split(" = "))) if isinstance(one, str) else one for one in spec["columns"]]
+    if "across" not in spec:
+        return columns
+    field, values = spec["across"]["field"], spec["across"]["values"]
+    return [column | {field: value, "head": column["head"].format(value)} for value in values for column in columns]
 
 
 def cells_of(spec, rows):
