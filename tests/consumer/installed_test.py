@@ -57,7 +57,7 @@ class Pages(unittest.TestCase):
 
     def test_what_is_not_installed_is_named_and_not_linked(self):
         text = (PAGES / "README.md").read_text()
-        self.assertRegex(text, r"- results/\S+\.jsonl\.gz; repeat with")
+        self.assertRegex(text, r"Data and command: \S+: results/\S+\.jsonl\.gz")
         self.assertIn("(docs/README.md)", text)
         self.assertTrue((PAGES / "docs" / "README.md").is_file() and (PAGES / "examples" / "02_batched.cpp").is_file())
 
