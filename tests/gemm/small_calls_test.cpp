@@ -7,9 +7,9 @@
 
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/reference.hpp"
-#include "gemm/small/calls.hpp"
 #include "support/temp_folder.hpp"
 
 namespace tilewright::testing {
@@ -43,8 +43,8 @@ class SmallCalls : public ::testing::Test {
                            1.0, StridedBatch<double>{c_.data(), p.m, p.n, p.ldc, p.stride_c, p.batch_count});
   }
   const GemmSmallCpuKernel* own(const GemmProblem& problem) {
-    const GemmProblem p = as_called(problem, {});
-    return context_.impl().small->recent(small_key(p, stride_classes(p)));
+    const BoundKernel* kernel = context_.impl().small->recent(small_key(as_called(problem, {})));
+    return kernel == nullptr ? nullptr : &kernel->kernel();
   }
   // Calls until the problem has a kernel of its own; how many it took.
   int call_until_own(const GemmProblem& p) {
@@ -105,7 +105,7 @@ TEST_F(SmallCalls, WhatEntersTheCodeEntersTheKey) {
   all[17].stride_b = 0, all[18].stride_c += 1, all[19].stride_a += 1;
   std::set<std::tuple<std::uint64_t, std::int64_t, std::int64_t, std::int64_t>> keys;
   for (const GemmProblem& p : all) {
-    const SmallKey key = small_key(p, stride_classes(p));
+    const SmallKey key = small_key(p);
     EXPECT_TRUE(keys.insert({key.shape, key.lda, key.ldb, key.ldc}).second) << to_string(p);
   }
 }
@@ -131,7 +131,7 @@ TEST_F(SmallCalls, ContextsShareNoKernels) {
   const GemmProblem p = problem_of(4, 4, 4);
   call_until_own(p);
   Context other(quiet());
-  const SmallKey key = small_key(p, 0);
+  const SmallKey key = small_key(p);
   EXPECT_EQ(other.impl().small->recent(key), nullptr);
   EXPECT_NE(context_.impl().small->recent(key), nullptr);
 }

@@ -1,5 +1,5 @@
-// The ways to compute a multiplication, each of which stands in the file of its name in this folder. Their
-// order is candidates.hpp's.
+// The ways to compute a multiplication, each of which stands in the file of its name in this folder, in
+// cpu_small/ or in sums/. Their order is candidates.hpp's.
 #pragma once
 
 #include "gemm/candidate.hpp"

@@ -5,18 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "gemm/cpu_small/engine.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/scale.hpp"
-#include "gemm/small/calls.hpp"
-#include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
 namespace {
-
-// Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
-constexpr double piece_s = 40e-6;
-// One thread takes larger ones, whose C stay in its cache from list to list.
-constexpr double in_cache_s = 200e-6;
 
 // Addresses for kernels. A run that does not fit is moved to the next filling, and cut only where it fills a
 // whole one: where sums are cut depends on the sums alone. A multiple of what kernels take in one pass; not 4
@@ -94,9 +88,9 @@ class SumWorker {
 
   void call(const GemmSmallCpuKernel* kernel, std::size_t from, std::size_t to) {
     if (from == to) return;
-    KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
-               std::int64_t(to - from))
-        .run(*kernel, small_stack_bytes(list_->problem, kernel->config()));
+    BoundKernel(list_->problem, *kernel)
+        .run(KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
+                        std::int64_t(to - from)));
   }
 
   // Sums that begin here, and then those that go on.
@@ -154,12 +148,7 @@ class SumWorker {
     o.alpha = list_->alpha, o.beta = beta_;
     if (code_->first_product != nullptr)
       return (begins_sum ? code_->first_product : code_->later_product)->run(o);
-    if (!begins_sum) return;
-    GemmProblem p = list_->problem;
-    p.layout = Layout::single;
-    p.sums = Sums::none;
-    p.batch_count = 1;
-    scale_c(p, o, 0, 1);
+    if (begins_sum) scale_c(single_of(list_->problem, list_->problem.beta), o, 0, 1);
   }
 
   std::span<const SumList> lists_;
@@ -170,14 +159,17 @@ class SumWorker {
   std::array<const void*, capacity> a_, b_, c_;
 };
 
-// Where pieces of a list that is in order begin, and its end; the same for every number of threads.
+// Where pieces of a list that is in order begin, and its end.
 std::vector<std::int64_t> borders_of(const SumList& list) {
-  const auto products = std::max<std::int64_t>(1, std::int64_t(piece_s / small_problem_s(list.problem)));
-  std::vector<std::int64_t> borders{0};
+  const double product_s = small_problem_s(list.problem);
+  PieceCutter cutter(sums_piece_s);
+  std::vector<std::int64_t> borders;
   with_products(list, [&](auto&& at) {
-    for (std::int64_t next = products; next < list.count(); next += products) {
+    for (std::int64_t next = 0; next < list.count();) {
+      borders.push_back(next);
+      cutter.begin();
+      next += cutter.take(list.count() - next, product_s);
       while (next < list.count() && at(next).c == at(next - 1).c) ++next;
-      if (next < list.count()) borders.push_back(next);
     }
   });
   borders.push_back(list.count());
@@ -186,22 +178,19 @@ std::vector<std::int64_t> borders_of(const SumList& list) {
 
 // The same of runs.
 std::vector<std::int64_t> borders_of(std::span<const SumList> lists, std::span<const SumRun> runs,
-                                     double most_s) {
+                                     double piece_s) {
   std::vector<double> product_s;
   for (const SumList& list : lists) product_s.push_back(small_problem_s(list.problem));
   const auto c_of = [&](const SumRun& run) {
     return with_products(lists[std::size_t(run.list)],
                          [&](auto&& at) -> const void* { return at(run.first).c; });
   };
-  std::vector<std::int64_t> borders{0};
-  double left_s = most_s;
-  const void* c = nullptr;
+  PieceCutter cutter(piece_s);
+  std::vector<std::int64_t> borders;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (left_s <= 0) {
-      if (c == nullptr) c = c_of(runs[r - 1]);
-      if (c_of(runs[r]) != c) borders.push_back(std::int64_t(r)), left_s = most_s, c = nullptr;
-    }
-    left_s -= product_s[std::size_t(runs[r].list)] * double(runs[r].count);
+    if (cutter.is_full() && (r == 0 || c_of(runs[r]) != c_of(runs[r - 1])))
+      borders.push_back(std::int64_t(r)), cutter.begin();
+    cutter.add(product_s[std::size_t(runs[r].list)] * double(runs[r].count));
   }
   borders.push_back(std::int64_t(runs.size()));
   return borders;
@@ -221,11 +210,11 @@ void run_sums(std::span<const SumList> lists, std::span<const SumCode> codes, co
   if (order.count() == 0) return;
   const std::int64_t listed = order.as_listed();
   const bool one_piece = threads == 1 && (listed >= 0 || lists.size() == 1);
+  const std::int64_t all = listed >= 0 ? order.count() : std::int64_t(order.runs().size());
   const std::vector<std::int64_t> borders =
-      one_piece
-          ? std::vector<std::int64_t>{0, listed >= 0 ? order.count() : std::int64_t(order.runs().size())}
+      one_piece     ? std::vector<std::int64_t>{0, all}
       : listed >= 0 ? borders_of(lists[std::size_t(listed)])
-                    : borders_of(lists, order.runs(), threads == 1 ? in_cache_s : piece_s);
+                    : borders_of(lists, order.runs(), threads == 1 ? sums_in_cache_s : sums_piece_s);
   parallel_each(threads, std::int64_t(borders.size()) - 1, [&](std::int64_t i) {
     const std::int64_t first = borders[std::size_t(i)], last = borders[std::size_t(i) + 1];
     // Its arrays are too large for a small stack.
