@@ -1,7 +1,6 @@
 // gemm_small_cpu: generated or portable kernels for sizes up to the family's limit. Zeros among general
 // alphas and betas are taken care of here once for all kernels: alpha = 0 never reads A and B, beta = 0 never
 // reads C.
-#include "gemm/sums/candidate.hpp"
 
 #include <algorithm>
 

@@ -13,4 +13,7 @@ extern const Candidate scale_way, small_cpu_way, bands_way, small_way, large_way
 std::string device_scale_declines(const PlanRequest& request);
 Offers device_scale_offers(const PlanRequest& request);
 
+// gemm_small_cpu, where products are summed into one C, by kernels of a config of the problem's space.
+std::shared_ptr<const Runner> small_sums_runner(const PlanRequest& request, const GemmSmallCpuConfig& config);
+
 }  // namespace tilewright

@@ -1,7 +1,5 @@
 // sums: products summed into one C on the host, product after product by what serves a single one, for sizes
 // that have no kernel of their own. Products whose A and B lie side by side are one product of a longer k.
-#include "gemm/sums/candidate.hpp"
-
 #include <limits>
 
 #include "core/dispatch.hpp"

@@ -25,26 +25,8 @@ class SumWorker {
 
   // Products first ... last - 1 of a list that is in order: whole sums.
   void run_listed(std::int64_t list, std::int64_t first, std::int64_t last) {
-    const SumCode& code = begin_list(std::size_t(list));
-    with_products(*list_, [&](auto&& at) {
-      if (code.first_kernel == nullptr) {
-        const void* c = nullptr;
-        for (; first < last; ++first) multiply(at(first), std::exchange(c, at(first).c) != at(first).c);
-        return;
-      }
-      bool goes_on = false;  // the run that was cut last
-      while (first < last) {
-        const auto count = std::size_t(std::min<std::int64_t>(capacity, last - first));
-        for (std::size_t i = 0; i < count; ++i) put(at(first + std::int64_t(i)), i);
-        const void* next = first + std::int64_t(count) < last ? at(first + std::int64_t(count)).c : nullptr;
-        const std::size_t whole = without_last_run(count, next);
-        const std::size_t later = goes_on ? first_run_end(whole) : 0;
-        call(code.later_kernel.get(), 0, later);
-        call(code.first_kernel.get(), later, whole);
-        first += std::int64_t(whole);
-        goes_on = next != nullptr && c_[whole - 1] == next;
-      }
-    });
+    const SumRun all{first, last - first, std::int32_t(list), true};
+    run_of_list(std::size_t(list), std::span(&all, 1));
   }
 
   // Runs of whole sums.
@@ -62,12 +44,6 @@ class SumWorker {
   }
 
  private:
-  const SumCode& begin_list(std::size_t s) {
-    list_ = &lists_[s];
-    code_ = &codes_[s];
-    return *code_;
-  }
-
   void put(const SumProduct& product, std::size_t i) {
     a_[i] = product.a, b_[i] = product.b, c_[i] = product.c;
   }
@@ -86,60 +62,69 @@ class SumWorker {
     return end;
   }
 
-  void call(const GemmSmallCpuKernel* kernel, std::size_t from, std::size_t to) {
-    if (from == to) return;
-    BoundKernel(list_->problem, *kernel)
-        .run(KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
-                        std::int64_t(to - from)));
+  void call(const GemmSmallCpuKernel& kernel, std::size_t from, std::size_t to) {
+    if (from < to)
+      BoundKernel(list_->problem, kernel)
+          .run(KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
+                          std::int64_t(to - from)));
   }
 
-  // Sums that begin here, and then those that go on.
+  // The products of a run have one C, or those of each C follow one another. A run begins all of its sums, or
+  // goes on with one.
   void run_of_list(std::size_t s, std::span<const SumRun> runs) {
-    const SumCode& code = begin_list(s);
+    list_ = &lists_[s];
+    code_ = &codes_[s];
     with_products(*list_, [&](auto&& at) {
-      if (code.first_kernel == nullptr) {
-        for (const SumRun& run : runs)
-          for (std::int64_t i = 0; i < run.count; ++i) multiply(at(run.first + i), i == 0 && run.begins_sum);
-        return;
-      }
-      fill(runs, code, at);
+      if (code_->first_kernel == nullptr)
+        multiply_each(runs, at);
+      else
+        fill(runs, at);
     });
+  }
+
+  template <class At>
+  void multiply_each(std::span<const SumRun> runs, At&& at) const {
+    for (const SumRun& run : runs) {
+      const void* c = nullptr;
+      for (std::int64_t i = run.first; i < run.first + run.count; ++i)
+        multiply(at(i), std::exchange(c, at(i).c) != at(i).c && run.begins_sum);
+    }
   }
 
   // Runs with one C follow one another here too: they are one run to the kernel.
   template <class At>
-  void fill(std::span<const SumRun> runs, const SumCode& code, At&& at) {
-    std::size_t count = 0, run_begin = 0;
-    const GemmSmallCpuKernel* kernel = nullptr;  // of what is filled in
-    const auto flush = [&] {
-      call(kernel, 0, count);
-      count = run_begin = 0;
-    };
+  void fill(std::span<const SumRun> runs, At&& at) {
+    count_ = 0;
+    goes_on_ = false;
+    bool begins = true;  // the sums that are filled in
     const void* c = nullptr;
-    for (const SumRun& run : runs) {
-      const bool same = std::exchange(c, at(run.first).c) == c;
-      const GemmSmallCpuKernel* wanted =
-          same ? kernel : (run.begins_sum ? code.first_kernel : code.later_kernel).get();
-      if (wanted != kernel) flush(), kernel = wanted;
-      if (!same) run_begin = count;
-      for (std::int64_t i = 0; i < run.count;) {
-        const auto fitting = std::min(run.count - i, std::int64_t(capacity - count));
-        for (const std::int64_t end = i + fitting; i < end; ++i) put(at(run.first + i), count++);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      const SumRun& run = runs[r];
+      if (run.begins_sum != begins && at(run.first).c != c) flush(begins, nullptr), begins = run.begins_sum;
+      for (std::int64_t i = run.first, end = run.first + run.count; i < end;) {
+        std::size_t count = count_;
+        for (const std::int64_t full = i + std::min(end - i, std::int64_t(capacity - count)); i < full; ++i)
+          put(at(i), count++);
+        count_ = count;
         if (count < capacity) break;
-        if (run_begin == 0) {
-          flush();
-          kernel = code.later_kernel.get();
-          continue;
-        }
-        const std::size_t kept = count - run_begin;
-        count = std::exchange(run_begin, 0);
-        call(kernel, 0, count);
-        for (auto* array : {&a_, &b_, &c_})
-          std::copy_n(array->begin() + std::ptrdiff_t(count), kept, array->begin());
-        count = kept;
+        flush(begins, i < end ? at(i).c : r + 1 < runs.size() ? at(runs[r + 1].first).c : nullptr);
       }
+      c = at(run.first + run.count - 1).c;
     }
-    flush();
+    flush(begins, nullptr);
+  }
+
+  // Calls kernels for what is filled in; the last run stays if `next`, the C of what comes, goes on with it.
+  void flush(bool begins, const void* next) {
+    const std::size_t whole = without_last_run(count_, next);
+    const std::size_t later = goes_on_ ? first_run_end(whole) : 0;
+    call(*code_->later_kernel, 0, later);
+    call(begins ? *code_->first_kernel : *code_->later_kernel, later, whole);
+    goes_on_ = next != nullptr && c_[whole - 1] == next;
+    for (auto* array : {&a_, &b_, &c_})
+      std::copy(array->begin() + std::ptrdiff_t(whole), array->begin() + std::ptrdiff_t(count_),
+                array->begin());
+    count_ -= whole;
   }
 
   void multiply(const SumProduct& product, bool begins_sum) const {
@@ -157,6 +142,8 @@ class SumWorker {
   const SumList* list_ = nullptr;
   const SumCode* code_ = nullptr;
   std::array<const void*, capacity> a_, b_, c_;
+  std::size_t count_ = 0;  // of what is filled in
+  bool goes_on_ = false;   // its first run, which was cut
 };
 
 // Where pieces of a list that is in order begin, and its end.
