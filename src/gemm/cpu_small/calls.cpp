@@ -75,7 +75,8 @@ bool run_small(Context::Impl& context, const GemmProblem& described, const Opera
   const GemmProblem p = as_called(described, options);
   const SmallKernel kernel(context, p, options);
   const SmallBatch batch(p, kernel.get());
-  const int threads = p.batch_count == 1 ? 1 : threads_for(estimate_s(p), options.threads);
+  const bool alone = p.batch_count == 1 || options.threads == 1;
+  const int threads = alone ? 1 : threads_for(estimate_s(p), options.threads);
   if (threads == 1)
     batch.run(o, 0, p.batch_count);
   else

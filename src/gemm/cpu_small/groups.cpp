@@ -128,14 +128,17 @@ class GroupedCall {
   // Looks at what group g has in common with no other, and adds it to the last run or begins one.
   void check(std::size_t g) {
     const GemmGroup<T>& x = groups_[g];
-    const bool goes_on = !runs_.empty() && runs_.back().end == g && x.a != nullptr && x.b != nullptr &&
-                         x.c != nullptr && are_alike<T>(groups_[runs_.back().first], x);
+    const T *const *a = x.a, *const *b = x.b;
+    T* const* c = x.c;
+    const std::int64_t count = x.count;
+    const bool goes_on = !runs_.empty() && runs_.back().end == g && a != nullptr && b != nullptr &&
+                         c != nullptr && are_alike<T>(groups_[runs_.back().first], x);
     if (!goes_on && !begin_run(g)) return;
     Run& run = runs_.back();
     run.end = g + 1;
-    run.count += x.count;
-    for (std::int64_t i = 0; i < x.count; ++i) {
-      const Addresses at{x.a[i], x.b[i], x.c[i]};
+    run.count += count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Addresses at{a[i], b[i], c[i]};
       if (!at.are_plainly_right(run.reads_ab)) bad_problem(g, i, *address_fault(at, run.reads_ab, names_));
     }
   }

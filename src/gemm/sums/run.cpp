@@ -94,37 +94,36 @@ class SumWorker {
   // Runs with one C follow one another here too: they are one run to the kernel.
   template <class At>
   void fill(std::span<const SumRun> runs, At&& at) {
-    count_ = 0;
+    std::size_t count = 0;  // of what is filled in
+    bool begins = true;     // the sums of that, but for a first run that was cut
     goes_on_ = false;
-    bool begins = true;  // the sums that are filled in
-    const void* c = nullptr;
     for (std::size_t r = 0; r < runs.size(); ++r) {
       const SumRun& run = runs[r];
-      if (run.begins_sum != begins && at(run.first).c != c) flush(begins, nullptr), begins = run.begins_sum;
+      if (run.begins_sum != begins && !(count > 0 ? at(run.first).c == c_[count - 1] : goes_on_))
+        count = flush(begins, count, nullptr), begins = run.begins_sum;
       for (std::int64_t i = run.first, end = run.first + run.count; i < end;) {
-        std::size_t count = count_;
-        for (const std::int64_t full = i + std::min(end - i, std::int64_t(capacity - count)); i < full; ++i)
-          put(at(i), count++);
-        count_ = count;
+        const std::int64_t full = std::min(end, i + std::int64_t(capacity - count));
+        for (; i < full; ++i) put(at(i), count++);
         if (count < capacity) break;
-        flush(begins, i < end ? at(i).c : r + 1 < runs.size() ? at(runs[r + 1].first).c : nullptr);
+        const void* next = i < end ? at(i).c : r + 1 < runs.size() ? at(runs[r + 1].first).c : nullptr;
+        count = flush(begins, count, next);
       }
-      c = at(run.first + run.count - 1).c;
     }
-    flush(begins, nullptr);
+    flush(begins, count, nullptr);
   }
 
   // Calls kernels for what is filled in; the last run stays if `next`, the C of what comes, goes on with it.
-  void flush(bool begins, const void* next) {
-    const std::size_t whole = without_last_run(count_, next);
+  // Returns how many products stay.
+  std::size_t flush(bool begins, std::size_t count, const void* next) {
+    const std::size_t whole = without_last_run(count, next);
     const std::size_t later = goes_on_ ? first_run_end(whole) : 0;
     call(*code_->later_kernel, 0, later);
     call(begins ? *code_->first_kernel : *code_->later_kernel, later, whole);
     goes_on_ = next != nullptr && c_[whole - 1] == next;
     for (auto* array : {&a_, &b_, &c_})
-      std::copy(array->begin() + std::ptrdiff_t(whole), array->begin() + std::ptrdiff_t(count_),
+      std::copy(array->begin() + std::ptrdiff_t(whole), array->begin() + std::ptrdiff_t(count),
                 array->begin());
-    count_ -= whole;
+    return count - whole;
   }
 
   void multiply(const SumProduct& product, bool begins_sum) const {
@@ -142,8 +141,7 @@ class SumWorker {
   const SumList* list_ = nullptr;
   const SumCode* code_ = nullptr;
   std::array<const void*, capacity> a_, b_, c_;
-  std::size_t count_ = 0;  // of what is filled in
-  bool goes_on_ = false;   // its first run, which was cut
+  bool goes_on_ = false;  // the first run of what is filled in, which was cut
 };
 
 // Where pieces of a list that is in order begin, and its end.
