@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "c_call.hpp"
+#include "gemm/cpu_small/groups.hpp"
+#include "gemm/cpu_small/single.hpp"
 #include "gemm/device/batches.hpp"
-#include "gemm/groups.hpp"
-#include "gemm/small/single.hpp"
 
 using namespace tilewright;  // NOLINT: the functions below are the C names of what is above
 

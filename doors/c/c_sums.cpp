@@ -7,7 +7,7 @@
 #include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/sums/calls.hpp"
-#include "gemm/sums/reduce.hpp"
+#include "gemm/sums/faults.hpp"
 
 namespace tilewright {
 namespace {

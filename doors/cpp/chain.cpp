@@ -4,7 +4,7 @@
 
 #include <complex>
 
-#include "gemm/chain/chain.hpp"
+#include "gemm/cpu_small/chain.hpp"
 
 namespace tilewright {
 namespace {

@@ -7,9 +7,9 @@
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "gemm/call.hpp"
+#include "gemm/cpu_small/groups.hpp"
+#include "gemm/cpu_small/single.hpp"
 #include "gemm/device/batches.hpp"
-#include "gemm/groups.hpp"
-#include "gemm/small/single.hpp"
 
 namespace tilewright {
 namespace {

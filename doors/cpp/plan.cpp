@@ -21,9 +21,8 @@ void check_operands(const GemmProblem& p, DType dtype, bool pointers, const void
                                                 to_string(p.layout))
                                   : "the plan is for arrays of pointers");
   if (p.m == 0 || p.n == 0 || p.batch_count == 0) return;
-  const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-  if (reads_ab && a == nullptr) refuse_argument("a", "a is null");
-  if (reads_ab && b == nullptr) refuse_argument("b", "b is null");
+  if (reads_ab(p) && a == nullptr) refuse_argument("a", "a is null");
+  if (reads_ab(p) && b == nullptr) refuse_argument("b", "b is null");
   if (c == nullptr) refuse_argument("c", "c is null");
 }
 

@@ -4,12 +4,11 @@
 
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
+#include "gemm/cpu_small/groups.hpp"
 #include "gemm/device/stack_plan.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/groups.hpp"
 #include "gemm/sums/calls.hpp"
-#include "gemm/sums/reduce.hpp"
 
 namespace tilewright {
 namespace {

@@ -4,12 +4,12 @@
 #include "core/dispatch.hpp"
 #include "core/host/host_state.hpp"
 #include "core/refuse.hpp"
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/device/batches.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
-#include "gemm/small/calls.hpp"
 
 namespace tilewright {
 namespace {
@@ -45,10 +45,9 @@ class RunningCall {
     if (auto fault = find_fault(p_, names_)) return fault;
     if (p_.m == 0 || p_.n == 0 || p_.batch_count == 0) return {};
     // The zeros among alphas of each problem are not looked at here, nor the addresses that a GPU sees.
-    const bool reads_ab = p_.k > 0 && p_.alpha != Scalar::zero;
     const Addresses at{o_.a, o_.b, o_.c};
-    return p_.location == Location::host ? address_fault(at, reads_ab, names_)
-                                         : null_fault(at, reads_ab, names_);
+    return p_.location == Location::host ? address_fault(at, reads_ab(p_), names_)
+                                         : null_fault(at, reads_ab(p_), names_);
   }
 
   // What few calls need is no part of the others' stack.

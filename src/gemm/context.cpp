@@ -12,9 +12,9 @@
 #include "device/cpu.hpp"
 #include "gemm/candidates.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/cpu_small/kernels.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/small/kernels.hpp"
 #if TILEWRIGHT_HAS_GPU
 #include "gemm/device/machine.hpp"
 #endif

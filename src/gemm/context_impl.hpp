@@ -25,7 +25,7 @@ namespace tilewright {
 class GpuMachines;   // device_machine.hpp
 class HybridNode;    // hybrid/node.hpp
 class LuMachines;    // lu/device/machines.hpp
-class SmallKernels;  // small/kernels.hpp
+class SmallKernels;  // cpu_small/kernels.hpp
 struct Candidate;    // candidate.hpp
 
 // Whether the same plan serves both: the stream is no part of a plan.

@@ -12,6 +12,9 @@ namespace tilewright {
 
 inline bool is_interleaved(const GemmProblem& problem) { return is_interleaved(problem.layout); }
 
+// False where C is scaled and A and B are not read.
+inline bool reads_ab(const GemmProblem& problem) { return problem.k > 0 && problem.alpha != Scalar::zero; }
+
 // Problems per step of the batch: a block of an interleaved batch, else one.
 inline std::int64_t problems_per_step(const GemmProblem& problem) {
   return is_interleaved(problem) ? problem.block : 1;

@@ -9,12 +9,12 @@
 #include "core/product/faults.hpp"
 #include "core/refuse.hpp"
 #include "gemm/config_choice.hpp"
+#include "gemm/cpu_small/prepared.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/device_levels.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_options.hpp"
-#include "gemm/small/prepared.hpp"
 #include "gemm/tune_on_miss.hpp"
 
 namespace tilewright {

@@ -15,13 +15,13 @@ template <class T>
 std::vector<BadProblem> find_bad_addresses(const GemmProblem& p, const Operands& o,
                                            const ArgumentNames& names) {
   std::vector<BadProblem> bad;
-  const bool may_read_ab = p.k > 0 && p.alpha != Scalar::zero;
+  const bool may_read_ab = reads_ab(p);
   for (std::int64_t i = 0; i < p.batch_count; ++i) {
     const Addresses at{may_read_ab ? pointers(o.a)[i] : nullptr, may_read_ab ? pointers(o.b)[i] : nullptr,
                        pointers(o.c)[i]};
     if (at.are_plainly_right(may_read_ab)) continue;
-    const bool reads_ab = may_read_ab && scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
-    if (const auto fault = address_fault(at, reads_ab, names)) bad.push_back({i, *fault});
+    const bool reads = may_read_ab && scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i) != T(0);
+    if (const auto fault = address_fault(at, reads, names)) bad.push_back({i, *fault});
   }
   return bad;
 }
@@ -67,14 +67,14 @@ GoodProblems::GoodProblems(const GemmProblem& problem, const Operands& operands,
     const char* value = static_cast<const char*>(values) + i * size;
     to.insert(to.end(), value, value + size);
   };
-  const bool reads_ab = problem.k > 0 && problem.alpha != Scalar::zero;
+  const bool reads = reads_ab(problem);
   std::size_t next_bad = 0;
   for (std::int64_t i = 0; i < problem.batch_count; ++i) {
     if (next_bad < bad.size() && bad[next_bad].index == i) {
       ++next_bad;
       continue;
     }
-    if (reads_ab) a_.push_back(pointers(operands.a)[i]), b_.push_back(pointers(operands.b)[i]);
+    if (reads) a_.push_back(pointers(operands.a)[i]), b_.push_back(pointers(operands.b)[i]);
     c_.push_back(pointers(operands.c)[i]);
     copy(operands.alpha, operands.alpha_stride, i, alpha_);
     copy(operands.beta, operands.beta_stride, i, beta_);

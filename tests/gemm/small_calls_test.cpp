@@ -3,13 +3,15 @@
 // random calls' matter, which run prepared calls and others.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/cpu_small/calls.hpp"
+#include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/reference.hpp"
-#include "gemm/small/calls.hpp"
 #include "support/temp_folder.hpp"
 
 namespace tilewright::testing {
@@ -43,8 +45,8 @@ class SmallCalls : public ::testing::Test {
                            1.0, StridedBatch<double>{c_.data(), p.m, p.n, p.ldc, p.stride_c, p.batch_count});
   }
   const GemmSmallCpuKernel* own(const GemmProblem& problem) {
-    const GemmProblem p = as_called(problem, {});
-    return context_.impl().small->recent(small_key(p, stride_classes(p)));
+    const BoundKernel* kernel = context_.impl().small->recent(small_key(as_called(problem, {})));
+    return kernel == nullptr ? nullptr : &kernel->kernel();
   }
   // Calls until the problem has a kernel of its own; how many it took.
   int call_until_own(const GemmProblem& p) {
@@ -105,7 +107,7 @@ TEST_F(SmallCalls, WhatEntersTheCodeEntersTheKey) {
   all[17].stride_b = 0, all[18].stride_c += 1, all[19].stride_a += 1;
   std::set<std::tuple<std::uint64_t, std::int64_t, std::int64_t, std::int64_t>> keys;
   for (const GemmProblem& p : all) {
-    const SmallKey key = small_key(p, stride_classes(p));
+    const SmallKey key = small_key(p);
     EXPECT_TRUE(keys.insert({key.shape, key.lda, key.ldb, key.ldc}).second) << to_string(p);
   }
 }
@@ -131,7 +133,7 @@ TEST_F(SmallCalls, ContextsShareNoKernels) {
   const GemmProblem p = problem_of(4, 4, 4);
   call_until_own(p);
   Context other(quiet());
-  const SmallKey key = small_key(p, 0);
+  const SmallKey key = small_key(p);
   EXPECT_EQ(other.impl().small->recent(key), nullptr);
   EXPECT_NE(context_.impl().small->recent(key), nullptr);
 }
@@ -176,6 +178,62 @@ TEST(SmallUses, WhatIsAskedForAgainDisplacesWhatIsNot) {
   EXPECT_GE(uses.add(one, 0), 1);
   uses.clear();
   EXPECT_EQ(uses.add(one, 1), 1);
+}
+
+TEST(Pieces, HaveTheirWorkAndLoseNothing) {
+  PieceCutter cutter(10);
+  std::vector<std::int64_t> pieces;
+  for (std::int64_t left = 100; left > 0; left -= pieces.back()) {
+    ASSERT_TRUE(pieces.empty() || cutter.is_full());
+    cutter.begin();
+    pieces.push_back(cutter.take(left, 3));
+  }
+  EXPECT_EQ(pieces.front(), 4) << "the fewest with 10 s of work";
+  EXPECT_EQ(std::accumulate(pieces.begin(), pieces.end(), std::int64_t(0)), 100);
+  cutter.begin();
+  EXPECT_EQ(cutter.take(5, 1), 5);
+  EXPECT_FALSE(cutter.is_full());
+  EXPECT_EQ(cutter.take(5, 100), 1) << "at least one";
+  EXPECT_TRUE(cutter.is_full());
+}
+
+TEST(Pieces, SharesOfThreadsHaveEveryIndexOnce) {
+  for (const std::int64_t total : {1, 5, 16, 17, 1000})
+    for (const std::int64_t multiple : {1, 16})
+      for (const std::int64_t threads : {1, 2, 7}) {
+        std::int64_t next = 0;
+        for (std::int64_t thread = 0; thread < threads; ++thread) {
+          const IndexShare share = share_of_thread(total, multiple, thread, threads);
+          if (share.count <= 0) continue;
+          EXPECT_EQ(share.first, next);
+          EXPECT_EQ(share.first % multiple, 0);
+          next = share.first + share.count;
+        }
+        EXPECT_EQ(next, total) << multiple << ' ' << threads;
+      }
+}
+
+TEST(Pieces, LittleWorkStaysOnOneThread) {
+  EXPECT_EQ(threads_for(1e-6, 2), 1);
+  EXPECT_EQ(threads_for(10e-6, 0), 1);
+  EXPECT_EQ(threads_for(10e-6, 2), allowed_threads(2)) << "who asks gets them sooner";
+  EXPECT_EQ(threads_for(1, 0), allowed_threads(0));
+}
+
+TEST(Bands, CoverTheLongSide) {
+  for (const char* text : {"gemm:f64:nn:m=1000,n=3,k=4", "gemm:f64:tn:m=65,n=3,k=4",
+                           "gemm:f32:nt:m=4,n=300,k=9", "gemm:f64:nn:m=4,n=127,k=9"}) {
+    const GemmProblem p = packed(parse_problem(text));
+    const Bands bands = bands_of(p);
+    const std::int64_t size = size_bytes(p.dtype), behind = bands.count * bands.size;
+    EXPECT_EQ(behind + bands.rest, bands.of_rows ? p.m : p.n);
+    EXPECT_LE(bands.size, gemm_small_cpu_limit);
+    EXPECT_EQ(bands.rest_at.c, behind * size * (bands.of_rows ? 1 : p.ldc)) << text;
+    const GemmProblem batch = bands.batch(p);
+    EXPECT_EQ(batch.batch_count, bands.count);
+    EXPECT_EQ(batch.stride_c, bands.size * (bands.of_rows ? 1 : p.ldc));
+    EXPECT_EQ(bands.of_rows ? batch.stride_b : batch.stride_a, 0) << "all bands share it";
+  }
 }
 
 // A run of equal shapes is one look-up, whatever lies between them and however it is cut into pieces.

@@ -17,6 +17,13 @@ IDEAS = [
      {"src/gemm/candidate.hpp", "src/lu/candidates.hpp", "src/lu/device/plan.cpp"}),
     ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp", "src/tune/lu/session.cpp"}),
     ("a place that fills the arguments of a small kernel", r"^ *GemmSmallCpuArguments (?!\*)\w+(?:;|\{)", ("src/gemm", "src/tune", "src/lu", "doors", "tools"), set()),
+    ("an engine that has small kernels run", r"\.run\(\*(?:\w+\.)?kernel_?\b", ("src/gemm",), {"src/gemm/cpu_small/engine.hpp", "src/gemm/execute.hpp"}),
+    # The batches of a hybrid split are cut by bytes as well.
+    ("a cut of work into pieces, or a deal of it to threads", r"\bpiece_s = \d|\bleft_s_? -=|% thread_count\b", ("src/gemm",),
+     {"src/gemm/parallel.hpp", "src/gemm/hybrid/batch/split.cpp"}),
+    ("how much work pays a second thread", r"_s >=? \(\w+ > 1 \?|parallel_worth", ("src",), {"src/gemm/parallel.hpp"}),
+    ("a cut of a long side into bands", r"gemm_small_cpu_limit / ", ("src/gemm",), {"src/gemm/cpu_small/bands.hpp"}),
+    ("whether products read A and B", r"k > 0 && \w+\.alpha != Scalar::zero", (*LIBRARY, "tools"), {"src/gemm/operand.hpp"}),
     ("the class of a factor", r"\? Scalar::one : Scalar::general", ("src/core", "src/gemm", "src/tune", "src/lu", "doors", "tools"), {"src/core/problem.hpp"}),
     ("a comparison of a candidate's name", r"candidate(?:\(\))? ?[!=]= ?\"", LIBRARY, set()),
     ("a check of leading dimensions of products", r"is smaller than the \{\} ", LIBRARY, {"src/core/product/faults.cpp"}),

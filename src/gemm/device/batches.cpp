@@ -6,9 +6,9 @@
 #include <complex>
 
 #include "core/refuse.hpp"
+#include "gemm/cpu_small/groups.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/groups.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/report.hpp"
 

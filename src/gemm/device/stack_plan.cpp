@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "core/refuse.hpp"
+#include "gemm/cpu_small/kernels.hpp"
 #include "gemm/device/stacks.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/small/kernels.hpp"
-#include "gemm/sums/calls.hpp"
+#include "gemm/sums/faults.hpp"
 #include "gemm/sums/order.hpp"
 
 #if TILEWRIGHT_HAS_GPU

@@ -7,7 +7,7 @@
 #include "gemm/device/batches.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/sums/calls.hpp"
+#include "gemm/sums/faults.hpp"
 
 namespace tilewright {
 namespace {
@@ -86,12 +86,12 @@ void run_device_stacks(Context::Impl& context, std::span<const SumList> lists, c
 void run_device_reduce(Context::Impl& context, const GemmProblem& p, const Operands& operands,
                        const GemmOptions& options, const ArgumentNames& names) {
   if (p.m == 0 || p.n == 0) return;
-  const bool reads_ab = p.k > 0 && p.batch_count > 0 && p.alpha != Scalar::zero;
+  const bool has_products = p.batch_count > 0 && reads_ab(p);
   const void* const c = p.layout == Layout::pointer ? operands.lists.c : operands.c;
-  if (const auto fault = null_fault({operands.a, operands.b, c}, reads_ab, names))
+  if (const auto fault = null_fault({operands.a, operands.b, c}, has_products, names))
     refuse_argument(fault->argument, fault->message);
   Operands o = operands;
-  o.lists.count = reads_ab ? p.batch_count : 0;
+  o.lists.count = has_products ? p.batch_count : 0;
   o.stream = options.stream;
   const auto plan =
       find_device_plan(context, device_sums_problem(p), stated_options(options, p.dtype), false);

@@ -1,43 +1,14 @@
-// Threads and the cut of batches.
+// Where operands are expected, how long a batch takes, and its threads.
 #include "gemm/run/host.hpp"
 
 #include <algorithm>
 
 #include "device/cpu.hpp"
-#include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/hybrid_options.hpp"
 #include "gemm/run/placement.hpp"
 
 namespace tilewright {
-namespace {
-
-// Kernels that hold several problems in one vector finish a run with a tail; runs that are multiples of this
-// have none. Sixteen floats are also the widest vector and a cache line of an interleaved batch.
-constexpr std::int64_t run_multiple = 16;
-
-std::int64_t run_border(const GemmProblem& p, int threads) {
-  // A batch of one block is cut inside it, at whole vectors and cache lines.
-  if (is_interleaved(p)) return p.block >= p.batch_count ? run_multiple : p.block;
-  if (has_levels(p)) {
-    const std::int64_t inner = batch_levels(p)[0].count;
-    if (p.batch_count / inner >= 4 * threads) return inner;
-  }
-  return p.batch_count >= 4 * run_multiple * threads ? run_multiple : 1;
-}
-
-using RunRange = std::function<void(std::int64_t first, std::int64_t count)>;
-
-// Threads take the runs of the node they are on first and then help the others.
-void run_by_node(const RunRange& run, const std::vector<ThreadRange>& ranges, int threads) {
-  NodeQueue queue(ranges);
-  run_team(threads, [&](int, int) {
-    const int node = current_node();
-    while (const ThreadRange* range = queue.take(node)) run(range->first, range->count);
-  });
-}
-
-}  // namespace
 
 std::string why_not_on_host(const PlanRequest& r) {
   if (r.problem.location == Location::device) return "the operands are in device memory";
@@ -92,29 +63,10 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
-namespace {
-
-bool is_sequential(const GemmProblem& p, const GemmOptions& options) {
-  return options.threads == 1 || estimate_s(p) < parallel_worth_s(options);
-}
-
-}  // namespace
-
-int host_threads(const GemmProblem& p, const GemmOptions& options) {
-  return is_sequential(p, options) ? 1 : allowed_threads(options.threads);
-}
-
-void share_out(const GemmProblem& p, const Operands& o, int threads, const RunRange& run) {
-  const std::int64_t border = run_border(p, threads);
-  if (const auto ranges = ranges_by_node(p, o, threads, border); !ranges.empty())
-    return run_by_node(run, ranges, threads);
-  parallel_ranges(threads, p.batch_count, border, run);
-}
-
 HostRunner::HostRunner(const PlanRequest& r)
     : problem_(r.problem),
       threads_(r.options.threads),
-      sequential_(tilewright::is_sequential(problem_, r.options)) {}
+      sequential_(threads_ == 1 || !is_worth_threads(estimate_s(problem_), threads_)) {}
 
 void HostRunner::check(const Operands& o) const {
   if (o.stream != nullptr)
@@ -130,7 +82,7 @@ void HostRunner::run(const Operands& o) const {
 }
 
 void HostRunner::run_part(const Operands& o, std::int64_t first, std::int64_t count, int threads) const {
-  parallel_ranges(threads, count, run_border(problem_, threads),
+  parallel_ranges(threads, count, border_multiple(problem_, threads),
                   [&](std::int64_t begin, std::int64_t part) { run_range(o, first + begin, part); });
 }
 

@@ -1,5 +1,5 @@
-// What all ways to compute on the host share: how many threads a call gets, and the cut of its batch into one
-// run of problems for each. What a run does with its problems is the runner's.
+// The base of all runners on the host: where operands are expected, how many threads a call gets, and its
+// batch shared out among them. What a run does with its problems is the runner's.
 #pragma once
 
 #include "gemm/candidate.hpp"
@@ -18,20 +18,6 @@ Residency judged_residency(const GemmProblem& problem, const GemmOptions& option
 // threads.
 double estimate_s(const GemmProblem& problem);
 std::string seconds_text(double seconds);
-
-// Work below which one thread serves a call. A parallel region costs about 1.4 us while OpenMP's threads
-// still spin from the last one and about 25 us when they have gone to sleep (2 cores, GCC's runtime).
-// Unasked, a second thread must pay nearly always; a caller who names a thread count gets it as soon as it
-// pays for spinning threads.
-inline double parallel_worth_s(const GemmOptions& options) { return options.threads > 1 ? 3e-6 : 20e-6; }
-
-// How many threads a call gets.
-int host_threads(const GemmProblem& problem, const GemmOptions& options);
-
-// run(first, count) for one run of the batch after the other on each of several threads, those on the node
-// where a run's data lie first.
-void share_out(const GemmProblem& problem, const Operands& operands, int threads,
-               const std::function<void(std::int64_t first, std::int64_t count)>& run);
 
 class HostRunner : public Runner {
  public:

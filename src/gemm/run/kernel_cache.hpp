@@ -15,6 +15,13 @@ class KernelCache {
   // The kernel for the problem and config, generated at the first request. Throws what make_gemm_small_cpu
   // throws.
   std::shared_ptr<const GemmSmallCpuKernel> get(const GemmProblem& problem, const GemmSmallCpuConfig& config);
+  // The same of the problem with another beta, where the config may not be legal: else by the rule of thumb.
+  std::shared_ptr<const GemmSmallCpuKernel> get(GemmProblem problem, Scalar beta,
+                                                const GemmSmallCpuConfig& config) {
+    problem.beta = beta;
+    const bool serves = gemm_small_cpu_space(problem, config.isa).contains(config);
+    return get(problem, serves ? config : gemm_small_cpu_default(problem, config.isa));
+  }
 
  private:
   // Each kernel keeps a mapping of its own, of which a process has 65530 by default: these are 8192 at most.

@@ -1,8 +1,9 @@
-// Asks where sampled problems lie and leaves the partition to device/numa. It moves no memory and binds no
-// thread.
+// Asks where sampled problems lie and leaves the partition by node to device/numa. It moves no memory and
+// binds no thread.
 #include "gemm/run/placement.hpp"
 
 #include "gemm/operand.hpp"
+#include "gemm/parallel.hpp"
 
 namespace tilewright {
 namespace {
@@ -36,8 +37,10 @@ std::vector<ThreadRange> ranges_by_node(const std::vector<NumaNode>& nodes, cons
   return {};
 }
 
-std::vector<ThreadRange> ranges_by_node(const GemmProblem& problem, const Operands& operands, int threads,
-                                        std::int64_t multiple) {
+namespace {
+
+std::vector<ThreadRange> ranges_here(const GemmProblem& problem, const Operands& operands, int threads,
+                                     std::int64_t multiple) {
   if (!worth_asking(problem, threads)) return {};
   return ranges_by_node(numa_nodes(), problem, operands, threads, multiple, [](const void* address) {
     try {
@@ -47,6 +50,33 @@ std::vector<ThreadRange> ranges_by_node(const GemmProblem& problem, const Operan
       if (error.code() != ErrorCode::unsupported) throw;
       return -1;  // the operating system does not say, so the even split serves
     }
+  });
+}
+
+}  // namespace
+
+std::int64_t border_multiple(const GemmProblem& p, int threads) {
+  // Sixteen floats are the widest vector and a cache line of an interleaved batch.
+  constexpr std::int64_t vector = 16;
+  // A batch of one block is cut inside it, at whole vectors and cache lines.
+  if (is_interleaved(p)) return p.block >= p.batch_count ? vector : p.block;
+  if (has_levels(p)) {
+    const std::int64_t inner = batch_levels(p)[0].count;
+    if (p.batch_count / inner >= 4 * threads) return inner;
+  }
+  return p.batch_count >= 4 * vector * threads ? vector : 1;
+}
+
+void share_out(const GemmProblem& p, const Operands& o, int threads,
+               const std::function<void(std::int64_t first, std::int64_t count)>& run) {
+  const std::int64_t multiple = border_multiple(p, threads);
+  const auto ranges = ranges_here(p, o, threads, multiple);
+  if (ranges.empty()) return parallel_ranges(threads, p.batch_count, multiple, run);
+  // Threads take the runs of the node they are on first and then help the others.
+  NodeQueue queue(ranges);
+  run_team(threads, [&](int, int) {
+    const int node = current_node();
+    while (const ThreadRange* range = queue.take(node)) run(range->first, range->count);
   });
 }
 

@@ -1,129 +1,23 @@
-// Checking costs one pass over each list; what is wrong is looked for only where something is.
+// Finds what forms the sums, whose code does not depend on how many products there are, and runs it.
 #include "gemm/sums/calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <unordered_set>
 
 #include "core/refuse.hpp"
+#include "gemm/cpu_small/calls.hpp"
+#include "gemm/device/stacks.hpp"
+#include "gemm/execute.hpp"
 #include "gemm/overlap.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/small/kernels.hpp"
-#include "gemm/small/prepared.hpp"
+#include "gemm/sums/faults.hpp"
+#include "gemm/sums/run.hpp"
 
 namespace tilewright {
 namespace {
-
-constexpr std::int64_t largest_bytes = std::int64_t(1) << 62;
-
-// The largest offset of a matrix that begins and ends within 62 bits of bytes.
-std::uint64_t most_offset(std::int64_t ld, std::int64_t cols, std::int64_t size) {
-  return std::uint64_t(largest_bytes / size - ld * cols);
-}
-
-std::optional<Fault> offset_fault(const ArgumentNames::Operand& x, std::int64_t offset, std::uint64_t most) {
-  if (std::uint64_t(offset) <= most) return {};
-  return Fault{x.matrix, x.number,
-               offset < 0 ? fmt::format("the offset {} of {} is negative", offset, x.matrix)
-                          : fmt::format("{} at offset {} ends behind 2^62 bytes", x.matrix, offset)};
-}
-
-std::optional<Fault> offsets_fault(const SumList& list, const StackOffsets& x) {
-  const GemmProblem& p = list.problem;
-  const std::int64_t size = size_bytes(p.dtype);
-  if (list.reads_ab()) {
-    if (auto fault = offset_fault(list.names->a, x.a, most_offset(p.lda, p.a_cols(), size))) return fault;
-    if (auto fault = offset_fault(list.names->b, x.b, most_offset(p.ldb, p.b_cols(), size))) return fault;
-  }
-  return offset_fault(list.names->c, x.c, most_offset(p.ldc, p.n, size));
-}
-
-// Whether nothing can be wrong with the description of a stack: a few compares for the usual ones, of which a
-// call may have many.
-bool is_plainly_right(const GemmProblem& p) {
-  constexpr std::int64_t most = std::int64_t(1) << 28;
-  const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= rows && ld <= most; };
-  return p.op_a <= Op::conj_trans && p.op_b <= Op::conj_trans && is_small_size(p.m) && is_small_size(p.n) &&
-         is_small_size(p.k) && fits(p.lda, p.a_rows()) && fits(p.ldb, p.b_rows()) && fits(p.ldc, p.m) &&
-         p.batch_count >= 0 && p.batch_count <= most;
-}
-
-// What is said of a matrix at the largest offset of a list.
-struct LargestOffsets {
-  std::uint64_t a = 0, b = 0, c = 0;
-  bool ascends = true;
-};
-
-LargestOffsets largest_offsets(const SumList& list) {
-  LargestOffsets most;
-  std::uint64_t last = 0;
-  for (std::int64_t i = 0; i < list.count(); ++i) {
-    const StackOffsets x = list.offsets[i];
-    const auto c = std::uint64_t(x.c);
-    most.a = std::max(most.a, std::uint64_t(x.a));
-    most.b = std::max(most.b, std::uint64_t(x.b));
-    most.c = std::max(most.c, c);
-    most.ascends &= c >= last;
-    last = c;
-  }
-  return most;
-}
-
-std::optional<SumFault> each_address_fault(const SumList& list) {
-  return with_products(list, [&](auto&& at) -> std::optional<SumFault> {
-    for (std::int64_t i = 0; i < list.count(); ++i) {
-      const SumProduct x = at(i);
-      if (auto fault = address_fault({x.a, x.b, x.c}, list.reads_ab(), *list.names))
-        return SumFault{*fault, i};
-    }
-    return {};
-  });
-}
-
-// One look at each offset, where nothing is wrong and C lies apart from A and B.
-std::optional<SumFault> find_offset_fault(const SumList& list, SumExtent& extent) {
-  const LargestOffsets most = largest_offsets(list);
-  const StackOffsets all{list.reads_ab() ? std::int64_t(most.a) : 0,
-                         list.reads_ab() ? std::int64_t(most.b) : 0, std::int64_t(most.c)};
-  if (offsets_fault(list, all))
-    for (std::int64_t i = 0; i < list.count(); ++i)
-      if (auto fault = offsets_fault(list, list.offsets[i])) return SumFault{*fault, i};
-  const auto size = double(size_bytes(list.problem.dtype));
-  extent = {most.ascends, {double(most.a) * size, double(most.b) * size, double(most.c) * size}};
-  const auto begin = [](const void* base) { return double(reinterpret_cast<std::uintptr_t>(base)); };
-  const auto meets_c = [&](const void* base, double bytes) {
-    return begin(base) <= begin(list.c) + extent.bytes[2] && begin(list.c) <= begin(base) + bytes;
-  };
-  const bool meets = meets_c(list.a, extent.bytes[0]) || meets_c(list.b, extent.bytes[1]);
-  return list.reads_ab() && meets ? each_address_fault(list) : std::nullopt;
-}
-
-std::optional<SumFault> find_address_fault(const SumList& list, SumExtent& extent) {
-  const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-  extent.ascends = true;
-  std::array<std::uintptr_t, 3> low{}, high{};
-  with_products(list, [&](auto&& at) {
-    std::uintptr_t last = 0;
-    for (std::int64_t i = 0; i < list.count(); ++i) {
-      const SumProduct x = at(i);
-      const std::array all{number(x.a), number(x.b), number(x.c)};
-      for (std::size_t j = 0; j < 3; ++j) {
-        low[j] = i == 0 ? all[j] : std::min(low[j], all[j]);
-        high[j] = std::max(high[j], all[j]);
-      }
-      extent.ascends &= all[2] >= last;
-      last = all[2];
-    }
-  });
-  for (std::size_t j = 0; j < 3; ++j) extent.bytes[j] = double(high[j] - low[j]);
-  const auto meets_c = [&](std::size_t j) { return low[j] <= high[2] && low[2] <= high[j]; };
-  const bool reads = list.reads_ab();
-  const bool doubtful = low[2] == 0 || (reads && (low[0] == 0 || low[1] == 0 || meets_c(0) || meets_c(1)));
-  return doubtful ? each_address_fault(list) : std::nullopt;
-}
 
 void check_overlaps(std::span<const SumList> lists) {
   std::vector<Extent> extents;
@@ -201,6 +95,41 @@ bool may_run_in_turn(std::span<const SumList> lists, std::span<const SumExtent> 
   return true;
 }
 
+// The kernel for the sums of a valid problem, made at the first request; null where its sizes have none. What
+// does not enter the code must be the same for all: counts, runs and, but for classes, strides.
+SmallKernels::Kernel find_sum_kernel(Context::Impl& context, const GemmProblem& p,
+                                     const GemmOptions& options) {
+  if (are_small_sizes(p) && are_usual(options)) {
+    const auto make = [&]() -> SmallKernels::Kernel {
+      const auto plan = make_plan(context, p, options, !context.no_jit);
+      return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
+    };
+    if (auto kernel = context.small->obtain(p, make)) return kernel;
+  }
+  return find_plan(context, p, options)->runner->small_kernel();
+}
+
+// What forms the sums of a valid stack.
+SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOptions& options) {
+  SumCode code;
+  if (!list.reads_ab()) return code;
+  const auto of = [&](Scalar beta, auto& kernel, auto& product) {
+    GemmProblem p = list.problem;
+    p.beta = beta;
+    kernel = find_sum_kernel(context, p, options);
+    if (kernel != nullptr) return;
+    GemmOptions own = options;
+    own.candidate.clear();
+    product = find_plan(context, single_of(p, beta), own)->runner;
+  };
+  of(list.problem.beta, code.first_kernel, code.first_product);
+  if (list.problem.beta == Scalar::one)
+    code.later_kernel = code.first_kernel, code.later_product = code.first_product;
+  else
+    of(Scalar::one, code.later_kernel, code.later_product);
+  return code;
+}
+
 // Whether kernels form all of them.
 bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residency residency,
                 const GemmOptions& options, std::span<SumCode> codes) {
@@ -215,74 +144,40 @@ bool find_codes(Context::Impl& context, std::span<const SumList> lists, Residenc
   return by_kernels;
 }
 
+void check_reduced_addresses(const GemmProblem& p, const Operands& o, const void* c,
+                             const ArgumentNames& names) {
+  if (p.m == 0 || p.n == 0) return;
+  const bool reads = reads_ab(p) && p.batch_count > 0;
+  const auto refuse_fault = [](const std::optional<Fault>& fault, std::int64_t product) {
+    if (!fault) return;
+    refuse_argument(fault->argument,
+                    product < 0 ? fault->message : fmt::format("product {}: {}", product, fault->message),
+                    product);
+  };
+  if (p.layout != Layout::pointer || !reads)
+    return refuse_fault(address_fault({o.a, o.b, c}, reads, names), -1);
+  refuse_fault(null_fault({o.a, o.b, c}, true, names), -1);
+  const auto *a = static_cast<const void*const*>(o.a), *b = static_cast<const void*const*>(o.b);
+  for (std::int64_t i = 0; i < p.batch_count; ++i)
+    refuse_fault(address_fault({a[i], b[i], c}, true, names), i);
+}
+
+void reduce_on_host(Context::Impl& context, const GemmProblem& p, const Operands& o,
+                    const GemmOptions& options) {
+  if (p.m == 0 || p.n == 0) return;
+  const bool is_served = p.batch_count > 0 && reads_ab(p) && are_small_sizes(p);
+  if (!is_served) return execute(*find_plan(context, p, options), o);
+  // One plan for all counts.
+  constexpr std::int64_t some_products = 16;
+  GemmProblem planned = p;
+  planned.residency = judged_residency(p, options);
+  planned.batch_count = some_products;
+  const auto kernel = find_sum_kernel(context, planned, options);
+  if (kernel == nullptr) return execute(*find_plan(context, p, options), o);
+  SmallBatch(p, {p, *kernel}).run(o, 0, p.batch_count);
+}
+
 }  // namespace
-
-std::optional<Fault> find_list_fault(const GemmProblem& p, const ArgumentNames& names) {
-  // As the caller names them: a list has a count.
-  constexpr std::int64_t most = largest_bytes / std::int64_t(sizeof(StackOffsets));
-  if (auto reason = negative_reason("count", p.batch_count)) return Fault{"count", 0, *reason};
-  if (p.batch_count > most)
-    return Fault{"count", 0, fmt::format("count = {} products span more than 2^62 bytes", p.batch_count)};
-  return find_fault(p, names);
-}
-
-std::optional<SumFault> find_sum_fault(const SumList& list, SumExtent& extent) {
-  const GemmProblem& p = list.problem;
-  if (!is_plainly_right(p))
-    if (auto fault = find_list_fault(p, *list.names)) return SumFault{*fault};
-  if (!list.writes()) return {};
-  if (list.offsets != nullptr && list.pointers != nullptr)
-    return SumFault{{"offsets", 0, "offsets and pointers are both given"}};
-  if (list.offsets == nullptr && list.pointers == nullptr && !list.by_arrays)
-    return SumFault{{"offsets", 0, "neither offsets nor pointers are given"}};
-  // What offsets count from, or three arrays of addresses.
-  if (list.pointers == nullptr)
-    if (auto fault = null_fault({list.a, list.b, list.c}, list.reads_ab(), *list.names))
-      return SumFault{*fault};
-  return list.offsets != nullptr ? find_offset_fault(list, extent) : find_address_fault(list, extent);
-}
-
-void refuse_list(std::size_t list_count, std::size_t list, const SumFault& found) {
-  const std::string of_many = list_count > 1 ? fmt::format("stack {}: ", list) : "";
-  const std::string product = found.index >= 0 ? fmt::format("product {}: ", found.index) : "";
-  throw Error(ErrorCode::invalid_argument, found.fault.argument, of_many + product + found.fault.message,
-              found.index);
-}
-
-SumKernel find_sum_kernel(Context::Impl& context, const GemmProblem& p, const GemmOptions& options) {
-  const bool small = is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k);
-  if (!small || !are_usual(options)) return find_plan(context, p, options)->runner->small_kernel();
-  const auto make = [&]() -> SumKernel {
-    const auto plan = make_plan(context, p, options, !context.no_jit);
-    return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
-  };
-  const SmallKey key = small_key(p, stride_classes(p));
-  if (SumKernel kernel = context.small->obtain(key, make)) return kernel;
-  return find_plan(context, p, options)->runner->small_kernel();
-}
-
-SumCode find_sum_code(Context::Impl& context, const SumList& list, const GemmOptions& options) {
-  SumCode code;
-  if (!list.reads_ab()) return code;
-  const auto of = [&](Scalar beta, auto& kernel, auto& product) {
-    GemmProblem p = list.problem;
-    p.beta = beta;
-    kernel = find_sum_kernel(context, p, options);
-    if (kernel != nullptr) return;
-    p.layout = Layout::single;
-    p.sums = Sums::none;
-    p.batch_count = p.run = 1;
-    GemmOptions own = options;
-    own.candidate.clear();
-    product = find_plan(context, p, own)->runner;
-  };
-  of(list.problem.beta, code.first_kernel, code.first_product);
-  if (list.problem.beta == Scalar::one)
-    code.later_kernel = code.first_kernel, code.later_product = code.first_product;
-  else
-    of(Scalar::one, code.later_kernel, code.later_product);
-  return code;
-}
 
 void run_stacks(Context::Impl& context, std::span<const SumList> lists, const void* beta,
                 const GemmOptions& options) {
@@ -296,8 +191,7 @@ void run_stacks(Context::Impl& context, std::span<const SumList> lists, const vo
   if (options.checked) check_overlaps(lists);
   std::vector<SumCode> codes(lists.size());
   const bool by_kernels = find_codes(context, lists, residency_of(bytes, options), options, codes);
-  const bool worth_threads = by_kernels && sums_s(lists) >= parallel_worth_s(options);
-  const int threads = worth_threads ? allowed_threads(options.threads) : 1;
+  const int threads = by_kernels ? threads_for(sums_s(lists), options.threads) : 1;
   SumScratches& scratches = context.small->sum_scratches();
   if (threads > 1 || lists.size() == 1 || !may_run_in_turn(lists, extents)) {
     const SumOrder order(lists, scratches, lists.size() == 1 && extents[0].ascends);
@@ -307,6 +201,34 @@ void run_stacks(Context::Impl& context, std::span<const SumList> lists, const vo
     const auto one = lists.subspan(s, 1);
     run_sums(one, std::span(codes).subspan(s, 1), SumOrder(one, scratches, true), beta, 1);
   }
+}
+
+void check_reduce_shapes(const GemmProblem& p, MatrixShape a, MatrixShape b) {
+  if (auto fault = find_shape_fault(p); fault && fault->blas_number <= blas_number::k)
+    refuse_argument(fault->argument, fault->message);
+  const auto check = [](const char* name, MatrixShape x, std::int64_t rows, std::int64_t cols) {
+    if (x.rows != rows || x.cols != cols)
+      refuse_argument(name, fmt::format("{} is {} x {} as stored, but c and the ops need {} x {}", name,
+                                        x.rows, x.cols, rows, cols));
+  };
+  check("a", a, p.a_rows(), p.a_cols());
+  check("b", b, p.b_rows(), p.b_cols());
+}
+
+void run_batch_reduce(Context::Impl& context, const GemmProblem& p, const Operands& operands,
+                      const GemmOptions& options, const ArgumentNames& names) {
+  check_call_options(context, options, p.location);
+  validate(p, names);
+  Operands o = operands;
+  void* c = operands.c;
+  const bool by_pointers = p.layout == Layout::pointer;
+  if (p.location == Location::device) {
+    if (by_pointers) o.c = nullptr, o.lists.c = c;
+    return run_device_reduce(context, p, o, options, names);
+  }
+  check_reduced_addresses(p, o, c, names);
+  if (by_pointers) o.c = &c;  // as plans take it
+  reduce_on_host(context, p, o, options);
 }
 
 }  // namespace tilewright

@@ -8,6 +8,7 @@
 #include "core/dispatch.hpp"
 #include "core/problem.hpp"
 #include "core/product/names.hpp"
+#include "gemm/operand.hpp"
 
 namespace tilewright {
 
@@ -25,9 +26,19 @@ struct SumList {
 
   std::int64_t count() const { return problem.batch_count; }
   // Whether there is something to multiply; else C is scaled and A and B are not read.
-  bool reads_ab() const { return problem.k > 0 && problem.alpha != Scalar::zero; }
+  bool reads_ab() const { return tilewright::reads_ab(problem); }
   bool writes() const { return problem.m > 0 && problem.n > 0 && problem.batch_count > 0; }
 };
+
+// One product of them, with another class of beta.
+inline GemmProblem single_of(GemmProblem p, Scalar beta) {
+  p.layout = Layout::single;
+  p.sums = Sums::none;
+  p.batch_count = p.run = 1;
+  p.stride_a = p.stride_b = p.stride_c = 0;
+  p.beta = beta;
+  return p;
+}
 
 // Addresses of one product.
 struct SumProduct {

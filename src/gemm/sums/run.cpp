@@ -5,18 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "gemm/cpu_small/engine.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/scale.hpp"
-#include "gemm/small/calls.hpp"
-#include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
 namespace {
-
-// Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
-constexpr double piece_s = 40e-6;
-// One thread takes larger ones, whose C stay in its cache from list to list.
-constexpr double in_cache_s = 200e-6;
 
 // Addresses for kernels. A run that does not fit is moved to the next filling, and cut only where it fills a
 // whole one: where sums are cut depends on the sums alone. A multiple of what kernels take in one pass; not 4
@@ -31,26 +25,8 @@ class SumWorker {
 
   // Products first ... last - 1 of a list that is in order: whole sums.
   void run_listed(std::int64_t list, std::int64_t first, std::int64_t last) {
-    const SumCode& code = begin_list(std::size_t(list));
-    with_products(*list_, [&](auto&& at) {
-      if (code.first_kernel == nullptr) {
-        const void* c = nullptr;
-        for (; first < last; ++first) multiply(at(first), std::exchange(c, at(first).c) != at(first).c);
-        return;
-      }
-      bool goes_on = false;  // the run that was cut last
-      while (first < last) {
-        const auto count = std::size_t(std::min<std::int64_t>(capacity, last - first));
-        for (std::size_t i = 0; i < count; ++i) put(at(first + std::int64_t(i)), i);
-        const void* next = first + std::int64_t(count) < last ? at(first + std::int64_t(count)).c : nullptr;
-        const std::size_t whole = without_last_run(count, next);
-        const std::size_t later = goes_on ? first_run_end(whole) : 0;
-        call(code.later_kernel.get(), 0, later);
-        call(code.first_kernel.get(), later, whole);
-        first += std::int64_t(whole);
-        goes_on = next != nullptr && c_[whole - 1] == next;
-      }
-    });
+    const SumRun all{first, last - first, std::int32_t(list), true};
+    run_of_list(std::size_t(list), std::span(&all, 1));
   }
 
   // Runs of whole sums.
@@ -68,12 +44,6 @@ class SumWorker {
   }
 
  private:
-  const SumCode& begin_list(std::size_t s) {
-    list_ = &lists_[s];
-    code_ = &codes_[s];
-    return *code_;
-  }
-
   void put(const SumProduct& product, std::size_t i) {
     a_[i] = product.a, b_[i] = product.b, c_[i] = product.c;
   }
@@ -92,60 +62,68 @@ class SumWorker {
     return end;
   }
 
-  void call(const GemmSmallCpuKernel* kernel, std::size_t from, std::size_t to) {
-    if (from == to) return;
-    KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
-               std::int64_t(to - from))
-        .run(*kernel, small_stack_bytes(list_->problem, kernel->config()));
+  void call(const GemmSmallCpuKernel& kernel, std::size_t from, std::size_t to) {
+    if (from < to)
+      BoundKernel(list_->problem, kernel)
+          .run(KernelCall(a_.data() + from, b_.data() + from, c_.data() + from, list_->alpha, beta_,
+                          std::int64_t(to - from)));
   }
 
-  // Sums that begin here, and then those that go on.
+  // The products of a run have one C, or those of each C follow one another. A run begins all of its sums, or
+  // goes on with one.
   void run_of_list(std::size_t s, std::span<const SumRun> runs) {
-    const SumCode& code = begin_list(s);
+    list_ = &lists_[s];
+    code_ = &codes_[s];
     with_products(*list_, [&](auto&& at) {
-      if (code.first_kernel == nullptr) {
-        for (const SumRun& run : runs)
-          for (std::int64_t i = 0; i < run.count; ++i) multiply(at(run.first + i), i == 0 && run.begins_sum);
-        return;
-      }
-      fill(runs, code, at);
+      if (code_->first_kernel == nullptr)
+        multiply_each(runs, at);
+      else
+        fill(runs, at);
     });
+  }
+
+  template <class At>
+  void multiply_each(std::span<const SumRun> runs, At&& at) const {
+    for (const SumRun& run : runs) {
+      const void* c = nullptr;
+      for (std::int64_t i = run.first; i < run.first + run.count; ++i)
+        multiply(at(i), std::exchange(c, at(i).c) != at(i).c && run.begins_sum);
+    }
   }
 
   // Runs with one C follow one another here too: they are one run to the kernel.
   template <class At>
-  void fill(std::span<const SumRun> runs, const SumCode& code, At&& at) {
-    std::size_t count = 0, run_begin = 0;
-    const GemmSmallCpuKernel* kernel = nullptr;  // of what is filled in
-    const auto flush = [&] {
-      call(kernel, 0, count);
-      count = run_begin = 0;
-    };
-    const void* c = nullptr;
-    for (const SumRun& run : runs) {
-      const bool same = std::exchange(c, at(run.first).c) == c;
-      const GemmSmallCpuKernel* wanted =
-          same ? kernel : (run.begins_sum ? code.first_kernel : code.later_kernel).get();
-      if (wanted != kernel) flush(), kernel = wanted;
-      if (!same) run_begin = count;
-      for (std::int64_t i = 0; i < run.count;) {
-        const auto fitting = std::min(run.count - i, std::int64_t(capacity - count));
-        for (const std::int64_t end = i + fitting; i < end; ++i) put(at(run.first + i), count++);
+  void fill(std::span<const SumRun> runs, At&& at) {
+    std::size_t count = 0;  // of what is filled in
+    bool begins = true;     // the sums of that, but for a first run that was cut
+    goes_on_ = false;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      const SumRun& run = runs[r];
+      if (run.begins_sum != begins && !(count > 0 ? at(run.first).c == c_[count - 1] : goes_on_))
+        count = flush(begins, count, nullptr), begins = run.begins_sum;
+      for (std::int64_t i = run.first, end = run.first + run.count; i < end;) {
+        const std::int64_t full = std::min(end, i + std::int64_t(capacity - count));
+        for (; i < full; ++i) put(at(i), count++);
         if (count < capacity) break;
-        if (run_begin == 0) {
-          flush();
-          kernel = code.later_kernel.get();
-          continue;
-        }
-        const std::size_t kept = count - run_begin;
-        count = std::exchange(run_begin, 0);
-        call(kernel, 0, count);
-        for (auto* array : {&a_, &b_, &c_})
-          std::copy_n(array->begin() + std::ptrdiff_t(count), kept, array->begin());
-        count = kept;
+        const void* next = i < end ? at(i).c : r + 1 < runs.size() ? at(runs[r + 1].first).c : nullptr;
+        count = flush(begins, count, next);
       }
     }
-    flush();
+    flush(begins, count, nullptr);
+  }
+
+  // Calls kernels for what is filled in; the last run stays if `next`, the C of what comes, goes on with it.
+  // Returns how many products stay.
+  std::size_t flush(bool begins, std::size_t count, const void* next) {
+    const std::size_t whole = without_last_run(count, next);
+    const std::size_t later = goes_on_ ? first_run_end(whole) : 0;
+    call(*code_->later_kernel, 0, later);
+    call(begins ? *code_->first_kernel : *code_->later_kernel, later, whole);
+    goes_on_ = next != nullptr && c_[whole - 1] == next;
+    for (auto* array : {&a_, &b_, &c_})
+      std::copy(array->begin() + std::ptrdiff_t(whole), array->begin() + std::ptrdiff_t(count),
+                array->begin());
+    return count - whole;
   }
 
   void multiply(const SumProduct& product, bool begins_sum) const {
@@ -154,12 +132,7 @@ class SumWorker {
     o.alpha = list_->alpha, o.beta = beta_;
     if (code_->first_product != nullptr)
       return (begins_sum ? code_->first_product : code_->later_product)->run(o);
-    if (!begins_sum) return;
-    GemmProblem p = list_->problem;
-    p.layout = Layout::single;
-    p.sums = Sums::none;
-    p.batch_count = 1;
-    scale_c(p, o, 0, 1);
+    if (begins_sum) scale_c(single_of(list_->problem, list_->problem.beta), o, 0, 1);
   }
 
   std::span<const SumList> lists_;
@@ -168,16 +141,20 @@ class SumWorker {
   const SumList* list_ = nullptr;
   const SumCode* code_ = nullptr;
   std::array<const void*, capacity> a_, b_, c_;
+  bool goes_on_ = false;  // the first run of what is filled in, which was cut
 };
 
-// Where pieces of a list that is in order begin, and its end; the same for every number of threads.
+// Where pieces of a list that is in order begin, and its end.
 std::vector<std::int64_t> borders_of(const SumList& list) {
-  const auto products = std::max<std::int64_t>(1, std::int64_t(piece_s / small_problem_s(list.problem)));
-  std::vector<std::int64_t> borders{0};
+  const double product_s = small_problem_s(list.problem);
+  PieceCutter cutter(sums_piece_s);
+  std::vector<std::int64_t> borders;
   with_products(list, [&](auto&& at) {
-    for (std::int64_t next = products; next < list.count(); next += products) {
+    for (std::int64_t next = 0; next < list.count();) {
+      borders.push_back(next);
+      cutter.begin();
+      next += cutter.take(list.count() - next, product_s);
       while (next < list.count() && at(next).c == at(next - 1).c) ++next;
-      if (next < list.count()) borders.push_back(next);
     }
   });
   borders.push_back(list.count());
@@ -186,22 +163,19 @@ std::vector<std::int64_t> borders_of(const SumList& list) {
 
 // The same of runs.
 std::vector<std::int64_t> borders_of(std::span<const SumList> lists, std::span<const SumRun> runs,
-                                     double most_s) {
+                                     double piece_s) {
   std::vector<double> product_s;
   for (const SumList& list : lists) product_s.push_back(small_problem_s(list.problem));
   const auto c_of = [&](const SumRun& run) {
     return with_products(lists[std::size_t(run.list)],
                          [&](auto&& at) -> const void* { return at(run.first).c; });
   };
-  std::vector<std::int64_t> borders{0};
-  double left_s = most_s;
-  const void* c = nullptr;
+  PieceCutter cutter(piece_s);
+  std::vector<std::int64_t> borders;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (left_s <= 0) {
-      if (c == nullptr) c = c_of(runs[r - 1]);
-      if (c_of(runs[r]) != c) borders.push_back(std::int64_t(r)), left_s = most_s, c = nullptr;
-    }
-    left_s -= product_s[std::size_t(runs[r].list)] * double(runs[r].count);
+    if (cutter.is_full() && (r == 0 || c_of(runs[r]) != c_of(runs[r - 1])))
+      borders.push_back(std::int64_t(r)), cutter.begin();
+    cutter.add(product_s[std::size_t(runs[r].list)] * double(runs[r].count));
   }
   borders.push_back(std::int64_t(runs.size()));
   return borders;
@@ -221,11 +195,11 @@ void run_sums(std::span<const SumList> lists, std::span<const SumCode> codes, co
   if (order.count() == 0) return;
   const std::int64_t listed = order.as_listed();
   const bool one_piece = threads == 1 && (listed >= 0 || lists.size() == 1);
+  const std::int64_t all = listed >= 0 ? order.count() : std::int64_t(order.runs().size());
   const std::vector<std::int64_t> borders =
-      one_piece
-          ? std::vector<std::int64_t>{0, listed >= 0 ? order.count() : std::int64_t(order.runs().size())}
+      one_piece     ? std::vector<std::int64_t>{0, all}
       : listed >= 0 ? borders_of(lists[std::size_t(listed)])
-                    : borders_of(lists, order.runs(), threads == 1 ? in_cache_s : piece_s);
+                    : borders_of(lists, order.runs(), threads == 1 ? sums_in_cache_s : sums_piece_s);
   parallel_each(threads, std::int64_t(borders.size()) - 1, [&](std::int64_t i) {
     const std::int64_t first = borders[std::size_t(i)], last = borders[std::size_t(i) + 1];
     // Its arrays are too large for a small stack.

@@ -1,5 +1,5 @@
 // What calls without a plan look for.
-#include "gemm/small/prepared.hpp"
+#include "gemm/cpu_small/prepared.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -7,8 +7,8 @@
 
 #include "core/host/fork_gate.hpp"
 #include "device/team.hpp"
+#include "gemm/cpu_small/kernels.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/small/kernels.hpp"
 
 namespace tilewright {
 
@@ -25,7 +25,7 @@ bool is_small(const GemmProblem& p) {
   const bool layout =
       p.layout == Layout::single || p.layout == Layout::strided || p.layout == Layout::pointer;
   return layout && p.sums == Sums::none && p.location == Location::host && p.alpha != Scalar::zero &&
-         is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k) && p.batch_count > 0;
+         are_small_sizes(p) && p.batch_count > 0;
 }
 
 // Made in place, since there may be no memory, and never destroyed.
@@ -54,10 +54,8 @@ bool are_usual(const GemmOptions& o) {
 void keep_prepared(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options,
                    const Runner& runner) {
   if (!is_small(problem) || !are_usual(options)) return;
-  auto kernel = runner.small_kernel();
-  if (kernel == nullptr) return;
-  const GemmProblem p = as_called(problem, options);
-  context.small->keep(small_key(p, stride_classes(p)), std::move(kernel));
+  if (auto kernel = runner.small_kernel())
+    context.small->keep(as_called(problem, options), std::move(kernel));
 }
 
 }  // namespace tilewright

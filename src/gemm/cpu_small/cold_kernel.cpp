@@ -1,5 +1,5 @@
 // Which blocks, and binding.
-#include "gemm/small/cold_kernel.hpp"
+#include "gemm/cpu_small/cold_kernel.hpp"
 
 #include <bit>
 

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 
-#include "gemm/groups.hpp"
-#include "gemm/small/bands.hpp"
-#include "gemm/small/calls.hpp"
-#include "gemm/small/stack_bytes.hpp"
+#include "gemm/cpu_small/calls.hpp"
 
 namespace tilewright {
 
@@ -57,7 +54,8 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
                       b.ld,
                       c.ld,
                       options.threads};
-    if (const LongCall* decided = context.small->recent(key)) return run_decided(*decided, call), true;
+    if (const BandKernels* known = context.small->recent(key))
+      return known->run(call, 0, known->bands.part_count()), true;
     if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
     return run_long(
         context, key,
@@ -67,16 +65,8 @@ bool run_single(Context::Impl& context, Op op_a, Op op_b, const T& alpha, const 
   const SmallKey key{small_shape(dtype_of<T>, op_a, op_b, m, n, k, alpha_class, beta_class, Layout::single,
                                  options.residency, 0),
                      a.ld, b.ld, c.ld};
-  const GemmSmallCpuKernel* kernel = context.small->recent(key);
-  if (kernel == nullptr && std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
-  if (kernel != nullptr) {
-    // At most what small_stack_bytes() says.
-    const bool stages = kernel->config().store != Store::plain;
-    const std::size_t bytes =
-        op_a != Op::none || stages ? std::size_t(m + 16) * std::size_t(k + n) * sizeof(T) : 0;
-    call.run(*kernel, bytes + (stages ? staging_bytes : 0));
-    return true;
-  }
+  if (const BoundKernel* kernel = context.small->recent(key)) return kernel->run(call), true;
+  if (std::max({a.ld, b.ld, c.ld, m, n}) > largest_plain) return false;
   const GemmProblem p =
       single_problem(dtype_of<T>, op_a, op_b, k, alpha_class, beta_class, a.ld, b.ld, c, options);
   run_looked_up(context, p, call, options);

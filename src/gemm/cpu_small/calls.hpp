@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "gemm/context_impl.hpp"
-#include "gemm/operand.hpp"
-#include "gemm/small/kernels.hpp"
-#include "gemm/small/prepared.hpp"
+#include "gemm/cpu_small/kernels.hpp"
+#include "gemm/cpu_small/prepared.hpp"
 
 namespace tilewright {
 
@@ -19,30 +18,21 @@ class SmallKernel {
   SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options);
 
   // Stays while this does and the thread asks for no other.
-  const GemmSmallCpuKernel& get() const { return own_ != nullptr ? *own_ : *cold_; }
+  const BoundKernel& get() const { return bound_; }
 
  private:
-  const GemmSmallCpuKernel* own_;
   std::optional<ColdKernel> cold_;
+  BoundKernel bound_;
 };
-
-// About what one problem of the batch takes on one thread, in round figures: good enough to cut work by.
-double small_problem_s(const GemmProblem& problem);
-
-// Problems first ... first + count - 1 of the operands, within one level, as a kernel takes them.
-KernelCall kernel_call(const GemmProblem& problem, const OperandLayouts& layouts, const Operands& operands,
-                       std::int64_t first, std::int64_t count);
 
 // Looks up the kernel of such a problem that is valid, and calls it.
 void run_looked_up(Context::Impl& context, const GemmProblem& problem, KernelCall& call,
                    const GemmOptions& options);
 
 // Runs a valid product with one long side band by band and returns true; false where more threads than one
-// pay. The next call with the key finds what was decided. `product` is the call of one whole product.
+// pay. The next call with the key finds the kernels of its bands. `product` is the call of one whole product.
 bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& problem,
               const KernelCall& product, const GemmOptions& options);
-// What was decided before.
-void run_decided(const LongCall& call, const KernelCall& product);
 
 // Runs a valid call of such a problem and returns true; false where it is not one.
 bool run_small(Context::Impl& context, const GemmProblem& problem, const Operands& operands,

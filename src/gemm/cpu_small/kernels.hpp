@@ -8,30 +8,14 @@
 
 #include "core/bounded_map.hpp"
 #include "core/host/fork_gate.hpp"
+#include "gemm/cpu_small/bands.hpp"
+#include "gemm/cpu_small/cold_kernel.hpp"
+#include "gemm/cpu_small/key.hpp"
+#include "gemm/cpu_small/uses.hpp"
 #include "gemm/run/kernel_cache.hpp"
-#include "gemm/small/cold_kernel.hpp"
-#include "gemm/small/key.hpp"
-#include "gemm/small/uses.hpp"
-#include "gemm/sums/scratch.hpp"
+#include "gemm/sums/order.hpp"
 
 namespace tilewright {
-
-// A product with one long side: what decides about its bands and their kernels.
-struct LongKey {
-  std::uint64_t shape = 0;  // of small_shape(), the long side left out
-  std::int64_t m = 0, n = 0, lda = 0, ldb = 0, ldc = 0;
-  int threads = 0;  // as asked for
-
-  friend bool operator==(const LongKey&, const LongKey&) = default;
-};
-
-// How it runs on the calling thread: bands of one kernel, and what is left by another. In bytes.
-struct LongCall {
-  std::shared_ptr<const GemmSmallCpuKernel> whole, rest;  // rest: null where nothing is left
-  std::int64_t count = 0, step_a = 0, step_b = 0, step_c = 0;
-  std::int64_t rest_a = 0, rest_b = 0, rest_c = 0;  // from the start of the product
-  std::size_t stack_bytes = 0;                      // of either kernel at most
-};
 
 class SmallKernels {
  public:
@@ -41,22 +25,23 @@ class SmallKernels {
 
   // What the calling thread used lately; null where it did not use one of this key. It stays until the thread
   // asks for another one.
-  [[gnu::always_inline]] const GemmSmallCpuKernel* recent(const SmallKey& key) const {
+  [[gnu::always_inline]] const BoundKernel* recent(const SmallKey& key) const {
     if (recent_ == nullptr) return nullptr;
     const Recent& last = recent_[place_of(key)];
-    const bool same = last.owner.get() == owner_.load(std::memory_order_acquire) &&
-                      last.key.shape == key.shape && last.key.lda == key.lda && last.key.ldb == key.ldb &&
-                      last.key.ldc == key.ldc;
-    return same ? last.kernel.get() : nullptr;
+    const bool same = last.owner == owner_.load(std::memory_order_acquire) && last.key.shape == key.shape &&
+                      last.key.lda == key.lda && last.key.ldb == key.ldb && last.key.ldc == key.ldc;
+    return same ? &last.bound : nullptr;
   }
 
-  // The key's kernel; null while it is not worth one. make() makes it, which may throw, or returns null where
-  // the problem is better off without one.
-  template <class Make>
-  const GemmSmallCpuKernel* find(const SmallKey& key, double gain_s, Make&& make) {
-    if (const GemmSmallCpuKernel* kernel = recent(key)) return kernel;
+  // The problem's kernel; null while it is not worth one: what it gained by one so far, gain_s() of it by
+  // this call, is less than making it costs. make() makes it, which may throw, or returns null where the
+  // problem is better off without one.
+  template <class Gain, class Make>
+  const BoundKernel* find(const GemmProblem& p, Gain&& gain_s, Make&& make) {
+    const SmallKey key = small_key(p);
+    if (const BoundKernel* bound = recent(key)) return bound;
     const std::uint64_t hash = key.hash();
-    if (uses_.add(hash, float(gain_s)) < worth_making_s || thread_ends_) return nullptr;
+    if (uses_.add(hash, float(gain_s())) < worth_making_s || thread_ends_) return nullptr;
     Kernel kernel = kernels_.find(key);
     if (kernel == nullptr) {
       kernel = make();
@@ -64,30 +49,31 @@ class SmallKernels {
       kernel = kernels_.add(key, std::move(kernel));
       uses_.keep(hash);
     }
-    return remember(key, std::move(kernel));
+    return remember(key, p, std::move(kernel));
+  }
+  // The same, made if need be whatever it gains, and held by who gets it.
+  template <class Make>
+  Kernel obtain(const GemmProblem& p, Make&& make) {
+    constexpr double enough_s = 1;
+    if (find(
+            p, [] { return enough_s; }, make) == nullptr)
+      return nullptr;
+    return recent_[place_of(small_key(p))].held->kernel;
   }
 
-  // The kernel that find() has given for the key; null where it was forgotten.
-  Kernel kept(const SmallKey& key) { return kernels_.find(key); }
+  // The kernel that find() has given for the problem; null where it was forgotten.
+  Kernel kept(const GemmProblem& p) { return kernels_.find(small_key(p)); }
+  // The problem's kernel from now on, whatever it gains, until clear().
+  void keep(const GemmProblem& p, Kernel kernel);
 
   // As recent(), of products with one long side.
-  [[gnu::always_inline]] const LongCall* recent(const LongKey& key) const {
+  [[gnu::always_inline]] const BandKernels* recent(const LongKey& key) const {
     if (recent_long_ == nullptr) return nullptr;
     const RecentLong& last = recent_long_[place_of(key)];
     const bool same = last.owner.get() == owner_.load(std::memory_order_acquire) && last.key == key;
-    return same ? &last.call : nullptr;
+    return same ? &last.bands : nullptr;
   }
-  void remember(const LongKey& key, LongCall call);
-  // The same, made if need be whatever it gains, and held by who gets it.
-  template <class Make>
-  Kernel obtain(const SmallKey& key, Make&& make) {
-    constexpr double enough_s = 1;
-    if (find(key, enough_s, make) == nullptr) return nullptr;
-    return recent_[place_of(key)].kernel;
-  }
-
-  // The key's kernel from now on, whatever it gains, until clear().
-  void keep(const SmallKey& key, Kernel kernel);
+  void remember(const LongKey& key, BandKernels bands);
 
   // For calls without one.
   const ColdBlocks& cold_blocks() const { return cold_blocks_; }
@@ -102,15 +88,21 @@ class SmallKernels {
 
   struct Owner {};
   struct Kept;  // what a thread has at hand, as long as it lives
-  struct Recent {
-    SmallKey key;
+  struct Held {
     std::shared_ptr<const Owner> owner;  // of a Context, since its last clear()
     Kernel kernel;
+  };
+  // One line of the cache, which is all that a call looks at.
+  struct alignas(64) Recent {
+    SmallKey key;
+    const Owner* owner = nullptr;
+    BoundKernel bound;
+    const Held* held = nullptr;  // what is named beside
   };
   struct RecentLong {
     LongKey key;
     std::shared_ptr<const Owner> owner;
-    LongCall call;
+    BandKernels bands;
   };
   struct Hash {
     std::size_t operator()(const SmallKey& key) const { return key.hash(); }
@@ -134,7 +126,7 @@ class SmallKernels {
   static thread_local constinit bool thread_ends_;
 
   void renew_owner();
-  const GemmSmallCpuKernel* remember(const SmallKey& key, Kernel kernel);
+  const BoundKernel* remember(const SmallKey& key, const GemmProblem& problem, Kernel kernel);
 
   Mutex mutex_;
   std::shared_ptr<const Owner> kept_owner_;

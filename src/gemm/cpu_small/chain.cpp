@@ -1,6 +1,6 @@
 // Pieces come from a model that knows what an element takes and what half of a cache holds; all else is the
 // runners'.
-#include "gemm/chain/chain.hpp"
+#include "gemm/cpu_small/chain.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -61,7 +61,6 @@ void check_problem(std::size_t index, const GemmProblem& p, DType dtype, Locatio
                             to_string(p.location), to_string(location)));
 }
 
-bool reads_ab(const GemmProblem& p) { return p.k > 0 && p.alpha != Scalar::zero; }
 bool writes(const GemmProblem& p) { return p.m != 0 && p.n != 0 && p.batch_count != 0; }
 
 // From the first element of the first matrix to behind the last one of the last, in elements.
@@ -248,9 +247,7 @@ void Chain::choose_piece() {
   if (passes_.empty() || count_ == 0 || passes_[0].plan->problem.location == Location::device) return;
   double seconds = 0;
   for (const Pass& pass : passes_) seconds += estimate_s(pass.plan->problem);
-  GemmOptions asked;
-  asked.threads = options_.threads;
-  threads_ = seconds < parallel_worth_s(asked) ? 1 : allowed_threads(options_.threads);
+  threads_ = threads_for(seconds, options_.threads);
   piece_ = options_.piece > 0 ? options_.piece : usual_piece(element_bytes());
   const std::int64_t share = (count_ + threads_ - 1) / threads_;
   piece_ = std::clamp<std::int64_t>(piece_, 1, std::max<std::int64_t>(1, share));
@@ -290,11 +287,10 @@ void Chain::run_on_host() const {
   const std::int64_t each = (rooms_.back() + room_multiple - 1) / room_multiple * room_multiple;
   std::byte* const scratch = each == 0 ? nullptr : memory.get(std::size_t(each * threads_));
   run_team(threads_, [&](std::int64_t thread, std::int64_t thread_count) {
-    const std::int64_t share = count_ / thread_count, rest = count_ % thread_count;
-    const std::int64_t begin = share * thread + std::min(thread, rest);
-    const std::int64_t end = begin + share + (thread < rest ? 1 : 0);
-    for (std::int64_t first = begin; first < end; first += piece_)
-      run_piece(scratch == nullptr ? nullptr : scratch + each * thread, first, std::min(piece_, end - first));
+    const IndexShare share = share_of_thread(count_, 1, thread, thread_count);
+    for (std::int64_t done = 0; done < share.count; done += piece_)
+      run_piece(scratch == nullptr ? nullptr : scratch + each * thread, share.first + done,
+                std::min(piece_, share.count - done));
   });
   memory.trim();
 }

@@ -1,28 +1,24 @@
 // Grouped batches: check all, then run. Nothing is written before every group has been checked. Small groups
 // are run from the caller's own arrays of pointers, and so are others that share their shape with none.
-#include "gemm/groups.hpp"
+#include "gemm/cpu_small/groups.hpp"
 
 #include <algorithm>
 #include <complex>
 #include <unordered_map>
 
+#include "gemm/cpu_small/calls.hpp"
 #include "gemm/execute.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/pointers.hpp"
 #include "gemm/report.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/small/calls.hpp"
-#include "gemm/small/stack_bytes.hpp"
 
 namespace tilewright {
 namespace {
 
-// Work is handed out in pieces of about this size, far above the cost of handing one out (under 1 us).
-constexpr double piece_s = 20e-6;
-
-// Whether two groups, or items, differ in addresses, counts and general values at most.
-template <class X>
-bool are_alike(const X& x, const X& y) {
+// True if two groups differ in addresses, counts and general values at most.
+template <class T>
+bool are_alike(const GemmGroup<T>& x, const GemmGroup<T>& y) {
   return x.op_a == y.op_a && x.op_b == y.op_b && x.m == y.m && x.n == y.n && x.k == y.k && x.lda == y.lda &&
          x.ldb == y.ldb && x.ldc == y.ldc && scalar_class(x.alpha) == scalar_class(y.alpha) &&
          scalar_class(x.beta) == scalar_class(y.beta);
@@ -37,13 +33,8 @@ class GroupSource {
       : groups_(groups), firsts_(first_indices(groups)) {}
   std::size_t size() const { return groups_.size(); }
   const GemmGroup<T>& operator[](std::size_t g) const { return groups_[g]; }
-  std::int64_t count(std::size_t g) const { return groups_[g].count; }
-  const T* const* a(std::size_t g) const { return groups_[g].a; }
-  const T* const* b(std::size_t g) const { return groups_[g].b; }
-  T* const* c(std::size_t g) const { return groups_[g].c; }
   const T* alpha(std::size_t g) const { return &groups_[g].alpha; }
   const T* beta(std::size_t g) const { return &groups_[g].beta; }
-  bool alike(std::size_t g, std::size_t h) const { return are_alike(groups_[g], groups_[h]); }
   // The number of its first problem; of the last group and one, how many there are.
   std::int64_t first(std::size_t g) const { return firsts_[g]; }
   std::size_t group_of(std::int64_t problem_index) const {
@@ -66,13 +57,8 @@ class ItemSource {
     const GemmItem<T>& x = items_[g];
     return {x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, &x.a, x.lda, &x.b, x.ldb, x.beta, &x.c, x.ldc, 1};
   }
-  std::int64_t count(std::size_t) const { return 1; }
-  const T* const* a(std::size_t g) const { return &items_[g].a; }
-  const T* const* b(std::size_t g) const { return &items_[g].b; }
-  T* const* c(std::size_t g) const { return &items_[g].c; }
   const T* alpha(std::size_t g) const { return &items_[g].alpha; }
   const T* beta(std::size_t g) const { return &items_[g].beta; }
-  bool alike(std::size_t g, std::size_t h) const { return are_alike(items_[g], items_[h]); }
   std::int64_t first(std::size_t g) const { return std::int64_t(g); }
   std::size_t group_of(std::int64_t problem_index) const { return std::size_t(problem_index); }
 
@@ -141,11 +127,12 @@ class GroupedCall {
 
   // Looks at what group g has in common with no other, and adds it to the last run or begins one.
   void check(std::size_t g) {
-    const T *const *a = groups_.a(g), *const *b = groups_.b(g);
-    T* const* c = groups_.c(g);
-    const std::int64_t count = groups_.count(g);
+    const GemmGroup<T>& x = groups_[g];
+    const T *const *a = x.a, *const *b = x.b;
+    T* const* c = x.c;
+    const std::int64_t count = x.count;
     const bool goes_on = !runs_.empty() && runs_.back().end == g && a != nullptr && b != nullptr &&
-                         c != nullptr && groups_.alike(runs_.back().first, g);
+                         c != nullptr && are_alike<T>(groups_[runs_.back().first], x);
     if (!goes_on && !begin_run(g)) return;
     Run& run = runs_.back();
     run.end = g + 1;
@@ -162,7 +149,7 @@ class GroupedCall {
     const GemmProblem p = problem_of(group);
     if (auto fault = group_fault(group, p, names_)) return bad_group(g, *fault), false;
     if (p.m == 0 || p.n == 0 || group.count == 0) return false;
-    runs_.push_back({g, g, 0, are_usual_ && is_small(p), p.k > 0 && p.alpha != Scalar::zero});
+    runs_.push_back({g, g, 0, are_usual_ && is_small(p), reads_ab(p)});
     return true;
   }
 
@@ -218,21 +205,21 @@ class GroupedCall {
       gather(bin);
     GemmOptions options = options_;
     const GemmProblem& p = bin.problem;
-    if (p.k == 0 || p.alpha == Scalar::zero) options.config.clear();
+    if (!reads_ab(p)) options.config.clear();
     bin.plan = find_plan(context_, p, options);
   }
 
   void gather(Bin<T>& bin) {
     const GemmProblem& p = bin.problem;
-    const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
+    const bool reads = reads_ab(p);
     const auto count = std::size_t(p.batch_count);
-    if (reads_ab) bin.a.reserve(count), bin.b.reserve(count);
+    if (reads) bin.a.reserve(count), bin.b.reserve(count);
     bin.c.reserve(count);
     for (const std::int64_t g : bin.groups) {
       const GemmGroup<T>& group = groups_[std::size_t(g)];
       for (std::int64_t i = 0; i < group.count; ++i) {
         if (is_bad(groups_.first(std::size_t(g)) + i)) continue;
-        if (reads_ab) bin.a.push_back(group.a[i]), bin.b.push_back(group.b[i]);
+        if (reads) bin.a.push_back(group.a[i]), bin.b.push_back(group.b[i]);
         bin.c.push_back(group.c[i]);
         if (p.alpha == Scalar::general) bin.alpha.push_back(group.alpha);
         if (p.beta == Scalar::general) bin.beta.push_back(group.beta);
@@ -269,7 +256,7 @@ class GroupedCall {
     }
     if (all.count == 0) return;
     residency_ = residency_of(bytes, options_);
-    const int threads = work_s < parallel_worth_s(options_) ? 1 : allowed_threads(options_.threads);
+    const int threads = threads_for(work_s, options_.threads);
     if (threads == 1) return run_piece(all);
     const std::vector<SmallPiece> pieces = small_pieces();
     parallel_each(threads, std::int64_t(pieces.size()),
@@ -278,17 +265,15 @@ class GroupedCall {
 
   std::vector<SmallPiece> small_pieces() const {
     std::vector<SmallPiece> pieces;
-    double left_s = 0;  // of the last piece
+    PieceCutter cutter(batch_piece_s);
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (!runs_[r].small) continue;
       const double problem_s = small_problem_s(problem_of(groups_[runs_[r].first]));
       for (std::size_t g = runs_[r].first; g < runs_[r].end; ++g)
-        for (std::int64_t i = 0; i < groups_.count(g);) {
-          if (left_s <= 0) pieces.push_back({r, g, i, 0}), left_s = piece_s;
-          const auto fits = std::int64_t(left_s / problem_s) + 1;
-          const std::int64_t count = std::min(fits, groups_.count(g) - i);
+        for (std::int64_t i = 0; i < groups_[g].count;) {
+          if (cutter.is_full()) pieces.push_back({r, g, i, 0}), cutter.begin();
+          const std::int64_t count = cutter.take(groups_[g].count - i, problem_s);
           pieces.back().count += count;
-          left_s -= double(count) * problem_s;
           i += count;
         }
     }
@@ -307,8 +292,8 @@ class GroupedCall {
       const bool goes_on = r == piece.run && piece.group != 0;
       std::int64_t i = r == piece.run ? piece.index : 0;
       for (std::size_t g = goes_on ? piece.group : run.first; g < run.end && left > 0; ++g, i = 0) {
-        const std::int64_t count = std::min(left, groups_.count(g) - i);
-        if (residency_ == Residency::cold && groups_.count(g) == 1) prefetch_after(r, g);
+        const std::int64_t count = std::min(left, groups_[g].count - i);
+        if (residency_ == Residency::cold && groups_[g].count == 1) prefetch_after(r, g);
         run_part(kernel.get(), g, i, count);
         left -= count;
       }
@@ -325,8 +310,9 @@ class GroupedCall {
       if (r == runs_.size()) return;
       next = runs_[r].first;
     }
-    if (groups_.count(next) == 0) return;
-    const GemmProblem p = problem_of(groups_[next]);
+    const GemmGroup<T>& x = groups_[next];
+    if (x.count == 0) return;
+    const GemmProblem p = problem_of(x);
     const auto fetch = [](const T* matrix, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
       constexpr std::int64_t line = std::max<std::int64_t>(1, 64 / sizeof(T));
       if (matrix == nullptr) return;  // a bad one
@@ -334,19 +320,18 @@ class GroupedCall {
       for (std::int64_t j = 0; j < cols; ++j)
         for (std::int64_t i = 0; i < rows; i += line) __builtin_prefetch(matrix + j * ld + i);
     };
-    fetch(*groups_.a(next), p.a_rows(), p.a_cols(), p.lda);
-    fetch(*groups_.b(next), p.b_rows(), p.b_cols(), p.ldb);
-    fetch(*groups_.c(next), p.m, p.n, p.ldc);
+    fetch(*x.a, p.a_rows(), p.a_cols(), p.lda);
+    fetch(*x.b, p.b_rows(), p.b_cols(), p.ldb);
+    fetch(*x.c, p.m, p.n, p.ldc);
   }
 
   // Problems of one group, without those that are bad.
-  void run_part(const GemmSmallCpuKernel& kernel, std::size_t g, std::int64_t first, std::int64_t count) {
-    const GemmProblem p = problem_of(groups_[g]);
+  void run_part(const BoundKernel& kernel, std::size_t g, std::int64_t first, std::int64_t count) {
+    const GemmGroup<T>& x = groups_[g];
     const auto call = [&](std::int64_t from, std::int64_t to) {
-      if (from == to) return;
-      KernelCall(groups_.a(g) + from, groups_.b(g) + from, const_cast<T**>(groups_.c(g) + from),
-                 groups_.alpha(g), groups_.beta(g), to - from)
-          .run(kernel, small_stack_bytes(p, kernel.config()));
+      if (from < to)
+        kernel.run(KernelCall(x.a + from, x.b + from, const_cast<T**>(x.c + from), groups_.alpha(g),
+                              groups_.beta(g), to - from));
     };
     std::int64_t begin = first;
     for (std::int64_t i = first; !bad_.empty() && i < first + count; ++i)
@@ -374,16 +359,16 @@ class GroupedCall {
       const double bin_s = estimate_s(bin.plan->problem);
       work_s += bin_s;
       const std::int64_t count = bin.problem.batch_count;
-      const auto per_piece = std::max<std::int64_t>(1, std::int64_t(piece_s / (bin_s / double(count))));
-      for (std::int64_t first = 0; first < count; first += per_piece)
-        pieces.push_back({&bin, first, std::min(per_piece, count - first)});
+      PieceCutter cutter(batch_piece_s);
+      for (std::int64_t first = 0; first < count; first += pieces.back().count) {
+        cutter.begin();
+        pieces.push_back({&bin, first, cutter.take(count - first, bin_s / double(count))});
+      }
     }
-    const bool worth_threads = work_s >= parallel_worth_s(options_);
-    parallel_each(worth_threads ? allowed_threads(options_.threads) : 1, std::int64_t(pieces.size()),
-                  [&](std::int64_t i) {
-                    const Piece& piece = pieces[std::size_t(i)];
-                    piece.bin->plan->runner->run_range(piece.bin->operands, piece.first, piece.count);
-                  });
+    parallel_each(threads_for(work_s, options_.threads), std::int64_t(pieces.size()), [&](std::int64_t i) {
+      const Piece& piece = pieces[std::size_t(i)];
+      piece.bin->plan->runner->run_range(piece.bin->operands, piece.first, piece.count);
+    });
   }
 
   // The fields in which the problems of groups differ; the rest of GemmProblem is the same for all.

@@ -1,19 +1,17 @@
 // gemm_small_cpu: generated or portable kernels for sizes up to the family's limit. Zeros among general
 // alphas and betas are taken care of here once for all kernels: alpha = 0 never reads A and B, beta = 0 never
 // reads C.
+
 #include <algorithm>
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
 #include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/operand.hpp"
+#include "gemm/cpu_small/engine.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/scale.hpp"
-#include "gemm/run/sums.hpp"
 #include "gemm/run/ways.hpp"
-#include "gemm/small/calls.hpp"
-#include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit/x86.hpp"
 
@@ -43,18 +41,21 @@ class SmallCpuRunner : public HostRunner {
  public:
   SmallCpuRunner(const PlanRequest& r, const GemmSmallCpuConfig& config)
       : HostRunner(r),
-        layouts_(layouts_of(problem())),
         kernels_(r.context.kernels),
         kernel_(kernels_->get(problem(), config)),
-        stack_bytes_(small_stack_bytes(problem(), config)) {
+        batch_(problem(), {problem(), *kernel_}) {
     const GemmProblem& p = problem();
-    if (!is_sequential() || stack_bytes_ > usual_stack_bytes || has_levels(p)) return;
-    direct_call_ = {kernel_.get(), kernel_call(p, layouts_, {}, 0, p.batch_count)};
+    if (!is_sequential() || batch_.kernel().takes_much_stack() || has_levels(p)) return;
+    direct_call_ = {kernel_.get(), batch_.call({}, 0, p.batch_count)};
   }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
-    if (stack_bytes_ <= usual_stack_bytes) return run_here(o, first, count);
-    with_stack(stack_bytes_, [&] { run_here(o, first, count); });
+    const GemmProblem& p = problem();
+    // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
+    if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
+      batch_.run(o, first, count);
+    else
+      run_with_zeros(o, first, count);
   }
 
   nlohmann::json config() const override { return to_json(kernel_->config()); }
@@ -72,39 +73,11 @@ class SmallCpuRunner : public HostRunner {
   std::shared_ptr<const GemmSmallCpuKernel> small_kernel() const override { return kernel_; }
 
  private:
-  void run_here(const Operands& o, std::int64_t first, std::int64_t count) const {
-    for_each_run(problem(), first, count,
-                 [&](std::int64_t at, std::int64_t part) { run_level(o, at, part); });
-  }
-
-  void run_level(const Operands& o, std::int64_t first, std::int64_t count) const {
-    const GemmProblem& p = problem();
-    // Problems of one block differ inside a vector, so interleaved kernels see to zeros themselves.
-    if (is_interleaved(p) || (!alpha_has_zero(p, o, first, count) && !beta_has_zero(p, o, first, count)))
-      call(*kernel_, o, first, count);
-    else
-      run_with_zeros(o, first, count);
-  }
-
-  // Problems of one level.
-  void call(const GemmSmallCpuKernel& kernel, const Operands& o, std::int64_t first,
-            std::int64_t count) const {
-    kernel_call(problem(), layouts_, o, first, count).run(kernel);
-  }
-
-  // The kernel of the same problem that does not read C. The plan's config may not be legal for it.
-  std::shared_ptr<const GemmSmallCpuKernel> beta_zero_kernel() const {
-    GemmProblem p = problem();
-    p.beta = Scalar::zero;
-    GemmSmallCpuConfig config = kernel_->config();
-    if (!gemm_small_cpu_space(p, config.isa).contains(config)) config = gemm_small_cpu_default(p, config.isa);
-    return kernels_->get(p, config);
-  }
-
   // Runs of problems that agree in which of alpha and beta are 0, each by what serves it.
   void run_with_zeros(const Operands& o, std::int64_t first, std::int64_t count) const {
     const GemmProblem& p = problem();
-    const auto beta_zero = beta_zero_kernel();
+    const auto reads_no_c = kernels_->get(p, Scalar::zero, kernel_->config());
+    const SmallBatch beta_zero(p, {p, *reads_no_c});
     struct Zeros {
       bool alpha, beta;
       bool operator==(const Zeros&) const = default;
@@ -120,14 +93,13 @@ class SmallCpuRunner : public HostRunner {
       if (kind.alpha)
         scale_c(p, o, begin, end - begin);
       else
-        call(kind.beta ? *beta_zero : *kernel_, o, begin, end - begin);
+        (kind.beta ? beta_zero : batch_).run(o, begin, end - begin);
     }
   }
 
-  OperandLayouts layouts_;
   std::shared_ptr<KernelCache> kernels_;
   std::shared_ptr<const GemmSmallCpuKernel> kernel_;
-  std::size_t stack_bytes_;
+  SmallBatch batch_;
 };
 
 std::string small_cpu_declines(const PlanRequest& r) {

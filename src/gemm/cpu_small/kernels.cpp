@@ -1,5 +1,5 @@
 // What threads keep at hand, and forgetting.
-#include "gemm/small/kernels.hpp"
+#include "gemm/cpu_small/kernels.hpp"
 
 #include <vector>
 
@@ -18,6 +18,7 @@ thread_local constinit bool SmallKernels::thread_ends_ = false;
 // KiB.
 struct SmallKernels::Kept {
   std::vector<Recent> all{std::size_t(1) << recent_bits};
+  std::vector<Held> held{std::size_t(1) << recent_bits};
   std::vector<RecentLong> long_ones{std::size_t(1) << recent_long_bits};
 
   Kept() { recent_ = all.data(), recent_long_ = long_ones.data(); }
@@ -25,22 +26,26 @@ struct SmallKernels::Kept {
   static Kept& of_thread() { return PerThread<Kept>::own(); }
 };
 
-const GemmSmallCpuKernel* SmallKernels::remember(const SmallKey& key, Kernel kernel) {
-  Recent& last = Kept::of_thread().all[place_of(key)];
+const BoundKernel* SmallKernels::remember(const SmallKey& key, const GemmProblem& problem, Kernel kernel) {
+  Kept& kept = Kept::of_thread();
+  const std::size_t place = place_of(key);
+  const BoundKernel bound(problem, *kernel);
   std::lock_guard lock(mutex_);
-  last = {key, kept_owner_, std::move(kernel)};
-  return last.kernel.get();
+  kept.held[place] = {kept_owner_, std::move(kernel)};
+  kept.all[place] = {key, kept_owner_.get(), bound, &kept.held[place]};
+  return &kept.all[place].bound;
 }
 
-void SmallKernels::remember(const LongKey& key, LongCall call) {
+void SmallKernels::remember(const LongKey& key, BandKernels bands) {
   if (thread_ends_) return;
   RecentLong& last = Kept::of_thread().long_ones[place_of(key)];
   std::lock_guard lock(mutex_);
-  last = {key, kept_owner_, std::move(call)};
+  last = {key, kept_owner_, std::move(bands)};
 }
 
-// What threads have at hand of this key gives way with all else.
-void SmallKernels::keep(const SmallKey& key, Kernel kernel) {
+// What threads have at hand of this problem gives way with all else.
+void SmallKernels::keep(const GemmProblem& p, Kernel kernel) {
+  const SmallKey key = small_key(p);
   kernels_.keep(key, std::move(kernel));
   uses_.keep(key.hash());
   renew_owner();

@@ -8,6 +8,7 @@
 
 #include "core/product/faults.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/operand.hpp"
 #include "gemm/report.hpp"
 
 namespace tilewright {
@@ -57,8 +58,7 @@ std::optional<Fault> group_fault(const GemmGroup<T, L>& group, const GemmProblem
                                  const ArgumentNames& names) {
   if (auto fault = find_fault(p, names)) return fault;
   if (p.m == 0 || p.n == 0 || group.count == 0) return {};
-  const bool reads_ab = p.k > 0 && p.alpha != Scalar::zero;
-  return address_fault({group.a, group.b, group.c}, reads_ab, names);
+  return address_fault({group.a, group.b, group.c}, reads_ab(p), names);
 }
 
 template <class T>

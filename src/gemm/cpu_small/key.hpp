@@ -25,9 +25,22 @@ struct SmallKey {
   }
 };
 
+// A product with one long side: what decides about its bands and their kernels.
+struct LongKey {
+  std::uint64_t shape = 0;  // of small_shape(), the long side left out
+  std::int64_t m = 0, n = 0, lda = 0, ldb = 0, ldc = 0;
+  int threads = 0;  // as asked for
+
+  friend bool operator==(const LongKey&, const LongKey&) = default;
+};
+
 // Whether a size is one that the kernels serve; zero products have no kernel.
 inline bool is_small_size(std::int64_t size) {
   return std::uint64_t(size) - 1 < std::uint64_t(gemm_small_cpu_limit);
+}
+
+inline bool are_small_sizes(const GemmProblem& p) {
+  return is_small_size(p.m) && is_small_size(p.n) && is_small_size(p.k);
 }
 
 // What of a key is no leading dimension, in one number; `strides` as stride_classes() gives them. Inlined
@@ -43,14 +56,6 @@ inline bool is_small_size(std::int64_t size) {
          std::uint64_t(strides) << 36;
 }
 
-[[gnu::always_inline]] inline SmallKey small_key(const GemmProblem& p, unsigned strides) {
-  constexpr int behind_strides = 42;
-  return {
-      small_shape(p.dtype, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, p.beta, p.layout, p.residency, strides) |
-          std::uint64_t(p.sums) << behind_strides,
-      p.lda, p.ldb, p.ldc};
-}
-
 // Of each operand of a strided batch, that of A in the lowest bits: one for all problems (0), packed (1) or
 // neither (2).
 inline unsigned stride_classes(const GemmProblem& p) {
@@ -60,6 +65,14 @@ inline unsigned stride_classes(const GemmProblem& p) {
   };
   return class_of(p.stride_a, p.lda * p.a_cols()) | class_of(p.stride_b, p.ldb * p.b_cols()) << 2 |
          class_of(p.stride_c, p.ldc * p.n) << 4;
+}
+
+[[gnu::always_inline]] inline SmallKey small_key(const GemmProblem& p) {
+  constexpr int behind_strides = 42;
+  return {small_shape(p.dtype, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, p.beta, p.layout, p.residency,
+                      stride_classes(p)) |
+              std::uint64_t(p.sums) << behind_strides,
+          p.lda, p.ldb, p.ldc};
 }
 
 }  // namespace tilewright

@@ -1,0 +1,87 @@
+// Looking up, making kernels that pay, and running.
+#include "gemm/cpu_small/calls.hpp"
+
+#include "gemm/parallel.hpp"
+#include "gemm/plan.hpp"
+#include "gemm/run/host.hpp"
+#include "gemm/run/placement.hpp"
+
+namespace tilewright {
+namespace {
+
+// About what a call gains by a kernel of its own: the binding of the cold one, and a share of its time; more
+// of it where data come from memory, because the cold one prefetches nothing.
+double gain_s(const GemmProblem& p) {
+  constexpr double binding_s = 40e-9, share = 0.15, share_of_cold = 0.45;
+  return binding_s + small_problem_s(p) * double(p.batch_count) *
+                         (p.residency == Residency::cold ? share_of_cold : share);
+}
+
+// Trouble, with wisdom say, is no reason to fail a call that can be served, and that may be half done.
+std::shared_ptr<const GemmSmallCpuKernel> make_own(Context::Impl& context, const GemmProblem& problem,
+                                                   const GemmOptions& options) {
+  try {
+    const auto plan = make_plan(context, problem, options, !context.no_jit);
+    return plan->runner == nullptr ? nullptr : plan->runner->small_kernel();
+  } catch (const Error& error) {
+    if (context.wants_notices)
+      context.notice(fmt::format("calls go on with portable kernels: {}", error.what()));
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+SmallKernel::SmallKernel(Context::Impl& context, const GemmProblem& problem, const GemmOptions& options) {
+  const BoundKernel* own = context.small->find(
+      problem, [&] { return gain_s(problem); }, [&] { return make_own(context, problem, options); });
+  if (own == nullptr) cold_.emplace(context.small->cold_blocks(), problem);
+  bound_ = own != nullptr ? *own : BoundKernel(problem, *cold_);
+}
+
+void run_looked_up(Context::Impl& context, const GemmProblem& p, KernelCall& call,
+                   const GemmOptions& options) {
+  SmallKernel(context, p, options).get().run(call);
+}
+
+bool run_long(Context::Impl& context, const LongKey& key, const GemmProblem& p, const KernelCall& product,
+              const GemmOptions& options) {
+  if (is_worth_threads(estimate_s(p), options.threads)) return false;
+  const Bands bands = bands_of(p);
+  GemmProblem whole = bands.batch(p);
+  whole.residency = judged_residency(whole, options);
+  const GemmProblem rest = bands.part(p, bands.rest);
+  // The second may take the first one's place at hand, so that each runs before the next is looked up.
+  BandKernels once;
+  once.bands = bands;
+  const auto run = [&](const GemmProblem& part, BoundKernel& bound, std::int64_t first, std::int64_t count) {
+    const SmallKernel kernel(context, part, options);
+    bound = kernel.get();
+    once.run(product, first, count);
+  };
+  run(whole, once.run_whole, 0, bands.count);
+  if (bands.rest > 0) run(rest, once.run_rest, bands.count, 1);
+  SmallKernels& small = *context.small;
+  auto of_bands = small.kept(whole), of_rest = bands.rest > 0 ? small.kept(rest) : nullptr;
+  if (of_bands != nullptr && (of_rest != nullptr || bands.rest == 0))
+    small.remember(key, BandKernels(bands, p, std::move(of_bands), std::move(of_rest)));
+  return true;
+}
+
+bool run_small(Context::Impl& context, const GemmProblem& described, const Operands& o,
+               const GemmOptions& options) {
+  if (!is_small(described) || o.alpha_stride != 0 || o.beta_stride != 0 || !are_usual(options)) return false;
+  if (o.a == o.c || o.b == o.c) return false;  // plans have words for it
+  const GemmProblem p = as_called(described, options);
+  const SmallKernel kernel(context, p, options);
+  const SmallBatch batch(p, kernel.get());
+  const bool alone = p.batch_count == 1 || options.threads == 1;
+  const int threads = alone ? 1 : threads_for(estimate_s(p), options.threads);
+  if (threads == 1)
+    batch.run(o, 0, p.batch_count);
+  else
+    share_out(p, o, threads, [&](std::int64_t first, std::int64_t count) { batch.run(o, first, count); });
+  return true;
+}
+
+}  // namespace tilewright
