@@ -67,8 +67,8 @@ bool offer_wisdom(const PlanRequest& r, const char* family, const std::string& a
   return false;
 }
 
-Offer offer_of(const PlanRequest& r, const WisdomAnswer& known) {
-  Offer offer;
+CostEstimate estimate_of(const PlanRequest& r, const WisdomAnswer& known) {
+  CostEstimate offer;
   offer.known = known;
   if (known.recorded.seconds <= 0) return offer;
   // Two of neighbouring sizes can be compared by what they say of a floating-point operation.

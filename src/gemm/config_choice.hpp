@@ -1,6 +1,6 @@
 // The config that a family of kernels runs with, on the CPU or a GPU: the one asked for, else what wisdom has
 // of the problem or near it, else a rule of thumb. Each becomes an offer; whether another candidate's is
-// better is rank.hpp's.
+// better is src/plan's.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ void require_legal(const PlanRequest& request, const std::vector<std::string>& r
 bool offer_wisdom(const PlanRequest& request, const char* family, const std::string& architecture,
                   const std::string& device, const Wisdom::Take& take);
 
-// An offer of what a record says; without seconds where it was not measured.
-Offer offer_of(const PlanRequest& request, const WisdomAnswer& known);
+// What an offer of a record says; without seconds where it was not measured.
+CostEstimate estimate_of(const PlanRequest& request, const WisdomAnswer& known);
 
 // A family for one problem on one device. Spaces and rules of thumb, the best first, are asked for only when
 // wanted.
@@ -37,7 +37,7 @@ struct ConfigFamily {
   std::function<Space<Config>()> space;
   std::function<std::vector<Config>()> rules_of_thumb;
   // What a config without a record is forecast to cost, noted in its offer; may be null.
-  std::function<void(const Config& config, Offer& offer)> forecast = nullptr;
+  std::function<void(const Config& config, CostEstimate& offer)> forecast = nullptr;
   // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
   // may be null, and then the same.
   std::function<Config(const GemmProblem& recorded, const Config& found)> carry = nullptr;
@@ -175,13 +175,13 @@ class ConfigChoices {
 
 // The family's configs as offers; make(config) gives the Made of one. The request outlives them.
 template <class Config, class Make>
-Offers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Make make) {
+GemmOffers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Make make) {
   const auto forecast = family.forecast;
   return [&request, choices = ConfigChoices<Config>(request, std::move(family)), make,
-          forecast]() mutable -> std::optional<Offer> {
+          forecast]() mutable -> std::optional<GemmOffer> {
     auto choice = choices.next();
     if (!choice) return std::nullopt;
-    Offer offer = offer_of(request, choice->known);
+    GemmOffer offer{estimate_of(request, choice->known)};
     offer.has_config = true;
     offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
                          ? choice->unusable

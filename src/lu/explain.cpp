@@ -1,59 +1,52 @@
 // explain_lu and lu_candidate: what each candidate says of a problem, and which one serves it.
 #include "lu/explain.hpp"
 
-#include "lu/candidates.hpp"
 #include "lu/device/plan.hpp"
 #include "lu/problem.hpp"
 #include "lu/validate.hpp"
 
 namespace tilewright {
-
-std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
-  return lu_explanation(context, problem, options).text();
-}
-
-LuExplanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options) {
-  validate(problem);
-  if (problem.location == Location::device) return device_lu_explanation(context, problem, options);
-  validate_host(options);
-  LuExplanation all;
-  all.problem = to_string(problem);
-  all.is_nothing = problem.m == 0 || problem.n == 0;
-  if (all.is_nothing) return all;
-  const LuChoice choice = decide_lu(context, problem, options);
-  all.tuned = choice.tuned;
-  for (const LuDecision& d : choice.decisions) {
-    const bool serves = d.reason.empty();
-    all.said.push_back({d.candidate->name, d.reason, serves ? d.candidate->describe(choice.request) : ""});
-    if (serves && d.candidate->predict != nullptr) all.predicted_s = d.candidate->predict(choice.request);
-  }
-  return all;
-}
-
 namespace {
 
-// The candidate that factors a valid problem on the host; null where there is nothing to factor or nothing
-// serves.
-const LuCandidate* serving_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
-  validate_host(options);
-  if (problem.m == 0 || problem.n == 0) return nullptr;
-  return decide_lu(context, problem, options).candidate();
+bool is_nothing(const LuProblem& problem) { return problem.m == 0 || problem.n == 0; }
+
+// Of a valid problem on the host; nobody serves where there is nothing to factor.
+LuRanking host_ranking(Context& context, const LuProblem& problem, const LuOptions& options,
+                       std::span<const LuCandidate> candidates = lu_candidates()) {
+  validate_host(options, candidates);
+  return is_nothing(problem) ? LuRanking() : decide_lu(context, problem, options, candidates);
 }
 
 }  // namespace
 
+std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return lu_text(lu_explanation(context, problem, options));
+}
+
+Explanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options,
+                           std::span<const LuCandidate> candidates) {
+  validate(problem);
+  if (problem.location == Location::device) return device_lu_explanation(context, problem, options);
+  LuRanking ranking = host_ranking(context, problem, options, candidates);
+  ranking.asked = to_string(problem);
+  if (is_nothing(problem)) ranking.does = "nothing to factor";
+  if (const LuRunner* const runner = ranking.made.runner.get())
+    ranking.does = runner->describe(), ranking.predicted_s = runner->predicted_s();
+  return ranking;
+}
+
 std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
   validate(problem);
-  if (problem.location == Location::device) return device_lu_candidate(context, problem, options);
-  const LuCandidate* const serves = serving_candidate(context, problem, options);
-  return serves == nullptr ? "" : serves->name;
+  if (problem.location == Location::device)
+    return device_lu_candidates().empty() ? "" : device_lu_explanation(context, problem, options).candidate;
+  return host_ranking(context, problem, options).candidate;
 }
 
 bool lu_uses_gpus(Context& context, const LuProblem& problem, const LuOptions& options) {
+  if (problem.location == Location::device) return !lu_candidate(context, problem, options).empty();
   validate(problem);
-  if (problem.location == Location::device) return !device_lu_candidate(context, problem, options).empty();
-  const LuCandidate* const serves = serving_candidate(context, problem, options);
-  return serves != nullptr && serves->uses_gpus;
+  const LuRanking ranking = host_ranking(context, problem, options);
+  return ranking.winner != nullptr && ranking.made.runner->uses_gpus();
 }
 
 }  // namespace tilewright

@@ -2,12 +2,13 @@
 // scripts.
 #pragma once
 
-#include "lu/explanation.hpp"
-#include "tilewright/lu.hpp"
+#include "lu/candidates.hpp"
 
 namespace tilewright {
 
-// Throws Error(invalid_argument) for bad fields and options.
-LuExplanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
+// Throws Error(invalid_argument) for bad fields and options. The candidates are those of matrices on the
+// host.
+Explanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options,
+                           std::span<const LuCandidate> candidates = lu_candidates());
 
 }  // namespace tilewright

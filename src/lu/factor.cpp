@@ -16,10 +16,10 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
   validate_host(options);
   if (std::min(m, n) == 0) return {};
   if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
-  const LuChoice choice = decide_lu(context, problem, options);
-  const LuCandidate& candidate = served_lu(choice.request, choice.decisions);
-  LuReport report = candidate.factor(choice.request, a, pivots);
-  if (report.candidate.empty()) report.candidate = candidate.name;
+  const LuRanking decided = decide_lu(context, problem, options);
+  require_served(decided, problem, options);
+  LuReport report = decided.made.runner->factor(a, pivots);
+  if (report.candidate.empty()) report.candidate = decided.candidate;
   return report;
 }
 

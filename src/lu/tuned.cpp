@@ -25,26 +25,30 @@ double distance(const LuProblem& x, const LuProblem& y) {
   return apart(x.m, y.m) + apart(x.n, y.n);
 }
 
-// What the record says where it is one of this problem's kind; nothing for records of another version.
-std::optional<TunedLu> read(const WisdomRecord& record, const LuProblem& problem) {
+// What the record says where it is one of this problem's kind; match none for records of another version.
+WisdomAnswer read(const WisdomRecord& record, const LuProblem& problem) {
   try {
     const LuProblem known = parse_lu_problem(record.problem);
-    if (known.dtype != problem.dtype || known.location != problem.location) return std::nullopt;
+    if (known.dtype != problem.dtype || known.location != problem.location) return {};
     const double away = distance(known, problem);
-    if (!(away < shape_radius)) return std::nullopt;
-    return TunedLu{from_json<LuConfig>(record.config),
-                   away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape, record.problem, record.source,
-                   record.recorded()};
+    if (!(away < shape_radius)) return {};
+    return {to_json(from_json<LuConfig>(record.config)),
+            away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape,
+            record.source,
+            record.recorded(),
+            record.problem,
+            record.device};
   } catch (const Error&) {
-    return std::nullopt;
+    return {};
   }
 }
 
 }  // namespace
 
-std::string TunedLu::text() const {
-  return fmt::format("wisdom ({}, {}, of {}): {}{}", to_string(match), source, problem, config.candidate,
-                     config.nb > 0 ? fmt::format(" with nb={}", config.nb) : "");
+std::string tuned_text(const WisdomAnswer& record) {
+  const auto config = from_json<LuConfig>(record.config);
+  return fmt::format("wisdom ({}, {}, of {}): {}{}", to_string(record.match), record.source, record.problem,
+                     config.candidate, config.nb > 0 ? fmt::format(" with nb={}", config.nb) : "");
 }
 
 std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_unused]] int gpu) {
@@ -57,20 +61,20 @@ std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_u
   return name;
 }
 
-std::optional<TunedLu> tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
+WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
   const Wisdom* wisdom = context.impl().wisdom();
   const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
-  if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return std::nullopt;
-  if (problem.location == Location::host && flops(problem) < least_tuned_flops) return std::nullopt;
+  if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return {};
+  if (problem.location == Location::host && flops(problem) < least_tuned_flops) return {};
   const auto records = wisdom->records_of("lu");
-  if (records->empty()) return std::nullopt;
+  if (records->empty()) return {};
   const std::string device = lu_device_name(context, problem, o.device);
-  std::optional<TunedLu> best;
+  WisdomAnswer best;
   double nearest = std::numeric_limits<double>::infinity();
   for (const WisdomRecord& record : *records) {
     if (record.device != device || record.objective != "time") continue;
-    const auto found = read(record, problem);
-    if (!found) continue;
+    const WisdomAnswer found = read(record, problem);
+    if (found.match == WisdomMatch::none) continue;
     const double away = distance(parse_lu_problem(record.problem), problem);
     if (away < nearest) nearest = away, best = found;
   }

@@ -213,7 +213,7 @@ ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa)
   return family;
 }
 
-Offers small_cpu_offers(const PlanRequest& r) {
+GemmOffers small_cpu_offers(const PlanRequest& r) {
   const Isa isa = wanted_isa(r);
   // Of large sizes no register block is looped over: product after product is as fast.
   if (r.problem.sums != Sums::none)
@@ -227,8 +227,8 @@ Offers small_cpu_offers(const PlanRequest& r) {
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
     try {
-      Made made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
-                                             : small_sums_runner(r, config)};
+      GemmMade made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
+                                                 : small_sums_runner(r, config)};
       if (!declined->empty())
         made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
       return made;
@@ -241,7 +241,7 @@ Offers small_cpu_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small,    small_cpu_declines,
-                                        small_cpu_offers, MathMode::full, true};
+constinit const GemmCandidate small_cpu_way{
+    "gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers, {.forms_sums = true}};
 
 }  // namespace tilewright
