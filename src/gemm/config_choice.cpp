@@ -1,6 +1,8 @@
 // The parts of choosing a config that do not depend on the family.
 #include "gemm/config_choice.hpp"
 
+#include <fmt/ranges.h>
+
 #include "core/input/json_text.hpp"
 #include "gemm/context_impl.hpp"
 
@@ -11,12 +13,6 @@ std::vector<std::string> objectives_asked(const PlanRequest& r) {
   const std::string own = objective_of(r.options).text(), time = to_string(Objective::time);
   if (own == time) return {time};
   return {own, time};
-}
-
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const auto& text : texts) all += (all.empty() ? "" : "; ") + text;
-  return all;
 }
 
 double flops_of_one(GemmProblem p) {
@@ -43,7 +39,7 @@ void require_legal(const PlanRequest& r, const std::vector<std::string>& reasons
   if (!reasons.empty())
     throw Error(ErrorCode::invalid_argument, "config",
                 fmt::format("config {} is not legal for {}: {}", r.options.config, to_string(r.problem),
-                            joined(reasons)));
+                            fmt::join(reasons, "; ")));
 }
 
 std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain) {

@@ -73,6 +73,10 @@ LuRanking decide_lu(Context& context, const LuProblem& problem, const LuOptions&
 // Throws Error(unsupported) with every reason where nobody serves.
 void require_served(const LuRanking& ranking, const LuProblem& problem, const LuOptions& options);
 
+// What each candidate says of a factorization and which one serves it; those listed are of matrices on the
+// host. Throws Error(invalid_argument) for bad fields and options.
+Explanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options,
+                           std::span<const LuCandidate> candidates = lu_candidates());
 // A line for the record that decided and for each candidate.
 std::string lu_text(const Explanation& said);
 

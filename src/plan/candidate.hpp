@@ -15,7 +15,6 @@
 #include <span>
 #include <utility>
 
-#include "plan/explanation.hpp"
 #include "plan/offer.hpp"
 
 namespace tilewright {

@@ -1,4 +1,4 @@
-// One comparison of two offers, and the words for its outcome.
+// One comparison of two offers, and the words for what comes of all.
 #include "plan/offer.hpp"
 
 #include <fmt/format.h>
@@ -63,6 +63,19 @@ std::string why_after(const char* winner, const CostEstimate& taken, const CostE
 void refuse_candidate(const std::string& asked, const std::vector<const char*>& names) {
   refuse_argument("candidate",
                   fmt::format("candidate = '{}' is not one of {}", asked, fmt::join(names, ", ")));
+}
+
+std::string Explanation::reasons() const {
+  std::string text;
+  for (const Decision& decision : decisions)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", decision.candidate, decision.reason);
+  return text;
+}
+
+std::string Explanation::reason_of(const std::string& name) const {
+  for (const Decision& decision : decisions)
+    if (decision.candidate == name) return decision.reason;
+  return reasons();
 }
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
 // The words of planning that do not depend on what is computed: what an offer is expected to cost and how
-// well that is known, and which of two offers goes before the other.
+// well that is known, which of two offers goes before the other, and what is said of all in the end.
 #pragma once
 
 #include <optional>
@@ -72,6 +72,26 @@ std::string why_after(const char* winner, const CostEstimate& taken, const CostE
 
 // Throws Error(invalid_argument): none of these is the candidate that was asked for.
 [[noreturn]] void refuse_candidate(const std::string& asked, const std::vector<const char*>& names);
+
+// Who computes a problem, why others do not, and what is known of it: kept by plans, printed by explain, and
+// joined into the errors of problems that nobody serves.
+struct Explanation {
+  std::string asked;                // the problem in words, as it was asked for
+  std::string candidate;            // that serves it; "": none does
+  std::vector<Decision> decisions;  // of those that were asked, in the order of the list
+  WisdomAnswer known;               // the record that decided; of match none: where the config comes from
+  std::string passed_record;        // which near record does not serve and why; "" for none
+  std::string passed_over;          // why no_jit kept a better kernel from it; "" where it did not
+  std::vector<std::string> notices;
+  // Of operations whose plans are explained once, when they are made.
+  std::string does;                   // by the candidate with the problem, in words
+  std::optional<double> predicted_s;  // by models, where there are any
+
+  // "lapack: ...; blocked: ...", of all that decline.
+  std::string reasons() const;
+  // What `name` said, else what all did.
+  std::string reason_of(const std::string& name) const;
+};
 
 // What runs without a record: where its config comes from.
 inline WisdomAnswer no_record(std::string source) {

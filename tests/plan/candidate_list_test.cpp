@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gemm/plan.hpp"
-#include "lu/explain.hpp"
+#include "lu/candidates.hpp"
 #include "lu/reference.hpp"
 #include "lu/validate.hpp"
 #include "support/dummy_way.hpp"

@@ -1,7 +1,5 @@
 // The verb explain: for each PROBLEM the plan that the library would make, in its own words, without running
 // it. Only the flags are here.
-#include "lu/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"
 #include "lists.hpp"
+#include "lu/candidates.hpp"
 #include "output/json_lines.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/lu.hpp"
