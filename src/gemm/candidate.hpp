@@ -9,7 +9,11 @@
 
 namespace tilewright {
 
+struct GemmOperation;
+
 struct PlanRequest {
+  using Operation = GemmOperation;
+
   Context::Impl& context;
   const GemmProblem& problem;  // valid, residency resolved
   const GemmOptions& options;
@@ -29,12 +33,24 @@ struct GemmOperation {
   static constexpr bool compares = true;
   static Asked asked(const PlanRequest& request);
   static std::string why_not(const Candidate<GemmOperation>& candidate, const PlanRequest& request);
+
+  using Problem = GemmProblem;
+  static const GemmProblem& problem(const PlanRequest& request) { return request.problem; }
+  static GemmProblem problem_of(const std::string& record) { return packed(parse_problem(record)); }
+  static bool records(const PlanRequest& request, const char* family, const std::string& architecture,
+                      const std::string& device, const std::string& objective, const Wisdom::Take& take);
+  static double work(GemmProblem problem);  // of one problem of the batch
 };
 
 using GemmCandidate = Candidate<GemmOperation>;
 using GemmMade = Made<GemmOperation>;
 using GemmOffer = Offer<GemmOperation>;
 using GemmOffers = Offers<GemmOperation>;
+
+// What a call minimises. Throws Error(invalid_argument) naming objective_weight.
+inline TuneObjective objective_of(const GemmOptions& options) {
+  return TuneObjective::of(options.objective, options.objective_weight);
+}
 
 // The ordered list of what can run a multiplication.
 std::span<const GemmCandidate> gemm_candidates();

@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "core/host/fork_gate.hpp"
-#include "gemm/config_choice.hpp"
+#include "gemm/candidate.hpp"
+#include "gemm/context_impl.hpp"
 #include "gemm/hybrid/gpus.hpp"
 #include "gemm/run/ways.hpp"
 #include "plan/rank.hpp"
@@ -44,7 +45,21 @@ std::span<const GemmCandidate> gemm_candidates() {
 }
 
 Asked GemmOperation::asked(const PlanRequest& r) {
-  return {r.options.candidate, !r.options.config.empty(), objective_of(r.options)};
+  return {r.options.candidate, r.options.config, objective_of(r.options)};
+}
+
+bool GemmOperation::records(const PlanRequest& r, const char* family, const std::string& architecture,
+                            const std::string& device, const std::string& objective,
+                            const Wisdom::Take& take) {
+  const Wisdom* const wisdom = r.context.wisdom();
+  return wisdom != nullptr &&
+         wisdom->offer({family, architecture, r.problem, objective, device, to_string(r.options.math_mode)},
+                       take);
+}
+
+double GemmOperation::work(GemmProblem p) {
+  p.batch_count = 1;
+  return std::max(1.0, flops(p));
 }
 
 std::string GemmOperation::why_not(const GemmCandidate& candidate, const PlanRequest& r) {

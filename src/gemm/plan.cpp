@@ -8,7 +8,6 @@
 #include "core/host/stack.hpp"
 #include "core/product/faults.hpp"
 #include "core/refuse.hpp"
-#include "gemm/config_choice.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/device_levels.hpp"

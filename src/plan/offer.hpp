@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/objective.hpp"
@@ -33,8 +34,8 @@ enum class Tier : std::uint8_t {
 
 // What a caller asks of whoever serves the call.
 struct Asked {
-  const std::string& candidate;  // "": anybody
-  bool has_config = false;       // a config of the caller's own, which nobody may leave out
+  std::string_view candidate;    // "": anybody
+  std::string_view config = "";  // of the caller's own, as JSON: nobody may leave it out; "" for none
   TuneObjective objective = {};
 };
 

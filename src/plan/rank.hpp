@@ -89,7 +89,7 @@ class Ranker {
       entry.offers = entry.candidate->offers(r_);
       entry.offer = entry.offers();
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported || asked_.has_config) throw;
+      if (error.code() != ErrorCode::unsupported || !asked_.config.empty()) throw;
       entry.declined = error.what();
     }
   }
@@ -113,7 +113,7 @@ class Ranker {
   // Another candidate may serve the problem, but not with the config that was asked for.
   void give_up(Entry& entry) const {
     const bool no_memory = entry.refused.refusal == Refusal::no_memory;
-    if (asked_.has_config || (no_memory && !asked_.candidate.empty()))
+    if (!asked_.config.empty() || (no_memory && !asked_.candidate.empty()))
       throw Error(no_memory ? ErrorCode::out_of_memory : ErrorCode::unsupported, "config",
                   entry.refused.reason);
     entry.declined = entry.refused.reason;

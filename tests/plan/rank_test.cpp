@@ -12,7 +12,7 @@ struct Toy {
 };
 struct ToyRequest {
   std::string candidate = "";
-  bool has_config = false;
+  std::string config = "";
   mutable std::string asked = "";  // the initials of those that were
 };
 
@@ -24,7 +24,7 @@ struct ToyOperation {
     bool is_sick = false;
   };
   static constexpr bool compares = costs;
-  static Asked asked(const ToyRequest& r) { return {r.candidate, r.has_config}; }
+  static Asked asked(const ToyRequest& r) { return {r.candidate, r.config}; }
   static std::string why_not(const Candidate<ToyOperation>& candidate, const ToyRequest&) {
     return candidate.traits.is_sick ? "it is sick" : "";
   }
@@ -105,7 +105,7 @@ TEST(Rank, TheOneThatIsAskedForOrNobody) {
   EXPECT_EQ(none.candidate, "");
   EXPECT_EQ(none.reasons(), "broken: it fell apart");
   EXPECT_EQ(none.reason_of("broken"), "it fell apart");
-  EXPECT_THROW(ranked<true>({"broken", true}), Error) << "nobody may leave out the caller's config";
+  EXPECT_THROW(ranked<true>({"broken", "{}"}), Error) << "nobody may leave out the caller's config";
 }
 
 TEST(Rank, AnUnknownNameIsRefusedWithThoseThereAre) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
 #include "gemm/run/ways.hpp"

@@ -5,7 +5,6 @@
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
-#include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/run/host.hpp"
@@ -16,6 +15,7 @@
 #include "gemm/small/stack_bytes.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit/x86.hpp"
+#include "plan/config_choice.hpp"
 
 namespace tilewright {
 namespace {
@@ -145,7 +145,7 @@ std::string small_cpu_declines(const PlanRequest& r) {
 // The Context's, else the one that the config asked for names.
 Isa wanted_isa(const PlanRequest& r) {
   Isa isa = r.context.isa;
-  const auto asked = asked_config(r);
+  const auto asked = asked_config(GemmOperation::asked(r));
   if (auto it = asked.find("isa"); it != asked.end()) value_from_json(*it, "isa", isa);
   if (isa != Isa::portable && !jit_available(isa))
     throw Error(ErrorCode::unsupported, "config",
@@ -196,9 +196,9 @@ GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, cons
 constexpr double least_gain_elsewhere = 0.15;
 
 // Kernels that cannot be generated give way to the portable one.
-ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
+ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
   const GemmProblem& p = r.problem;
-  ConfigFamily<GemmSmallCpuConfig> family{"gemm_small_cpu", to_string(isa), cpu_info().device,
+  ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{"gemm_small_cpu", to_string(isa), cpu_info().device,
                                           [&p, isa] { return gemm_small_cpu_space(p, isa); },
                                           [&p, isa] {
                                             std::vector all{gemm_small_cpu_default(p, isa)};
