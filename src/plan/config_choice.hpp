@@ -157,8 +157,7 @@ class ConfigChoices {
       return from_json(asked_config(asked_), rule);
     } catch (const Error& error) {
       if (error.argument() == "config") throw;
-      throw Error(error.code(), "config",
-                  fmt::format("config {}: {}", asked_.config, error.what()));
+      throw Error(error.code(), "config", fmt::format("config {}: {}", asked_.config, error.what()));
     }
   }
 
@@ -209,7 +208,8 @@ Offers<Operation> config_offers(const typename Operation::Request& request,
     offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
                          ? choice->unusable
                          : fmt::format("that of {}: it has no time", choice->known.problem);
-    const bool is_known = choice->known.match != WisdomMatch::none || !Operation::asked(request).config.empty();
+    const bool is_known =
+        choice->known.match != WisdomMatch::none || !Operation::asked(request).config.empty();
     if (!is_known && forecast != nullptr) forecast(choice->config, offer);
     offer.make = [make, config = choice->config] { return make(config); };
     return offer;

@@ -33,8 +33,8 @@ std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& request);
 // A family of kernels on that GPU.
 template <class Config>
 ConfigFamily<GemmOperation, Config> device_family(const char* name, const GpuMachine& machine,
-                                   std::function<Space<Config>()> space,
-                                   std::function<std::vector<Config>()> rules_of_thumb) {
+                                                  std::function<Space<Config>()> space,
+                                                  std::function<std::vector<Config>()> rules_of_thumb) {
   return {name, architecture_of_all(name), machine.gpu().limits().name, std::move(space),
           std::move(rules_of_thumb)};
 }

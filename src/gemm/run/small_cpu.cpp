@@ -198,14 +198,13 @@ constexpr double least_gain_elsewhere = 0.15;
 // Kernels that cannot be generated give way to the portable one.
 ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
   const GemmProblem& p = r.problem;
-  ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{"gemm_small_cpu", to_string(isa), cpu_info().device,
-                                          [&p, isa] { return gemm_small_cpu_space(p, isa); },
-                                          [&p, isa] {
-                                            std::vector all{gemm_small_cpu_default(p, isa)};
-                                            if (isa != Isa::portable)
-                                              all.push_back(gemm_small_cpu_default(p, Isa::portable));
-                                            return all;
-                                          }};
+  ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{
+      "gemm_small_cpu", to_string(isa), cpu_info().device, [&p, isa] { return gemm_small_cpu_space(p, isa); },
+      [&p, isa] {
+        std::vector all{gemm_small_cpu_default(p, isa)};
+        if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
+        return all;
+      }};
   family.carry = [&r](const GemmProblem& recorded, const GemmSmallCpuConfig& found) {
     return carry(r.problem, recorded, found, *r.context.kernels);
   };
