@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
@@ -25,21 +24,21 @@ double distance(const LuProblem& x, const LuProblem& y) {
   return apart(x.m, y.m) + apart(x.n, y.n);
 }
 
-// What the record says where it is one of this problem's kind; match none for records of another version.
-WisdomAnswer read(const WisdomRecord& record, const LuProblem& problem) {
+// Takes the record where it is of this problem's kind and nearer than what is there; those of another version
+// are passed over.
+void take_nearer(const WisdomRecord& record, const LuProblem& problem, double& nearest, WisdomAnswer& best) {
   try {
     const LuProblem known = parse_lu_problem(record.problem);
-    if (known.dtype != problem.dtype || known.location != problem.location) return {};
     const double away = distance(known, problem);
-    if (!(away < shape_radius)) return {};
-    return {to_json(from_json<LuConfig>(record.config)),
+    if (known.dtype != problem.dtype || known.location != problem.location || !(away < nearest)) return;
+    best = {to_json(from_json<LuConfig>(record.config)),
             away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape,
             record.source,
             record.recorded(),
             record.problem,
             record.device};
+    nearest = away;
   } catch (const Error&) {
-    return {};
   }
 }
 
@@ -70,14 +69,9 @@ WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOption
   if (records->empty()) return {};
   const std::string device = lu_device_name(context, problem, o.device);
   WisdomAnswer best;
-  double nearest = std::numeric_limits<double>::infinity();
-  for (const WisdomRecord& record : *records) {
-    if (record.device != device || record.objective != "time") continue;
-    const WisdomAnswer found = read(record, problem);
-    if (found.match == WisdomMatch::none) continue;
-    const double away = distance(parse_lu_problem(record.problem), problem);
-    if (away < nearest) nearest = away, best = found;
-  }
+  double nearest = shape_radius;
+  for (const WisdomRecord& record : *records)
+    if (record.device == device && record.objective == "time") take_nearer(record, problem, nearest, best);
   return best;
 }
 

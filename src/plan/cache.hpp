@@ -18,7 +18,7 @@ class PlanCache {
 
   // Null where there is none.
   Shared find(const Problem& problem, const Options& options) const {
-    return plans_.find(KeyView(problem, options));
+    return plans_.find(View(problem, options));
   }
   // What is there already, else `plan`, which then is.
   Shared add(const Problem& problem, const Options& options, Shared plan) {
@@ -37,30 +37,18 @@ class PlanCache {
 
  private:
   static constexpr std::size_t largest_count = 4096;
-  struct Key {
-    Problem problem;
-    Options options;
-  };
-  // What a lookup compares with, so that it copies nothing.
-  struct KeyView {
-    const Problem& problem;
-    const Options& options;
-
-    KeyView(const Problem& p, const Options& o) : problem(p), options(o) {}
-    KeyView(const Key& key) : problem(key.problem), options(key.options) {}
-  };
-  struct KeyHash {
+  using Key = std::pair<Problem, Options>;
+  using View = std::pair<const Problem&, const Options&>;  // for lookups, so that they copy nothing
+  struct Hash {
     using is_transparent = void;
-    std::size_t operator()(const KeyView& key) const { return hash_fields(key.problem); }
+    std::size_t operator()(const auto& key) const { return hash_fields(key.first); }
   };
-  struct KeyEqual {
+  struct Equal {
     using is_transparent = void;
-    bool operator()(const KeyView& x, const KeyView& y) const {
-      return x.problem == y.problem && x.options == y.options;
-    }
+    bool operator()(const auto& x, const auto& y) const { return x.first == y.first && x.second == y.second; }
   };
 
-  BoundedMap<Key, Plan, KeyHash, KeyEqual> plans_{largest_count};
+  BoundedMap<Key, Plan, Hash, Equal> plans_{largest_count};
 };
 
 }  // namespace tilewright
