@@ -77,8 +77,8 @@ std::string told_name(const GemmProblem& p) {
 
 // That what serves was not measured for the problem or not for the objective. What chooses for itself needs
 // no record, but one of another objective, or none of this one, is worth a word.
-void notice_match(const PlanRequest& r, const CostEstimate& offer, GemmPlan::Impl& plan) {
-  const WisdomAnswer& known = offer.known;
+void notice_match(const PlanRequest& r, bool has_config, GemmPlan::Impl& plan) {
+  const WisdomAnswer& known = plan.known;
   if (!r.options.config.empty() || known.source.empty()) return;
   // The one that is told is the call's; calls that one record would serve are told once.
   const std::string problem = told_name(r.problem), asked = objective_of(r.options).text();
@@ -95,7 +95,7 @@ void notice_match(const PlanRequest& r, const CostEstimate& offer, GemmPlan::Imp
                            "tune --objective {}` measures it here",
                            asked, problem, used, for_time ? ", searched for time" : "", asked),
                fmt::format("objective {} {}", asked, tuned));
-  if (!offer.has_config || !told || known.match == WisdomMatch::exact) return;
+  if (!has_config || !told || known.match == WisdomMatch::exact) return;
   say(r.context, plan, told,
       fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
                   problem, used),
@@ -116,7 +116,7 @@ void take_winner(const PlanRequest& r, Ranking<GemmOperation>&& ranking, GemmPla
   if (ranking.winner == nullptr) return;
   plan.runner = std::move(ranking.made.runner);
   if (ranking.made.notice.empty())
-    notice_match(r, ranking.offer, plan);
+    notice_match(r, ranking.has_config, plan);
   else
     say(r.context, plan, true, ranking.made.notice);
   notice_no_jit(r.context, plan);

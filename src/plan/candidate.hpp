@@ -71,7 +71,7 @@ template <class Operation>
 struct Ranking : Explanation {
   const Candidate<Operation>* winner = nullptr;  // null where none serves
   Made<Operation> made;                          // of the winner
-  CostEstimate offer;                            // likewise
+  bool has_config = false;                       // of its offer
 };
 
 // Asks the candidates, compares what they offer, and takes up the best offer that comes to something. Throws

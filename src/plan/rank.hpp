@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernel/jit/cache.hpp"
 #include "plan/candidate.hpp"
 
@@ -14,12 +16,12 @@ class Ranker {
  public:
   using Listed = Candidate<Operation>;
 
-  explicit Ranker(const typename Operation::Request& request)
-      : r_(request), asked_(Operation::asked(request)) {}
+  Ranker(const typename Operation::Request& request, Ranking<Operation>& result)
+      : r_(request), asked_(Operation::asked(request)), result_(result) {}
 
-  Ranking<Operation> rank(std::span<const Listed> candidates) {
-    entries_.reserve(candidates.size());
+  void rank(std::span<const Listed> candidates) {
     if constexpr (Operation::compares) {
+      entries_.reserve(candidates.size());
       for (const Listed& candidate : candidates) entries_.push_back({&candidate, why_not(candidate)});
       for (std::size_t tier = 0; tier <= std::size_t(Tier::any) && result_.winner == nullptr; ++tier)
         serve([&](const Entry& entry) { return entry.candidate->tier == Tier(tier); });
@@ -34,7 +36,6 @@ class Ranker {
     for (Entry& entry : entries_)
       result_.decisions.push_back(
           {entry.candidate->name, entry.candidate == result_.winner, reason_of(entry)});
-    return std::move(result_);
   }
 
  private:
@@ -78,7 +79,7 @@ class Ranker {
   void win(const Entry& best, Made<Operation> made) {
     result_.winner = best.candidate;
     result_.made = std::move(made);
-    result_.offer = *best.offer;
+    result_.has_config = best.offer->has_config;
     result_.candidate = best.candidate->name;
     result_.known = best.offer->known;
     if (result_.known.match == WisdomMatch::none) result_.passed_record = best.offer->unusable;
@@ -134,19 +135,23 @@ class Ranker {
     if (!entry.refused.reason.empty()) return entry.refused.reason;
     const char* winner = result_.winner->name;
     if (!entry.offer) return fmt::format("could serve, but comes after {}", winner);
-    return why_after(winner, result_.offer, *entry.offer);
+    const auto taken = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& one) { return one.candidate == result_.winner; });
+    return why_after(winner, *taken->offer, *entry.offer);
   }
 
   const typename Operation::Request& r_;
   const Asked asked_;
   std::vector<Entry> entries_;
-  Ranking<Operation> result_;
+  Ranking<Operation>& result_;
 };
 
 template <class Operation>
 Ranking<Operation> rank(const typename Operation::Request& request,
                         std::span<const Candidate<Operation>> candidates) {
-  return Ranker<Operation>(request).rank(candidates);
+  Ranking<Operation> result;
+  Ranker<Operation>(request, result).rank(candidates);
+  return result;
 }
 
 }  // namespace tilewright
