@@ -21,7 +21,7 @@ endfunction()
 
 # The library that programs call.
 sources_of(TILEWRIGHT_SOURCES src core core/host core/input core/product device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
-           wisdom gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu)
+           wisdom plan gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu)
 sources_of(DOOR_SOURCES doors c cpp)
 without(DOOR_SOURCES doors c/c_tune.cpp)  # of the tuner's library
 list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES})

@@ -10,7 +10,7 @@
 #include "core/input/printable.hpp"
 #include "core/share.hpp"
 #include "device/cpu.hpp"
-#include "gemm/candidates.hpp"
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/cpu_small/kernels.hpp"
 #include "gemm/hybrid/node.hpp"
@@ -89,22 +89,6 @@ bool operator==(const GemmOptions& x, const GemmOptions& y) {
   return fields(x) == fields(y);
 }
 
-PlanCache::Plan PlanCache::find(const GemmProblem& problem, const GemmOptions& options) const {
-  return plans_.find(KeyView(problem, options));
-}
-PlanCache::Plan PlanCache::add(const GemmProblem& problem, const GemmOptions& options, Plan plan) {
-  return plans_.add(Key{problem, options}, std::move(plan));
-}
-void PlanCache::keep(const GemmProblem& problem, const GemmOptions& options, Plan plan) {
-  plans_.keep(Key{problem, options}, std::move(plan));
-}
-void PlanCache::clear() {
-  plans_.erase_if([](const GemmPlan::Impl&) { return true; });
-}
-void PlanCache::clear_host() {
-  plans_.erase_if([](const GemmPlan::Impl& plan) { return plan.problem.location == Location::host; });
-}
-
 Context::Impl::Impl(const ContextOptions& options)
     : environment(Environment::read()),
       asked_cblas(options.cblas),
@@ -145,12 +129,12 @@ Context::Impl::~Impl() {
 }
 
 void Context::Impl::forget_host_plans() {
-  plans.clear_host();
+  plans.forget_if([](const GemmPlan::Impl& plan) { return plan.problem.location == Location::host; });
   small->clear();
 }
 void Context::Impl::forget_plans() {
-  plans.clear();
-  part_plans.clear();
+  for (GemmPlans* const cache : {&plans, &part_plans})
+    cache->forget_if([](const GemmPlan::Impl&) { return true; });
   small->clear();
 }
 

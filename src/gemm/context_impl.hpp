@@ -16,65 +16,25 @@
 #include "device/cblas.hpp"
 #include "gemm/run/kernel_cache.hpp"
 #include "kernel/gemm_small_cpu/config.hpp"
+#include "plan/cache.hpp"
 #include "tilewright/context.hpp"
 #include "tilewright/gemm.hpp"
 #include "wisdom/wisdom.hpp"
 
 namespace tilewright {
 
-class GpuMachines;   // device_machine.hpp
-class HybridNode;    // hybrid/node.hpp
-class LuMachines;    // lu/device/machines.hpp
-class SmallKernels;  // cpu_small/kernels.hpp
-struct Candidate;    // candidate.hpp
+class GpuMachines;     // device_machine.hpp
+class HybridNode;      // hybrid/node.hpp
+class LuMachines;      // lu/device/machines.hpp
+class SmallKernels;    // cpu_small/kernels.hpp
+struct GemmOperation;  // candidate.hpp
+template <class Operation>
+struct Candidate;
 
 // Whether the same plan serves both: the stream is no part of a plan.
 bool operator==(const GemmOptions& x, const GemmOptions& y);
 
-// Plans already made, found again by the whole problem and the options. Bounded: a program that never repeats
-// a problem must not grow for ever, and a dropped plan is cheap to make again because its kernel stays
-// cached.
-class PlanCache {
- public:
-  using Plan = std::shared_ptr<const GemmPlan::Impl>;
-
-  // Null where there is none.
-  Plan find(const GemmProblem& problem, const GemmOptions& options) const;
-  // What is there already, else `plan`, which then is.
-  Plan add(const GemmProblem& problem, const GemmOptions& options, Plan plan);
-  // Takes the place of what is there and makes way for none until the plans are cleared, unless as many as
-  // the cache holds are kept already.
-  void keep(const GemmProblem& problem, const GemmOptions& options, Plan plan);
-  void clear();
-  void clear_host();  // those whose operands lie in host memory
-
- private:
-  static constexpr std::size_t largest_count = 4096;
-  struct Key {
-    GemmProblem problem;
-    GemmOptions options;
-  };
-  // What a lookup compares with, so that it copies nothing.
-  struct KeyView {
-    const GemmProblem& problem;
-    const GemmOptions& options;
-
-    KeyView(const GemmProblem& p, const GemmOptions& o) : problem(p), options(o) {}
-    KeyView(const Key& key) : problem(key.problem), options(key.options) {}
-  };
-  struct KeyHash {
-    using is_transparent = void;
-    std::size_t operator()(const KeyView& key) const { return hash_fields(key.problem); }
-  };
-  struct KeyEqual {
-    using is_transparent = void;
-    bool operator()(const KeyView& x, const KeyView& y) const {
-      return x.problem == y.problem && x.options == y.options;
-    }
-  };
-
-  BoundedMap<Key, GemmPlan::Impl, KeyHash, KeyEqual> plans_{largest_count};
-};
+using GemmPlans = PlanCache<GemmProblem, GemmOptions, GemmPlan::Impl>;
 
 struct Context::Impl {
   explicit Impl(const ContextOptions& options);
@@ -110,9 +70,9 @@ struct Context::Impl {
   BoundedMap<std::string, std::int64_t> lu_panels{256};  // columns that models chose, by problem and options
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   std::shared_ptr<SmallKernels> small;  // of calls without a plan of their own; never null
-  PlanCache plans;
-  PlanCache part_plans;  // of what GPUs multiply for host operands, with configs of problems about as large
-  std::span<const Candidate> candidates;  // in the order in which plans ask them
+  GemmPlans plans;
+  GemmPlans part_plans;  // of what GPUs multiply for host operands, with configs of problems about as large
+  std::span<const Candidate<GemmOperation>> candidates;  // in the order in which plans ask them
 
   // Tune-on-miss (tune_on_miss.hpp): who tunes, and what was tuned so that nothing is tried twice.
   struct Misses {

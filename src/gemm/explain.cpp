@@ -57,10 +57,11 @@ std::string recorded_text(const RecordedTime& recorded, WisdomMatch match) {
 std::string wisdom_lines(const GemmPlan::Impl& plan) {
   const std::string passed = plan.passed_record.empty() ? "" : "; not the record " + plan.passed_record;
   std::string text =
-      line("wisdom", fmt::format("{} ({}{})", to_string(plan.match), plan.config_source, passed));
-  if (plan.match != WisdomMatch::none && plan.recorded.objective != to_string(Objective::time))
-    text += line("objective", "searched for " + plan.recorded.objective);
-  if (plan.recorded.seconds > 0) text += line("recorded", recorded_text(plan.recorded, plan.match));
+      line("wisdom", fmt::format("{} ({}{})", to_string(plan.known.match), plan.known.source, passed));
+  const RecordedTime& recorded = plan.known.recorded;
+  if (plan.known.match != WisdomMatch::none && recorded.objective != to_string(Objective::time))
+    text += line("objective", "searched for " + recorded.objective);
+  if (recorded.seconds > 0) text += line("recorded", recorded_text(recorded, plan.known.match));
   return text;
 }
 
@@ -75,10 +76,10 @@ double least_seconds(const GemmPlan::Impl& plan) {
 
 // What the record of just this problem makes of the batch, on one thread.
 std::optional<double> recorded_seconds(const GemmPlan::Impl& plan) {
-  const bool tells = plan.match == WisdomMatch::exact && plan.problem.location == Location::host &&
-                     plan.runner->takes_blocks() && plan.recorded.seconds > 0;
+  const bool tells = plan.known.match == WisdomMatch::exact && plan.problem.location == Location::host &&
+                     plan.runner->takes_blocks() && plan.known.recorded.seconds > 0;
   if (!tells) return std::nullopt;
-  return std::max(least_seconds(plan), plan.recorded.seconds * double(plan.problem.batch_count));
+  return std::max(least_seconds(plan), plan.known.recorded.seconds * double(plan.problem.batch_count));
 }
 
 std::string prediction_text(const GemmPlan::Impl& plan) {
@@ -96,9 +97,7 @@ std::optional<double> predicted_seconds(const GemmPlan::Impl& plan) {
 
 std::string explain_plan(const GemmPlan::Impl& plan) {
   const GemmProblem& p = plan.problem;
-  GemmProblem asked = p;
-  asked.residency = plan.asked_residency;
-  std::string text = line("problem", to_string(asked));
+  std::string text = line("problem", plan.asked);
   text += line("residency", fmt::format("{}, {}", to_string(p.residency), plan.residency_reason));
   text += "candidates\n" + candidates_text(plan);
   if (plan.candidate.empty()) return text + line("plan", "none: no candidate serves this problem");

@@ -8,13 +8,13 @@
 #include "core/host/stack.hpp"
 #include "core/product/faults.hpp"
 #include "core/refuse.hpp"
-#include "gemm/config_choice.hpp"
 #include "gemm/cpu_small/prepared.hpp"
 #include "gemm/device/operands.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/device_levels.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/hybrid_options.hpp"
+#include "gemm/run/ways.hpp"
 #include "gemm/tune_on_miss.hpp"
 
 namespace tilewright {
@@ -32,17 +32,6 @@ void refuse_bad_values(const GemmOptions& o) {
   if ((o.align_bytes & (o.align_bytes - 1)) != 0)
     refuse_argument("align_bytes", fmt::format("align_bytes = {} is no power of two", o.align_bytes));
   check_threads(o.threads);
-}
-
-void refuse_unknown_candidate(const Context::Impl& context, const GemmOptions& options) {
-  if (options.candidate.empty()) return;
-  std::string known;
-  for (const Candidate& candidate : context.candidates) {
-    if (options.candidate == candidate.name) return;
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
-  }
-  throw Error(ErrorCode::invalid_argument, "candidate",
-              fmt::format("candidate = '{}' is not one of {}", options.candidate, known));
 }
 
 void refuse_unbuilt(const GemmProblem& problem, const GemmOptions& options) {
@@ -88,8 +77,8 @@ std::string told_name(const GemmProblem& p) {
 
 // That what serves was not measured for the problem or not for the objective. What chooses for itself needs
 // no record, but one of another objective, or none of this one, is worth a word.
-void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan) {
-  const WisdomAnswer& known = offer.known;
+void notice_match(const PlanRequest& r, bool has_config, GemmPlan::Impl& plan) {
+  const WisdomAnswer& known = plan.known;
   if (!r.options.config.empty() || known.source.empty()) return;
   // The one that is told is the call's; calls that one record would serve are told once.
   const std::string problem = told_name(r.problem), asked = objective_of(r.options).text();
@@ -106,7 +95,7 @@ void notice_match(const PlanRequest& r, const Offer& offer, GemmPlan::Impl& plan
                            "tune --objective {}` measures it here",
                            asked, problem, used, for_time ? ", searched for time" : "", asked),
                fmt::format("objective {} {}", asked, tuned));
-  if (!offer.has_config || !told || known.match == WisdomMatch::exact) return;
+  if (!has_config || !told || known.match == WisdomMatch::exact) return;
   say(r.context, plan, told,
       fmt::format("wisdom has no exact record of {}: its config is {}; `tilewright tune` measures it here",
                   problem, used),
@@ -117,22 +106,17 @@ void notice_no_jit(Context::Impl& context, GemmPlan::Impl& plan) {
   if (plan.passed_over.empty() || plan.candidate.empty()) return;
   say(context, plan, context.wants_notices,
       fmt::format("{} makes do with {}{}: {}", told_name(plan.problem), plan.candidate,
-                  plan.config_source.empty() ? "" : " (" + plan.config_source + ")", plan.passed_over));
+                  plan.known.source.empty() ? "" : " (" + plan.known.source + ")", plan.passed_over));
 }
 
 // Fills in what the ranking came to.
-void take_winner(const PlanRequest& r, Ranking&& ranking, GemmPlan::Impl& plan) {
-  plan.decisions = std::move(ranking.decisions);
-  plan.passed_over = std::move(ranking.not_compiled);
+void take_winner(const PlanRequest& r, Ranking<GemmOperation>&& ranking, GemmPlan::Impl& plan) {
+  ranking.asked = std::move(plan.asked);
+  static_cast<Explanation&>(plan) = std::move(ranking);
   if (ranking.winner == nullptr) return;
-  plan.candidate = ranking.winner->name;
   plan.runner = std::move(ranking.made.runner);
-  plan.match = ranking.offer.known.match;
-  plan.config_source = ranking.offer.known.source;
-  if (plan.match == WisdomMatch::none) plan.passed_record = ranking.offer.unusable;
-  plan.recorded = ranking.offer.known.recorded;
   if (ranking.made.notice.empty())
-    notice_match(r, ranking.offer, plan);
+    notice_match(r, ranking.has_config, plan);
   else
     say(r.context, plan, true, ranking.made.notice);
   notice_no_jit(r.context, plan);
@@ -143,26 +127,13 @@ void take_winner(const PlanRequest& r, Ranking&& ranking, GemmPlan::Impl& plan) 
                             to_string(plan.problem)));
 }
 
-Ranking ranked(const PlanRequest& r) {
+Ranking<GemmOperation> ranked(const PlanRequest& r) {
   if (r.problem.location == Location::host || !has_levels(r.problem)) return rank(r, r.context.candidates);
   const DeviceLevels levels(r.problem, r.options);
-  Ranking ranking =
+  Ranking<GemmOperation> ranking =
       rank({r.context, levels.problem(), levels.options(), r.may_compile}, r.context.candidates);
   if (ranking.winner != nullptr) ranking.made.runner = levels.runner(std::move(ranking.made.runner));
   return ranking;
-}
-
-std::string all_reasons(const GemmPlan::Impl& plan) {
-  std::string text;
-  for (const Decision& decision : plan.decisions)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", decision.candidate, decision.reason);
-  return text;
-}
-
-std::string reason_of(const GemmPlan::Impl& plan, const std::string& candidate) {
-  for (const Decision& decision : plan.decisions)
-    if (decision.candidate == candidate) return decision.reason;
-  return all_reasons(plan);
 }
 
 }  // namespace
@@ -171,7 +142,7 @@ void check_options(const Context::Impl& context, const GemmOptions& options) {
   refuse_bad_values(options);
   check_hybrid_options(options);
   (void)objective_of(options);
-  refuse_unknown_candidate(context, options);
+  refuse_unknown_candidate(options.candidate, context.candidates);
 }
 
 void check_call_options(const Context::Impl& context, const GemmOptions& options, Location location) {
@@ -198,7 +169,7 @@ std::shared_ptr<const GemmPlan::Impl> make_plan_here(Context::Impl& context, con
   validate(problem);
   auto plan = std::make_shared<GemmPlan::Impl>();
   plan->problem = with_joined_levels(problem);
-  plan->asked_residency = problem.residency;
+  plan->asked = to_string(plan->problem);
   resolve_residency(options, *plan);
   const PlanRequest request{context, plan->problem, options, may_compile, shares_configs};
   take_winner(request, ranked(request), *plan);
@@ -222,10 +193,10 @@ std::shared_ptr<const GemmPlan::Impl> make_served_plan(Context::Impl& context, c
   if (plan->candidate.empty() && forced && problem.location == Location::host)
     throw Error(ErrorCode::unsupported, "target",
                 fmt::format("target = {} is refused for {}: {}", to_string(options.target),
-                            told_name(problem), reason_of(*plan, "hybrid")));
+                            told_name(problem), plan->reason_of(hybrid_way.name)));
   if (plan->candidate.empty())
     throw Error(ErrorCode::unsupported, options.candidate.empty() ? "problem" : "candidate",
-                fmt::format("no candidate runs {}: {}", told_name(problem), all_reasons(*plan)));
+                fmt::format("no candidate runs {}: {}", told_name(problem), plan->reasons()));
   return plan;
 }
 
@@ -279,6 +250,7 @@ GemmPlan plan(Context& context, const GemmProblem& problem, const GemmOptions& o
 }
 
 void prepare(Context& context, std::span<const GemmProblem> problems, const GemmOptions& options) {
+  check_options(context.impl(), options);  // which are no problem's
   const auto all = preparations(problems, options);
   parallel_each(allowed_threads(options.threads), std::int64_t(all.size()), [&](std::int64_t i) {
     const Preparation& one = all[static_cast<std::size_t>(i)];

@@ -7,26 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "gemm/candidate.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/rank.hpp"
 
 namespace tilewright {
 
-struct GemmPlan::Impl {
+struct GemmPlan::Impl : Explanation {
   GemmProblem problem;                   // residency resolved
   std::shared_ptr<const Runner> runner;  // null: no candidate serves the problem
-  Residency asked_residency = Residency::automatic;
-  std::string candidate;  // the one that serves it; "" = none does
-  std::vector<Decision> decisions;
-  std::vector<std::string> notices;
   std::string residency_reason;
-  std::string passed_over;  // why no_jit kept a better kernel from it; "" where it did not
-
-  // Where the runner's config came from, if it has one.
-  WisdomMatch match = WisdomMatch::none;
-  std::string config_source;
-  std::string passed_record;  // which near record does not serve and why; "" for none
-  RecordedTime recorded;
 };
 
 // Throws Error for options that no call can have, whatever it multiplies, naming the option and its value; of

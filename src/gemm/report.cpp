@@ -27,84 +27,58 @@ std::int64_t code_count(const BatchInfo& info, std::int64_t problem_count, std::
   return count;
 }
 
-[[noreturn]] void refuse_group(bool several_groups, std::int64_t first_index, std::int64_t group_index,
-                               const Fault& fault) {
-  if (!several_groups) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
-  throw Error(ErrorCode::invalid_argument, fault.argument,
-              fmt::format("{}: {}", group_name(group_index, first_index), fault.message), first_index);
-}
-
 }  // namespace
 
 std::string group_name(std::int64_t group_index, std::int64_t first_index) {
   return fmt::format("group {} (from problem {})", group_index, first_index);
 }
 
+FaultReport::FaultReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count)
+    : info_(info),
+      code_count_(code_count(info, problem_count, group_count)),
+      several_groups_(group_count > 1) {}
+
+FaultReport::Run FaultReport::run_of(std::int64_t first_index, std::int64_t problem_count,
+                                     std::int64_t group_index, const Fault& fault) const {
+  return {index_of(first_index, group_index), info_.mode == InfoMode::all ? problem_count : 1,
+          -fault.blas_number};
+}
+
+void FaultReport::refuse_group(std::int64_t first_index, std::int64_t group_index, const Fault& fault) const {
+  if (!several_groups_) throw Error(ErrorCode::invalid_argument, fault.argument, fault.message);
+  throw Error(ErrorCode::invalid_argument, fault.argument,
+              fmt::format("{}: {}", group_name(group_index, first_index), fault.message), first_index);
+}
+
 InfoReport::InfoReport(const BatchInfo& info, std::int64_t problem_count, std::int64_t group_count,
                        CountedIn counted)
-    : info_(info), several_groups_(group_count > 1), counted_(counted) {
-  std::fill_n(info.codes, code_count(info, problem_count, group_count), 0);
+    : FaultReport(info, problem_count, group_count), counted_(counted) {
+  std::fill_n(info.codes, code_count_, 0);
 }
 
 void InfoReport::problem(std::int64_t problem_index, std::int64_t group_index, const Fault& fault) {
-  switch (info_.mode) {
-    case InfoMode::all:
-      return note(problem_index, -fault.blas_number);
-    case InfoMode::group:
-      return note(group_index, -fault.blas_number);
-    case InfoMode::any:
-      return note(0, -fault.blas_number);
-    case InfoMode::none:
-      break;
-  }
+  if (reports()) return note(run_of(problem_index, 1, group_index, fault));
   throw Error(ErrorCode::invalid_argument, fault.argument,
               fmt::format("problem {}: {}", problem_index, fault.message), problem_index);
 }
 
 void InfoReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
                        const Fault& fault) {
-  switch (info_.mode) {
-    case InfoMode::all:
-      for (std::int64_t i = 0; i < problem_count; ++i) note(first_index + i, -fault.blas_number);
-      return;
-    case InfoMode::group:
-      return note(group_index, -fault.blas_number);
-    case InfoMode::any:
-      return note(0, -fault.blas_number);
-    case InfoMode::none:
-      if (counted_ == CountedIn::problems) problem(first_index, group_index, fault);
-      break;
-  }
-  refuse_group(several_groups_, first_index, group_index, fault);
+  if (reports()) return note(run_of(first_index, problem_count, group_index, fault));
+  if (counted_ == CountedIn::problems) problem(first_index, group_index, fault);
+  refuse_group(first_index, group_index, fault);
 }
 
-void InfoReport::note(std::int64_t code_index, int code) {
-  if (info_.codes[code_index] == 0) info_.codes[code_index] = code;
+void InfoReport::note(const Run& run) {
+  for (std::int64_t i = run.first; i < run.first + run.count; ++i)
+    if (info_.codes[i] == 0) info_.codes[i] = run.code;
 }
-
-DeviceReport::DeviceReport(Context::Impl& context, const GemmOptions& options, const BatchInfo& info,
-                           std::int64_t problem_count, std::int64_t group_count)
-    : context_(context),
-      options_(options),
-      info_(info),
-      code_count_(code_count(info, problem_count, group_count)),
-      several_groups_(group_count > 1) {}
 
 void DeviceReport::group(std::int64_t first_index, std::int64_t problem_count, std::int64_t group_index,
                          const Fault& fault) {
-  const int code = -fault.blas_number;
-  switch (info_.mode) {
-    case InfoMode::all:
-      return found_.push_back({first_index, problem_count, code});
-    case InfoMode::group:
-      return found_.push_back({group_index, 1, code});
-    case InfoMode::any:
-      if (found_.empty()) found_.push_back({0, 1, code});
-      return;
-    case InfoMode::none:
-      break;
-  }
-  refuse_group(several_groups_, first_index, group_index, fault);
+  if (!reports()) refuse_group(first_index, group_index, fault);
+  if (info_.mode == InfoMode::any && !found_.empty()) return;
+  found_.push_back(run_of(first_index, problem_count, group_index, fault));
 }
 
 void DeviceReport::write() const {
@@ -115,9 +89,7 @@ void DeviceReport::write() const {
 void DeviceReport::direct(Operands& o, std::int64_t first_index, std::int64_t group_index) const {
   if (!reports()) return;
   o.info_step = info_.mode == InfoMode::all ? 1 : 0;
-  o.info = info_.codes + (info_.mode == InfoMode::all     ? first_index
-                          : info_.mode == InfoMode::group ? group_index
-                                                          : 0);
+  o.info = info_.codes + index_of(first_index, group_index);
 }
 
 void DeviceReport::fill(const Run& run) const {

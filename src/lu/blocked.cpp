@@ -134,27 +134,30 @@ class Blocked {
   LuReport report_;
 };
 
-LuReport factor_blocked(const LuRequest& r, void* a, std::int64_t* pivots) {
-  LuReport report;
-  dispatch(r.problem.dtype, [&]<class T>() { report = Blocked<T>(r, static_cast<T*>(a), pivots).factor(); });
-  return report;
-}
+class BlockedRunner : public LuRunner {
+ public:
+  using LuRunner::LuRunner;
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    return dispatch(request().problem.dtype,
+                    [&]<class T>() { return Blocked<T>(request(), static_cast<T*>(a), pivots).factor(); });
+  }
+  std::string describe() const override {
+    const HostBlas blas(request().context, request().options.threads);
+    const bool lapack = blas.library().available() && blas.library().has_getrf();
+    const std::int64_t nb = panel_columns(request());
+    return fmt::format("panels of nb={} by {}; {}", nb,
+                       lapack ? "getrf of " + blas.library().name() : "recursion of our own",
+                       update_text(request(), nb));
+  }
+  bool uses_gpus() const override { return true; }
+};
 
 std::string declines_blocked(const LuRequest& r) {
   return r.options.target == Target::cpu ? "" : why_no_update(r, panel_columns(r));
 }
 
-std::string describe_blocked(const LuRequest& r) {
-  const HostBlas blas(r.context, r.options.threads);
-  const bool lapack = blas.library().available() && blas.library().has_getrf();
-  return fmt::format("panels of nb={} by {}; {}", panel_columns(r),
-                     lapack ? "getrf of " + blas.library().name() : "recursion of our own",
-                     update_text(r, panel_columns(r)));
-}
-
 }  // namespace
 
-constinit const LuCandidate blocked_lu{"blocked",        declines_blocked, factor_blocked,
-                                       describe_blocked, nullptr,          true};
+constinit const LuCandidate blocked_lu{"blocked", Tier::any, declines_blocked, one_runner<BlockedRunner>};
 
 }  // namespace tilewright

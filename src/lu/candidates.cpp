@@ -6,6 +6,7 @@
 #include "core/host/fork_gate.hpp"
 #include "core/host/stack.hpp"
 #include "lu/problem.hpp"
+#include "plan/rank.hpp"
 
 namespace tilewright {
 
@@ -21,46 +22,40 @@ std::span<const LuCandidate> lu_candidates() {
   });
 }
 
-std::vector<LuDecision> decide_lu(const LuRequest& r) {
-  std::vector<LuDecision> decisions;
-  for (const LuCandidate& candidate : lu_candidates()) {
-    if (!r.options.candidate.empty() && r.options.candidate != candidate.name) continue;
-    decisions.push_back({&candidate, candidate.declines(r)});
-    if (decisions.back().reason.empty()) break;
-  }
-  return decisions;
+LuRanking rank_lu(const LuRequest& r, std::span<const LuCandidate> candidates) {
+  return at_ease([&] { return rank<LuOperation>(r, candidates); });
 }
 
-const LuCandidate* LuChoice::candidate() const {
-  const bool serves = !decisions.empty() && decisions.back().reason.empty();
-  return serves ? decisions.back().candidate : nullptr;
-}
-
-LuChoice decide_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
-  return at_ease([&]() -> LuChoice {
-    if (auto tuned = tuned_lu(context, problem, options)) {
-      LuChoice choice{
-          tuned, {context, problem, with_config(options, tuned->config), SplitWay::model, true}, {}};
-      choice.decisions = decide_lu(choice.request);
-      if (choice.candidate() != nullptr) return choice;
-    }
-    LuChoice choice{std::nullopt, {context, problem, options}, {}};
-    choice.decisions = decide_lu(choice.request);
-    return choice;
+LuRanking decide_lu(Context& context, const LuProblem& problem, const LuOptions& options,
+                    std::span<const LuCandidate> candidates) {
+  return at_ease([&] {
+    return ranked_by_record(tuned_lu(context, problem, options), options, [&](const auto& o, bool tuned) {
+      return rank<LuOperation>({context, problem, o, SplitWay::model, tuned}, candidates);
+    });
   });
 }
 
-const LuCandidate& served_lu(const LuRequest& r, const std::vector<LuDecision>& decisions) {
-  if (decisions.back().reason.empty()) return *decisions.back().candidate;
-  std::string reasons;
-  for (const LuDecision& d : decisions) reasons += fmt::format("; {}: {}", d.candidate->name, d.reason);
-  throw Error(ErrorCode::unsupported, r.options.candidate.empty() ? "target" : "candidate",
-              fmt::format("no candidate factors {} with target = {}{}", to_string(r.problem),
-                          to_string(r.options.target), reasons));
+void require_served(const LuRanking& ranking, const LuProblem& problem, const LuOptions& options) {
+  if (ranking.winner != nullptr) return;
+  throw Error(ErrorCode::unsupported, options.candidate.empty() ? "target" : "candidate",
+              fmt::format("no candidate factors {} with target = {}: {}", to_string(problem),
+                          to_string(options.target), ranking.reasons()));
 }
 
-const LuCandidate& choose_lu(const LuRequest& r) {
-  return served_lu(r, at_ease([&] { return decide_lu(r); }));
+LuRanking choose_lu(const LuRequest& r) {
+  LuRanking ranking = rank_lu(r);
+  require_served(ranking, r.problem, r.options);
+  return ranking;
+}
+
+std::string lu_text(const Explanation& said) {
+  std::string text = said.asked + "\n";
+  if (said.known.match != WisdomMatch::none) text += "  " + tuned_text(said.known) + "\n";
+  if (said.candidate.empty() && !said.does.empty()) text += "  " + said.does + "\n";
+  for (const Decision& one : said.decisions)
+    text += one.accepted ? fmt::format("  {}: taken; {}\n", one.candidate, said.does)
+                         : fmt::format("  {}: not taken; {}\n", one.candidate, one.reason);
+  return text;
 }
 
 std::string why_not_on_cpu(const LuRequest& r) {

@@ -1,11 +1,55 @@
-// lu_factor: validates, chooses a candidate and lets it run.
+// lu_factor, which validates, decides and lets a candidate run, and what explains the decision.
 #include <algorithm>
 #include <complex>
 
 #include "lu/candidates.hpp"
+#include "lu/device/plan.hpp"
+#include "lu/problem.hpp"
 #include "lu/validate.hpp"
 
 namespace tilewright {
+namespace {
+
+bool is_nothing(const LuProblem& problem) { return problem.m == 0 || problem.n == 0; }
+
+// Of a valid problem on the host; nobody serves where there is nothing to factor.
+LuRanking host_ranking(Context& context, const LuProblem& problem, const LuOptions& options,
+                       std::span<const LuCandidate> candidates = lu_candidates()) {
+  validate_host(options, candidates);
+  return is_nothing(problem) ? LuRanking() : decide_lu(context, problem, options, candidates);
+}
+
+}  // namespace
+
+std::string explain_lu(Context& context, const LuProblem& problem, const LuOptions& options) {
+  return lu_text(lu_explanation(context, problem, options));
+}
+
+Explanation lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options,
+                           std::span<const LuCandidate> candidates) {
+  validate(problem);
+  if (problem.location == Location::device) return device_lu_explanation(context, problem, options);
+  LuRanking ranking = host_ranking(context, problem, options, candidates);
+  ranking.asked = to_string(problem);
+  if (is_nothing(problem)) ranking.does = "nothing to factor";
+  if (const LuRunner* const runner = ranking.made.runner.get())
+    ranking.does = runner->describe(), ranking.predicted_s = runner->predicted_s();
+  return ranking;
+}
+
+std::string lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options) {
+  validate(problem);
+  if (problem.location == Location::device)
+    return device_lu_candidates().empty() ? "" : device_lu_explanation(context, problem, options).candidate;
+  return host_ranking(context, problem, options).candidate;
+}
+
+bool lu_uses_gpus(Context& context, const LuProblem& problem, const LuOptions& options) {
+  if (problem.location == Location::device) return !lu_candidate(context, problem, options).empty();
+  validate(problem);
+  const LuRanking ranking = host_ranking(context, problem, options);
+  return ranking.winner != nullptr && ranking.made.runner->uses_gpus();
+}
 
 template <class T>
 LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
@@ -16,10 +60,10 @@ LuReport lu_factor(Context& context, std::int64_t m, std::int64_t n, T* a, std::
   validate_host(options);
   if (std::min(m, n) == 0) return {};
   if (pivots == nullptr) throw Error(ErrorCode::invalid_argument, "pivots", "pivots is null");
-  const LuChoice choice = decide_lu(context, problem, options);
-  const LuCandidate& candidate = served_lu(choice.request, choice.decisions);
-  LuReport report = candidate.factor(choice.request, a, pivots);
-  if (report.candidate.empty()) report.candidate = candidate.name;
+  const LuRanking decided = decide_lu(context, problem, options);
+  require_served(decided, problem, options);
+  LuReport report = decided.made.runner->factor(a, pivots);
+  if (report.candidate.empty()) report.candidate = decided.candidate;
   return report;
 }
 

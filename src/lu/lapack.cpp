@@ -29,21 +29,24 @@ std::string lapack_declines(const LuRequest& r) {
   return "";
 }
 
-LuReport factor_by_lapack(const LuRequest& r, void* a, std::int64_t* pivots) {
-  LuReport report;
-  const HostBlas blas(r.context, r.options.threads);
-  dispatch(r.problem.dtype, [&]<class T>() {
-    report.info = blas.factor(r.problem.m, r.problem.n, static_cast<T*>(a), r.problem.lda, pivots);
-  });
-  return report;
-}
-
-std::string describe_lapack(const LuRequest& r) {
-  return fmt::format("getrf of {}", r.context.impl().cblas()->name());
-}
+class LapackRunner : public LuRunner {
+ public:
+  using LuRunner::LuRunner;
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    const LuProblem& p = request().problem;
+    LuReport report;
+    const HostBlas blas(request().context, request().options.threads);
+    dispatch(p.dtype,
+             [&]<class T>() { report.info = blas.factor(p.m, p.n, static_cast<T*>(a), p.lda, pivots); });
+    return report;
+  }
+  std::string describe() const override {
+    return fmt::format("getrf of {}", request().context.impl().cblas()->name());
+  }
+};
 
 }  // namespace
 
-constinit const LuCandidate lapack_lu{"lapack", lapack_declines, factor_by_lapack, describe_lapack};
+constinit const LuCandidate lapack_lu{"lapack", Tier::any, lapack_declines, one_runner<LapackRunner>};
 
 }  // namespace tilewright

@@ -52,20 +52,23 @@ void subtract_outer_product(std::int64_t m, std::int64_t n, const T* column, con
     for (std::int64_t i = 0; i < m; ++i) c[j * ld + i] -= column[i] * row[j * ld];
 }
 
-std::string describe_reference(const LuRequest&) { return "plain loops, on one thread"; }
-
-LuReport factor_by_reference(const LuRequest& r, void* a, std::int64_t* pivots) {
-  LuReport report;
-  dispatch(r.problem.dtype, [&]<class T>() {
-    report.info = factor_reference(r.problem.m, r.problem.n, static_cast<T*>(a), r.problem.lda, pivots);
-  });
-  return report;
-}
+class LuReferenceRunner : public LuRunner {
+ public:
+  using LuRunner::LuRunner;
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    const LuProblem& p = request().problem;
+    LuReport report;
+    dispatch(p.dtype,
+             [&]<class T>() { report.info = factor_reference(p.m, p.n, static_cast<T*>(a), p.lda, pivots); });
+    return report;
+  }
+  std::string describe() const override { return "plain loops, on one thread"; }
+};
 
 }  // namespace
 
-constinit const LuCandidate reference_lu{"reference", why_not_on_cpu, factor_by_reference,
-                                         describe_reference};
+constinit const LuCandidate reference_lu{"reference", Tier::any, why_not_on_cpu,
+                                         one_runner<LuReferenceRunner>};
 
 template <class T>
 std::int64_t factor_reference(std::int64_t m, std::int64_t n, T* a, std::int64_t lda, std::int64_t* pivots) {

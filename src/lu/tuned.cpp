@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "device/cpu.hpp"
 #include "gemm/context_impl.hpp"
@@ -25,26 +24,30 @@ double distance(const LuProblem& x, const LuProblem& y) {
   return apart(x.m, y.m) + apart(x.n, y.n);
 }
 
-// What the record says where it is one of this problem's kind; nothing for records of another version.
-std::optional<TunedLu> read(const WisdomRecord& record, const LuProblem& problem) {
+// Takes the record where it is of this problem's kind and nearer than what is there; those of another version
+// are passed over.
+void take_nearer(const WisdomRecord& record, const LuProblem& problem, double& nearest, WisdomAnswer& best) {
   try {
     const LuProblem known = parse_lu_problem(record.problem);
-    if (known.dtype != problem.dtype || known.location != problem.location) return std::nullopt;
     const double away = distance(known, problem);
-    if (!(away < shape_radius)) return std::nullopt;
-    return TunedLu{from_json<LuConfig>(record.config),
-                   away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape, record.problem, record.source,
-                   record.recorded()};
+    if (known.dtype != problem.dtype || known.location != problem.location || !(away < nearest)) return;
+    best = {to_json(from_json<LuConfig>(record.config)),
+            away == 0 ? WisdomMatch::exact : WisdomMatch::near_shape,
+            record.source,
+            record.recorded(),
+            record.problem,
+            record.device};
+    nearest = away;
   } catch (const Error&) {
-    return std::nullopt;
   }
 }
 
 }  // namespace
 
-std::string TunedLu::text() const {
-  return fmt::format("wisdom ({}, {}, of {}): {}{}", to_string(match), source, problem, config.candidate,
-                     config.nb > 0 ? fmt::format(" with nb={}", config.nb) : "");
+std::string tuned_text(const WisdomAnswer& record) {
+  const auto config = from_json<LuConfig>(record.config);
+  return fmt::format("wisdom ({}, {}, of {}): {}{}", to_string(record.match), record.source, record.problem,
+                     config.candidate, config.nb > 0 ? fmt::format(" with nb={}", config.nb) : "");
 }
 
 std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_unused]] int gpu) {
@@ -57,23 +60,18 @@ std::string lu_device_name(Context& context, const LuProblem& problem, [[maybe_u
   return name;
 }
 
-std::optional<TunedLu> tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
+WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOptions& o) {
   const Wisdom* wisdom = context.impl().wisdom();
   const bool is_open = o.candidate.empty() && o.nb == 0 && o.target == Target::automatic && o.gpus.empty();
-  if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return std::nullopt;
-  if (problem.location == Location::host && flops(problem) < least_tuned_flops) return std::nullopt;
+  if (wisdom == nullptr || !is_open || problem.m == 0 || problem.n == 0) return {};
+  if (problem.location == Location::host && flops(problem) < least_tuned_flops) return {};
   const auto records = wisdom->records_of("lu");
-  if (records->empty()) return std::nullopt;
+  if (records->empty()) return {};
   const std::string device = lu_device_name(context, problem, o.device);
-  std::optional<TunedLu> best;
-  double nearest = std::numeric_limits<double>::infinity();
-  for (const WisdomRecord& record : *records) {
-    if (record.device != device || record.objective != "time") continue;
-    const auto found = read(record, problem);
-    if (!found) continue;
-    const double away = distance(parse_lu_problem(record.problem), problem);
-    if (away < nearest) nearest = away, best = found;
-  }
+  WisdomAnswer best;
+  double nearest = shape_radius;
+  for (const WisdomRecord& record : *records)
+    if (record.device == device && record.objective == "time") take_nearer(record, problem, nearest, best);
   return best;
 }
 

@@ -1,7 +1,6 @@
 // What tuning has found out about factorizations on this machine: who factors, and by which panels.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "core/lu_problem.hpp"
@@ -11,15 +10,8 @@
 
 namespace tilewright {
 
-struct TunedLu {
-  LuConfig config;
-  WisdomMatch match = WisdomMatch::none;  // exact or near_shape
-  std::string problem, source;            // that it was measured for, and the record's place
-  RecordedTime recorded;
-
-  // "wisdom (near_shape, file:7, of lu:f64:m=2000,n=2000): streamed with nb=192".
-  std::string text() const;
-};
+// Of a record: "wisdom (near_shape, file:7, of lu:f64:m=2000,n=2000): streamed with nb=192".
+std::string tuned_text(const WisdomAnswer& record);
 
 // Of operations in host memory, below which looking a record up may cost more than it saves: calls do not,
 // and nothing is tuned.
@@ -30,10 +22,22 @@ inline constexpr double least_tuned_flops = 1e7;
 std::string lu_device_name(Context& context, const LuProblem& problem, int gpu);
 
 // The record for the problem, or for the nearest one of its type and place whose sizes differ by less than a
-// factor of two in all. Nothing where the options say who factors, or by which panels.
-std::optional<TunedLu> tuned_lu(Context& context, const LuProblem& problem, const LuOptions& options);
+// factor of two in all; its config is a LuConfig. Match none where the options say who factors, or by which
+// panels, and where there is none.
+WisdomAnswer tuned_lu(Context& context, const LuProblem& problem, const LuOptions& options);
 
 // The options with what the record says.
 LuOptions with_config(LuOptions options, const LuConfig& config);
+
+// What rank(options, is_tuned) says with the record's config where somebody serves that, else without it.
+template <class Rank>
+auto ranked_by_record(const WisdomAnswer& record, const LuOptions& options, const Rank& rank) {
+  if (record.match != WisdomMatch::none) {
+    auto ranking = rank(with_config(options, from_json<LuConfig>(record.config)), true);
+    ranking.known = record;
+    if (ranking.winner != nullptr) return ranking;
+  }
+  return rank(options, false);
+}
 
 }  // namespace tilewright

@@ -7,11 +7,9 @@
 #include "core/refuse.hpp"
 #include "device/team.hpp"
 #include "gemm/run/hybrid_options.hpp"
-#include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {
-namespace {
 
 void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld,
                      DType dtype) {
@@ -22,8 +20,6 @@ void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, 
     refuse_argument(ld_name,
                     fmt::format("{} = {} and {} columns span more than 2^60 bytes", ld_name, ld, cols));
 }
-
-}  // namespace
 
 void validate(const LuOptions& o) {
   refuse_unnamed("target", o.target, Target::hybrid);
@@ -36,21 +32,9 @@ void validate(const LuOptions& o) {
   refuse_negative("gpu_memory_bytes", o.gpu_memory_bytes);
 }
 
-void validate_candidate(const std::string& candidate, std::span<const char* const> names) {
-  if (candidate.empty()) return;
-  std::string known;
-  for (const char* name : names) {
-    if (candidate == name) return;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  refuse_argument("candidate", fmt::format("candidate = '{}' is not one of {}", candidate, known));
-}
-
-void validate_host(const LuOptions& o) {
+void validate_host(const LuOptions& o, std::span<const LuCandidate> candidates) {
   validate(o);
-  std::vector<const char*> names;
-  for (const LuCandidate& candidate : lu_candidates()) names.push_back(candidate.name);
-  validate_candidate(o.candidate, names);
+  refuse_unknown_candidate(o.candidate, candidates);
 }
 
 void validate_size(const char* name, std::int64_t size) { refuse_negative(name, size); }

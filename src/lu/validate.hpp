@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 
-#include "tilewright/lu.hpp"
+#include "lu/candidates.hpp"
 
 namespace tilewright {
 
@@ -22,10 +20,11 @@ struct LuMatrix {
 
 // All throw Error(invalid_argument) naming the argument and its value.
 void validate(const LuOptions& options);  // its candidate left out
-void validate_candidate(const std::string& candidate, std::span<const char* const> names);
 // Of calls whose operands are in host memory.
-void validate_host(const LuOptions& options);
+void validate_host(const LuOptions& options, std::span<const LuCandidate> candidates = lu_candidates());
 void validate_size(const char* name, std::int64_t size);
+// That a leading dimension spans the rows, and the columns a size that can be counted.
+void validate_extent(std::int64_t rows, std::int64_t cols, const char* ld_name, std::int64_t ld, DType dtype);
 void validate(const LuMatrix& matrix);
 void validate(const LuProblem& problem);
 // Of a square factorization: pivots[i - 1] is between i and n.

@@ -21,9 +21,8 @@ struct LuSolvePlan::Impl {};
 struct LuInversePlan::Impl {};
 struct LuRefinePlan::Impl {};
 
-std::vector<LuPlanCandidateName> lu_plan_candidates() { return {}; }
-std::string device_lu_candidate(Context&, const LuProblem&, const LuOptions&) { return ""; }
-LuExplanation device_lu_explanation(Context&, const LuProblem&, const LuOptions&) { refuse_without_gpu(); }
+std::span<const Candidate<DeviceLuOperation>> device_lu_candidates() { return {}; }
+Explanation device_lu_explanation(Context&, const LuProblem&, const LuOptions&) { refuse_without_gpu(); }
 LuPlan plan_lu(Context&, const LuProblem&, const LuOptions&) { refuse_without_gpu(); }
 const LuProblem& LuPlan::problem() const noexcept { std::abort(); }  // there is no plan
 std::string LuPlan::explain() const { refuse_without_gpu(); }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/dispatch.hpp"
-#include "gemm/candidates.hpp"
+#include "gemm/candidate.hpp"
 #include "support/empty_problems.hpp"
 #include "tilewright/chain.hpp"
 #include "tilewright/gemm.hpp"
@@ -53,7 +53,7 @@ TEST_F(EmptyProblems, ArePlannedPreparedExplainedAndRun) {
 // A candidate that is asked for has no product to form either; with a config or threads likewise.
 TEST_F(EmptyProblems, OfACandidateThatIsAskedFor) {
   for (const GemmProblem& p : empty_problems(DType::f64, Location::host))
-    for (const Candidate& candidate : gemm_candidates())
+    for (const GemmCandidate& candidate : gemm_candidates())
       for (const Target target : {Target::automatic, Target::hybrid}) {
         if (p.beta != Scalar::general) continue;
         SCOPED_TRACE(to_string(p) + " " + candidate.name);

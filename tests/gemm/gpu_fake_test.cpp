@@ -136,7 +136,7 @@ TEST_F(FakeGpu, ShippedWisdomIsUsedAndNamed) {
   Context context;
   const auto match = [&](const std::string& text) {
     const GemmPlan made = plan(context, parse_problem(text), options_);
-    return to_string(made.impl().match);
+    return to_string(made.impl().known.match);
   };
   EXPECT_EQ(match("gemm_batched:f64:nn:m=4,n=4,k=4:strided:batch=1000000:beta=one:location=device"), "exact");
   EXPECT_EQ(match("gemm_batched:f64:nn:m=8,n=8,k=9:strided:batch=1000:beta=one:location=device"),

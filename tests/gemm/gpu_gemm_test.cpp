@@ -294,7 +294,7 @@ TEST_F(GpuGemm, NoBorrowedConfigIsForecastToBeSlower) {
         };
         const auto taken = from_json<GemmSmallConfig>(made.impl().runner->config());
         const auto rule = gemm_small_default(shape, dtype, limits, p.batch_count);
-        const WisdomMatch match = made.impl().match;
+        const WisdomMatch match = made.impl().known.match;
         if (match == WisdomMatch::near_shape || match == WisdomMatch::near_device)
           EXPECT_GE(forecast(taken), forecast(rule)) << made.explain();
         if (made.explain().find("is forecast to take") != std::string::npos) ++passed;

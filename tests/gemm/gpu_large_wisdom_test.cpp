@@ -126,7 +126,7 @@ TEST_F(GpuLargeWisdom, ConfigsWithLargerErrorsDoNotServe) {
   options_.candidate = "gemm";
   const auto source = [&] {
     Context context({.wisdom = path_});
-    return plan(context, p, options_).impl().match;
+    return plan(context, p, options_).impl().known.match;
   };
   EXPECT_EQ(source(), WisdomMatch::exact);
   exact["config"]["sum_turns"] = 0;

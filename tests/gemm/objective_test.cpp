@@ -39,7 +39,7 @@ class ObjectiveOfCalls : public WisdomFolder {
   }
   // The line of the file that the config came from; "" for the rule of thumb.
   std::string line_of(const GemmPlan& made) {
-    const std::string& source = made.impl().config_source;
+    const std::string& source = made.impl().known.source;
     return source.starts_with(options_.wisdom) ? source.substr(options_.wisdom.size() + 1) : "";
   }
 
@@ -62,8 +62,8 @@ TEST_F(ObjectiveOfCalls, WhatWasSearchedForTimeStandsInWithANotice) {
   for (const auto& made :
        {planned(time_alone, Objective::energy), planned(known, Objective::edp),
         planned(known, Objective::alpha, 0.3), planned(known, Objective::energy_within, 0.1)}) {
-    EXPECT_EQ(made.impl().match, WisdomMatch::exact);
-    EXPECT_EQ(made.impl().recorded.objective, "time");
+    EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
+    EXPECT_EQ(made.impl().known.recorded.objective, "time");
     ASSERT_EQ(made.impl().notices.size(), 1u);
     EXPECT_NE(made.impl().notices[0].find("searched for time"), std::string::npos) << made.impl().notices[0];
     EXPECT_NE(made.explain().find("searched for time"), std::string::npos) << made.explain();
@@ -72,7 +72,7 @@ TEST_F(ObjectiveOfCalls, WhatWasSearchedForTimeStandsInWithANotice) {
 
 TEST_F(ObjectiveOfCalls, TheDefaultStandsInWhereNothingIsKnown) {
   const GemmPlan made = planned(unknown, Objective::edp);
-  EXPECT_EQ(made.impl().match, WisdomMatch::none);
+  EXPECT_EQ(made.impl().known.match, WisdomMatch::none);
   ASSERT_EQ(made.impl().notices.size(), 1u);
   EXPECT_NE(made.impl().notices[0].find("objective = edp"), std::string::npos) << made.impl().notices[0];
 }

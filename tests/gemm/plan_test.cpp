@@ -248,12 +248,11 @@ TEST(Config, WisdomIsUsedAndNamed) {
   const TemporaryFile file(record.dump() + "\n");
   Context context({.cpu = "portable", .wisdom = file.path()});
   const GemmPlan made = plan(context, p);
-  EXPECT_EQ(made.impl().match, WisdomMatch::exact);
+  EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
   EXPECT_TRUE(contains(made.explain(), file.path() + ":1")) << made.explain();
   EXPECT_TRUE(contains(made.explain(), "on one thread (by its record)")) << made.explain();
-  EXPECT_GE(predicted_seconds(made.impl()), 1e-3);
   Context without({.cpu = "portable", .use_wisdom = false, .wisdom = file.path()});
-  EXPECT_EQ(plan(without, p).impl().match, WisdomMatch::none);
+  EXPECT_EQ(plan(without, p).impl().known.match, WisdomMatch::none);
 }
 
 // Which of two nearly equal kernels wins is a matter of the machine.
@@ -268,7 +267,7 @@ TEST(Config, RecordsOfOtherDevicesCountWhereTheyGainedMuch) {
     if (default_seconds) record["default_seconds"] = *default_seconds;
     const TemporaryFile file(record.dump() + "\n");
     Context context({.cpu = "portable", .wisdom = file.path()});
-    return plan(context, p).impl().match;
+    return plan(context, p).impl().known.match;
   };
   EXPECT_EQ(match("Abacus 1", 1.3e-9), WisdomMatch::near_device);
   EXPECT_EQ(match("Abacus 1", 1.1e-9), WisdomMatch::none);

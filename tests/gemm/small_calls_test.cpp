@@ -312,7 +312,7 @@ class NearShape : public ::testing::Test {
     const Context context(options);
     Context::Impl& impl = context.impl();
     const auto made = make_plan(impl, residing(7), {}, true);
-    EXPECT_EQ(made->match, WisdomMatch::near_shape);
+    EXPECT_EQ(made->known.match, WisdomMatch::near_shape);
     return from_json<GemmSmallCpuConfig>(made->runner->config());
   }
   // Far from every shape of shipped wisdom, which holds squares.

@@ -12,9 +12,8 @@ LIBRARY = ("src", "doors", "extras")
 ALL = (*LIBRARY, "tools", "experiments")
 
 IDEAS = [
-    # What can compute, whatever is computed. LU has protocols of its own until src/plan serves it.
-    ("a protocol of candidates", r"^struct (?:\w*PlanCandidate|Lu\w*Candidate|Candidate)\b[^;]*\{", ("src",),
-     {"src/gemm/candidate.hpp", "src/lu/candidates.hpp", "src/lu/device/plan.cpp"}),
+    # What can compute, whatever is computed.
+    ("a protocol of candidates", r"^struct \w*Candidate\b[^;]*\{", ("src",), {"src/plan/candidate.hpp"}),
     ("a tuning session", r"^(?:class|struct) (?:\w*TuneSession|Session)\b(?!::)[^;]*\{", ("src/tune",), {"src/tune/session.hpp", "src/tune/lu/session.cpp"}),
     ("a place that fills the arguments of a small kernel", r"^ *GemmSmallCpuArguments (?!\*)\w+(?:;|\{)", ("src/gemm", "src/tune", "src/lu", "doors", "tools"), set()),
     ("an engine that has small kernels run", r"\.run\(\*(?:\w+\.)?kernel_?\b", ("src/gemm",), {"src/gemm/cpu_small/engine.hpp", "src/gemm/execute.hpp"}),

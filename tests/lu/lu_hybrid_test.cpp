@@ -124,7 +124,7 @@ TEST(LuHybrid, SharesAreSearchedForWhereTheyAreHeldAgainstTheBest) {
         << int(target);
     auto lu = a;
     std::vector<std::int64_t> pivots(n);
-    choose_lu(request).factor(request, lu.data.data(), pivots.data());
+    choose_lu(request).made.runner->factor(lu.data.data(), pivots.data());
     EXPECT_LT(factor_ratio(a, lu, pivots), 3) << int(target);
   }
 }

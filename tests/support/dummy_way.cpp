@@ -26,15 +26,15 @@ std::string dummy_declines(const PlanRequest& r) {
 }
 
 // Nanoseconds from `first` on, of which only the last can be had.
-Offers dummy_offers(const PlanRequest& r, int first, int last) {
-  return [&r, next = first, last]() mutable -> std::optional<Offer> {
+GemmOffers dummy_offers(const PlanRequest& r, int first, int last) {
+  return [&r, next = first, last]() mutable -> std::optional<GemmOffer> {
     if (next > last) return std::nullopt;
-    Offer offer;
+    GemmOffer offer;
     offer.seconds = 1e-9 * next;
     offer.error = 0.1;
     offer.make = [&r, now = next, last] {
-      if (now < last) return Made{nullptr, Refusal::declined, fmt::format("{} ns were boasted", now)};
-      return Made{std::make_shared<const DummyRunner>(r, now)};
+      if (now < last) return GemmMade{nullptr, Refusal::declined, fmt::format("{} ns were boasted", now)};
+      return GemmMade{std::make_shared<const DummyRunner>(r, now)};
     };
     ++next;
     return offer;
@@ -42,14 +42,14 @@ Offers dummy_offers(const PlanRequest& r, int first, int last) {
 }
 
 template <int first, int last = first>
-Offers offers(const PlanRequest& request) {
+GemmOffers offers(const PlanRequest& request) {
   return dummy_offers(request, first, last);
 }
 
 }  // namespace
 
-constinit const Candidate slow_way{"slow", Tier::large, dummy_declines, offers<30>};
-constinit const Candidate quick_way{"quick", Tier::large, dummy_declines, offers<20>};
-constinit const Candidate boastful_way{"boastful", Tier::large, dummy_declines, offers<10, 25>};
+constinit const GemmCandidate slow_way{"slow", Tier::large, dummy_declines, offers<30>};
+constinit const GemmCandidate quick_way{"quick", Tier::large, dummy_declines, offers<20>};
+constinit const GemmCandidate boastful_way{"boastful", Tier::large, dummy_declines, offers<10, 25>};
 
 }  // namespace tilewright::testing

@@ -6,6 +6,6 @@
 namespace tilewright::testing {
 
 // They multiply by the reference, and say that they take 30, 20 and 25 ns; the last boasts of 10 to 24 first.
-extern const Candidate slow_way, quick_way, boastful_way;
+extern const GemmCandidate slow_way, quick_way, boastful_way;
 
 }  // namespace tilewright::testing

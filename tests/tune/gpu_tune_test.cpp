@@ -201,7 +201,7 @@ TEST_F(GpuTune, LargeProblemsMeetTheVendorsLibrary) {
   const bool vendor_first = vendors.at("seconds").get<double>() < ours.at("seconds").get<double>();
   const GemmPlan made = plan(context, p, options_);
   EXPECT_EQ(made.impl().candidate, vendor_first ? "cublas" : "gemm") << made.explain();
-  EXPECT_EQ(made.impl().match, WisdomMatch::exact);
+  EXPECT_EQ(made.impl().known.match, WisdomMatch::exact);
   options_.candidate = "gemm";
   EXPECT_EQ(plan(context, p, options_).impl().runner->config(), result.config);
 }
@@ -278,7 +278,7 @@ TEST_F(GpuTune, SmallBatchesOfEveryLayoutOfOneSize) {
     GemmProblem many = p;
     many.batch_count = 1000000;
     if (p.layout == Layout::interleaved) many.block = many.batch_count;
-    EXPECT_EQ(plan(context, many, options_).impl().match, WisdomMatch::exact) << layout;
+    EXPECT_EQ(plan(context, many, options_).impl().known.match, WisdomMatch::exact) << layout;
   }
 }
 
@@ -299,7 +299,7 @@ TEST_F(GpuTune, SumsIntoOneC) {
     GemmProblem many = p;
     many.batch_count = 1000000;
     const GemmPlan made = plan(context, many, options_);
-    EXPECT_EQ(made.impl().match, WisdomMatch::exact) << text;
+    EXPECT_EQ(made.impl().known.match, WisdomMatch::exact) << text;
     EXPECT_EQ(made.candidate(), "gemm_small") << text;
   }
 }
@@ -320,7 +320,7 @@ TEST_F(GpuTune, VariableAndGroupedBatches) {
     Context context({.wisdom = path});
     GemmProblem many = p;
     many.batch_count = 1000000;
-    EXPECT_EQ(plan(context, many, options_).impl().match, WisdomMatch::exact) << sizes;
+    EXPECT_EQ(plan(context, many, options_).impl().known.match, WisdomMatch::exact) << sizes;
   }
   const auto grouped =
       parse_problem("gemm_batched:f32:nn:m=5,n=3,k=4:grouped:batch=10:residency=cold:location=device");

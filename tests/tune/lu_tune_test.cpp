@@ -99,8 +99,7 @@ TEST_F(LuTune, DeviceProblemsAreExplainedAnywhere) {
     ADD_FAILURE() << "nobody serves it";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_NE(std::string(error.what()).find("location=device; panels: not taken"), std::string::npos)
-        << error.what();
+    EXPECT_NE(std::string(error.what()).find("location=device: panels: "), std::string::npos) << error.what();
   }
 }
 

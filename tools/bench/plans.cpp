@@ -13,7 +13,7 @@ using nlohmann::json;
 
 json config_of(const GemmPlan& plan) { return plan.impl().runner->config(); }
 
-WisdomMatch match_of(const GemmPlan& plan) { return plan.impl().match; }
+WisdomMatch match_of(const GemmPlan& plan) { return plan.impl().known.match; }
 
 json metrics_of(const GemmPlan& plan) {
   const Runner& runner = *plan.impl().runner;

@@ -1,7 +1,5 @@
 // The verb explain: for each PROBLEM the plan that the library would make, in its own words, without running
 // it. Only the flags are here.
-#include "lu/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "gemm/plan.hpp"
 #include "hybrid_flags.hpp"
 #include "lists.hpp"
+#include "lu/candidates.hpp"
 #include "output/json_lines.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/lu.hpp"
@@ -68,23 +67,24 @@ void add_recorded(nlohmann::json& object, const RecordedTime& recorded) {
   object["regret"] = recorded.seconds > 0 ? optional_json(recorded.regret()) : nlohmann::json();
 }
 
-nlohmann::json lu_json(const LuExplanation& said, const LuOptions& options) {
-  nlohmann::json object = {{"problem", said.problem},
-                           {"candidate", said.candidate()},
+nlohmann::json lu_json(const Explanation& said, const LuOptions& options) {
+  nlohmann::json object = {{"problem", said.asked},
+                           {"candidate", said.candidate},
                            {"candidates", nlohmann::json::array()},
-                           {"text", said.text()}};
-  for (const LuExplanation::Said& one : said.said)
+                           {"text", lu_text(said)}};
+  for (const Decision& one : said.decisions)
     object["candidates"].push_back({{"name", one.candidate},
-                                    {"taken", one.reason.empty()},
+                                    {"taken", one.accepted},
                                     {"reason", one.reason},
-                                    {"description", one.does}});
-  object["config"] = said.tuned ? to_json(said.tuned->config) : nlohmann::json();
-  object["config_source"] = said.tuned ? nlohmann::json(said.tuned->source) : nlohmann::json();
-  object["wisdom_match"] = to_string(said.tuned ? said.tuned->match : WisdomMatch::none);
-  const bool on_host = parse_lu_problem(said.problem).location == Location::host;
+                                    {"description", one.accepted ? said.does : ""}});
+  const bool is_tuned = said.known.match != WisdomMatch::none;
+  object["config"] = said.known.config;
+  object["config_source"] = is_tuned ? nlohmann::json(said.known.source) : nlohmann::json();
+  object["wisdom_match"] = to_string(said.known.match);
+  const bool on_host = parse_lu_problem(said.asked).location == Location::host;
   object["threads"] = on_host ? nlohmann::json(allowed_threads(options.threads)) : nlohmann::json();
   object["predicted_s"] = optional_json(said.predicted_s);
-  add_recorded(object, said.tuned ? said.tuned->recorded : RecordedTime());
+  add_recorded(object, said.known.recorded);
   return object;
 }
 
@@ -99,11 +99,11 @@ nlohmann::json plan_json(const GemmPlan::Impl& plan) {
   object["device"] = plan.runner->device();
   object["config"] = plan.runner->config();
   object["metrics"] = plan.runner->metrics();
-  object["wisdom_match"] = to_string(plan.match);
-  if (!plan.runner->config().is_null()) object["config_source"] = plan.config_source;
+  object["wisdom_match"] = to_string(plan.known.match);
+  if (!plan.runner->config().is_null()) object["config_source"] = plan.known.source;
   if (plan.problem.location == Location::host) object["threads"] = plan.runner->thread_count();
   object["predicted_s"] = optional_json(predicted_seconds(plan));
-  add_recorded(object, plan.recorded);
+  add_recorded(object, plan.known.recorded);
   if (const auto kept = kept_bound(plan.problem, plan.runner->device(), plan.runner->thread_count());
       kept && plan.runner->bound().empty()) {
     object["bound_s"] = kept->bound.seconds, object["bound_gflops"] = kept->bound.gflops;
@@ -132,8 +132,8 @@ void explain_one(Context& context, const LuProblem& problem, const ExplainFlags&
   const GemmOptions shared = hybrid_options(flags);
   options.gpus = shared.gpus, options.gpu_memory_bytes = shared.gpu_memory_bytes;
   options.on_device_failure = shared.on_device_failure;
-  const LuExplanation said = lu_explanation(context, problem, options);
-  fmt::print(json.people(), "{}", said.text());
+  const Explanation said = lu_explanation(context, problem, options);
+  fmt::print(json.people(), "{}", lu_text(said));
   if (json) json.write(lu_json(said, options));
 }
 

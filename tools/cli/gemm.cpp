@@ -127,7 +127,7 @@ nlohmann::json case_json(const GemmReport& report, const GemmRequest& request) {
 void add_outcome(nlohmann::json& json, const GemmReport& report, const std::optional<Bound>& bound) {
   const auto& plan = report.plan->impl();
   json["config"] = plan.runner->config();  // null where a library has its own
-  json["wisdom_match"] = to_string(plan.match);
+  json["wisdom_match"] = to_string(plan.known.match);
   json["metrics"] = bench::metrics_of(*report.plan);
   if (json["metrics"].is_null()) json["metrics"] = nlohmann::json::object();
   add_observed(json, report.observed, flops(report.problem), plan.runner->uses_gpus());

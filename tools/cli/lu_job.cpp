@@ -75,9 +75,9 @@ class LuJob {
     a_shape_ = matrix_shape(*a_file_, "A");
     report_.problem = {dtype(), a_shape_.rows, a_shape_.cols, std::max<std::int64_t>(1, a_shape_.rows)};
     if (!request_.files.b.empty()) open_right_sides();
-    const LuExplanation said = lu_explanation(context_, report_.problem, request_.options);
-    report_.explanation = said.text();
-    if (said.tuned) report_.match = said.tuned->match;
+    const Explanation said = lu_explanation(context_, report_.problem, request_.options);
+    report_.explanation = lu_text(said);
+    report_.match = said.known.match;
     a_file_->populate(report_.threads);
   }
 

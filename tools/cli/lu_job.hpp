@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/json.hpp"
-#include "lu/explain.hpp"
+#include "lu/candidates.hpp"
 #include "measure/lu_residual.hpp"
 #include "tilewright/lu.hpp"
 

@@ -43,7 +43,7 @@ void suggest(const std::string& command, const std::string& why) {
 WisdomMatch match_of_a_usual_problem(Context& context) {
   const auto usual =
       parse_problem("gemm_batched:f64:nn:m=8,n=8,k=8:strided:batch=1e6:beta=one:residency=cold");
-  return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->match;
+  return make_plan(context.impl(), usual, {}, !context.impl().no_jit)->known.match;
 }
 
 // The index of the pages: those of the sources in a build tree, else the installed ones; empty where there

@@ -103,12 +103,9 @@ std::string bands_decline(const PlanRequest& r) {
   return "";
 }
 
-Offers bands_offers(const PlanRequest& r) {
-  return one_runner([&r] { return std::make_shared<const BandsRunner>(r); });
-}
-
 }  // namespace
 
-constinit const Candidate bands_way{"gemm_small_cpu_bands", Tier::small, bands_decline, bands_offers};
+constinit const GemmCandidate bands_way{"gemm_small_cpu_bands", Tier::small, bands_decline,
+                                        one_runner<BandsRunner>};
 
 }  // namespace tilewright

@@ -6,7 +6,6 @@
 
 #include "core/dispatch.hpp"
 #include "device/cpu.hpp"
-#include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/cpu_small/engine.hpp"
 #include "gemm/run/host.hpp"
@@ -14,6 +13,7 @@
 #include "gemm/run/ways.hpp"
 #include "gemm/tune_on_miss.hpp"
 #include "kernel/jit/x86.hpp"
+#include "plan/config_choice.hpp"
 
 namespace tilewright {
 namespace {
@@ -117,7 +117,7 @@ std::string small_cpu_declines(const PlanRequest& r) {
 // The Context's, else the one that the config asked for names.
 Isa wanted_isa(const PlanRequest& r) {
   Isa isa = r.context.isa;
-  const auto asked = asked_config(r);
+  const auto asked = asked_config(GemmOperation::asked(r));
   if (auto it = asked.find("isa"); it != asked.end()) value_from_json(*it, "isa", isa);
   if (isa != Isa::portable && !jit_available(isa))
     throw Error(ErrorCode::unsupported, "config",
@@ -168,16 +168,15 @@ GemmSmallCpuConfig carry(const GemmProblem& p, const GemmProblem& recorded, cons
 constexpr double least_gain_elsewhere = 0.15;
 
 // Kernels that cannot be generated give way to the portable one.
-ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
+ConfigFamily<GemmOperation, GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa) {
   const GemmProblem& p = r.problem;
-  ConfigFamily<GemmSmallCpuConfig> family{"gemm_small_cpu", to_string(isa), cpu_info().device,
-                                          [&p, isa] { return gemm_small_cpu_space(p, isa); },
-                                          [&p, isa] {
-                                            std::vector all{gemm_small_cpu_default(p, isa)};
-                                            if (isa != Isa::portable)
-                                              all.push_back(gemm_small_cpu_default(p, Isa::portable));
-                                            return all;
-                                          }};
+  ConfigFamily<GemmOperation, GemmSmallCpuConfig> family{
+      "gemm_small_cpu", to_string(isa), cpu_info().device, [&p, isa] { return gemm_small_cpu_space(p, isa); },
+      [&p, isa] {
+        std::vector all{gemm_small_cpu_default(p, isa)};
+        if (isa != Isa::portable) all.push_back(gemm_small_cpu_default(p, Isa::portable));
+        return all;
+      }};
   family.carry = [&r](const GemmProblem& recorded, const GemmSmallCpuConfig& found) {
     return carry(r.problem, recorded, found, *r.context.kernels);
   };
@@ -185,7 +184,7 @@ ConfigFamily<GemmSmallCpuConfig> small_cpu_family(const PlanRequest& r, Isa isa)
   return family;
 }
 
-Offers small_cpu_offers(const PlanRequest& r) {
+GemmOffers small_cpu_offers(const PlanRequest& r) {
   const Isa isa = wanted_isa(r);
   // Of large sizes no register block is looped over: product after product is as fast.
   if (r.problem.sums != Sums::none)
@@ -199,8 +198,8 @@ Offers small_cpu_offers(const PlanRequest& r) {
     if (ConfigChoices known(r, family); known.next()->known.match != WisdomMatch::exact) tune_missing(r);
   return config_offers(r, family, [&r, declined = std::make_shared<std::string>()](const auto& config) {
     try {
-      Made made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
-                                             : small_sums_runner(r, config)};
+      GemmMade made{r.problem.sums == Sums::none ? std::make_shared<const SmallCpuRunner>(r, config)
+                                                 : small_sums_runner(r, config)};
       if (!declined->empty())
         made.notice = fmt::format("{}; {} ones serve instead", *declined, to_string(config.isa));
       return made;
@@ -213,7 +212,7 @@ Offers small_cpu_offers(const PlanRequest& r) {
 
 }  // namespace
 
-constinit const Candidate small_cpu_way{"gemm_small_cpu", Tier::small,    small_cpu_declines,
-                                        small_cpu_offers, MathMode::full, true};
+constinit const GemmCandidate small_cpu_way{
+    "gemm_small_cpu", Tier::small, small_cpu_declines, small_cpu_offers, {.forms_sums = true}};
 
 }  // namespace tilewright

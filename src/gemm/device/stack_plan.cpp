@@ -98,6 +98,7 @@ void check_lists(std::span<const SumList> lists, std::vector<SumExtent>& extents
 
 std::shared_ptr<const StackPlan::Impl> make_stack_plan(Context::Impl& context, std::vector<SumList> lists,
                                                        Location where, const GemmOptions& options) {
+  check_call_options(context, options, Location::device);
   refuse_unnamed("lists", where, Location::device);
   for (std::size_t s = 0; s < lists.size(); ++s)
     if (const auto fault = device_list_fault(lists[s])) refuse_list(lists.size(), s, {*fault});

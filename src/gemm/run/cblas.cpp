@@ -54,12 +54,8 @@ std::string cblas_declines(const PlanRequest& r) {
   return why_not_by_cblas(*r.context.cblas(), r.problem);
 }
 
-Offers cblas_offers(const PlanRequest& r) {
-  return one_runner([&r] { return std::make_shared<const CblasRunner>(r); });
-}
-
 }  // namespace
 
-constinit const Candidate cblas_way{"cblas", Tier::large, cblas_declines, cblas_offers};
+constinit const GemmCandidate cblas_way{"cblas", Tier::large, cblas_declines, one_runner<CblasRunner>};
 
 }  // namespace tilewright

@@ -32,7 +32,7 @@ std::string cublas_declines(const PlanRequest& r) {
   return GpuBlas::is_there() ? "" : "cuBLAS was not found";
 }
 
-Offers cublas_offers(const PlanRequest& r) {
+GemmOffers cublas_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   WisdomAnswer known = no_record("no record");
   offer_wisdom(r, "cublas", architecture_of_all("cublas"), machine->gpu().limits().name,
@@ -41,13 +41,13 @@ Offers cublas_offers(const PlanRequest& r) {
                  if (answer.recorded.seconds > 0) known = answer;
                  return answer.recorded.seconds > 0;
                });
-  Offer offer = offer_of(r, known);
-  offer.make = [&r, machine] { return Made{std::make_shared<const CublasRunner>(r, machine)}; };
+  GemmOffer offer{estimate_of(r, known)};
+  offer.make = [&r, machine] { return GemmMade{std::make_shared<const CublasRunner>(r, machine)}; };
   return one_offer(std::move(offer));
 }
 
 }  // namespace
 
-constinit const Candidate cublas_way{"cublas", Tier::large, cublas_declines, cublas_offers};
+constinit const GemmCandidate cublas_way{"cublas", Tier::large, cublas_declines, cublas_offers};
 
 }  // namespace tilewright

@@ -7,9 +7,9 @@
 #include "core/problem.hpp"
 #include "device/gpu/gpu.hpp"
 #include "gemm/candidate.hpp"
-#include "gemm/config_choice.hpp"
 #include "gemm/device/machine.hpp"
 #include "gemm/device/operands.hpp"
+#include "plan/config_choice.hpp"
 #include "wisdom/families.hpp"
 
 namespace tilewright {
@@ -32,9 +32,9 @@ std::shared_ptr<const GpuMachine> machine_of(const PlanRequest& request);
 
 // A family of kernels on that GPU.
 template <class Config>
-ConfigFamily<Config> device_family(const char* name, const GpuMachine& machine,
-                                   std::function<Space<Config>()> space,
-                                   std::function<std::vector<Config>()> rules_of_thumb) {
+ConfigFamily<GemmOperation, Config> device_family(const char* name, const GpuMachine& machine,
+                                                  std::function<Space<Config>()> space,
+                                                  std::function<std::vector<Config>()> rules_of_thumb) {
   return {name, architecture_of_all(name), machine.gpu().limits().name, std::move(space),
           std::move(rules_of_thumb)};
 }

@@ -277,22 +277,24 @@ nlohmann::json HybridRunner::last_run() const {
           {"failures", report.failures}};
 }
 
-Offers hybrid_offers(const PlanRequest& r) {
+GemmOffers hybrid_offers(const PlanRequest& r) {
   const HybridModels models = hybrid_models(r);
   const SplitChoice pinned = choose_split(models, true);
   const bool asked = wants_gpus(r) || r.options.candidate == hybrid_way.name;
   if (!asked && pinned.split.gpus.empty())
     throw Error(ErrorCode::unsupported, "target",
                 fmt::format("{} ({}; by {})", pinned.reason, ways_text(pinned), models.node->source));
-  Offer offer;
+  GemmOffer offer;
   offer.seconds = pinned.split.seconds;
   offer.forecast = fmt::format("forecast of {}", seconds_text(*offer.seconds));
-  offer.make = [&r, models, pinned] { return Made{std::make_shared<const HybridRunner>(r, models, pinned)}; };
+  offer.make = [&r, models, pinned] {
+    return GemmMade{std::make_shared<const HybridRunner>(r, models, pinned)};
+  };
   return one_offer(std::move(offer));
 }
 
 }  // namespace
 
-constinit const Candidate hybrid_way{"hybrid", Tier::node, why_not_shared, hybrid_offers};
+constinit const GemmCandidate hybrid_way{"hybrid", Tier::node, why_not_shared, hybrid_offers};
 
 }  // namespace tilewright

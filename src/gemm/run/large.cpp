@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "gemm/config_choice.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/run/device.hpp"
 #include "gemm/run/ways.hpp"
@@ -153,7 +152,7 @@ std::string large_declines(const PlanRequest& r) {
 // Of the default config and of cuBLAS, by what was fitted to this device or one of its architecture. Only
 // where ours is probably faster does the offer name its seconds, and goes before a library without a record.
 void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShape& shape,
-              const GemmLargeConfig& config, Offer& offer) {
+              const GemmLargeConfig& config, CostEstimate& offer) {
   const Wisdom* wisdom = r.context.wisdom();
   if (wisdom == nullptr || objective_of(r.options).needs_energy()) return;
   ModelQuery query;
@@ -178,7 +177,7 @@ void forecast(const PlanRequest& r, const GpuLimits& limits, const GemmLargeShap
   offer.error = forecast->ours_sd;
 }
 
-Offers large_offers(const PlanRequest& r) {
+GemmOffers large_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmLargeShape shape = large_shape(r.problem, r);
   // Before any record is offered: another thread may be asking for the models, too, and wait for wisdom.
@@ -196,16 +195,16 @@ Offers large_offers(const PlanRequest& r) {
   family.cost = [&r, machine, shape](const GemmLargeConfig& config) {
     return gemm_large_cost(r.problem, shape, config, machine->gpu().limits()).cycles();
   };
-  family.forecast = [&r, machine, shape](const GemmLargeConfig& config, Offer& offer) {
+  family.forecast = [&r, machine, shape](const GemmLargeConfig& config, CostEstimate& offer) {
     forecast(r, machine->gpu().limits(), shape, config, offer);
   };
   return config_offers(r, std::move(family), [&r, machine](const GemmLargeConfig& config) {
-    return Made{std::make_shared<const LargeRunner>(r, machine, config)};
+    return GemmMade{std::make_shared<const LargeRunner>(r, machine, config)};
   });
 }
 
 }  // namespace
 
-constinit const Candidate large_way{"gemm", Tier::large, large_declines, large_offers};
+constinit const GemmCandidate large_way{"gemm", Tier::large, large_declines, large_offers};
 
 }  // namespace tilewright

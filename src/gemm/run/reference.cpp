@@ -83,16 +83,10 @@ class ReferenceRunner : public HostRunner {
   }
 };
 
-std::string reference_declines(const PlanRequest& r) { return why_not_on_host(r); }
-
-Offers reference_offers(const PlanRequest& r) {
-  return one_runner([&r] { return std::make_shared<const ReferenceRunner>(r); });
-}
-
 }  // namespace
 
-constinit const Candidate reference_way{"reference",      Tier::any,      reference_declines,
-                                        reference_offers, MathMode::full, true};
+constinit const GemmCandidate reference_way{
+    "reference", Tier::any, why_not_on_host, one_runner<ReferenceRunner>, {.forms_sums = true}};
 
 void gemm_reference(const GemmProblem& problem, const Operands& operands, std::int64_t first,
                     std::int64_t count) {

@@ -19,8 +19,12 @@ struct DirectCall {
   KernelCall call;
 };
 
+struct GemmOperation;
+
 class Runner {
  public:
+  using Operation = GemmOperation;
+
   virtual ~Runner() = default;
 
   // Throws Error(invalid_argument) for addresses that cannot be right and for alpha or beta that come

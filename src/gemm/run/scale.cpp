@@ -77,15 +77,15 @@ std::string scale_declines(const PlanRequest& r) {
   return p.location == Location::device ? device_scale_declines(r) : "";
 }
 
-Offers scale_offers(const PlanRequest& r) {
+GemmOffers scale_offers(const PlanRequest& r) {
   if (r.problem.location == Location::device) return device_scale_offers(r);
-  return one_runner([&r] { return std::make_shared<const HostScaleRunner>(r); });
+  return one_runner<HostScaleRunner>(r);
 }
 
 }  // namespace
 
-constinit const Candidate scale_way{"scale",      Tier::no_product, scale_declines,
-                                    scale_offers, MathMode::full,   true};
+constinit const GemmCandidate scale_way{
+    "scale", Tier::no_product, scale_declines, scale_offers, {.forms_sums = true}};
 
 bool has_elements_of_c(const GemmProblem& problem) {
   return problem.m != 0 && problem.n != 0 && count_of_c(problem) != 0;

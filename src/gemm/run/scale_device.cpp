@@ -59,8 +59,8 @@ class DeviceScaleRunner : public DeviceRunner {
   std::optional<GemmSmallKernelSet> null_finder_;
 };
 
-Made make_device_scale(const PlanRequest& r) {
-  Made made;
+GemmMade make_device_scale(const PlanRequest& r) {
+  GemmMade made;
   made.runner = std::make_shared<const DeviceScaleRunner>(r, machine_of(r), made.reason);
   if (!made.reason.empty()) made.refusal = Refusal::not_compiled;
   return made;
@@ -114,8 +114,8 @@ std::string device_scale_declines(const PlanRequest& r) {
   return why_no_machine(r);
 }
 
-Offers device_scale_offers(const PlanRequest& r) {
-  Offer offer;
+GemmOffers device_scale_offers(const PlanRequest& r) {
+  GemmOffer offer;
   offer.make = [&r] { return make_device_scale(r); };
   return one_offer(std::move(offer));
 }

@@ -109,7 +109,7 @@ std::string small_declines(const PlanRequest& r) {
   return why_no_machine(r);
 }
 
-Offers small_offers(const PlanRequest& r) {
+GemmOffers small_offers(const PlanRequest& r) {
   const auto machine = machine_of(r);
   const GemmSmallShape shape =
       gemm_small_shape(r.problem, align_bytes(r), r.options.alpha_varies || r.options.beta_varies);
@@ -124,15 +124,15 @@ Offers small_offers(const PlanRequest& r) {
   };
   return config_offers(r, std::move(family), [&r, machine, shape](const GemmSmallConfig& config) {
     if (auto why = why_slower(r, shape, config, machine->gpu().limits()); !why.empty())
-      return Made{nullptr, Refusal::slower, std::move(why)};
-    if (r.problem.sums == Sums::batch_reduce) return Made{device_reduce_runner(r, machine, config)};
-    return Made{std::make_shared<const SmallRunner>(r, machine, config)};
+      return GemmMade{nullptr, Refusal::slower, std::move(why)};
+    if (r.problem.sums == Sums::batch_reduce) return GemmMade{device_reduce_runner(r, machine, config)};
+    return GemmMade{std::make_shared<const SmallRunner>(r, machine, config)};
   });
 }
 
 }  // namespace
 
-constinit const Candidate small_way{"gemm_small", Tier::small,    small_declines,
-                                    small_offers, MathMode::full, true};
+constinit const GemmCandidate small_way{
+    "gemm_small", Tier::small, small_declines, small_offers, {.forms_sums = true}};
 
 }  // namespace tilewright

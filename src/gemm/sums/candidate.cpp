@@ -162,13 +162,10 @@ std::string sums_declines(const PlanRequest& r) {
   return r.problem.sums == Sums::none ? "each product has its own C" : "";
 }
 
-Offers sums_offers(const PlanRequest& r) {
-  return one_runner([&r] { return std::make_shared<const ProductsRunner>(r); });
-}
-
 }  // namespace
 
-constinit const Candidate sums_way{"sums", Tier::large, sums_declines, sums_offers, MathMode::full, true};
+constinit const GemmCandidate sums_way{
+    "sums", Tier::large, sums_declines, one_runner<ProductsRunner>, {.forms_sums = true}};
 
 std::shared_ptr<const Runner> small_sums_runner(const PlanRequest& r, const GemmSmallCpuConfig& config) {
   return std::make_shared<const SmallSumsRunner>(r, config);

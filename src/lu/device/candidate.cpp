@@ -18,18 +18,15 @@
 
 namespace tilewright {
 
-// GPUs by the models of the machine, or why there are none that pay.
-struct StreamedChoice {
+namespace {
+
+// GPUs by the models of the machine.
+struct GpuChoice {
   std::vector<int> gpus;  // by position
-  std::string reason;     // why there is none
   double seconds = 0, cpu_seconds = 0;
   std::int64_t memory_bytes = 0;  // of each GPU, at most; 0: what is free
   std::shared_ptr<const NodeModel> node;
 };
-
-namespace {
-
-using Way = StreamedChoice;
 
 // Of operations, below which no GPU is looked for unasked: the CPU is done with them in some 0.1 ms.
 constexpr double least_flops = 1e7;
@@ -65,50 +62,44 @@ double seconds_on_cpu(const LuRequest& r, const NodeModel& node) {
   return seconds;
 }
 
-// One GPU where that is as fast as several.
-Way by_models(const LuRequest& r) {
-  Way way;
+bool is_asked_for(const LuOptions& o) { return o.target == Target::gpu || o.candidate == streamed_lu.name; }
+
+std::string streamed_declines(const LuRequest& r) {
   const LuOptions& o = r.options;
-  const bool asked = o.target == Target::gpu || o.candidate == streamed_lu.name;
-  if (o.target == Target::cpu || o.target == Target::hybrid) {
-    way.reason = fmt::format("target = {}, and it computes on GPUs alone", to_string(o.target));
-    return way;
-  }
-  if (!asked && flops(r.problem) < least_flops) {
-    way.reason = "little work, of which a GPU would do no more than begin";
-    return way;
-  }
+  if (o.target == Target::cpu || o.target == Target::hybrid)
+    return fmt::format("target = {}, and it computes on GPUs alone", to_string(o.target));
+  if (!is_asked_for(o) && flops(r.problem) < least_flops)
+    return "little work, of which a GPU would do no more than begin";
   std::string why_none;
-  HybridNode& hybrid = *r.context.impl().hybrid;
-  if (hybrid.gpus(&why_none).empty()) {
-    way.reason = "there is no GPU: " + why_none;
-    return way;
-  }
-  if (o.nb > LuEngine::most_nb) {
-    way.reason = fmt::format("nb = {} is above {}", o.nb, LuEngine::most_nb);
-    return way;
-  }
-  const HybridModels models = largest_update_models(r);
-  way.node = models.node, way.memory_bytes = models.request.memory_bytes;
-  const std::vector<int>& all = models.request.gpus;
-  way.gpus = {all.front()};
-  way.seconds = seconds_on(r, *way.node, way.gpus);
-  if (all.size() > 1) {
-    const double together = seconds_on(r, *way.node, all);
-    if (together < 0.95 * way.seconds) way.gpus = all, way.seconds = together;
-  }
-  way.cpu_seconds = seconds_on_cpu(r, *way.node);
-  if (!asked && way.cpu_seconds <= way.seconds)
-    way.reason = fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
-                             way.cpu_seconds * 1e3, way.seconds * 1e3);
-  return way;
+  if (r.context.impl().hybrid->gpus(&why_none).empty()) return "there is no GPU: " + why_none;
+  if (o.nb > LuEngine::most_nb) return fmt::format("nb = {} is above {}", o.nb, LuEngine::most_nb);
+  return "";
 }
 
-// Asked of the devices themselves.
-std::string why_not_on(const LuRequest& r, const Way& way) {
+// One GPU where that is as fast as several.
+GpuChoice by_models(const LuRequest& r) {
+  GpuChoice choice;
+  const HybridModels models = largest_update_models(r);
+  choice.node = models.node, choice.memory_bytes = models.request.memory_bytes;
+  const std::vector<int>& all = models.request.gpus;
+  choice.gpus = {all.front()};
+  choice.seconds = seconds_on(r, *choice.node, choice.gpus);
+  if (all.size() > 1) {
+    const double together = seconds_on(r, *choice.node, all);
+    if (together < 0.95 * choice.seconds) choice.gpus = all, choice.seconds = together;
+  }
+  choice.cpu_seconds = seconds_on_cpu(r, *choice.node);
+  return choice;
+}
+
+// By the models, and then asked of the devices themselves.
+std::string why_not_on(const LuRequest& r, const GpuChoice& choice) {
+  if (!is_asked_for(r.options) && choice.cpu_seconds <= choice.seconds)
+    return fmt::format("the CPU takes about {:.3g} ms and GPUs {:.3g} with the transfers",
+                       choice.cpu_seconds * 1e3, choice.seconds * 1e3);
   HybridNode& hybrid = *r.context.impl().hybrid;
-  const std::int64_t free = hybrid.open(way.gpus), cap = way.memory_bytes;
-  for (const int gpu : way.gpus)
+  const std::int64_t free = hybrid.open(choice.gpus), cap = choice.memory_bytes;
+  for (const int gpu : choice.gpus)
     if (HybridNode::Use(hybrid).device(gpu).native_stream(Lane::compute) == nullptr)
       return "kernels cannot be queued on its GPUs";
   const std::int64_t needed = streamed_lu_bytes(shape_of(r)), allowed = cap > 0 ? std::min(free, cap) : free;
@@ -116,18 +107,6 @@ std::string why_not_on(const LuRequest& r, const Way& way) {
   return fmt::format("it holds the matrix whole, which takes {} MiB of a GPU that has {}", needed >> 20,
                      allowed >> 20);
 }
-
-// Of one request the models and the GPUs are asked once.
-const Way& choose(const LuRequest& r) {
-  if (r.streamed == nullptr) {
-    auto way = std::make_shared<Way>(by_models(r));
-    if (way->reason.empty()) way->reason = why_not_on(r, *way);
-    r.streamed = std::move(way);
-  }
-  return *r.streamed;
-}
-
-std::string streamed_declines(const LuRequest& r) { return choose(r).reason; }
 
 bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
   for (const int gpu : gpus)
@@ -138,23 +117,24 @@ bool all_reach(const HybridNode::Use& use, const std::vector<int>& gpus) {
 
 class StreamedCall {
  public:
-  StreamedCall(const LuRequest& r, void* a, std::int64_t* pivots) : request_(r), way_(choose(r)) {
+  StreamedCall(const LuRequest& r, const GpuChoice& choice, void* a, std::int64_t* pivots)
+      : request_(r), choice_(choice) {
     const LuProblem& p = r.problem;
     job_.dtype = p.dtype, job_.m = p.m, job_.n = p.n, job_.lda = p.lda, job_.nb = r.options.nb;
     job_.a = a, job_.pivots = pivots;
-    job_.product = pace_of(*way_.node, way_.gpus.front(), p.dtype).product;
+    job_.product = pace_of(*choice_.node, choice_.gpus.front(), p.dtype).product;
   }
 
   LuReport run() {
     HybridNode::Use use(*request_.context.impl().hybrid);
-    if (!all_reach(use, way_.gpus)) way_.gpus.resize(1);
+    if (!all_reach(use, choice_.gpus)) choice_.gpus.resize(1);
     const int threads = request_.options.threads > 0 ? request_.options.threads : omp_get_max_threads();
     const std::int64_t bytes = ((job_.n - 1) * job_.lda + job_.m) * size_bytes(job_.dtype);
-    job_.pinned = use.device(way_.gpus.front()).is_pinned(job_.a, bytes);
+    job_.pinned = use.device(choice_.gpus.front()).is_pinned(job_.a, bytes);
     job_.copiers = &use.copiers(threads);
     LuMachines& machines = LuMachines::of(request_.context.impl());
-    for (const int gpu : way_.gpus) {
-      const GpuModel& model = way_.node->gpus[std::size_t(gpu)];
+    for (const int gpu : choice_.gpus) {
+      const GpuModel& model = choice_.node->gpus[std::size_t(gpu)];
       job_.gpus.push_back({&use.device(gpu),
                            machines.tools(request_.context.impl().hybrid->gpus()[std::size_t(gpu)].ordinal),
                            model.to_device, model.to_host});
@@ -162,14 +142,14 @@ class StreamedCall {
     factor_streamed(job_, streamed_);
     LuReport report;
     report.info = streamed_.info, report.nb = streamed_.nb;
-    report.candidate = "streamed", report.gpus = int(way_.gpus.size()), report.pinned = job_.pinned;
+    report.candidate = "streamed", report.gpus = int(choice_.gpus.size()), report.pinned = job_.pinned;
     return report;
   }
   bool wrote() const { return streamed_.wrote; }
 
  private:
   const LuRequest& request_;
-  Way way_;
+  GpuChoice choice_;
   StreamedLuJob job_;
   StreamedLuReport streamed_;
 };
@@ -210,18 +190,17 @@ LuReport factor_on_cpu(const LuRequest& r, void* a, std::int64_t* pivots, const 
   LuOptions options = r.options;
   options.target = Target::cpu, options.candidate = "", options.nb = r.tuned ? 0 : options.nb;
   options.gpus = {};
-  const LuRequest request{r.context, r.problem, options};
-  const LuCandidate& candidate = choose_lu(request);
-  LuReport report = candidate.factor(request, a, pivots);
-  report.candidate = candidate.name, report.redone = true;
+  const LuRanking chosen = choose_lu({r.context, r.problem, options});
+  LuReport report = chosen.made.runner->factor(a, pivots);
+  report.candidate = chosen.candidate, report.redone = true;
   return report;
 }
 
-LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivots) {
+LuReport factor_streamed_or_redo(const LuRequest& r, const GpuChoice& choice, void* a, std::int64_t* pivots) {
   const bool redoes = r.options.on_device_failure == OnDeviceFailure::redo;
   std::optional<Kept> kept;
   if (redoes) kept.emplace(r, a);
-  StreamedCall call(r, a, pivots);
+  StreamedCall call(r, choice, a, pivots);
   const auto by_cpu = [&](const Error& error) {
     try {
       return factor_on_cpu(r, a, pivots, error);
@@ -254,21 +233,40 @@ LuReport factor_streamed_or_redo(const LuRequest& r, void* a, std::int64_t* pivo
   }
 }
 
-std::string describe_streamed(const LuRequest& r) {
-  const Way& way = choose(r);
-  std::string names;
-  for (const int gpu : way.gpus)
-    names += (names.empty() ? "" : ", ") + r.context.impl().hybrid->gpus()[std::size_t(gpu)].name;
-  return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
-                     with_nb(shape_of(r)).nb, names, way.seconds * 1e3, way.cpu_seconds * 1e3,
-                     way.node->source);
-}
+class StreamedRunner : public LuRunner {
+ public:
+  StreamedRunner(const LuRequest& r, const GpuChoice& choice) : LuRunner(r), choice_(choice) {}
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    return factor_streamed_or_redo(request(), choice_, a, pivots);
+  }
+  std::string describe() const override {
+    std::string names;
+    for (const int gpu : choice_.gpus)
+      names += (names.empty() ? "" : ", ") + request().context.impl().hybrid->gpus()[std::size_t(gpu)].name;
+    return fmt::format("blocks of nb={} on {}; about {:.3g} ms from pinned memory, on the CPU {:.3g}; {}",
+                       with_nb(shape_of(request())).nb, names, choice_.seconds * 1e3,
+                       choice_.cpu_seconds * 1e3, choice_.node->source);
+  }
+  std::optional<double> predicted_s() const override { return choice_.seconds; }
+  bool uses_gpus() const override { return true; }
 
-double predict_streamed(const LuRequest& r) { return choose(r).seconds; }
+ private:
+  GpuChoice choice_;
+};
+
+// The models and the GPUs are asked once, for the offer and for the runner.
+LuOffers streamed_offers(const LuRequest& r) {
+  const GpuChoice choice = by_models(r);
+  if (const std::string reason = why_not_on(r, choice); !reason.empty())
+    throw Error(ErrorCode::unsupported, "candidate", reason);
+  Offer<LuOperation> offer;
+  offer.seconds = choice.seconds;
+  offer.make = [&r, choice] { return Made<LuOperation>{std::make_shared<const StreamedRunner>(r, choice)}; };
+  return one_offer(std::move(offer));
+}
 
 }  // namespace
 
-constinit const LuCandidate streamed_lu{"streamed",        streamed_declines, factor_streamed_or_redo,
-                                        describe_streamed, predict_streamed,  true};
+constinit const LuCandidate streamed_lu{"streamed", Tier::any, streamed_declines, streamed_offers};
 
 }  // namespace tilewright

@@ -1,24 +1,59 @@
-// What plans of matrices in device memory tell of themselves besides tilewright/lu.hpp.
+// What plans of matrices in device memory share: their candidates, and what they refuse before a device is
+// asked.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include <fmt/format.h>
 
-#include "lu/explanation.hpp"
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "core/refuse.hpp"
+#include "plan/candidate.hpp"
 #include "tilewright/lu.hpp"
 
 namespace tilewright {
 
-struct LuPlanCandidateName {
-  const char* name;
-  std::int64_t most_nb;  // that LuOptions::nb may be; 0: it has blocks of its own
-};
-// In the order in which they are asked.
-std::vector<LuPlanCandidateName> lu_plan_candidates();
+struct DeviceLuRequest;
+class DeviceLuRunner;
 
-// lu_candidate and lu_explanation of a problem in device memory.
-std::string device_lu_candidate(Context& context, const LuProblem& problem, const LuOptions& options);
-LuExplanation device_lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
+// LU in the memory of a GPU as an operation of src/plan.
+struct DeviceLuOperation {
+  using Request = DeviceLuRequest;
+  using Runner = DeviceLuRunner;
+  struct Traits {
+    std::int64_t most_nb = 0;  // that LuOptions::nb may be; 0: it has blocks of its own
+  };
+  static constexpr bool compares = false;
+  static Asked asked(const DeviceLuRequest& request);
+};
+std::span<const Candidate<DeviceLuOperation>> device_lu_candidates();
+
+// lu_explanation of a problem in device memory.
+Explanation device_lu_explanation(Context& context, const LuProblem& problem, const LuOptions& options);
+
+// All throw Error(invalid_argument) naming the argument.
+void validate_device(const LuOptions& options);
+
+template <class T>
+void require_dtype(const char* name, DType dtype) {
+  if (dtype != dtype_of<T>)
+    refuse_argument(name, fmt::format("{} has elements of {}, and the plan is of {}", name,
+                                      to_string(dtype_of<T>), to_string(dtype)));
+}
+
+struct NamedAddress {
+  const char* name;
+  const void* address;
+};
+// The workspace of so many bytes last.
+inline void require_addresses(std::initializer_list<NamedAddress> all, const void* workspace,
+                              std::int64_t bytes) {
+  for (const NamedAddress& one : all)
+    if (one.address == nullptr) refuse_argument(one.name, fmt::format("{} is null", one.name));
+  if (bytes > 0 && workspace == nullptr) refuse_argument("workspace", "workspace is null");
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
+    refuse_argument("workspace", fmt::format("workspace = {} is not at a multiple of 256 bytes", workspace));
+}
 
 }  // namespace tilewright

@@ -24,6 +24,7 @@ class DeviceLuSystem {
   // Compiles what is not kept. Throws Error(unsupported) naming the size that cuBLAS cannot count.
   DeviceLuSystem(std::shared_ptr<LuTools> tools, const LuSystemShape& shape);
 
+  const Gpu& gpu() const { return tools_->gpu(); }
   const LuSystemShape& shape() const { return shape_; }
   std::int64_t workspace_bytes() const { return bytes_; }
   // Overwrites B by X, queued on `stream`. By several threads in turn.

@@ -4,7 +4,7 @@
 
 #include "core/dispatch.hpp"
 #include "lu/device/machines.hpp"
-#include "lu/device/plan_arguments.hpp"
+#include "lu/device/plan.hpp"
 #include "lu/device/refinement.hpp"
 #include "lu/device/system.hpp"
 #include "lu/validate.hpp"
@@ -14,22 +14,15 @@ namespace {
 
 void validate_factors(const LuProblem& factors, const LuOptions& options) {
   validate(factors);
-  validate(options);
+  validate_device(options);
   if (factors.m != factors.n)
-    throw Error(ErrorCode::invalid_argument, "factors",
-                fmt::format("factors of {} x {} are not square", factors.m, factors.n));
-}
-
-void validate_ld(const char* name, std::int64_t ld, std::int64_t rows) {
-  if (ld < std::max<std::int64_t>(1, rows))
-    throw Error(ErrorCode::invalid_argument, name,
-                fmt::format("{} = {} is less than max(1, {} rows)", name, ld, rows));
+    refuse_argument("factors", fmt::format("factors of {} x {} are not square", factors.m, factors.n));
 }
 
 }  // namespace
 
-struct LuSolvePlan::Impl {
-  std::unique_ptr<DeviceLuSystem> system;
+struct LuSolvePlan::Impl : DeviceLuSystem {
+  using DeviceLuSystem::DeviceLuSystem;
 };
 
 LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
@@ -37,67 +30,56 @@ LuSolvePlan plan_lu_solve(Context& context, const LuProblem& factors, Op op, std
   validate_factors(factors, options);
   validate_op(op);
   validate_size("nrhs", nrhs);
-  validate_ld("ldb", ldb, factors.n);
-  auto impl = std::make_shared<LuSolvePlan::Impl>();
-  const LuSystemShape shape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb};
-  impl->system =
-      std::make_unique<DeviceLuSystem>(LuMachines::of(context.impl()).tools(options.device), shape);
-  return LuSolvePlan(impl);
+  validate_extent(factors.n, nrhs, "ldb", ldb, factors.dtype);
+  return LuSolvePlan(std::make_shared<LuSolvePlan::Impl>(
+      LuMachines::of(context.impl()).tools(options.device),
+      LuSystemShape{factors.dtype, op, factors.n, nrhs, factors.lda, ldb}));
 }
 
-std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
+std::int64_t LuSolvePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
 void LuSolvePlan::solve(const T* lu, const std::int64_t* pivots, T* b, void* workspace, void* stream) const {
-  const LuSystemShape& shape = impl_->system->shape();
-  require_dtype<T>("lu", shape.dtype);
-  if (shape.n == 0 || shape.nrhs == 0) return;
-  require_address("lu", lu);
-  require_address("pivots", pivots);
-  require_address("b", b);
-  require_workspace(workspace, workspace_bytes());
-  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
-                       static_cast<CUstream_st*>(stream));
+  require_dtype<T>("lu", impl_->shape().dtype);
+  if (impl_->shape().n == 0 || impl_->shape().nrhs == 0) return;
+  require_addresses({{"lu", lu}, {"pivots", pivots}, {"b", b}}, workspace, workspace_bytes());
+  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), b, workspace},
+               static_cast<CUstream_st*>(stream));
 }
 
-struct LuInversePlan::Impl {
-  std::shared_ptr<LuTools> tools;
-  std::unique_ptr<DeviceLuSystem> system;  // whose right-hand sides are the identity
+// The right-hand sides are the identity.
+struct LuInversePlan::Impl : DeviceLuSystem {
+  using DeviceLuSystem::DeviceLuSystem;
 };
 
 LuInversePlan plan_lu_inverse(Context& context, const LuProblem& factors, std::int64_t ldinv,
                               const LuOptions& options) {
   validate_factors(factors, options);
-  validate_ld("ldinv", ldinv, factors.n);
-  auto impl = std::make_shared<LuInversePlan::Impl>();
-  impl->tools = LuMachines::of(context.impl()).tools(options.device);
-  impl->system = std::make_unique<DeviceLuSystem>(
-      impl->tools, LuSystemShape{factors.dtype, Op::none, factors.n, factors.n, factors.lda, ldinv});
-  return LuInversePlan(impl);
+  validate_extent(factors.n, factors.n, "ldinv", ldinv, factors.dtype);
+  return LuInversePlan(std::make_shared<LuInversePlan::Impl>(
+      LuMachines::of(context.impl()).tools(options.device),
+      LuSystemShape{factors.dtype, Op::none, factors.n, factors.n, factors.lda, ldinv}));
 }
 
-std::int64_t LuInversePlan::workspace_bytes() const noexcept { return impl_->system->workspace_bytes(); }
+std::int64_t LuInversePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
 void LuInversePlan::invert(const T* lu, const std::int64_t* pivots, T* inverse, void* workspace,
                            void* stream) const {
-  const LuSystemShape& shape = impl_->system->shape();
+  const LuSystemShape& shape = impl_->shape();
   require_dtype<T>("lu", shape.dtype);
   if (shape.n == 0) return;
-  require_address("lu", lu);
-  require_address("pivots", pivots);
-  require_address("inverse", inverse);
-  require_workspace(workspace, workspace_bytes());
+  require_addresses({{"lu", lu}, {"pivots", pivots}, {"inverse", inverse}}, workspace, workspace_bytes());
   auto* const queue = static_cast<CUstream_st*>(stream);
-  const Gpu& gpu = impl_->tools->gpu();
+  const Gpu& gpu = impl_->gpu();
   const T one(1);
   gpu.clear(inverse, std::size_t(shape.n) * sizeof(T), std::size_t(shape.ldb) * sizeof(T), shape.n, queue);
   gpu.fill(inverse, &one, sizeof(T), shape.n, queue, std::size_t(shape.ldb + 1) * sizeof(T));
-  impl_->system->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace}, queue);
+  impl_->solve({lu, reinterpret_cast<const long long*>(pivots), inverse, workspace}, queue);
 }
 
-struct LuRefinePlan::Impl {
-  std::unique_ptr<DeviceLuRefinement> refinement;
+struct LuRefinePlan::Impl : DeviceLuRefinement {
+  using DeviceLuRefinement::DeviceLuRefinement;
 };
 
 LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, std::int64_t nrhs,
@@ -105,36 +87,29 @@ LuRefinePlan plan_lu_refine(Context& context, const LuProblem& factors, Op op, s
   validate_factors(factors, options);
   validate_op(op);
   validate_size("nrhs", nrhs);
-  validate_ld("lda", layout.lda, factors.n);
-  validate_ld("ldb", layout.ldb, factors.n);
-  validate_ld("ldx", layout.ldx, factors.n);
+  validate_extent(factors.n, factors.n, "lda", layout.lda, factors.dtype);
+  validate_extent(factors.n, nrhs, "ldb", layout.ldb, factors.dtype);
+  validate_extent(factors.n, nrhs, "ldx", layout.ldx, factors.dtype);
   validate_size("steps", steps);
-  auto impl = std::make_shared<LuRefinePlan::Impl>();
   const LuRefineShape shape{factors.dtype, op,         factors.n,  nrhs, layout.lda,
                             factors.lda,   layout.ldb, layout.ldx, steps};
-  impl->refinement =
-      std::make_unique<DeviceLuRefinement>(LuMachines::of(context.impl()).tools(options.device), shape);
-  return LuRefinePlan(impl);
+  return LuRefinePlan(
+      std::make_shared<LuRefinePlan::Impl>(LuMachines::of(context.impl()).tools(options.device), shape));
 }
 
-std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->refinement->workspace_bytes(); }
+std::int64_t LuRefinePlan::workspace_bytes() const noexcept { return impl_->workspace_bytes(); }
 
 template <class T>
 void LuRefinePlan::refine(const T* a, const T* lu, const std::int64_t* pivots, const T* b, T* x,
                           double* backward_errors, void* workspace, void* stream) const {
-  const LuRefineShape& shape = impl_->refinement->shape();
+  const LuRefineShape& shape = impl_->shape();
   require_dtype<T>("a", shape.dtype);
   if (shape.n == 0 || shape.nrhs == 0) return;
-  require_address("a", a);
-  require_address("lu", lu);
-  require_address("pivots", pivots);
-  require_address("b", b);
-  require_address("x", x);
-  require_address("backward_errors", backward_errors);
-  require_workspace(workspace, workspace_bytes());
-  impl_->refinement->refine(
-      {a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace},
-      static_cast<CUstream_st*>(stream));
+  require_addresses(
+      {{"a", a}, {"lu", lu}, {"pivots", pivots}, {"b", b}, {"x", x}, {"backward_errors", backward_errors}},
+      workspace, workspace_bytes());
+  impl_->refine({a, lu, reinterpret_cast<const long long*>(pivots), b, x, backward_errors, workspace},
+                static_cast<CUstream_st*>(stream));
 }
 
 #define TILEWRIGHT_INSTANTIATE(T)                                                                           \

@@ -35,20 +35,19 @@ constexpr std::int64_t widths[] = {48, 64, 96, 128, 192, 256, 320, 384, 512, 768
 // Whether the candidate takes the problem at all, by panels of nb columns or (0) by its own.
 bool takes(const LuPoolRequest& r, const LuConfig& config) {
   if (r.problem.location == Location::device) {
-    for (const auto& one : lu_plan_candidates())
-      if (one.name == config.candidate) return config.nb <= one.most_nb;
+    for (const auto& one : device_lu_candidates())
+      if (one.name == config.candidate) return config.nb <= one.traits.most_nb;
     return false;
   }
   LuOptions options;
   options.threads = r.threads;
-  const auto decisions = decide_lu({r.context, r.problem, with_config(options, config)});
-  return !decisions.empty() && decisions.back().reason.empty();
+  return rank_lu({r.context, r.problem, with_config(options, config)}).winner != nullptr;
 }
 
 std::vector<std::string> candidate_names(const LuProblem& p) {
   std::vector<std::string> names;
   if (p.location == Location::device)
-    for (const auto& one : lu_plan_candidates()) names.emplace_back(one.name);
+    for (const auto& one : device_lu_candidates()) names.emplace_back(one.name);
   else
     for (const LuCandidate& candidate : lu_candidates()) names.emplace_back(candidate.name);
   std::erase(names, "reference");  // which nobody wants for its speed
@@ -57,10 +56,10 @@ std::vector<std::string> candidate_names(const LuProblem& p) {
 
 // What runs where wisdom knows nothing. Throws Error(unsupported) with the reasons where nothing does.
 LuConfig default_config(const LuPoolRequest& r) {
-  if (r.problem.location == Location::device) return {lu_plan_candidates().front().name, 0};
+  if (r.problem.location == Location::device) return {device_lu_candidates().front().name, 0};
   LuOptions options;
   options.threads = r.threads;
-  return {choose_lu({r.context, r.problem, options}).name, 0};
+  return {choose_lu({r.context, r.problem, options}).candidate, 0};
 }
 
 bool fits(const LuConfig& config, const LuProblem& p) { return 2 * config.nb <= std::min(p.m, p.n); }

@@ -105,9 +105,9 @@ class Session {
   // The place of what was found before for this very problem.
   std::optional<std::size_t> incumbent(const LuProblem& problem, const ConfigPool& pool) const {
     const auto known = tuned_lu(context_, problem, {.device = tuning_.gpu});
-    if (!known || known->match != WisdomMatch::exact) return std::nullopt;
+    if (known.match != WisdomMatch::exact) return std::nullopt;
     for (std::size_t i = 0; i < pool.size(); ++i)
-      if (pool.fields(i) == to_json(known->config)) return i;
+      if (pool.fields(i) == known.config) return i;
     return std::nullopt;
   }
 

@@ -150,8 +150,7 @@ class LuFamily : public Family {
     return lu_target(context_, lu_problem(c), record.way.options, record.median());
   }
   WisdomMatch match_of(const Case& c, const LuRecord& record) const {
-    const auto tuned = decide_lu(context_, lu_problem(c), record.way.options).tuned;
-    return tuned ? tuned->match : WisdomMatch::none;
+    return decide_lu(context_, lu_problem(c), record.way.options).known.match;
   }
   json row_of(const Case& c, const std::string& memory, const Contender& one, const LuRecord& record,
               double bound) const;

@@ -100,10 +100,9 @@ std::vector<LuWay> lu_searched_ways(const Plan& plan, const Case& c, bool has_gp
 
 LuReport run_lu_way(Context& context, const LuProblem& p, const LuWay& way, void* a, std::int64_t* pivots) {
   if (way.split != SplitWay::model) {
-    const LuRequest request{context, p, way.options, way.split};
-    const LuCandidate& candidate = choose_lu(request);
-    LuReport report = candidate.factor(request, a, pivots);
-    report.candidate = candidate.name;
+    const LuRanking chosen = choose_lu({context, p, way.options, way.split});
+    LuReport report = chosen.made.runner->factor(a, pivots);
+    report.candidate = chosen.candidate;
     return report;
   }
   return dispatch(p.dtype, [&]<class T>() {

@@ -1,9 +1,11 @@
-// What it takes to add a way to compute: one file (support/dummy_way.cpp) and one line in a list. Offers are
-// ranked by what they say they cost, and by how that is known.
+// What it takes to add a way to compute: one object in a list, of products (support/dummy_way.cpp) and of
+// factorizations. Offers are ranked by what they say they cost, and by how that is known.
 #include <gtest/gtest.h>
 
-#include "gemm/candidates.hpp"
 #include "gemm/plan.hpp"
+#include "lu/candidates.hpp"
+#include "lu/reference.hpp"
+#include "lu/validate.hpp"
 #include "support/dummy_way.hpp"
 #include "support/operands.hpp"
 
@@ -17,7 +19,7 @@ bool contains(const std::string& text, const std::string& part) {
 class CandidateList : public ::testing::Test {
  protected:
   // The library's, and these behind them.
-  void use(const std::vector<Candidate>& more) {
+  void use(const std::vector<GemmCandidate>& more) {
     list_.assign(gemm_candidates().begin(), gemm_candidates().end());
     list_.insert(list_.end(), more.begin(), more.end());
     context_.impl().candidates = list_;
@@ -33,7 +35,7 @@ class CandidateList : public ::testing::Test {
   }
 
   Context context_;
-  std::vector<Candidate> list_;
+  std::vector<GemmCandidate> list_;
 };
 
 TEST_F(CandidateList, AWayOfItsOwnIsPlannedExplainedAndRun) {
@@ -77,25 +79,71 @@ TEST_F(CandidateList, RefusedOffersMakeWay) {
   EXPECT_TRUE(contains(made.explain(), "boastful       no: 10 ns were boasted")) << made.explain();
 }
 
+class NaiveLu : public LuRunner {
+ public:
+  using LuRunner::LuRunner;
+  LuReport factor(void* a, std::int64_t* pivots) const override {
+    const LuProblem& p = request().problem;
+    LuReport report;
+    report.info = factor_reference(p.m, p.n, static_cast<double*>(a), p.lda, pivots);
+    return report;
+  }
+  std::string describe() const override { return "as the book says"; }
+  std::optional<double> predicted_s() const override { return 0.5; }
+};
+
+std::string naive_declines(const LuRequest& r) { return r.problem.m == 71 ? "it does not like 71 rows" : ""; }
+
+constinit const LuCandidate naive_lu{"naive", Tier::any, naive_declines, one_runner<NaiveLu>};
+
+TEST(LuCandidateList, AFactorizationOfItsOwnIsPlannedExplainedDeclinedAndRun) {
+  std::vector<LuCandidate> list{naive_lu};
+  list.insert(list.end(), lu_candidates().begin(), lu_candidates().end());
+  Context context({.use_wisdom = false, .notices = false});
+  const LuProblem p{DType::f64, 3, 3, 3}, disliked{DType::f64, 71, 3, 71};
+  const LuRanking decided = decide_lu(context, p, {}, list);
+  ASSERT_EQ(decided.candidate, "naive");
+  EXPECT_EQ(decided.decisions.size(), 1u) << "those behind it are not asked";
+  std::vector<double> a{1, 2, 4, 2, 5, 6, 3, 1, 9}, expected = a;
+  std::vector<std::int64_t> pivots(3), right(3);
+  factor_reference(3, 3, expected.data(), 3, right.data());
+  EXPECT_EQ(decided.made.runner->factor(a.data(), pivots.data()).info, 0);
+  EXPECT_EQ(a, expected);
+  EXPECT_EQ(pivots, right);
+
+  const Explanation said = lu_explanation(context, p, {}, list);
+  EXPECT_EQ(lu_text(said), to_string(p) + "\n  naive: taken; as the book says\n");
+  EXPECT_EQ(said.predicted_s, 0.5);
+  const std::string declined = lu_text(lu_explanation(context, disliked, {}, list));
+  EXPECT_TRUE(contains(declined, "  naive: not taken; it does not like 71 rows\n")) << declined;
+  EXPECT_TRUE(contains(declined, ": taken; ")) << declined;
+  EXPECT_EQ(decide_lu(context, p, {.candidate = "reference"}, list).candidate, "reference") << "asked for";
+
+  const LuRanking none = decide_lu(context, disliked, {.candidate = "naive"}, list);
+  EXPECT_EQ(none.reasons(), "naive: it does not like 71 rows");
+  EXPECT_THROW(require_served(none, disliked, {.candidate = "naive"}), Error);
+  EXPECT_THROW(validate_host({.candidate = "naive"}), Error) << "the library's list has none";
+}
+
 class OffersCompared : public CandidateList {
  protected:
-  static Offer offer(double seconds, WisdomMatch match = WisdomMatch::none, const char* device = "here") {
-    Offer made;
+  static CostEstimate offer(double seconds, WisdomMatch match = WisdomMatch::none,
+                            const char* device = "here") {
+    CostEstimate made;
     if (seconds > 0) made.seconds = seconds;
     made.known.match = match;
     made.known.device = device;
     return made;
   }
   // Of a family with configs.
-  static Offer ours(double seconds, WisdomMatch match = WisdomMatch::none, const char* device = "here") {
-    Offer made = offer(seconds, match, device);
+  static CostEstimate ours(double seconds, WisdomMatch match = WisdomMatch::none,
+                           const char* device = "here") {
+    CostEstimate made = offer(seconds, match, device);
     made.has_config = true;
     return made;
   }
-  bool wins(const Offer& later, const Offer& first) {
-    const GemmProblem p = parse_problem("gemm:f64:nn:m=70,n=70,k=70");
-    const GemmOptions options;
-    return goes_before({context_.impl(), p, options}, later, first);
+  static bool wins(const CostEstimate& later, const CostEstimate& first) {
+    return goes_before(TuneObjective(), later, first);
   }
 };
 

@@ -1,46 +1,67 @@
 // The config that a family of kernels runs with, on the CPU or a GPU: the one asked for, else what wisdom has
 // of the problem or near it, else a rule of thumb. Each becomes an offer; whether another candidate's is
-// better is rank.hpp's.
+// better is rank.hpp's. An operation with configs also names
+//   Problem, and problem(request) and problem_of(text of a record),
+//   records(request, family, architecture, device, objective, take), as Wisdom::offer,
+//   work(problem), by which the time of a record is scaled.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "core/objective.hpp"
-#include "gemm/candidate.hpp"
+#include "core/input/json_text.hpp"
 #include "kernel/space.hpp"
+#include "plan/candidate.hpp"
 
 namespace tilewright {
 
-// What a call minimises. Throws Error(invalid_argument) naming objective_weight.
-TuneObjective objective_of(const GemmOptions& options);
-
-// The options' config as a JSON object; {} where there is none. Throws Error(invalid_argument).
-nlohmann::json asked_config(const PlanRequest& request);
+// The caller's config as a JSON object; {} where there is none. Throws Error(invalid_argument).
+nlohmann::json asked_config(const Asked& asked);
 // Throws Error(invalid_argument) with the reasons, if any, for which the config asked for is not legal.
-void require_legal(const PlanRequest& request, const std::vector<std::string>& reasons);
+void require_legal(const Asked& asked, const std::string& problem, const std::vector<std::string>& reasons);
 
-// Offers what wisdom has for the call's objective and then, unless that is time, what was searched for time.
-// The answer's recorded.objective says which. As Wisdom::offer.
-bool offer_wisdom(const PlanRequest& request, const char* family, const std::string& architecture,
-                  const std::string& device, const Wisdom::Take& take);
+// The call's objective and then, unless it is that, time, for which most is known.
+std::vector<std::string> objectives_asked(const Asked& asked);
 
-// An offer of what a record says; without seconds where it was not measured.
-Offer offer_of(const PlanRequest& request, const WisdomAnswer& known);
+// Offers what wisdom has for the call's objective and then what was searched for time. The answer's
+// recorded.objective says which. As Wisdom::offer.
+template <class Request>
+bool offer_wisdom(const Request& r, const char* family, const std::string& architecture,
+                  const std::string& device, const Wisdom::Take& take) {
+  using Operation = typename Request::Operation;
+  for (const std::string& objective : objectives_asked(Operation::asked(r)))
+    if (Operation::records(r, family, architecture, device, objective, take)) return true;
+  return false;
+}
+
+// What an offer of a record says; without seconds where it was not measured. Two of neighbouring sizes can be
+// compared by what they say of a floating-point operation.
+template <class Request>
+CostEstimate estimate_of(const Request& r, const WisdomAnswer& known) {
+  using Operation = typename Request::Operation;
+  CostEstimate offer;
+  offer.known = known;
+  if (known.recorded.seconds <= 0) return offer;
+  const double scale =
+      Operation::work(Operation::problem(r)) / Operation::work(Operation::problem_of(known.problem));
+  offer.seconds = known.recorded.seconds * scale;
+  if (known.recorded.energy_j) offer.joules = *known.recorded.energy_j * scale;
+  return offer;
+}
 
 // A family for one problem on one device. Spaces and rules of thumb, the best first, are asked for only when
 // wanted.
-template <class Config>
+template <class Operation, class Config>
 struct ConfigFamily {
   const char* name;  // in wisdom
   std::string architecture, device;
   std::function<Space<Config>()> space;
   std::function<std::vector<Config>()> rules_of_thumb;
   // What a config without a record is forecast to cost, noted in its offer; may be null.
-  std::function<void(const Config& config, Offer& offer)> forecast = nullptr;
+  std::function<void(const Config& config, CostEstimate& offer)> forecast = nullptr;
   // The config for this problem that follows from the one that was found for `recorded`, a problem near it;
   // may be null, and then the same.
-  std::function<Config(const GemmProblem& recorded, const Config& found)> carry = nullptr;
+  std::function<Config(const typename Operation::Problem& recorded, const Config& found)> carry = nullptr;
   // What is tried before the rules of thumb, where those take long to find and this does not; may be null. It
   // takes the place of the first of them.
   std::function<Config()> first_rule = nullptr;
@@ -60,15 +81,15 @@ std::string why_not_from_elsewhere(const WisdomAnswer& answer, double least_gain
 
 // Why a record's config is not used: this build lacks its fields, or the space has no place for it. "" for no
 // reason; `config` then is the config.
-template <class Config>
-std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Config>& family,
+template <class Operation, class Config>
+std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Operation, Config>& family,
                          const Space<Config>& space, Config& config) {
   if (auto reason = why_not_from_elsewhere(answer, family.least_gain_elsewhere); !reason.empty())
     return reason;
   try {
     config = from_json<Config>(answer.config);
     if (answer.match != WisdomMatch::exact && family.carry != nullptr)
-      config = family.carry(packed(parse_problem(answer.problem)), config);
+      config = family.carry(Operation::problem_of(answer.problem), config);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     return error.what();
@@ -78,7 +99,7 @@ std::string why_unusable(const WisdomAnswer& answer, const ConfigFamily<Config>&
 
 // The configs in the order in which they are tried. Wisdom is asked again where its first answer came to
 // nothing, which is rare, so that a plan looks its record up once.
-template <class Config>
+template <class Operation, class Config>
 class ConfigChoices {
  public:
   struct Choice {
@@ -87,11 +108,11 @@ class ConfigChoices {
     std::string unusable;  // what a nearer record lacks
   };
 
-  ConfigChoices(const PlanRequest& request, ConfigFamily<Config> family)
-      : request_(&request), family_(std::move(family)) {}
+  ConfigChoices(const typename Operation::Request& request, ConfigFamily<Operation, Config> family)
+      : request_(&request), asked_(Operation::asked(request)), family_(std::move(family)) {}
 
   std::optional<Choice> next() {
-    if (!request_->options.config.empty()) return asked_for();
+    if (!asked_.config.empty()) return asked_for();
     if (auto recorded = next_record()) return recorded;
     const std::optional<Config> rule = next_rule();
     if (!rule) return std::nullopt;
@@ -124,20 +145,19 @@ class ConfigChoices {
   }
 
   std::optional<Choice> asked_for() {
-    if (std::exchange(asked_, true)) return std::nullopt;
+    if (std::exchange(gave_asked_, true)) return std::nullopt;
     const auto config = asked_over(*next_rule());
-    require_legal(*request_, family_.space().explain(config));
+    require_legal(asked_, to_string(Operation::problem(*request_)), family_.space().explain(config));
     return Choice{config, no_record("asked for"), ""};
   }
 
   // Errors name the option that holds the fields.
   Config asked_over(const Config& rule) const {
     try {
-      return from_json(asked_config(*request_), rule);
+      return from_json(asked_config(asked_), rule);
     } catch (const Error& error) {
       if (error.argument() == "config") throw;
-      throw Error(error.code(), "config",
-                  fmt::format("config {}: {}", request_->options.config, error.what()));
+      throw Error(error.code(), "config", fmt::format("config {}: {}", asked_.config, error.what()));
     }
   }
 
@@ -161,9 +181,10 @@ class ConfigChoices {
     return found;
   }
 
-  const PlanRequest* request_;
-  ConfigFamily<Config> family_;
-  bool asked_ = false, no_records_ = false;
+  const typename Operation::Request* request_;
+  Asked asked_;
+  ConfigFamily<Operation, Config> family_;
+  bool gave_asked_ = false, no_records_ = false;
   std::optional<Space<Config>> space_;
   std::vector<nlohmann::json> tried_;
   std::string unusable_;
@@ -174,19 +195,21 @@ class ConfigChoices {
 };
 
 // The family's configs as offers; make(config) gives the Made of one. The request outlives them.
-template <class Config, class Make>
-Offers config_offers(const PlanRequest& request, ConfigFamily<Config> family, Make make) {
+template <class Operation, class Config, class Make>
+Offers<Operation> config_offers(const typename Operation::Request& request,
+                                ConfigFamily<Operation, Config> family, Make make) {
   const auto forecast = family.forecast;
-  return [&request, choices = ConfigChoices<Config>(request, std::move(family)), make,
-          forecast]() mutable -> std::optional<Offer> {
+  return [&request, choices = ConfigChoices(request, std::move(family)), make,
+          forecast]() mutable -> std::optional<Offer<Operation>> {
     auto choice = choices.next();
     if (!choice) return std::nullopt;
-    Offer offer = offer_of(request, choice->known);
+    Offer<Operation> offer{estimate_of(request, choice->known)};
     offer.has_config = true;
     offer.unusable = offer.seconds || choice->known.match == WisdomMatch::none
                          ? choice->unusable
                          : fmt::format("that of {}: it has no time", choice->known.problem);
-    const bool is_known = choice->known.match != WisdomMatch::none || !request.options.config.empty();
+    const bool is_known =
+        choice->known.match != WisdomMatch::none || !Operation::asked(request).config.empty();
     if (!is_known && forecast != nullptr) forecast(choice->config, offer);
     offer.make = [make, config = choice->config] { return make(config); };
     return offer;

@@ -1,0 +1,157 @@
+// How candidates are ranked, once for all operations. Beside the list of an operation stands the line that
+// instantiates it: template Ranking<O> rank<O>(const O::Request&, std::span<const Candidate<O>>).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernel/jit/cache.hpp"
+#include "plan/candidate.hpp"
+
+namespace tilewright {
+
+template <class Operation>
+class Ranker {
+ public:
+  using Listed = Candidate<Operation>;
+
+  Ranker(const typename Operation::Request& request, Ranking<Operation>& result)
+      : r_(request), asked_(Operation::asked(request)), result_(result) {}
+
+  void rank(std::span<const Listed> candidates) {
+    if constexpr (Operation::compares) {
+      entries_.reserve(candidates.size());
+      for (const Listed& candidate : candidates) entries_.push_back({&candidate, why_not(candidate)});
+      for (std::size_t tier = 0; tier <= std::size_t(Tier::any) && result_.winner == nullptr; ++tier)
+        serve([&](const Entry& entry) { return entry.candidate->tier == Tier(tier); });
+    } else {
+      for (const Listed& candidate : candidates) {
+        if (!is_wanted(candidate)) continue;
+        entries_.push_back({&candidate, why_not(candidate)});
+        serve([&](const Entry& entry) { return entry.candidate == &candidate; });
+        if (result_.winner != nullptr) break;
+      }
+    }
+    for (Entry& entry : entries_)
+      result_.decisions.push_back(
+          {entry.candidate->name, entry.candidate == result_.winner, reason_of(entry)});
+  }
+
+ private:
+  struct Entry {
+    const Listed* candidate;
+    std::string declined;  // "" where it does not
+    Offers<Operation> offers = nullptr;
+    std::optional<Offer<Operation>> offer = {};  // its best that was not refused
+    Made<Operation> refused = {};                // of those that were, the one that says most
+  };
+
+  bool is_wanted(const Listed& candidate) const {
+    // Without a product to form no other could serve.
+    return asked_.candidate.empty() || asked_.candidate == candidate.name ||
+           candidate.tier == Tier::no_product;
+  }
+
+  std::string why_not(const Listed& candidate) const {
+    if (!is_wanted(candidate)) return "another candidate was asked for";
+    if constexpr (requires { Operation::why_not(candidate, r_); })
+      if (auto reason = Operation::why_not(candidate, r_); !reason.empty()) return reason;
+    return candidate.declines(r_);
+  }
+
+  // Takes up the best offers of those that are in turn, until one comes to something.
+  template <class InTurn>
+  void serve(const InTurn& in_turn) {
+    for (Entry& entry : entries_)
+      if (in_turn(entry) && entry.declined.empty()) ask(entry);
+    while (Entry* best = best_of(in_turn)) {
+      Made<Operation> made = take_up(*best->offer);
+      if (made.refusal == Refusal::not_compiled && result_.passed_over.empty())
+        result_.passed_over = made.reason;
+      if (made.runner != nullptr) return win(*best, std::move(made));
+      if (made.refusal > best->refused.refusal) best->refused = std::move(made);
+      best->offer = best->offers();
+      if (!best->offer) give_up(*best);
+    }
+  }
+
+  void win(const Entry& best, Made<Operation> made) {
+    result_.winner = best.candidate;
+    result_.made = std::move(made);
+    result_.has_config = best.offer->has_config;
+    result_.candidate = best.candidate->name;
+    result_.known = best.offer->known;
+    if (result_.known.match == WisdomMatch::none) result_.passed_record = best.offer->unusable;
+  }
+
+  void ask(Entry& entry) {
+    try {
+      entry.offers = entry.candidate->offers(r_);
+      entry.offer = entry.offers();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported || !asked_.config.empty()) throw;
+      entry.declined = error.what();
+    }
+  }
+
+  // What came of the offer, whether it says so or throws.
+  static Made<Operation> take_up(const Offer<Operation>& offer) {
+    const auto refused = [](Refusal refusal, const Error& error) {
+      return Made<Operation>{nullptr, refusal, error.what()};
+    };
+    try {
+      return offer.make();
+    } catch (const NotCompiled& error) {
+      return refused(Refusal::not_compiled, error);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) return refused(Refusal::declined, error);
+      if (error.code() == ErrorCode::out_of_memory) return refused(Refusal::no_memory, error);
+      throw;
+    }
+  }
+
+  // Another candidate may serve the problem, but not with the config that was asked for.
+  void give_up(Entry& entry) const {
+    const bool no_memory = entry.refused.refusal == Refusal::no_memory;
+    if (!asked_.config.empty() || (no_memory && !asked_.candidate.empty()))
+      throw Error(no_memory ? ErrorCode::out_of_memory : ErrorCode::unsupported, "config",
+                  entry.refused.reason);
+    entry.declined = entry.refused.reason;
+  }
+
+  template <class InTurn>
+  Entry* best_of(const InTurn& in_turn) {
+    Entry* best = nullptr;
+    for (Entry& entry : entries_)
+      if (in_turn(entry) && entry.offer &&
+          (best == nullptr || goes_before(asked_.objective, *entry.offer, *best->offer)))
+        best = &entry;
+    return best;
+  }
+
+  std::string reason_of(const Entry& entry) const {
+    if (entry.candidate == result_.winner || !entry.declined.empty()) return entry.declined;
+    if (!entry.refused.reason.empty()) return entry.refused.reason;
+    const char* winner = result_.winner->name;
+    if (!entry.offer) return fmt::format("could serve, but comes after {}", winner);
+    const auto taken = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& one) { return one.candidate == result_.winner; });
+    return why_after(winner, *taken->offer, *entry.offer);
+  }
+
+  const typename Operation::Request& r_;
+  const Asked asked_;
+  std::vector<Entry> entries_;
+  Ranking<Operation>& result_;
+};
+
+template <class Operation>
+Ranking<Operation> rank(const typename Operation::Request& request,
+                        std::span<const Candidate<Operation>> candidates) {
+  Ranking<Operation> result;
+  Ranker<Operation>(request, result).rank(candidates);
+  return result;
+}
+
+}  // namespace tilewright
