@@ -9,7 +9,7 @@
 #include <exception>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/share_threads.hpp"
+#include "gemm/hybrid/stream/share_threads.hpp"
 #include "lu/blas.hpp"
 #include "lu/candidates.hpp"
 #include "lu/panels.hpp"

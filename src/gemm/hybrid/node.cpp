@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "device/cpu.hpp"
-#include "gemm/hybrid/stream.hpp"
+#include "gemm/hybrid/stream/stream.hpp"
 
 namespace tilewright {
 

@@ -10,10 +10,10 @@
 #include <span>
 
 #include "core/host/fork_gate.hpp"
-#include "gemm/hybrid/copy_team.hpp"
 #include "gemm/hybrid/gpus.hpp"
-#include "gemm/hybrid/share_threads.hpp"
-#include "gemm/hybrid/stream_job.hpp"
+#include "gemm/hybrid/stream/copy_team.hpp"
+#include "gemm/hybrid/stream/share_threads.hpp"
+#include "gemm/hybrid/stream/stream_job.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {

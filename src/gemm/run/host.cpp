@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "device/cpu.hpp"
+#include "gemm/hybrid/options.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/hybrid_options.hpp"
 #include "gemm/run/placement.hpp"
 
 namespace tilewright {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "gemm/hybrid/staging.hpp"
+#include "gemm/hybrid/stream/staging.hpp"
 
 namespace tilewright {
 namespace {

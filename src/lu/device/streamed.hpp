@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "gemm/hybrid/copy_team.hpp"
-#include "gemm/hybrid/device/stream_device.hpp"
+#include "gemm/hybrid/stream/copy_team.hpp"
+#include "gemm/hybrid/stream/stream_device.hpp"
 #include "lu/device/schedule.hpp"
 
 namespace tilewright {

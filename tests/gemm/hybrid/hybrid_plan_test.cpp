@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "gemm/hybrid/models.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/hybrid_models.hpp"
 #include "simulated_context.hpp"
 
 namespace tilewright::testing {

@@ -3,8 +3,8 @@
 // simulated GPUs, which find what is not waited for.
 #include <random>
 
-#include "gemm/hybrid/prediction.hpp"
-#include "gemm/hybrid/split.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/split.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

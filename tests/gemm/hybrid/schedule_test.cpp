@@ -1,7 +1,7 @@
 // Tiles, slices and steps of a share, the clock that times them, and the simulated GPU by itself.
-#include "gemm/hybrid/schedule.hpp"
+#include "gemm/hybrid/split/schedule.hpp"
 
-#include "gemm/hybrid/timeline.hpp"
+#include "gemm/hybrid/split/timeline.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/split.hpp"
-#include "gemm/hybrid/stream.hpp"
+#include "gemm/hybrid/split/split.hpp"
+#include "gemm/hybrid/stream/stream.hpp"
 #include "simulated/simulated_device.hpp"
 #include "support/operands.hpp"
 

@@ -1,11 +1,11 @@
 // How products are shared out: cases whose time is plain arithmetic, the figures of a measured node (one H100
 // of 55 GB/s each way, 16 cores), answers of 0 % and 100 %, caps, and the paper's ways of choosing.
-#include "gemm/hybrid/split.hpp"
+#include "gemm/hybrid/split/split.hpp"
 
 #include <gtest/gtest.h>
 
-#include "gemm/hybrid/prediction.hpp"
-#include "gemm/hybrid/tiling.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/tiling.hpp"
 
 namespace tilewright {
 namespace {

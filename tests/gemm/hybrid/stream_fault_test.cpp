@@ -1,7 +1,7 @@
 // GPUs that fail in the middle of a product: the call says which part of C is undefined, and the rest is
 // right, or the host computes that part from a C that no failed device has touched.
-#include "gemm/hybrid/prediction.hpp"
-#include "gemm/hybrid/schedule.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/schedule.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

@@ -2,7 +2,7 @@
 // of splitting and cutting, memories too small for the operands, pageable operands, several GPUs.
 #include <random>
 
-#include "gemm/hybrid/prediction.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {

@@ -8,7 +8,7 @@
 #include "device/gpu/gpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/hybrid/batch/shape.hpp"
+#include "gemm/hybrid/split/batch_shape.hpp"
 #include "gemm/plan.hpp"
 #include "peers/xt.hpp"
 
