@@ -69,7 +69,7 @@ class GpuLuHost : public GpusTest {
   }
 
   std::map<int, std::unique_ptr<StreamDevice>> devices_;
-  CopyTeam team_{2};
+  Workers team_{1};
   Context context_{{.use_wisdom = false, .notices = false}};
 };
 

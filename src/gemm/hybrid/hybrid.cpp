@@ -1,5 +1,5 @@
 // hybrid: a product or batch of host operands on one GPU, several, or CPU and GPUs together, as the models of
-// the machine share it out. How it is streamed stands in hybrid/; what the models say, in hybrid_models.
+// the machine share it out (models.hpp, split/) and in the steps by which it is streamed (stream/).
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -10,13 +10,12 @@
 #include "gemm/hybrid/node.hpp"
 #include "gemm/hybrid/options.hpp"
 #include "gemm/hybrid/search.hpp"
-#include "gemm/hybrid/split/batch_shape.hpp"
 #include "gemm/hybrid/split/split_text.hpp"
 #include "gemm/hybrid/split/tiling.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/cblas_library.hpp"
+#include "gemm/run/cblas.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/reference.hpp"
 #include "gemm/run/scale.hpp"
@@ -25,10 +24,10 @@
 namespace tilewright {
 namespace {
 
-// A split with what its GPUs multiply with.
+// A split with what it is run by.
 struct ReadySplit {
   SplitChoice choice;
-  std::shared_ptr<const DeviceProducts> products;
+  std::shared_ptr<const ReadyStream> stream;
 };
 
 struct LastRun {
@@ -45,6 +44,7 @@ class HybridRunner : public HostRunner {
         node_(r.context.hybrid),
         models_(models),
         cblas_(r.context.cblas()),
+        shape_(r.problem, is_batch() ? SplitSide::problems : SplitSide::columns),
         redo_(r.options.on_device_failure == OnDeviceFailure::redo),
         way_(r.options.split) {
     if (is_batch()) host_ = host_runner(r);
@@ -53,7 +53,7 @@ class HybridRunner : public HostRunner {
     for (const bool pinned : {false, true}) {
       ReadySplit& ready = ready_[pinned];
       ready.choice = pinned && as_before ? if_pinned : choose_split(models_, pinned);
-      ready.products = node_->prepare(r.context, problem(), ready.choice.split, r.may_compile);
+      ready.stream = node_->prepare(r.context, problem(), ready.choice.split, r.may_compile);
     }
   }
 
@@ -65,7 +65,8 @@ class HybridRunner : public HostRunner {
     if (is_zero_alpha(o)) return scale_c(problem(), o, 0, problem().batch_count);
     const NoCancel uncancelled;
     if (node_->was_lost()) return multiply_all_on_host(o);
-    const bool pinned = is_pinned(o);
+    const ForMatrices pinned_of = pinned_operands(o);
+    const bool pinned = pinned_of == all_matrices;
     const ReadySplit* ready = &ready_[pinned];
     if (way_ == SplitWay::guided || way_ == SplitWay::exhaustive) ready = &found(o, pinned);
     if (ready->choice.split.gpus.empty()) {
@@ -73,7 +74,7 @@ class HybridRunner : public HostRunner {
       return note({ready->choice.split, {}, pinned});
     }
     HybridNode::Use use(*node_);
-    note({ready->choice.split, stream(use, *ready, o), pinned});
+    note({ready->choice.split, stream(use, *ready, o, pinned_of), pinned});
   }
 
   std::string device() const override {
@@ -120,21 +121,14 @@ class HybridRunner : public HostRunner {
                     [&]<class T>() { return scalar_of<T>(problem().alpha, o.alpha, 0, 0) == T(0); });
   }
 
-  bool is_pinned(const Operands& o) const {
-    const GemmProblem& p = problem();
-    if (is_batch()) {
-      const BatchShape shape(p);
-      const auto is_in = [&](BatchMatrix which, const void* data) {
-        const std::int64_t span = shape.span_bytes(which);
-        return span == 0 || node_->is_pinned(data, span);
-      };
-      return is_in(BatchMatrix::a, o.a) && is_in(BatchMatrix::b, o.b) && is_in(BatchMatrix::c, o.c);
+  // Of operands by pointers their problems are gathered, wherever they lie.
+  ForMatrices pinned_operands(const Operands& o) const {
+    ForMatrices pinned{};
+    for (const ProductMatrix which : product_matrices) {
+      const std::int64_t span = shape_.span_bytes(which);
+      pinned[std::size_t(which)] = span == 0 || node_->is_pinned(address_of(o, which), span);
     }
-    const auto pinned = [&](const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-      return node_->is_pinned(data, ((columns - 1) * ld + rows) * size_bytes(p.dtype));
-    };
-    return pinned(o.a, p.a_rows(), p.a_cols(), p.lda) && pinned(o.b, p.b_rows(), p.b_cols(), p.ldb) &&
-           pinned(o.c, p.m, p.n, p.ldc);
+    return pinned;
   }
 
   // Each GPU has a thread that waits for it without sleeping.
@@ -148,8 +142,7 @@ class HybridRunner : public HostRunner {
   void multiply_on_host(const GemmProblem& part, const Operands& o, int threads) const {
     if (!is_for_cblas(part)) return gemm_reference(part, o);
     try {
-      const LocalThreads scope(*cblas_, threads);
-      multiply_by_cblas(*cblas_, part, o, 0, 1);
+      multiply_by_cblas(*cblas_, part, o, 0, 1, threads);
     } catch (const std::bad_alloc&) {  // before anything was computed
       gemm_reference(part, o);
     }
@@ -163,9 +156,10 @@ class HybridRunner : public HostRunner {
     }
   }
 
-  StreamReport stream(HybridNode::Use& use, const ReadySplit& ready, const Operands& o) const {
+  StreamReport stream(HybridNode::Use& use, const ReadySplit& ready, const Operands& o,
+                      const ForMatrices& pinned) const {
     const Split& split = ready.choice.split;
-    StreamJob job{problem(), o, split, {}, {}, redo_};
+    StreamJob job{problem(), o, split, {}, ready.stream->schedules, pinned, {}, redo_};
     const int copiers = split.copy_threads > 1 ? split.copy_threads : 0;
     const int threads = host_threads(copiers, int(split.gpus.size()));
     job.multiply_on_host = [this, threads](const GemmProblem& part, const Operands& at) {
@@ -174,7 +168,7 @@ class HybridRunner : public HostRunner {
     job.multiply_range_on_host = [&, threads](std::int64_t first, std::int64_t count) {
       host_->run_part(o, first, count, threads);
     };
-    return use.run(std::move(job), *ready.products);
+    return use.run(std::move(job), ready.stream->products);
   }
 
   // The split that timing found best, searched for by the first call with such operands.
@@ -183,23 +177,24 @@ class HybridRunner : public HostRunner {
     HybridNode::Use use(*node_);
     if (const ReadySplit* ready = searched_[pinned].load(std::memory_order_acquire)) return *ready;
     SplitRequest request = models_.request;
-    request.pinned_a = request.pinned_b = request.pinned_c = pinned;
+    if (pinned) request.pinned = all_matrices;
     Context::Impl& context = use.owner();
     const ScratchC scratch(problem(), o, pinned ? use.any_device() : nullptr);
+    const ForMatrices pinned_of = pinned_operands(scratch.operands());
     const auto time = [&](const Split& split) {
       ReadySplit trial{{}, node_->prepare(context, problem(), split, true)};
       trial.choice.split = split;
       return seconds_of_best([&] {
-        if (!split.gpus.empty()) return void(stream(use, trial, scratch.operands()));
+        if (!split.gpus.empty()) return void(stream(use, trial, scratch.operands(), pinned_of));
         multiply_all_on_host(scratch.operands());
       });
     };
     const SplitSearchResult result =
         search_split(*models_.node, request, way_, search_from(ready_[pinned].choice.split), time);
     ReadySplit best = ready_[pinned];
-    best.choice.split = result.best.split;
-    best.choice.reason = fmt::format("the fastest of {} timed shares", result.tried.size());
-    best.products = node_->prepare(context, problem(), best.choice.split, true);
+    best.choice.split = result.best;
+    best.choice.reason = fmt::format("the fastest of {} timed shares", result.tried);
+    best.stream = node_->prepare(context, problem(), best.choice.split, true);
     kept_[pinned] = std::make_unique<const ReadySplit>(std::move(best));
     searched_[pinned].store(kept_[pinned].get(), std::memory_order_release);
     return *kept_[pinned];
@@ -214,6 +209,7 @@ class HybridRunner : public HostRunner {
   HybridModels models_;
   std::shared_ptr<const CblasLibrary> cblas_;
   std::shared_ptr<const Runner> host_;  // of a batch
+  StreamShape shape_;                   // whose side is of no account but for batches
   bool redo_;
   SplitWay way_;
   std::array<ReadySplit, 2> ready_;  // of pageable and of pinned operands

@@ -9,7 +9,7 @@
 #include "gemm/hybrid/options.hpp"
 #include "gemm/hybrid/split/prediction.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/cblas_library.hpp"
+#include "gemm/run/cblas.hpp"
 #include "gemm/run/host.hpp"
 #include "gemm/run/ways.hpp"
 
@@ -132,7 +132,7 @@ HybridModels hybrid_models(const PlanRequest& r) {
 
 SplitChoice choose_split(const HybridModels& models, bool pinned) {
   SplitRequest request = models.request;
-  request.pinned_a = request.pinned_b = request.pinned_c = pinned;
+  if (pinned) request.pinned = all_matrices;
   return choose_split(*models.node, request);
 }
 

@@ -1,5 +1,5 @@
 // The options of products of host operands on GPUs: which are wrong, and which say that GPUs have to take
-// part. What the models say is hybrid_models'.
+// part. models.hpp knows what the models say.
 #pragma once
 
 #include "gemm/candidate.hpp"

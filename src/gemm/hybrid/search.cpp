@@ -47,4 +47,27 @@ SplitSearch search_from(const Split& chosen) {
   return search;
 }
 
+SplitSearchResult search_split(const NodeModel& node, SplitRequest request, SplitWay way,
+                               const SplitSearch& search, const std::function<double(const Split&)>& time) {
+  SplitSearchResult result;
+  const auto try_share = [&](double share) {
+    request.cpu_share = share;
+    const Split split = choose_split(node, request).split;
+    const double seconds = time(split);
+    if (result.tried++ == 0 || seconds < result.best_s) result.best = split, result.best_s = seconds;
+    return seconds;
+  };
+  // Numbers of steps, so that no rounding adds up on the way.
+  if (way == SplitWay::exhaustive) {
+    for (int i = 0; i * search.step < 1 - 1e-9; ++i)
+      if (try_share(i * search.step) > search.hopeless * result.best_s) return result;
+    try_share(1);
+    return result;
+  }
+  for (int i = 0; search.begin + i * search.step <= 1 + 1e-9; ++i)
+    if (try_share(std::min(search.begin + i * search.step, 1.0)) > result.best_s * (1 + search.threshold))
+      break;
+  return result;
+}
+
 }  // namespace tilewright

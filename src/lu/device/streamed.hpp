@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "gemm/hybrid/stream/copy_team.hpp"
+#include "device/workers.hpp"
 #include "gemm/hybrid/stream/stream_device.hpp"
 #include "lu/device/schedule.hpp"
 
@@ -25,8 +25,8 @@ struct StreamedLuJob {
   void* a = nullptr;    // in host memory
   std::int64_t* pivots = nullptr;
   bool pinned = false;
-  CopyTeam* copiers = nullptr;  // for what is not
-  GemmTime product;             // of each GPU
+  Workers* copiers = nullptr;  // for what is not
+  GemmTime product;            // of each GPU
   std::vector<StreamedLuGpu> gpus;
 };
 

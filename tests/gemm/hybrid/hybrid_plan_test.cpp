@@ -212,7 +212,7 @@ TEST(HybridPlan, TheModelsChoose) {
       SplitRequest request;
       request.problem = made.problem();
       request.gpus = {0}, request.gpus_add = true;
-      request.pinned_a = request.pinned_b = request.pinned_c = true;
+      request.pinned = all_matrices;
       const auto node =
           c.context.impl().hybrid->model(nullptr, c.context.impl().cblas()->name(), omp_get_max_threads());
       const SplitChoice choice = choose_split(*node, request);

@@ -20,7 +20,7 @@ constexpr double copiers_wake_s = 35e-6;
 class TimedShare {
  public:
   TimedShare(const NodeModel& node, const SplitRequest& request, const StreamShape& shape, const Split& split,
-             int index, Timeline& timeline)
+             int index, const StreamSchedule& schedule, Timeline& timeline)
       : gpu_(node.gpus[std::size_t(split.gpus[std::size_t(index)].gpu)]),
         request_(request),
         shape_(shape),
@@ -28,7 +28,7 @@ class TimedShare {
         first_lane_(index * lanes_of_gpu),
         index_(index),
         timeline_(timeline),
-        schedule_(make_schedule(shape, split.gpus[std::size_t(index)], index, peers_of(node, shape, split))),
+        schedule_(schedule),
         chunk_bytes_(std::max(double(split.ring_bytes) / 4, 1e6)),
         last_operation_(schedule_.steps.size(), -1),
         unit_operation_(std::size_t(schedule_.units), -1) {}
@@ -43,7 +43,7 @@ class TimedShare {
         result.compute_s += cost.seconds;
         add_operation(i, step.lane, Traffic::none, cost, -1);
       } else if (step.kind == StepKind::add_c) {
-        const StoredBlock c = shape_.c(step.piece.across, step.piece.along);
+        const StoredBlock c = shape_.stored(ProductMatrix::c, step.piece);
         add_operation(i, step.lane, Traffic::none, add_cost(gpu_, shape_.problem().dtype, c.rows * c.columns),
                       -1);
       } else {
@@ -59,7 +59,7 @@ class TimedShare {
   void connect(const std::vector<TimedShare>& shares) {
     for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
       const StreamStep& step = schedule_.steps[i];
-      if (step.unit >= 0 && step.owner != index_)
+      if (step.is_from_peer(index_))
         timeline_.hold_back(last_operation_[i],
                             shares[std::size_t(step.owner)].unit_operation_[std::size_t(step.unit)]);
     }
@@ -111,61 +111,30 @@ class TimedShare {
 
   void add_copy(std::size_t index) {
     const StreamStep& step = schedule_.steps[index];
-    const bool out = step.kind == StepKind::c_out;
-    const Copied copied = copied_by(step);
-    const double bytes = double(copied.shape.bytes());
-    if (step.kind == StepKind::resident_in && step.owner != index_)
+    const bool out = step.kind == StepKind::copy_out;
+    const StoredBlock stored = shape_.stored(step.matrix, step.piece);
+    const BlockShape block{stored.rows, stored.columns, int(shape_.element_bytes())};
+    const double bytes = double(block.bytes());
+    if (step.is_from_peer(index_))
       return add_operation(index, step.lane, Traffic::none, peer_copy_cost(gpu_, bytes), -1);
     const Traffic traffic = out ? Traffic::to_host : Traffic::to_device;
     result.copied_bytes += bytes;
     lane_s_[out] += bytes * (out ? gpu_.to_host : gpu_.to_device).s_per_byte;
-    if (copied.pinned)
-      return add_operation(index, step.lane, traffic, copy_cost(gpu_, step.lane, copied.shape, copied.gaps),
-                           -1);
+    const OperandLayout& operand = shape_.layout(step.matrix);
+    if (request_.pinned[std::size_t(step.matrix)]) {
+      const bool gaps = operand.ld != block.rows || schedule_.buffer(step, step.matrix).ld != block.rows;
+      return add_operation(index, step.lane, traffic, copy_cost(gpu_, step.lane, block, gaps), -1);
+    }
     // Through the ring, chunk by chunk. Its buffers have no gaps.
+    const double operand_bytes = double(operand.rows) * double(operand.cols) * double(shape_.element_bytes());
     const double chunks =
-        std::clamp(std::ceil(bytes / std::max(chunk_bytes_, copied.operand_bytes / most_chunks)), 1.0, 64.0);
-    StepCost cost = copy_cost(gpu_, step.lane, copied.shape, false);
+        std::clamp(std::ceil(bytes / std::max(chunk_bytes_, operand_bytes / most_chunks)), 1.0, 64.0);
+    StepCost cost = copy_cost(gpu_, step.lane, block, false);
     cost.seconds /= chunks;
     for (int i = 0; i < int(chunks); ++i) {
       const int filled = out ? -1 : add_host_copy(lane_fill, bytes / chunks, -1);
       add_operation(index, step.lane, traffic, cost, filled);
       if (out) last_emptied_ = add_host_copy(lane_empty, bytes / chunks, last_);
-    }
-  }
-
-  struct Copied {
-    BlockShape shape;
-    bool gaps = false, pinned = true;
-    double operand_bytes = 0;
-  };
-  Copied copied_by(const StreamStep& step) const {
-    const GemmProblem& p = shape_.problem();
-    const auto described = [&](const StoredBlock& block, std::int64_t ld, std::int64_t buffer_ld, bool pinned,
-                               double elements) {
-      Copied copied;
-      copied.shape = {block.rows, block.columns, int(shape_.element_bytes())};
-      copied.gaps = ld != block.rows || buffer_ld != block.rows;
-      copied.pinned = pinned;
-      copied.operand_bytes = elements * double(shape_.element_bytes());
-      return copied;
-    };
-    const bool a_streams = !shape_.by_columns();
-    const std::size_t ab = std::size_t(step.ab_slot);
-    switch (step.kind) {
-      case StepKind::resident_in:
-        return described(shape_.resident(step.piece.across, step.piece.k), shape_.resident_ld(),
-                         schedule_.resident[schedule_.resident_stays() ? 0 : ab].ld,
-                         a_streams ? request_.pinned_b : request_.pinned_a,
-                         double(shape_.across()) * double(p.k));
-      case StepKind::streamed_in:
-        return described(shape_.streamed(step.piece.along, step.piece.k), shape_.streamed_ld(),
-                         schedule_.streamed[ab].ld, a_streams ? request_.pinned_a : request_.pinned_b,
-                         double(shape_.along()) * double(p.k));
-      default:
-        return described(shape_.c(step.piece.across, step.piece.along), p.ldc,
-                         schedule_.c[std::size_t(step.c_slot)].ld, request_.pinned_c,
-                         double(p.m) * double(p.n));
     }
   }
 
@@ -175,7 +144,7 @@ class TimedShare {
   TransferTime host_copy_;
   int first_lane_, index_;
   Timeline& timeline_;
-  StreamSchedule schedule_;
+  const StreamSchedule& schedule_;
   double chunk_bytes_;
   std::vector<int> last_operation_, unit_operation_;
   int last_ = -1, last_emptied_ = -1;
@@ -233,10 +202,6 @@ constexpr double staged_passes = 3;
 constexpr double beside_gpus = 1.4;
 constexpr double least_beside_host = 1.25;
 
-// Until both are at work beyond what each of them needs: products of n = 256 to 4096 and small k
-// (results/h100/hybrid-20261126-choice.jsonl.gz).
-constexpr double both_begin_s = 300e-6;
-
 // How many times as long transfers take while threads copy to and from rings all the time
 // (results/h100/hybrid-20261126-pageable.jsonl.gz).
 constexpr double beside_copiers = 1.4;
@@ -252,15 +217,17 @@ double lost_to_host(const SplitPrediction& prediction, double duplex, double slo
 
 SplitPrediction predict(const NodeModel& node, const SplitRequest& request, const Split& split) {
   const StreamShape shape(request.problem, split.side);
+  if (shape.is_batch()) return predict_batch(node, request, split);
   SplitPrediction all;
   if (!split.gpus.empty()) {
+    const std::vector<StreamSchedule> schedules = make_schedules(shape, split, peers_of(node, shape, split));
     std::vector<double> duplex;
     for (const GpuShare& share : split.gpus) duplex.push_back(node.gpus[std::size_t(share.gpu)].duplex);
     Timeline timeline(int(split.gpus.size()), lanes_of_gpu, duplex, node.together);
     std::vector<TimedShare> shares;
     shares.reserve(split.gpus.size());
     for (int i = 0; i < int(split.gpus.size()); ++i) {
-      shares.emplace_back(node, request, shape, split, i, timeline);
+      shares.emplace_back(node, request, shape, split, i, schedules[std::size_t(i)], timeline);
       shares.back().add();
     }
     for (TimedShare& share : shares) share.connect(shares);
@@ -273,7 +240,7 @@ SplitPrediction predict(const NodeModel& node, const SplitRequest& request, cons
     }
     all.gpu_s += node.host.stream_start_s;
   }
-  const bool staged = !request.pinned_a || !request.pinned_b || !request.pinned_c;
+  const bool staged = request.pinned != all_matrices;
   if (node.host.memory_bytes_per_s > 0)
     all.gpu_s =
         std::max(all.gpu_s, all.copied_bytes * (staged ? staged_passes : 1) / node.host.memory_bytes_per_s);

@@ -35,4 +35,13 @@ double host_seconds(const NodeModel& node, const GemmProblem& part, int threads)
 
 SplitPrediction predict(const NodeModel& node, const SplitRequest& request, const Split& split);
 
+// Until CPU and GPUs are at work beyond what each of them needs: products of n = 256 to 4096 and small k
+// (results/h100/hybrid-20261126-choice.jsonl.gz).
+inline constexpr double both_begin_s = 300e-6;
+
+// The same of a batch, by the bytes that have to move and the operations.
+SplitPrediction predict_batch(const NodeModel& node, const SplitRequest& request, const Split& split);
+// The bytes that threads copy into and out of pinned buffers for so many problems of a batch.
+double staged_bytes(const StreamShape& shape, const SplitRequest& request, double problems);
+
 }  // namespace tilewright

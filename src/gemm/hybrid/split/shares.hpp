@@ -2,6 +2,7 @@
 // compute, cut into which tiles. Who fills them in is split.hpp's.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,15 @@ namespace tilewright {
 // whole problems.
 enum class SplitSide : std::uint8_t { columns, rows, problems };
 
+enum class ProductMatrix : std::uint8_t { a, b, c };
+inline constexpr std::array product_matrices{ProductMatrix::a, ProductMatrix::b, ProductMatrix::c};
+// An answer for each of them.
+using ForMatrices = std::array<bool, 3>;
+inline constexpr ForMatrices all_matrices{true, true, true};
+
 struct SplitRequest {
   GemmProblem problem;  // in host memory
-  bool pinned_a = false, pinned_b = false, pinned_c = false;
+  ForMatrices pinned{};
   bool may_use_host = true;
   bool gpus_add = false;          // whether their devices can add C to a product (StreamDevice::adds)
   std::vector<int> gpus;          // positions in the model's list that may be used

@@ -184,6 +184,36 @@ class Tiler {
   StreamShape shape_;
 };
 
+constexpr int pieces_in_flight = 4;
+// Of a share of a batch, unless memory allows fewer: little is left to wait for at both ends.
+constexpr double usual_pieces = 32;
+constexpr double least_piece_bytes = 1 << 20, most_piece_bytes = 32 << 20;
+
+// A share of a batch in pieces, of which several are in flight; false where the GPU holds not even one.
+bool cut_into_pieces(const StreamShape& shape, std::int64_t memory, GpuShare& share) {
+  double each = 0, left = double(memory);
+  for (const ProductMatrix which : product_matrices) {
+    const auto bytes = double(shape.device_bytes(which, 1));
+    if (shape.is_shared(which))
+      left -= bytes;
+    else
+      each += bytes;
+  }
+  const auto fits = [&](int stages) { return each * double(share.tile) * stages <= left; };
+  const auto in_pieces = [&](double bytes) {
+    const auto problems = std::int64_t(bytes / std::max(1.0, each));
+    return std::clamp(problems / shape.grain() * shape.grain(), std::min(shape.grain(), share.count),
+                      share.count);
+  };
+  share.tile =
+      in_pieces(std::clamp(each * double(share.count) / usual_pieces, least_piece_bytes, most_piece_bytes));
+  for (share.stages = pieces_in_flight; share.stages > 1; --share.stages)
+    if (fits(share.stages)) return true;
+  share.tile = in_pieces(left / 2);
+  share.stages = fits(2) ? 2 : 1;
+  return fits(share.stages);
+}
+
 }  // namespace
 
 std::int64_t gpu_memory(const NodeModel& node, const SplitRequest& request, int gpu) {
@@ -193,7 +223,11 @@ std::int64_t gpu_memory(const NodeModel& node, const SplitRequest& request, int 
 }
 
 bool cut_into_tiles(const NodeModel& node, const SplitRequest& request, Split& split) {
-  return Tiler(node, request, split).cut();
+  if (split.side != SplitSide::problems) return Tiler(node, request, split).cut();
+  const StreamShape shape(request.problem, split.side);
+  return std::all_of(split.gpus.begin(), split.gpus.end(), [&](GpuShare& share) {
+    return cut_into_pieces(shape, gpu_memory(node, request, share.gpu), share);
+  });
 }
 
 void take_tiles_of(const GpuShare& other, GpuShare& share) {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "gemm/hybrid/split/shape.hpp"
+#include "gemm/hybrid/split/schedule.hpp"
 
 namespace tilewright {
 
@@ -17,8 +17,9 @@ struct StreamProduct {
   friend bool operator==(const StreamProduct&, const StreamProduct&) = default;
 };
 
-// Each once. `adds`: whether the devices add C to a product (StreamDevice::adds).
-std::vector<StreamProduct> stream_products(const GemmProblem& problem, const Split& split, bool adds);
+// Those of the split's schedules, each once.
+std::vector<StreamProduct> stream_products(const GemmProblem& problem, const Split& split,
+                                           const std::vector<StreamSchedule>& schedules);
 
 // One product, ready to be queued on operands.stream.
 using DeviceProduct = std::function<void(const Operands&)>;

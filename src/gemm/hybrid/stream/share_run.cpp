@@ -6,52 +6,27 @@
 #include <chrono>
 #include <optional>
 
-#include "core/dispatch.hpp"
-#include "gemm/operand.hpp"
-
 namespace tilewright {
-namespace {
-
-const void* element_address(const void* base, std::int64_t row, std::int64_t column, std::int64_t ld,
-                            std::int64_t element_bytes) {
-  return static_cast<const char*>(base) + (column * ld + row) * element_bytes;
-}
-
-}  // namespace
-
-GemmProblem part_of_c(const GemmProblem& problem, const StoredBlock& block) {
-  GemmProblem part = problem;
-  part.m = block.rows, part.n = block.columns;
-  return part;
-}
-
-Operands operands_of_c(const GemmProblem& p, const Operands& operands, const StoredBlock& block) {
-  const std::int64_t es = size_bytes(p.dtype);
-  Operands part = operands;
-  const bool a_as_stored = p.op_a == Op::none, b_as_stored = p.op_b == Op::none;
-  part.a = element_address(operands.a, a_as_stored ? block.row : 0, a_as_stored ? 0 : block.row, p.lda, es);
-  part.b =
-      element_address(operands.b, b_as_stored ? 0 : block.column, b_as_stored ? block.column : 0, p.ldb, es);
-  part.c = const_cast<void*>(element_address(operands.c, block.row, block.column, p.ldc, es));
-  return part;
-}
 
 ShareRun::ShareRun(StreamRun& run, int index, StreamDevice& device)
-    : run_(run), index_(index), device_(device), share_(run.job.split.gpus[std::size_t(index)]) {
-  if (!device.adds()) share_.adds_c = false;
-  schedule_ = make_schedule(run.shape, share_, index, run.peers);
-  const GemmProblem& p = run.job.problem;
-  const Operands& o = run.job.operands;
-  const auto pinned = [&](const void* data, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-    return device.is_pinned(data, ((columns - 1) * ld + rows) * size_bytes(p.dtype));
-  };
-  const bool a = pinned(o.a, p.a_rows(), p.a_cols(), p.lda), b = pinned(o.b, p.b_rows(), p.b_cols(), p.ldb);
-  const bool by_columns = run.shape.by_columns();
-  pinned_ = {by_columns ? a : b, by_columns ? b : a, pinned(o.c, p.m, p.n, p.ldc)};
+    : run_(run), index_(index), device_(device), schedule_(run.job.schedules[std::size_t(index)]) {
+  choose_staged();
+  list_out_blocks();
+}
+
+// What is pageable, and problems of which not every piece is a block.
+void ShareRun::choose_staged() {
+  for (const ProductMatrix which : product_matrices) {
+    bool& staged = staged_[std::size_t(which)];
+    staged = !run_.job.pinned[std::size_t(which)];
+    const void* const operand = address_of(run_.job.operands, which);
+    for (const StreamStep& step : schedule_.steps)
+      if (run_.shape.is_batch() && step.kind == StepKind::copy_out)
+        staged = staged || !run_.shape.block(which, operand, step.piece);
+  }
   // A tile that was on its way into C when its device failed is neither old nor new. Where the host is to
   // compute it again from the old one, it has to come by way of a ring.
-  if (run.job.redo_on_host && run.shape.reads_c()) pinned_.c = false;
-  list_out_blocks();
+  if (run_.job.redo_on_host && run_.shape.reads_c()) staged_[std::size_t(ProductMatrix::c)] = true;
 }
 
 void ShareRun::list_out_blocks() {
@@ -59,8 +34,8 @@ void ShareRun::list_out_blocks() {
   for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
     const StreamStep& step = schedule_.steps[i];
     first_out_block_[i] = out_blocks_.size();
-    if (step.kind == StepKind::c_out)
-      out_blocks_.push_back({run_.shape.c(step.piece.across, step.piece.along), false});
+    if (step.kind == StepKind::copy_out)
+      out_blocks_.push_back({run_.shape.stored(ProductMatrix::c, step.piece), false});
   }
 }
 
@@ -84,47 +59,63 @@ void ShareRun::compute() noexcept {
 }
 
 void ShareRun::release() noexcept {
-  for (auto* memories : {&resident_, &streamed_, &c_}) memories->clear();
+  for (auto& memories : memory_) memories.clear();
 }
 
 void ShareRun::prepare() {
-  const std::int64_t es = run_.shape.element_bytes();
-  const auto allocate = [&](const std::vector<StepBuffer>& buffers, auto& memories) {
-    for (const StepBuffer& buffer : buffers) memories.push_back(device_.allocate(buffer.bytes(es)));
-  };
-  allocate(schedule_.resident, resident_);
-  allocate(schedule_.streamed, streamed_);
-  allocate(schedule_.c, c_);
+  for (std::size_t i = 0; i < memory_.size(); ++i)
+    for (const StepBuffer& buffer : schedule_.buffers[i])
+      memory_[i].push_back(device_.allocate(buffer.bytes(run_.shape.element_bytes())));
   marks_.assign(schedule_.steps.size(), 0);
-  std::vector<StagedBlock> staged;
-  for (const StreamStep& step : schedule_.steps) {
-    if (step.kind == StepKind::resident_in && step.owner == index_ && !pinned_.resident)
-      staged.push_back(resident_block(step));
-    if (step.kind == StepKind::streamed_in && !pinned_.streamed) staged.push_back(streamed_block(step));
-    if (step.kind == StepKind::c_in && !pinned_.c) staged.push_back(c_block(step));
+  prepare_rings();
+}
+
+// Pieces of a batch are staged whole, in as many buffers as there are in device memory.
+RingSize ShareRun::ring_for(const std::vector<StagedBlock>& blocks, const ForMatrices& with_pieces) const {
+  RingSize ring;
+  for (std::size_t i = 0; i < with_pieces.size() && run_.shape.is_batch(); ++i) {
+    if (!with_pieces[i]) continue;
+    const auto& buffers = schedule_.buffers[i];
+    const std::int64_t bytes = buffers.front().bytes(run_.shape.element_bytes());
+    ring.slot_bytes = std::max(ring.slot_bytes, (bytes + 63) / 64 * 64);
+    ring.slots += buffers.size();
   }
-  if (!staged.empty())
-    input_ = std::make_unique<StagedInput>(device_, run_.team, run_.ring_bytes, std::move(staged));
-  if (pinned_.c) return;
-  std::int64_t c_bytes = 0;
-  for (const OutBlock& block : out_blocks_) c_bytes += block.c.rows * block.c.columns * es;
-  output_ = std::make_unique<StagedOutput>(device_, run_.team, run_.ring_bytes, c_bytes, [this](int piece) {
-    out_blocks_[std::size_t(piece)].arrived = true;
-  });
+  if (ring.slots > 0) return ring;
+  std::int64_t sum = 0;
+  for (const StagedBlock& block : blocks) sum += block.shape.bytes();
+  return ring_size(run_.ring_bytes, sum);
+}
+
+void ShareRun::prepare_rings() {
+  std::vector<StagedBlock> in, out;
+  for (const StreamStep& step : schedule_.steps) {
+    const bool moves = step.kind == StepKind::copy_in || step.kind == StepKind::copy_out;
+    if (!moves || step.is_from_peer(index_) || !is_staged(step.matrix)) continue;
+    (step.kind == StepKind::copy_in ? in : out).push_back(block_of(step, step.matrix));
+  }
+  ForMatrices coming{};
+  for (const ProductMatrix which : product_matrices)
+    coming[std::size_t(which)] = is_staged(which) && run_.shape.comes_with_pieces(which);
+  if (!in.empty()) input_ = std::make_unique<StagedInput>(device_, run_.team, ring_for(in, coming), in);
+  if (!is_staged(ProductMatrix::c)) return;
+  output_ =
+      std::make_unique<StagedOutput>(device_, run_.team, ring_for(out, {false, false, true}),
+                                     [this](int piece) { out_blocks_[std::size_t(piece)].arrived = true; });
   // Through a ring C arrives in smaller blocks.
+  const std::int64_t es = run_.shape.element_bytes();
   std::vector<OutBlock> pieces;
-  for (std::size_t i = 0; i < schedule_.steps.size(); ++i) {
-    const StreamStep& step = schedule_.steps[i];
+  for (std::size_t i = 0, out_index = 0; i < schedule_.steps.size(); ++i) {
     first_out_block_[i] = pieces.size();
-    if (step.kind != StepKind::c_out) continue;
-    const StoredBlock whole = run_.shape.c(step.piece.across, step.piece.along);
-    const StagedBlock block = c_block(step);
-    for (const StagedBlock& piece : pieces_of(block, output_->slot_bytes())) {
-      const std::int64_t offset = static_cast<char*>(piece.host.data) - static_cast<char*>(block.host.data);
-      pieces.push_back(
-          {{whole.row + offset % block.host.pitch_bytes / es, whole.column + offset / block.host.pitch_bytes,
-            piece.shape.rows, piece.shape.columns},
-           false});
+    if (schedule_.steps[i].kind != StepKind::copy_out) continue;
+    const StoredBlock whole = out_blocks_[out_index].c;
+    const StagedBlock& block = out[out_index++];
+    const std::vector<StagedBlock> parts = pieces_of(block, output_->slot_bytes());
+    for (const StagedBlock& part : parts) {
+      const std::int64_t offset = static_cast<char*>(part.host.data) - static_cast<char*>(block.host.data);
+      const StoredBlock c{whole.row + offset % block.host.pitch_bytes / es,
+                          whole.column + offset / block.host.pitch_bytes, part.shape.rows,
+                          part.shape.columns};
+      pieces.push_back({parts.size() == 1 ? whole : c, false});
     }
   }
   out_blocks_ = std::move(pieces);
@@ -156,13 +147,11 @@ void ShareRun::note_arrivals() {
 }
 
 StreamDevice::Mark ShareRun::mark_of(int step) {
-  if (output_ && schedule_.steps[std::size_t(step)].kind == StepKind::c_out &&
-      marks_[std::size_t(step)] == 0) {
-    // Its last piece may not even be queued: no later one can be in the lane before it.
-    output_->queue_all();
-    marks_[std::size_t(step)] = device_.mark(Lane::out);
-  }
-  return marks_[std::size_t(step)];
+  const auto i = std::size_t(step);
+  if (output_ && schedule_.steps[i].kind == StepKind::copy_out)  // it has pieces of its own
+    return output_->mark_after(
+        int(i + 1 < first_out_block_.size() ? first_out_block_[i + 1] : out_blocks_.size()) - 1);
+  return marks_[i];
 }
 
 void ShareRun::hold_back(const StreamStep& step) {
@@ -174,58 +163,46 @@ void ShareRun::hold_back(const StreamStep& step) {
 
 void ShareRun::step(std::size_t index) {
   const StreamStep& step = schedule_.steps[index];
-  if (step.kind != StepKind::c_out && step.kind != StepKind::resident_in) hold_back(step);
   switch (step.kind) {
-    case StepKind::resident_in:
-      return copy_resident(index);
-    case StepKind::streamed_in:
-      copy_in(step, streamed_block(step), pinned_.streamed);
-      break;
-    case StepKind::c_in:
-      copy_in(step, c_block(step), pinned_.c);
-      break;
+    case StepKind::copy_in:
+      return copy_in(index);
+    case StepKind::copy_out:
+      return copy_out(index);
     case StepKind::multiply:
+      hold_back(step);
       multiply(step);
       break;
     case StepKind::add_c:
+      hold_back(step);
       add_c(step);
       break;
-    case StepKind::c_out:
-      return copy_out(index);
   }
   if (step.waited_for) marks_[index] = device_.mark(step.lane);
 }
 
-void ShareRun::copy_in(const StreamStep&, const StagedBlock& block, bool pinned) {
-  if (pinned)
-    device_.copy_in(block.device, block.host, block.shape);
-  else
-    input_->copy_next();
-}
-
-void ShareRun::copy_resident(std::size_t index) {
+void ShareRun::copy_in(std::size_t index) {
   const StreamStep& step = schedule_.steps[index];
-  const StagedBlock block = resident_block(step);
+  const StagedBlock block = block_of(step, step.matrix);
   hold_back(step);
-  if (step.unit < 0 || step.owner == index_) {
-    copy_in(step, block, pinned_.resident);
-    marks_[index] = device_.mark(Lane::in);
-    if (!run_.peers.empty()) run_.exchange.offer(step.unit, {&device_, block.device, marks_[index]});
-    return;
-  }
-  if (const auto slice = run_.exchange.take(step.unit, step.owner)) {
+  if (!step.is_from_peer(index_)) {
+    if (is_staged(step.matrix))
+      input_->copy_next();
+    else
+      device_.copy_in(block.device, block.host, block.shape);
+    if (step.waited_for || step.unit >= 0) marks_[index] = device_.mark(Lane::in);
+    if (step.unit >= 0) run_.exchange.offer(step.unit, {&device_, block.device, marks_[index]});
+  } else if (const auto slice = run_.exchange.take(step.unit, step.owner)) {
     device_.copy_from_peer(step.lane, block.device, *slice->device, slice->block, block.shape, slice->mark);
     marks_[index] = device_.mark(step.lane);
-    return;
+  } else {  // the GPU that was to have it is lost: from the host, as it lies
+    device_.copy_in(block.device, block.host, block.shape);
+    marks_[index] = device_.mark(Lane::in);
   }
-  // The GPU that was to have it is lost: from the host, as it lies.
-  device_.copy_in(block.device, block.host, block.shape);
-  marks_[index] = device_.mark(Lane::in);
 }
 
 void ShareRun::copy_out(std::size_t index) {
   const StreamStep& step = schedule_.steps[index];
-  const StagedBlock block = c_block(step);
+  const StagedBlock block = block_of(step, ProductMatrix::c);
   if (output_) {
     int piece = int(first_out_block_[index]);
     const StreamDevice::Mark after = mark_of(step.after[std::size_t(Lane::compute)]);
@@ -239,63 +216,38 @@ void ShareRun::copy_out(std::size_t index) {
   leaving_.emplace_back(marks_[index], first_out_block_[index]);
 }
 
-StagedBlock ShareRun::placed(const void* host, std::int64_t host_ld, const DeviceMemory& memory,
-                             const StepBuffer& buffer, const StoredBlock& block,
-                             const StoredBlock& origin) const {
-  const std::int64_t es = run_.shape.element_bytes();
-  StagedBlock placed;
-  placed.host = {const_cast<void*>(element_address(host, block.row, block.column, host_ld, es)),
-                 host_ld * es};
-  placed.device = {const_cast<void*>(element_address(memory.data(), block.row - origin.row,
-                                                     block.column - origin.column, buffer.ld, es)),
-                   buffer.ld * es};
-  placed.shape = {block.rows, block.columns, int(es)};
-  return placed;
+char* ShareRun::in_buffer(const StreamStep& step, ProductMatrix which) const {
+  const auto slot = std::size_t(schedule_.slot(step, which));
+  return static_cast<char*>(memory_[std::size_t(which)][slot]->data()) +
+         buffer_offset_bytes(run_.shape, schedule_, step, which);
 }
 
-StagedBlock ShareRun::resident_block(const StreamStep& step) const {
-  const std::size_t slot = schedule_.resident_stays() ? 0 : std::size_t(step.ab_slot);
-  const Operands& o = run_.job.operands;
-  return placed(run_.shape.by_columns() ? o.a : o.b, run_.shape.resident_ld(), *resident_[slot],
-                schedule_.resident[slot], run_.shape.resident(step.piece.across, step.piece.k),
-                run_.shape.resident(step.buffered.across, step.buffered.k));
-}
-
-StagedBlock ShareRun::streamed_block(const StreamStep& step) const {
-  const std::size_t slot = std::size_t(step.ab_slot);
-  const Operands& o = run_.job.operands;
-  return placed(run_.shape.by_columns() ? o.b : o.a, run_.shape.streamed_ld(), *streamed_[slot],
-                schedule_.streamed[slot], run_.shape.streamed(step.piece.along, step.piece.k),
-                run_.shape.streamed(step.buffered.along, step.buffered.k));
-}
-
-StagedBlock ShareRun::c_block(const StreamStep& step) const {
-  const std::size_t slot = std::size_t(step.c_slot);
-  return placed(run_.job.operands.c, run_.job.problem.ldc, *c_[slot], schedule_.c[slot],
-                run_.shape.c(step.piece.across, step.piece.along),
-                run_.shape.c(step.buffered.across, step.buffered.along));
+StagedBlock ShareRun::block_of(const StreamStep& step, ProductMatrix which) const {
+  const StreamShape& shape = run_.shape;
+  const std::int64_t es = shape.element_bytes();
+  void* const operand = address_of(run_.job.operands, which);
+  char* const at = in_buffer(step, which);
+  if (const std::optional<HostPart> part = shape.block(which, operand, step.piece)) {
+    const std::int64_t ld = shape.is_batch() ? part->shape.rows : schedule_.buffer(step, which).ld;
+    return {part->at, {at, ld * es}, part->shape};
+  }
+  const std::int64_t bytes = shape.device_bytes(which, step.piece.along.count);
+  return {{operand, bytes}, {at, bytes}, {bytes / es, 1, int(es)}, {&shape, which, step.piece.along}};
 }
 
 void ShareRun::multiply(const StreamStep& step) {
-  const std::int64_t es = run_.shape.element_bytes();
-  const StagedBlock resident = resident_block(step), streamed = streamed_block(step), c = c_block(step);
-  const bool by_columns = run_.shape.by_columns();
-  const Block &a = (by_columns ? resident : streamed).device, &b = (by_columns ? streamed : resident).device;
-  GemmProblem part = run_.shape.part(step.piece);
-  part.location = Location::device;
-  part.lda = a.pitch_bytes / es, part.ldb = b.pitch_bytes / es, part.ldc = c.device.pitch_bytes / es;
-  if (step.adds) part.beta = Scalar::one;
-  if (step.leaves_c) part.beta = Scalar::zero;
   Operands operands = run_.job.operands;
-  operands.a = a.data, operands.b = b.data, operands.c = c.device.data;
-  device_.multiply(part, operands);
+  operands.a = in_buffer(step, ProductMatrix::a), operands.b = in_buffer(step, ProductMatrix::b);
+  operands.c = in_buffer(step, ProductMatrix::c);
+  device_.multiply(device_product(run_.shape, schedule_, step), operands);
 }
 
 void ShareRun::add_c(const StreamStep& step) {
   StreamStep late = step;
-  late.c_slot = step.from_slot;
-  const StagedBlock to = c_block(step);
-  device_.add(run_.job.problem.dtype, to.device, c_block(late).device, to.shape, run_.beta);
+  late.slots[std::size_t(ProductMatrix::c)] = step.from_slot;
+  const StagedBlock to = block_of(step, ProductMatrix::c);
+  device_.add(run_.job.problem.dtype, to.device, block_of(late, ProductMatrix::c).device, to.shape,
+              run_.beta);
 }
 
 namespace {

@@ -1,60 +1,58 @@
-// One GPU's share of a product being computed: its buffers, its rings where operands are pageable, and the
-// steps of its schedule, queued in order by one thread. What becomes of a share that fails is stream.cpp's.
+// One GPU's share of a product or batch being computed: its buffers, its rings where operands are pageable,
+// and the steps of its schedule, queued in order by one thread. What becomes of a share that fails is
+// stream.cpp's.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <vector>
 
-#include "gemm/hybrid/split/schedule.hpp"
 #include "gemm/hybrid/stream/exchange.hpp"
 #include "gemm/hybrid/stream/staging.hpp"
 #include "gemm/hybrid/stream/stream_job.hpp"
-#include "gemm/hybrid/stream/stream_share.hpp"
 
 namespace tilewright {
-
-// The part of the product that computes this block of C alone.
-GemmProblem part_of_c(const GemmProblem& problem, const StoredBlock& block);
-Operands operands_of_c(const GemmProblem& problem, const Operands& operands, const StoredBlock& block);
 
 // What the shares of one product have in common.
 struct StreamRun {
   const StreamJob& job;
   const StreamShape shape;
-  std::vector<int> peers;  // shares that pass slices on
   SliceExchange exchange;
-  CopyTeam& team;
+  Workers& team;
   std::int64_t ring_bytes = 0;
   const void* beta = nullptr;  // its value, whatever its class
 };
 
-class ShareRun : public StreamShare {
+class ShareRun {
  public:
   ShareRun(StreamRun& run, int index, StreamDevice& device);
 
-  void compute() noexcept override;
-  void release() noexcept override;
+  // By one thread. Returns when the share's part of C is complete in host memory; what it throws is kept as
+  // failure().
+  void compute() noexcept;
+  // After all shares have returned: gives the buffers back.
+  void release() noexcept;
 
-  std::exception_ptr failure() const override { return failure_; }
-  StreamDevice& device() const override { return device_; }
-  double seconds() const override { return seconds_; }
-  void each_missing(const std::function<void(const StoredBlock&)>& use) const override;
+  std::exception_ptr failure() const { return failure_; }
+  StreamDevice& device() const { return device_; }
+  double seconds() const { return seconds_; }
+  // Blocks of C that are not known to be complete, one after the other and adjacent ones joined; of a batch
+  // its problems are columns. Asks for no memory.
+  void each_missing(const std::function<void(const StoredBlock&)>& use) const;
 
  private:
   struct OutBlock {
     StoredBlock c;
     bool arrived = false;
   };
-  struct Pinned {
-    bool resident = false, streamed = false, c = false;
-  };
-
+  void choose_staged();
   void prepare();
+  void prepare_rings();
+  RingSize ring_for(const std::vector<StagedBlock>& blocks, const ForMatrices& with_pieces) const;
   void list_out_blocks();
   void run_steps();
   void step(std::size_t index);
-  void copy_in(const StreamStep& step, const StagedBlock& block, bool pinned);
-  void copy_resident(std::size_t index);
+  void copy_in(std::size_t index);
   void copy_out(std::size_t index);
   void multiply(const StreamStep& step);
   void add_c(const StreamStep& step);
@@ -62,20 +60,17 @@ class ShareRun : public StreamShare {
   StreamDevice::Mark mark_of(int step);
   void note_arrivals();
 
-  // Where a block lies in the host's memory and in a buffer that is laid out from `origin` on.
-  StagedBlock placed(const void* host, std::int64_t host_ld, const DeviceMemory& memory,
-                     const StepBuffer& buffer, const StoredBlock& block, const StoredBlock& origin) const;
-  StagedBlock resident_block(const StreamStep& step) const;
-  StagedBlock streamed_block(const StreamStep& step) const;
-  StagedBlock c_block(const StreamStep& step) const;
+  bool is_staged(ProductMatrix which) const { return staged_[std::size_t(which)]; }
+  // Where the step's block of the matrix lies in its buffer; and in host memory too.
+  char* in_buffer(const StreamStep& step, ProductMatrix which) const;
+  StagedBlock block_of(const StreamStep& step, ProductMatrix which) const;
 
   StreamRun& run_;
   int index_;
   StreamDevice& device_;
-  GpuShare share_;
-  StreamSchedule schedule_;
-  Pinned pinned_;
-  std::vector<std::unique_ptr<DeviceMemory>> resident_, streamed_, c_;
+  const StreamSchedule& schedule_;
+  ForMatrices staged_{};
+  std::array<std::vector<std::unique_ptr<DeviceMemory>>, 3> memory_;  // as the schedule's buffers
   std::unique_ptr<StagedInput> input_;
   std::unique_ptr<StagedOutput> output_;
   std::vector<StreamDevice::Mark> marks_;  // of steps that are waited for

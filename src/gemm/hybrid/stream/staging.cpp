@@ -3,6 +3,7 @@
 #include "gemm/hybrid/stream/staging.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tilewright {
 namespace {
@@ -21,9 +22,54 @@ StagedBlock part_of(const StagedBlock& block, std::int64_t row, std::int64_t row
   return {moved(block.host), moved(block.device), {rows, columns, block.shape.element_bytes}};
 }
 
+void copy_columns(const Block& to, const Block& from, const BlockShape& shape) {
+  const std::int64_t bytes = column_bytes(shape);
+  const bool joined = to.pitch_bytes == bytes && from.pitch_bytes == bytes;
+  for (std::int64_t j = 0; j < (joined ? 1 : shape.columns); ++j)
+    std::memcpy(static_cast<char*>(to.data) + j * to.pitch_bytes,
+                static_cast<const char*>(from.data) + j * from.pitch_bytes,
+                std::size_t(joined ? shape.bytes() : bytes));
+}
+
+// Columns first ... first + count - 1 of the block, or items of what is gathered, between host memory and a
+// buffer in which they lie packed.
+void copy_items(const StagedBlock& block, void* buffer, bool in, std::int64_t first, std::int64_t count) {
+  const auto copy = [in](const HostPart& host, void* packed) {
+    const Block at{packed, column_bytes(host.shape)};
+    in ? copy_columns(at, host.at, host.shape) : copy_columns(host.at, at, host.shape);
+  };
+  const GatheredProblems& g = block.gathered;
+  if (g.shape == nullptr) {
+    const StagedBlock part = part_of(block, 0, block.shape.rows, first, count);
+    return copy({part.host, part.shape}, static_cast<char*>(buffer) + first * column_bytes(block.shape));
+  }
+  const std::int64_t bytes = g.shape->gathered_item_bytes(g.matrix, g.problems);
+  for (std::int64_t i = first; i < first + count; ++i)
+    copy(g.shape->gathered_item(g.matrix, block.host.data, g.problems, i),
+         static_cast<char*>(buffer) + i * bytes);
+}
+
+// So many bytes are a thread's at a time.
+constexpr std::int64_t piece_bytes = std::int64_t(128) << 10;
+
+void submit_copy(Workers& team, const StagedBlock& block, void* buffer, bool in, Workers::Ticket& ticket) {
+  const GatheredProblems& g = block.gathered;
+  const bool gathers = g.shape != nullptr;
+  const std::int64_t bytes =
+      gathers ? g.shape->gathered_item_bytes(g.matrix, g.problems) : column_bytes(block.shape);
+  team.submit(
+      gathers ? g.shape->gathered_items(g.matrix, g.problems) : block.shape.columns,
+      std::max<std::int64_t>(1, piece_bytes / std::max<std::int64_t>(1, bytes)),
+      [block, buffer, in](std::int64_t first, std::int64_t count) {
+        copy_items(block, buffer, in, first, count);
+      },
+      ticket);
+}
+
 }  // namespace
 
 std::vector<StagedBlock> pieces_of(const StagedBlock& block, std::int64_t bytes) {
+  if (block.gathered.shape != nullptr) return {block};
   std::vector<StagedBlock> pieces;
   const BlockShape& shape = block.shape;
   const std::int64_t rows = std::min(shape.rows, std::max<std::int64_t>(1, bytes / shape.element_bytes));
@@ -36,29 +82,19 @@ std::vector<StagedBlock> pieces_of(const StagedBlock& block, std::int64_t bytes)
   return pieces;
 }
 
-StagingRing::StagingRing(StreamDevice& device, std::int64_t ring_bytes, std::int64_t most_bytes) {
+RingSize ring_size(std::int64_t ring_bytes, std::int64_t most_bytes) {
   const std::int64_t wanted = std::min(ring_bytes, most_bytes) / slots_of_ring;
-  slot_bytes_ = std::max(least_slot_bytes, wanted / 64 * 64);
-  slot_count_ = std::size_t(std::clamp<std::int64_t>(ring_bytes / slot_bytes_, 2, slots_of_ring));
-  memory_ = device.allocate_pinned(slot_bytes_ * std::int64_t(slot_count_));
+  const std::int64_t slot_bytes = std::max(least_slot_bytes, wanted / 64 * 64);
+  return {slot_bytes, std::size_t(std::clamp<std::int64_t>(ring_bytes / slot_bytes, 2, slots_of_ring))};
 }
 
 Block StagingRing::slot(std::size_t index, const BlockShape& shape) const {
-  return {static_cast<char*>(memory_->data()) + std::int64_t(index) * slot_bytes_, column_bytes(shape)};
+  return {static_cast<char*>(memory_->data()) + std::int64_t(index) * size_.slot_bytes, column_bytes(shape)};
 }
 
-StagedInput::StagedInput(StreamDevice& device, CopyTeam& team, std::int64_t ring_bytes,
-                         std::vector<StagedBlock> blocks)
-    : device_(device),
-      team_(team),
-      ring_(device, ring_bytes,
-            [&] {
-              std::int64_t sum = 0;
-              for (const StagedBlock& block : blocks) sum += block.shape.bytes();
-              return sum;
-            }()),
-      tickets_(ring_.slots()),
-      marks_(ring_.slots(), 0) {
+StagedInput::StagedInput(StreamDevice& device, Workers& team, const RingSize& ring,
+                         const std::vector<StagedBlock>& blocks)
+    : device_(device), team_(team), ring_(device, ring), tickets_(ring_.slots()), marks_(ring_.slots(), 0) {
   for (const StagedBlock& block : blocks) {
     const std::vector<StagedBlock> pieces = pieces_of(block, ring_.slot_bytes());
     pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
@@ -68,17 +104,13 @@ StagedInput::StagedInput(StreamDevice& device, CopyTeam& team, std::int64_t ring
 
 // Threads must not write into buffers that are gone.
 StagedInput::~StagedInput() {
-  for (CopyTeam::Ticket& ticket : tickets_) team_.finish(ticket);
+  for (Workers::Ticket& ticket : tickets_) team_.finish(ticket);
 }
 
 void StagedInput::fill(std::size_t piece) {
   const StagedBlock& block = pieces_[piece];
   const std::size_t slot = piece % ring_.slots();
-  const Block buffer = ring_.slot(slot, block.shape);
-  team_.submit(
-      {static_cast<char*>(buffer.data), buffer.pitch_bytes, static_cast<const char*>(block.host.data),
-       block.host.pitch_bytes, column_bytes(block.shape), block.shape.columns},
-      tickets_[slot]);
+  submit_copy(team_, block, ring_.slot(slot, block.shape).data, true, tickets_[slot]);
 }
 
 void StagedInput::fill_ahead() {
@@ -105,31 +137,29 @@ void StagedInput::copy_next() {
   }
 }
 
-StagedOutput::StagedOutput(StreamDevice& device, CopyTeam& team, std::int64_t ring_bytes,
-                           std::int64_t most_bytes, std::function<void(int)> arrived)
+StagedOutput::StagedOutput(StreamDevice& device, Workers& team, const RingSize& ring,
+                           std::function<void(int)> arrived)
     : device_(device),
       team_(team),
-      ring_(device, ring_bytes, most_bytes),
+      ring_(device, ring),
       arrived_(std::move(arrived)),
       tickets_(ring_.slots()) {}
 
 StagedOutput::~StagedOutput() {
-  for (CopyTeam::Ticket& ticket : tickets_) team_.finish(ticket);
+  for (Workers::Ticket& ticket : tickets_) team_.finish(ticket);
 }
 
 void StagedOutput::add(int piece, const StagedBlock& block, StreamDevice::Mark after) {
+  queued_.resize(std::max(queued_.size(), std::size_t(piece) + 1), 0);
   waiting_.push_back({piece, block, after});
 }
 
 void StagedOutput::empty(const Entry& entry) {
-  const Block buffer = ring_.slot(entry.slot, entry.block.shape);
-  const Block& host = entry.block.host;
+  void* const buffer = ring_.slot(entry.slot, entry.block.shape).data;
   emptying_.push_back(entry);
   // Handed over whole or not at all, and noted without an allocation between: a piece that is in the hands of
   // the team and not noted would be computed again from the C that the team has overwritten.
-  team_.submit({static_cast<char*>(host.data), host.pitch_bytes, static_cast<const char*>(buffer.data),
-                buffer.pitch_bytes, column_bytes(entry.block.shape), entry.block.shape.columns},
-               tickets_[entry.slot]);
+  submit_copy(team_, entry.block, buffer, false, tickets_[entry.slot]);
   arrived_(entry.piece);  // whatever goes wrong from here on, the destructor sees to it
 }
 
@@ -144,7 +174,7 @@ void StagedOutput::serve() {
     entry.slot = next_slot_++ % ring_.slots();
     device_.hold_back(Lane::out, entry.mark);
     device_.copy_out(ring_.slot(entry.slot, entry.block.shape), entry.block.device, entry.block.shape);
-    entry.mark = device_.mark(Lane::out);
+    queued_[std::size_t(entry.piece)] = entry.mark = device_.mark(Lane::out);
     waiting_.pop_front();
     copying_.push_back(entry);
   }
@@ -158,8 +188,10 @@ void StagedOutput::wait_for_one() {
   copying_.pop_front();
 }
 
-void StagedOutput::queue_all() {
-  for (serve(); !waiting_.empty(); serve()) wait_for_one();
+StreamDevice::Mark StagedOutput::mark_after(int piece) {
+  const StreamDevice::Mark& mark = queued_[std::size_t(piece)];
+  for (serve(); mark == 0; serve()) wait_for_one();
+  return mark;
 }
 
 void StagedOutput::finish() {

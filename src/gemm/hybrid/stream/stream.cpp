@@ -9,9 +9,8 @@
 #include <system_error>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/stream/batch_run.hpp"
+#include "device/workers.hpp"
 #include "gemm/hybrid/stream/share_run.hpp"
-#include "gemm/hybrid/stream/share_threads.hpp"
 #include "gemm/operand.hpp"
 
 namespace tilewright {
@@ -29,16 +28,17 @@ class StreamedGemm {
  public:
   explicit StreamedGemm(const StreamJob& job)
       : job_(job),
-        shape_(job.problem, job.split.side),
-        own_team_(job.copiers == nullptr && !job.split.gpus.empty() ? job.split.copy_threads : 1),
-        run_(make_run()) {
+        own_copiers_(job.copiers == nullptr && !job.split.gpus.empty() ? job.split.copy_threads - 1 : 0),
+        run_{job,
+             StreamShape(job.problem, job.split.side),
+             SliceExchange(int(job.split.gpus.size()), most_units()),
+             job.copiers != nullptr ? *job.copiers : own_copiers_,
+             std::max(job.split.ring_bytes, least_ring_bytes),
+             beta_} {
     set_beta();
-    for (int i = 0; i < int(job.split.gpus.size()); ++i) {
-      if (is_batch())
-        shares_.push_back(std::make_unique<BatchRun>(job, run_.team, i, device_of(i)));
-      else
-        shares_.push_back(std::make_unique<ShareRun>(run_, i, device_of(i)));
-    }
+    for (std::size_t i = 0; i < job.split.gpus.size(); ++i)
+      shares_.push_back(
+          std::make_unique<ShareRun>(run_, int(i), *job.devices.at(std::size_t(job.split.gpus[i].gpu))));
     // Once C is written to, nothing is thrown for want of memory.
     report_.gpu_s.reserve(shares_.size());
     report_.failures.reserve(shares_.size());
@@ -52,7 +52,7 @@ class StreamedGemm {
     std::exception_ptr host_failure = start(on_threads);
     if (host && !host_failure) host_failure = multiply_part();
     if (!host && !host_failure && !shares_.empty()) shares_.back()->compute();
-    threads().wait();
+    threads().wait(begun_);
     for (const auto& share : shares_) share->release();
     if (host_failure) std::rethrow_exception(host_failure);
     for (const auto& share : shares_) report_.gpu_s.push_back(share->seconds());
@@ -66,30 +66,10 @@ class StreamedGemm {
   }
 
  private:
-  bool is_batch() const { return job_.split.side == SplitSide::problems; }
-
-  StreamDevice& device_of(int share) const {
-    return *job_.devices.at(std::size_t(job_.split.gpus[std::size_t(share)].gpu));
-  }
-
-  StreamRun make_run() {
-    std::vector<int> peers;
-    const int count = int(job_.split.gpus.size());
-    bool all_reach = count > 1 && !is_batch();
-    for (int i = 0; i < count; ++i) {
-      peers.push_back(i);
-      for (int j = 0; j < count; ++j) all_reach = all_reach && (i == j || device_of(i).reaches(device_of(j)));
-    }
-    if (!all_reach || !have_same_slices(shape_, job_.split)) peers.clear();
-    int slices = 0;
-    if (!peers.empty()) slices = int(slice_extents(shape_.k(), job_.split.gpus[0].slice_k).size());
-    return {job_,
-            shape_,
-            peers,
-            SliceExchange(count, slices),
-            job_.copiers != nullptr ? *job_.copiers : own_team_,
-            std::max(job_.split.ring_bytes, least_ring_bytes),
-            nullptr};
+  int most_units() const {
+    int most = 0;
+    for (const StreamSchedule& schedule : job_.schedules) most = std::max(most, schedule.units);
+    return most;
   }
 
   void set_beta() {
@@ -97,15 +77,17 @@ class StreamedGemm {
       const T value = scalar_of<T>(job_.problem.beta, job_.operands.beta, 0, 0);
       std::memcpy(beta_, &value, sizeof value);
     });
-    run_.beta = beta_;
   }
 
-  ShareThreads& threads() { return job_.threads != nullptr ? *job_.threads : own_threads_; }
+  Workers& threads() { return job_.threads != nullptr ? *job_.threads : own_threads_; }
 
   // What keeps threads from being started; then none is running.
   std::exception_ptr start(std::size_t count) {
     try {
-      if (count > 0) threads().begin(count, [this](std::size_t i) { shares_[i]->compute(); });
+      threads().grow(count);  // each has a thread of its own: they may wait for one another
+      threads().submit(
+          std::int64_t(count), 1,
+          [this](std::int64_t i, std::int64_t) { shares_[std::size_t(i)]->compute(); }, begun_);
     } catch (const std::system_error&) {
       return std::make_exception_ptr(
           Error(ErrorCode::out_of_memory, "threads",
@@ -118,7 +100,7 @@ class StreamedGemm {
     const auto begin = SteadyClock::now();
     try {
       const IndexRange part{job_.split.host_first, job_.split.host_count};
-      multiply(is_batch() ? StoredBlock{0, part.first, 1, part.count} : shape_.c({0, shape_.across()}, part));
+      multiply(run_.shape.stored(ProductMatrix::c, run_.shape.whole(part)));
     } catch (...) {
       return std::current_exception();
     }
@@ -127,13 +109,19 @@ class StreamedGemm {
   }
 
   void multiply(const StoredBlock& block) const {
-    if (is_batch()) return job_.multiply_range_on_host(block.column, block.columns);
-    job_.multiply_on_host(part_of_c(job_.problem, block), operands_of_c(job_.problem, job_.operands, block));
+    const StreamShape& shape = run_.shape;
+    if (shape.is_batch()) return job_.multiply_range_on_host(block.column, block.columns);
+    const Piece piece = shape.piece_of(block);
+    Operands part = job_.operands;
+    part.a = shape.block(ProductMatrix::a, part.a, piece)->at.data;
+    part.b = shape.block(ProductMatrix::b, part.b, piece)->at.data;
+    part.c = shape.block(ProductMatrix::c, part.c, piece)->at.data;
+    job_.multiply_on_host(shape.part(piece), part);
   }
 
   // Has the host compute what a failed share has not brought back, or says what is missing. Who cannot be
   // told of an error asks for the former, and gets it whatever failed.
-  void settle(const StreamShare& share) {
+  void settle(const ShareRun& share) {
     if (job_.redo_on_host) share.each_missing([this](const StoredBlock& block) { multiply(block); });
     try {
       note(share);
@@ -142,7 +130,7 @@ class StreamedGemm {
     }
   }
 
-  void note(const StreamShare& share) {
+  void note(const ShareRun& share) {
     ErrorCode code = ErrorCode::internal;
     std::string what = "an unknown exception";
     try {
@@ -196,12 +184,11 @@ class StreamedGemm {
   }
 
   const StreamJob& job_;
-  StreamShape shape_;
-  CopyTeam own_team_;
-  ShareThreads own_threads_;
-  StreamRun run_;
-  std::vector<std::unique_ptr<StreamShare>> shares_;
+  Workers own_copiers_, own_threads_;
   alignas(16) unsigned char beta_[16] = {};
+  StreamRun run_;
+  std::vector<std::unique_ptr<ShareRun>> shares_;
+  Workers::Ticket begun_;
   StreamReport report_;
   std::string trouble_;  // of shares that nobody makes good
   ErrorCode first_code_ = ErrorCode::internal;
@@ -209,6 +196,23 @@ class StreamedGemm {
 };
 
 }  // namespace
+
+std::vector<StreamSchedule> schedules_on(const std::vector<StreamDevice*>& devices,
+                                         const GemmProblem& problem, Split split) {
+  const StreamShape shape(problem, split.side);
+  std::vector<int> peers;
+  const auto device_of = [&](const GpuShare& share) -> StreamDevice& {
+    return *devices.at(std::size_t(share.gpu));
+  };
+  bool reach = split.gpus.size() > 1 && !shape.is_batch() && have_same_slices(shape, split);
+  for (std::size_t i = 0; i < split.gpus.size(); ++i) {
+    peers.push_back(int(i));
+    if (!device_of(split.gpus[i]).adds()) split.gpus[i].adds_c = false;
+    for (const GpuShare& other : split.gpus)
+      reach = reach && (other.gpu == split.gpus[i].gpu || device_of(split.gpus[i]).reaches(device_of(other)));
+  }
+  return make_schedules(shape, split, reach ? peers : std::vector<int>());
+}
 
 StreamReport stream_gemm(const StreamJob& job) { return StreamedGemm(job).compute(); }
 
