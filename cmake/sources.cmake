@@ -21,7 +21,7 @@ endfunction()
 
 # The library that programs call.
 sources_of(TILEWRIGHT_SOURCES src core core/host core/input core/product device kernel/jit kernel/gemm_small_cpu kernel/gemm_small kernel/gemm_large kernel/layout
-           wisdom plan gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/batch gemm/hybrid/device lu)
+           wisdom plan gemm gemm/run gemm/cpu_small gemm/sums gemm/device gemm/hybrid gemm/hybrid/split gemm/hybrid/stream lu)
 sources_of(DOOR_SOURCES doors c cpp)
 without(DOOR_SOURCES doors c/c_tune.cpp)  # of the tuner's library
 list(APPEND TILEWRIGHT_SOURCES ${DOOR_SOURCES})
@@ -36,8 +36,8 @@ endif()
 sources_of(GPU_SOURCES src device/gpu kernel/scale kernel/lu_panel kernel/lu_rows lu/device)
 # Of rooms that every build has: loading and launching.
 set(GPU_FILES kernel/jit/stencil.cpp kernel/gemm_small/loader.cpp kernel/gemm_small/total.cpp kernel/gemm_large/loader.cpp kernel/layout/loader.cpp
-    gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/device/reduce.cpp gemm/hybrid/device/cuda_device.cpp gemm/run/cublas.cpp
-    gemm/run/hybrid_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
+    gemm/device/conversion.cpp gemm/device/machine.cpp gemm/device/operands.cpp gemm/device/reduce.cpp gemm/hybrid/stream/cuda_device.cpp gemm/run/cublas.cpp
+    gemm/hybrid/machine_gpus.cpp gemm/run/device.cpp gemm/run/large.cpp gemm/run/scale_device.cpp gemm/run/small.cpp gemm/run/small_kernels.cpp)
 
 # The learning half: measuring and tuning.
 sources_of(MEASURE_SOURCES src measure tune tune/calibrate tune/family tune/lu tune/strategy)

@@ -10,10 +10,10 @@
 #include "core/refuse.hpp"
 #include "gemm/cpu_small/prepared.hpp"
 #include "gemm/device/operands.hpp"
+#include "gemm/hybrid/options.hpp"
 #include "gemm/parallel.hpp"
 #include "gemm/run/device_levels.hpp"
 #include "gemm/run/host.hpp"
-#include "gemm/run/hybrid_options.hpp"
 #include "gemm/run/ways.hpp"
 #include "gemm/tune_on_miss.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gemm/context_impl.hpp"
-#include "gemm/parallel.hpp"
+#include "gemm/run/cblas.hpp"
 #include "gemm/run/reference.hpp"
 #include "lu/pivots.hpp"
 #include "lu/reference.hpp"
@@ -63,10 +63,6 @@ HostBlas::HostBlas(Context& context, int threads) : context_(context), library_(
 }
 
 int HostBlas::threads() const { return allowed_threads(options_.threads); }
-int HostBlas::library_threads() const {
-  const int allowed = threads();
-  return options_.threads > 0 || allowed == 1 ? allowed : 0;
-}
 bool HostBlas::fits(std::int64_t m, std::int64_t n, std::int64_t ld) const {
   return std::max({m, n, ld}) <= std::numeric_limits<int>::max();
 }
@@ -77,7 +73,7 @@ void HostBlas::subtract_product(Op op_a, Op op_b, std::int64_t m, std::int64_t n
                                 std::int64_t ldc) const {
   if (m == 0 || n == 0 || k == 0) return;
   if (library_->available() && fits(std::max(m, k), n, std::max({lda, ldb, ldc}))) {
-    const LocalThreads scope(*library_, library_threads());
+    const LocalThreads scope(*library_, cblas_threads(options_.threads));
     return library_->gemm(op_a, op_b, m, n, k, T(-1), a, lda, b, ldb, T(1), c, ldc);
   }
   subtract_product_with(context_, options_, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc);
@@ -120,7 +116,7 @@ void HostBlas::solve(const Triangle& t, std::int64_t m, std::int64_t n, const T*
   if (m == 0 || n == 0) return;
   const bool divides = t.diag == Diag::non_unit && must_divide(t.side == Side::left ? m : n, a, lda);
   if (!divides && library_->available() && library_->has_trsm() && fits(m, n, std::max(lda, ldb))) {
-    const LocalThreads scope(*library_, library_threads());
+    const LocalThreads scope(*library_, cblas_threads(options_.threads));
     return library_->trsm(t, m, n, a, lda, b, ldb);
   }
   const RecursiveSolve<T> recursive{
@@ -136,7 +132,7 @@ std::int64_t HostBlas::factor(std::int64_t m, std::int64_t n, T* a, std::int64_t
       may_have_such_pivots(threads(), m, n, a, lda))
     return factor_recursively(m, n, a, lda, pivots);
   std::vector<int> narrow(std::size_t(std::min(m, n)));
-  const LocalThreads scope(*library_, library_threads());
+  const LocalThreads scope(*library_, cblas_threads(options_.threads));
   const int info = library_->getrf(m, n, a, lda, narrow.data());
   std::copy(narrow.begin(), narrow.end(), pivots);
   return info;

@@ -43,7 +43,6 @@ class HostBlas {
 
  private:
   bool fits(std::int64_t m, std::int64_t n, std::int64_t ld) const;
-  int library_threads() const;  // 0: its own choice
   template <class T>
   std::int64_t factor_recursively(std::int64_t m, std::int64_t n, T* a, std::int64_t lda,
                                   std::int64_t* pivots) const;

@@ -9,7 +9,7 @@
 #include <exception>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/share_threads.hpp"
+#include "device/workers.hpp"
 #include "lu/blas.hpp"
 #include "lu/candidates.hpp"
 #include "lu/panels.hpp"
@@ -75,20 +75,25 @@ class Blocked {
   template <class Queued, class Here>
   void beside(Queued&& queued, Here&& here) {
     std::exception_ptr failure;
-    threads_.begin(1, [&](std::size_t) {
-      try {
-        queued();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-    });
+    Workers::Ticket ticket;
+    beside_.grow(1);
+    beside_.submit(
+        1, 1,
+        [&](std::int64_t, std::int64_t) {
+          try {
+            queued();
+          } catch (...) {
+            failure = std::current_exception();
+          }
+        },
+        ticket);
     try {
       here();
     } catch (...) {
-      threads_.wait();
+      beside_.wait(ticket);
       throw;
     }
-    threads_.wait();
+    beside_.wait(ticket);
     if (failure) std::rethrow_exception(failure);
   }
 
@@ -130,7 +135,7 @@ class Blocked {
   T* a_;
   std::int64_t* pivots_;
   std::int64_t factored_ = 0;  // columns of panels that were factored beside an update
-  ShareThreads threads_;
+  Workers beside_;
   LuReport report_;
 };
 

@@ -6,9 +6,9 @@
 
 #include "device/team.hpp"
 #include "gemm/context_impl.hpp"
+#include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/hybrid_models.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/problem.hpp"
-#include "gemm/run/hybrid_models.hpp"
+#include "gemm/hybrid/models.hpp"
 #include "lu/candidates.hpp"
 #include "tilewright/gemm.hpp"
 

@@ -6,7 +6,8 @@
 #include "core/input/checked.hpp"
 #include "core/refuse.hpp"
 #include "device/team.hpp"
-#include "gemm/run/hybrid_options.hpp"
+#include "gemm/hybrid/options.hpp"
+#include "lu/candidates.hpp"
 #include "lu/problem.hpp"
 
 namespace tilewright {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/problem.hpp"
+#include "device/workers.hpp"
 #include "tilewright/gemm.hpp"
 #include "tilewright/small.hpp"
 
@@ -133,6 +134,48 @@ TEST(Team, CallersModeHoldsOnAllThreads) {
   EXPECT_GT(near, 0);
   EXPECT_GT(above, near);
   EXPECT_EQ(thirds(), near);
+}
+
+// Each item of all works once, whoever does it: threads, or who waits for the work.
+TEST(Workers, EveryItemIsDoneOnce) {
+  for (const int threads : {0, 1, many}) {
+    Workers workers(threads);
+    std::array<Workers::Ticket, 3> tickets;
+    std::array<std::array<std::atomic<int>, 100>, 3> times{};
+    for (std::size_t i = 0; i < tickets.size(); ++i)
+      workers.submit(
+          100, std::int64_t(7 * i + 1),
+          [&times, i](std::int64_t first, std::int64_t count) {
+            for (std::int64_t item = first; item < first + count; ++item) ++times[i][std::size_t(item)];
+          },
+          tickets[i]);
+    for (Workers::Ticket& ticket : tickets) {
+      workers.finish(ticket);
+      EXPECT_TRUE(workers.is_finished(ticket));
+    }
+    for (const auto& all : times)
+      for (const auto& one : all) EXPECT_EQ(one, 1) << threads;
+  }
+}
+
+// Pieces with a thread each may wait for one another.
+TEST(Workers, PiecesThatMeet) {
+  Workers workers;
+  workers.grow(many);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> here = 0;
+    Workers::Ticket ticket;
+    workers.submit(
+        many, 1,
+        [&here](std::int64_t, std::int64_t) {
+          ++here;
+          here.notify_all();
+          for (int now = here; now < many; now = here) here.wait(now);
+        },
+        ticket);
+    workers.wait(ticket);
+    EXPECT_EQ(here, many);
+  }
 }
 
 // Threads that come in time do their parts, the caller those that others are late for; which, is chance.

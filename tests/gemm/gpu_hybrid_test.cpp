@@ -10,7 +10,7 @@
 
 #include "core/dispatch.hpp"
 #include "device/gpu/copies.hpp"
-#include "gemm/hybrid/device/cuda_device.hpp"
+#include "gemm/hybrid/stream/cuda_device.hpp"
 #include "gemm/plan.hpp"
 #include "hybrid/simulated_job.hpp"
 #include "simulated/simulated_device.hpp"

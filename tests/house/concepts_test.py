@@ -26,6 +26,15 @@ IDEAS = [
     ("the class of a factor", r"\? Scalar::one : Scalar::general", ("src/core", "src/gemm", "src/tune", "src/lu", "doors", "tools"), {"src/core/problem.hpp"}),
     ("a comparison of a candidate's name", r"candidate(?:\(\))? ?[!=]= ?\"", LIBRARY, set()),
     ("a check of leading dimensions of products", r"is smaller than the \{\} ", LIBRARY, {"src/core/product/faults.cpp"}),
+    ("a scope of a CBLAS's threads: a wrapper of the host's BLAS", r"LocalThreads scope", LIBRARY, {"src/gemm/run/cblas.cpp", "src/lu/blas.cpp"}),
+    ("threads that are kept", r"std::vector<std::thread> threads_;|pthread_create\(", LIBRARY,
+     {"src/device/team.cpp", "src/device/thread_pool.cpp", "src/device/workers.hpp"}),
+    ("a check of the CPU's share", r"is not between 0 and 1", LIBRARY, {"src/gemm/hybrid/options.cpp"}),
+    ("a choice of a split", r"^class \w*Chooser\b[^;]*\{", ("src/gemm",), {"src/gemm/hybrid/split/split.cpp"}),
+    ("a share of a GPU that is run", r"^class \w*(?:Share|Batch)Run\b[^;]*\{", ("src/gemm",), {"src/gemm/hybrid/stream/share_run.hpp"}),
+    ("a schedule that is laid out: by the prediction, and once for what prepares and runs it", r"make_schedules\(", LIBRARY,
+     {"src/gemm/hybrid/split/schedule.hpp", "src/gemm/hybrid/split/schedule.cpp", "src/gemm/hybrid/split/prediction.cpp",
+      "src/gemm/hybrid/stream/stream.cpp"}),
     ("nulls and products in place", r"C must not share elements", LIBRARY, {"src/core/product/faults.hpp"}),
 ]
 

@@ -8,8 +8,8 @@
 #include "device/gpu/copies.hpp"
 #include "far_columns.hpp"
 #include "gemm/context_impl.hpp"
-#include "gemm/hybrid/device/cuda_device.hpp"
 #include "gemm/hybrid/node.hpp"
+#include "gemm/hybrid/stream/cuda_device.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"
 #include "lu/reference.hpp"
@@ -69,7 +69,7 @@ class GpuLuHost : public GpusTest {
   }
 
   std::map<int, std::unique_ptr<StreamDevice>> devices_;
-  CopyTeam team_{2};
+  Workers team_{1};
   Context context_{{.use_wisdom = false, .notices = false}};
 };
 

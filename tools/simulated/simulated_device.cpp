@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/prediction.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
 
 namespace tilewright {
 namespace {

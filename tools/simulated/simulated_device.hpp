@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "gemm/hybrid/device/stream_device.hpp"
-#include "gemm/hybrid/timeline.hpp"
+#include "gemm/hybrid/split/timeline.hpp"
+#include "gemm/hybrid/stream/stream_device.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {

@@ -1,5 +1,5 @@
 // The GPUs that products of host operands may use, as the hybrid target sees them: which there are, how one
-// is opened, and how a product of a tile is made ready. Those of the machine stand in run/hybrid_gpus.cpp;
+// is opened, and how a product of a tile is made ready. Those of the machine stand in machine_gpus.cpp;
 // tests put simulated ones in their place.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gemm/hybrid/device/stream_device.hpp"
-#include "gemm/hybrid/products.hpp"
+#include "gemm/hybrid/stream/products.hpp"
+#include "gemm/hybrid/stream/stream_device.hpp"
 #include "tilewright/context.hpp"
 #include "wisdom/node_model.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "device/cpu.hpp"
-#include "gemm/hybrid/stream.hpp"
+#include "gemm/hybrid/stream/stream.hpp"
 
 namespace tilewright {
 
@@ -52,19 +52,22 @@ std::shared_ptr<const NodeModel> HybridNode::model(const Wisdom* wisdom, const s
   return kept = std::make_shared<const NodeModel>(std::move(node));
 }
 
-std::shared_ptr<const DeviceProducts> HybridNode::prepare(Context::Impl& context, const GemmProblem& problem,
-                                                          const Split& split, bool may_compile) {
-  auto products = std::make_shared<DeviceProducts>();
-  bool adds = true;
-  for (const GpuShare& share : split.gpus) {
-    const StreamDevice* device = devices_[std::size_t(share.gpu)].get();
-    adds = adds && device != nullptr && device->adds();
-  }
-  for (const StreamProduct& what : stream_products(problem, split, adds)) {
+std::vector<StreamDevice*> HybridNode::devices_of(const Split& split) const {
+  std::vector<StreamDevice*> devices(devices_.size());
+  for (const GpuShare& share : split.gpus)
+    devices[std::size_t(share.gpu)] = devices_[std::size_t(share.gpu)].get();
+  return devices;
+}
+
+std::shared_ptr<const ReadyStream> HybridNode::prepare(Context::Impl& context, const GemmProblem& problem,
+                                                       const Split& split, bool may_compile) {
+  auto ready = std::make_shared<ReadyStream>();
+  ready->schedules = schedules_on(devices_of(split), problem, split);
+  for (const StreamProduct& what : stream_products(problem, split, ready->schedules)) {
     const int ordinal = gpus_[std::size_t(what.gpu)].ordinal;
-    products->add(what, machine_->prepare(context, what, ordinal, may_compile));
+    ready->products.add(what, machine_->prepare(context, what, ordinal, may_compile));
   }
-  return products;
+  return ready;
 }
 
 std::int64_t HybridNode::open(std::span<const int> gpus) {
@@ -95,7 +98,7 @@ void HybridNode::leave() {
 }
 
 StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products) {
-  for (const auto& device : node_.devices_) job.devices.push_back(device.get());
+  job.devices = node_.devices_of(job.split);
   if (!job.split.gpus.empty() && job.split.copy_threads > 1) job.copiers = &copiers(job.split.copy_threads);
   job.threads = node_.threads_.get();
   node_.products_ = &products;
@@ -106,9 +109,9 @@ StreamReport HybridNode::Use::run(StreamJob job, const DeviceProducts& products)
   return stream_gemm(job);
 }
 
-CopyTeam& HybridNode::Use::copiers(int threads) const {
-  std::unique_ptr<CopyTeam>& team = node_.teams_[threads];
-  if (team == nullptr) team = std::make_unique<CopyTeam>(threads);
+Workers& HybridNode::Use::copiers(int threads) const {
+  std::unique_ptr<Workers>& team = node_.teams_[threads];
+  if (team == nullptr) team = std::make_unique<Workers>(threads - 1);
   return *team;
 }
 

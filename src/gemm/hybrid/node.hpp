@@ -10,13 +10,18 @@
 #include <span>
 
 #include "core/host/fork_gate.hpp"
-#include "gemm/hybrid/copy_team.hpp"
+#include "device/workers.hpp"
 #include "gemm/hybrid/gpus.hpp"
-#include "gemm/hybrid/share_threads.hpp"
-#include "gemm/hybrid/stream_job.hpp"
+#include "gemm/hybrid/stream/stream.hpp"
 #include "wisdom/node_model.hpp"
 
 namespace tilewright {
+
+// What a split is run by on opened GPUs.
+struct ReadyStream {
+  std::vector<StreamSchedule> schedules;
+  DeviceProducts products;
+};
 
 class HybridNode {
  public:
@@ -39,9 +44,9 @@ class HybridNode {
   // How often it was asked for: a decision asks once.
   std::int64_t models_asked() const { return models_asked_.load(std::memory_order_relaxed); }
 
-  // The products of a split, all made ready.
-  std::shared_ptr<const DeviceProducts> prepare(Context::Impl& context, const GemmProblem& problem,
-                                                const Split& split, bool may_compile);
+  // The schedules of a split on open GPUs, and their products, all made ready.
+  std::shared_ptr<const ReadyStream> prepare(Context::Impl& context, const GemmProblem& problem,
+                                             const Split& split, bool may_compile);
 
   // Opens these GPUs, by position, unless they are open; tells the bytes that are free on the one that has
   // least.
@@ -56,7 +61,7 @@ class HybridNode {
     // By position; must be open.
     StreamDevice& device(int gpu) const { return *node_.devices_[std::size_t(gpu)]; }
     // So many, at least one.
-    CopyTeam& copiers(int threads) const;
+    Workers& copiers(int threads) const;
     // One that is open.
     StreamDevice* any_device() const;
     // Throws Error(unsupported) where the Context is gone.
@@ -74,6 +79,9 @@ class HybridNode {
   void leave();
 
  private:
+  // By position; of those that the split leaves out null.
+  std::vector<StreamDevice*> devices_of(const Split& split) const;
+
   std::unique_ptr<HybridGpus> machine_;
   Context::Impl* owner_;
   std::once_flag looked_;
@@ -86,8 +94,8 @@ class HybridNode {
   const DeviceProducts* products_ = nullptr;            // of the product that has the devices
   std::vector<std::unique_ptr<StreamDevice>> devices_;  // by position; null: not open
   std::atomic<StreamDevice*> some_device_ = nullptr;
-  std::map<int, std::unique_ptr<CopyTeam>> teams_;  // by threads
-  std::unique_ptr<ShareThreads> threads_ = std::make_unique<ShareThreads>();
+  std::map<int, std::unique_ptr<Workers>> teams_;  // by threads
+  std::unique_ptr<Workers> threads_ = std::make_unique<Workers>();
   std::atomic<int> generation_ = 0;  // of fork in which GPUs were found, plus one
 };
 

@@ -1,10 +1,15 @@
 // cblas: large matrices on the host, one call each of a CBLAS that is opened when first wanted. The library
 // is device/cblas.hpp's.
+#include "gemm/run/cblas.hpp"
+
+#include <algorithm>
+
+#include "core/dispatch.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/operand.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/cblas_library.hpp"
 #include "gemm/run/host.hpp"
+#include "gemm/run/scale.hpp"
 #include "gemm/run/ways.hpp"
 
 namespace tilewright {
@@ -15,8 +20,7 @@ class CblasRunner : public HostRunner {
   explicit CblasRunner(const PlanRequest& r) : HostRunner(r), library_(r.context.cblas()) {}
 
   void run(const Operands& o) const override {
-    const int threads = allowed_threads(asked_threads());
-    run_by(o, 0, problem().batch_count, threads, asked_threads() > 0 || threads == 1 ? threads : 0);
+    run_by(o, 0, problem().batch_count, allowed_threads(asked_threads()), cblas_threads(asked_threads()));
   }
   void run_part(const Operands& o, std::int64_t first, std::int64_t count, int threads) const override {
     run_by(o, first, count, threads, threads);
@@ -24,7 +28,7 @@ class CblasRunner : public HostRunner {
   bool cuts_batches() const override { return false; }
 
   void run_range(const Operands& o, std::int64_t first, std::int64_t count) const override {
-    multiply_by_cblas(*library_, problem(), o, first, count);
+    multiply_by_cblas(*library_, problem(), o, first, count, 0);
   }
 
   std::string library() const override { return library_->name(); }
@@ -40,8 +44,7 @@ class CblasRunner : public HostRunner {
   void run_by(const Operands& o, std::int64_t first, std::int64_t count, int threads, int own) const {
     const bool one_each = library_->limits_threads() && count >= threads && threads > 1;
     parallel_ranges(one_each ? threads : 1, count, 1, [&](std::int64_t begin, std::int64_t part) {
-      const LocalThreads scope(*library_, one_each ? 1 : own);
-      run_range(o, first + begin, part);
+      multiply_by_cblas(*library_, problem(), o, first + begin, part, one_each ? 1 : own);
     });
   }
 
@@ -55,6 +58,33 @@ std::string cblas_declines(const PlanRequest& r) {
 }
 
 }  // namespace
+
+void multiply_by_cblas(const CblasLibrary& library, const GemmProblem& p, const Operands& o,
+                       std::int64_t first, std::int64_t count, int threads) {
+  const LocalThreads scope(library, threads);
+  dispatch(p.dtype, [&]<class T>() {
+    const OperandLayout la = layout_a(p), lb = layout_b(p), lc = layout_c(p);
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const T alpha = scalar_of<T>(p.alpha, o.alpha, o.alpha_stride, i);
+      const T beta = scalar_of<T>(p.beta, o.beta, o.beta_stride, i);
+      if (alpha == T(0)) {
+        scale_c(p, o, i, 1);
+        continue;
+      }
+      library.gemm<T>(p.op_a, p.op_b, p.m, p.n, p.k, alpha, matrix_of<const T>(p, la, o.a, i).data, p.lda,
+                      matrix_of<const T>(p, lb, o.b, i).data, p.ldb, beta, matrix_of<T>(p, lc, o.c, i).data,
+                      p.ldc);
+    }
+  });
+}
+
+std::string why_not_by_cblas(const CblasLibrary& library, const GemmProblem& p) {
+  if (!library.available()) return library.error();
+  const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
+  if (largest > library.largest_integer())
+    return fmt::format("{} does not fit the int that CBLAS counts with", largest);
+  return "";
+}
 
 constinit const GemmCandidate cblas_way{"cblas", Tier::large, cblas_declines, one_runner<CblasRunner>};
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "device/cpu.hpp"
+#include "gemm/hybrid/options.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/hybrid_options.hpp"
 #include "gemm/run/placement.hpp"
 
 namespace tilewright {

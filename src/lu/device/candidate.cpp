@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "gemm/context_impl.hpp"
+#include "gemm/hybrid/models.hpp"
 #include "gemm/hybrid/node.hpp"
 #include "gemm/parallel.hpp"
-#include "gemm/run/hybrid_models.hpp"
 #include "lu/candidates.hpp"
 #include "lu/device/machines.hpp"
 #include "lu/device/streamed.hpp"

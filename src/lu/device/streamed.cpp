@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "gemm/hybrid/staging.hpp"
+#include "gemm/hybrid/stream/staging.hpp"
 
 namespace tilewright {
 namespace {
@@ -173,8 +173,11 @@ class Streamed : public LuTraffic {
       if (job_.pinned)
         blocks_.push_back(std::move(blocks[i]));
       else {
-        parts_[i]->input.emplace(parts_[i]->device, *job_.copiers, ring_bytes, std::move(blocks[i]));
-        parts_[i]->output.emplace(parts_[i]->device, *job_.copiers, ring_bytes, ring_bytes, [](int) {});
+        std::int64_t bytes = 0;
+        for (const StagedBlock& block : blocks[i]) bytes += block.shape.bytes();
+        parts_[i]->input.emplace(parts_[i]->device, *job_.copiers, ring_size(ring_bytes, bytes), blocks[i]);
+        parts_[i]->output.emplace(parts_[i]->device, *job_.copiers, ring_size(ring_bytes, ring_bytes),
+                                  [](int) {});
       }
     }
   }

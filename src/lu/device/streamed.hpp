@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "gemm/hybrid/copy_team.hpp"
-#include "gemm/hybrid/device/stream_device.hpp"
+#include "device/workers.hpp"
+#include "gemm/hybrid/stream/stream_device.hpp"
 #include "lu/device/schedule.hpp"
 
 namespace tilewright {
@@ -25,8 +25,8 @@ struct StreamedLuJob {
   void* a = nullptr;    // in host memory
   std::int64_t* pivots = nullptr;
   bool pinned = false;
-  CopyTeam* copiers = nullptr;  // for what is not
-  GemmTime product;             // of each GPU
+  Workers* copiers = nullptr;  // for what is not
+  GemmTime product;            // of each GPU
   std::vector<StreamedLuGpu> gpus;
 };
 

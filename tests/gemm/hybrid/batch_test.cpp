@@ -1,9 +1,7 @@
 // Batches in host memory through simulated GPUs: every layout, type and beta against the reference, gaps and
 // padding untouched, faults in the middle, and which processor the models take.
 #include "gemm/context_impl.hpp"
-#include "gemm/hybrid/batch/shape.hpp"
-#include "gemm/hybrid/batch/split.hpp"
-#include "gemm/hybrid/split_text.hpp"
+#include "gemm/hybrid/split/split_text.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {
@@ -70,7 +68,7 @@ SimulatedCall call_of(const GemmProblem& problem, int gpus, bool pinned, std::in
   call.problem = problem;
   call.node = small_node(gpus);
   call.pinned = pinned;
-  const BatchShape shape(problem);
+  const StreamShape shape(problem, SplitSide::problems);
   call.split = batch_split(problem.batch_count, gpus, host, 16, shape.grain());
   return call;
 }
@@ -93,7 +91,7 @@ TEST(HybridBatch, EveryLayoutIsRight) {
 
 TEST(HybridBatch, PiecesCoverARangeOnceAndKeepToBlocks) {
   for (const auto& [name, problem] : batches(DType::f64, Scalar::zero)) {
-    const BatchShape shape(problem);
+    const StreamShape shape(problem, SplitSide::problems);
     for (const std::int64_t most : {1, 16, 33, 1000}) {
       std::int64_t next = 16;
       for (const IndexRange& piece : shape.pieces({16, problem.batch_count - 16}, most)) {
@@ -101,7 +99,7 @@ TEST(HybridBatch, PiecesCoverARangeOnceAndKeepToBlocks) {
         EXPECT_GT(piece.count, 0) << name;
         EXPECT_LE(piece.count, std::max(most, shape.grain())) << name;
         next = piece.first + piece.count;
-        const GemmProblem product = shape.product(piece);
+        const GemmProblem product = shape.packed_product(piece);
         EXPECT_EQ(product.batch_count, piece.count) << name;
         EXPECT_EQ(product.location, Location::device) << name;
         if (problem.layout == Layout::block_interleaved)
@@ -179,7 +177,7 @@ TEST(HybridBatch, MemoryThatIsRefusedIsToldOfOrMadeGood) {
 SplitRequest request_of(const GemmProblem& problem, int gpus, bool pinned) {
   SplitRequest request;
   request.problem = problem;
-  request.pinned_a = request.pinned_b = request.pinned_c = pinned;
+  if (pinned) request.pinned = all_matrices;
   for (int i = 0; i < gpus; ++i) request.gpus.push_back(i);
   return request;
 }
@@ -221,7 +219,8 @@ TEST(HybridBatch, PredictionsAgreeWithTheSimulatedClock) {
     const Split split = choose_split(node, request).split;
     SimulatedNode simulated(node);
     SimulatedDevice& device = simulated.device(0);
-    StreamJob job{problem, {}, split, {&device}, {}};
+    const std::vector<StreamSchedule> schedules = schedules_on({&device}, problem, split);
+    StreamJob job{problem, {}, split, {&device}, schedules, all_matrices};
     const std::int64_t bytes = std::int64_t(1) << 40;
     simulated.pin(nullptr, bytes);
     stream_gemm(job);

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "gemm/hybrid/models.hpp"
 #include "gemm/plan.hpp"
-#include "gemm/run/hybrid_models.hpp"
 #include "simulated_context.hpp"
 
 namespace tilewright::testing {
@@ -212,7 +212,7 @@ TEST(HybridPlan, TheModelsChoose) {
       SplitRequest request;
       request.problem = made.problem();
       request.gpus = {0}, request.gpus_add = true;
-      request.pinned_a = request.pinned_b = request.pinned_c = true;
+      request.pinned = all_matrices;
       const auto node =
           c.context.impl().hybrid->model(nullptr, c.context.impl().cblas()->name(), omp_get_max_threads());
       const SplitChoice choice = choose_split(*node, request);

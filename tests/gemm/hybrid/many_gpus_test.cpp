@@ -3,8 +3,8 @@
 // simulated GPUs, which find what is not waited for.
 #include <random>
 
-#include "gemm/hybrid/prediction.hpp"
-#include "gemm/hybrid/split.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/split.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {
@@ -24,7 +24,7 @@ NodeModel h100_node(int gpus, bool peers = true) {
 SplitRequest pinned_square(std::int64_t n, int gpus) {
   SplitRequest request;
   request.problem = host_product(DType::f64, Op::none, Op::none, n, n, n, Scalar::one);
-  request.pinned_a = request.pinned_b = request.pinned_c = true;
+  request.pinned = all_matrices;
   request.gpus_add = true;
   for (int i = 0; i < gpus; ++i) request.gpus.push_back(i);
   return request;
@@ -88,7 +88,7 @@ TEST(ManyGpus, SimulatedOnesDoWhatWasPredicted) {
         SplitRequest request;
         request.problem = host_product(DType::f64, Op::none, Op::trans, 130, 1000, 170, Scalar::one);
         for (int i = 0; i < gpus; ++i) request.gpus.push_back(i);
-        request.pinned_a = request.pinned_b = request.pinned_c = true;
+        request.pinned = all_matrices;
         request.cpu_share = 0;
         call.problem = request.problem;
         call.split = choose_split(call.node, request).split;
@@ -110,7 +110,7 @@ TEST(ManyGpus, OneOfThemMayBeLost) {
   SplitRequest request;
   request.problem = host_product(DType::f64, Op::none, Op::none, 90, 800, 60, Scalar::one);
   for (int i = 0; i < 8; ++i) request.gpus.push_back(i);
-  request.pinned_a = request.pinned_b = request.pinned_c = true;
+  request.pinned = all_matrices;
   request.cpu_share = 0;
   call.problem = request.problem;
   call.split = choose_split(call.node, request).split;

@@ -1,7 +1,7 @@
 // Tiles, slices and steps of a share, the clock that times them, and the simulated GPU by itself.
-#include "gemm/hybrid/schedule.hpp"
+#include "gemm/hybrid/split/schedule.hpp"
 
-#include "gemm/hybrid/timeline.hpp"
+#include "gemm/hybrid/split/timeline.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {
@@ -36,6 +36,37 @@ TEST(Schedule, SlicesCoverKAndGrow) {
     }
     EXPECT_EQ(next, k);
   }
+}
+
+TEST(Schedule, PiecesOfABatchPassThroughTheirBuffers) {
+  GemmProblem p = host_product(DType::f64, Op::none, Op::none, 6, 5, 7, Scalar::one, 0);
+  p.layout = Layout::strided, p.batch_count = 100;
+  p = packed(p);
+  p.stride_a = 0;
+  Split split;
+  split.side = SplitSide::problems;
+  split.gpus.resize(1);
+  split.gpus[0].count = 100, split.gpus[0].tile = 16, split.gpus[0].stages = 3;
+  const StreamShape shape(p, split.side);
+  const StreamSchedule schedule = make_schedules(shape, split, {})[0];
+  EXPECT_EQ(schedule.bytes(8), 8 * (6 * 7 + 3 * 16 * (7 * 5 + 6 * 5)))
+      << "one A, and three pieces of B and C";
+  std::vector<int> outs;
+  std::int64_t copies_of_a = 0, problems = 0;
+  for (int i = 0; i < int(schedule.steps.size()); ++i) {
+    const StreamStep& step = schedule.steps[std::size_t(i)];
+    const bool comes = step.kind == StepKind::copy_in;
+    copies_of_a += comes && step.matrix == ProductMatrix::a;
+    if (comes && step.matrix != ProductMatrix::a) {
+      const int left = outs.size() < 3 ? -1 : outs[outs.size() - 3];
+      EXPECT_EQ(step.after[std::size_t(Lane::out)], left);
+    }
+    if (step.kind == StepKind::multiply) problems += device_product(shape, schedule, step).batch_count;
+    if (step.kind == StepKind::copy_out) outs.push_back(i);
+  }
+  EXPECT_EQ(copies_of_a, 1);
+  EXPECT_EQ(problems, 100);
+  EXPECT_EQ(outs.size(), 7u);
 }
 
 TEST(Timeline, LanesRunSideBySideAndWait) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/dispatch.hpp"
-#include "gemm/hybrid/split.hpp"
-#include "gemm/hybrid/stream.hpp"
+#include "gemm/hybrid/split/split.hpp"
+#include "gemm/hybrid/stream/stream.hpp"
 #include "simulated/simulated_device.hpp"
 #include "support/operands.hpp"
 
@@ -77,14 +77,18 @@ inline SimulatedResult run_simulated(const SimulatedCall& call, unsigned seed = 
     const std::vector<T> expected = operands.expected();
     SimulatedNode node(call.node, multiply_on_host);
     std::vector<SimulatedDevice*> simulated;
-    StreamJob job{call.problem, operands.operands(), call.split, {}, multiply_on_host, call.redo_on_host};
+    std::vector<StreamDevice*> devices;
+    for (std::size_t i = 0; i < call.node.gpus.size(); ++i) {
+      simulated.push_back(&node.device(int(i), i < call.faults.size() ? call.faults[i] : SimulatedFaults{}));
+      devices.push_back(simulated.back());
+    }
+    const std::vector<StreamSchedule> schedules = schedules_on(devices, call.problem, call.split);
+    StreamJob job{call.problem, operands.operands(), call.split, devices, schedules};
+    if (call.pinned) job.pinned = all_matrices;
+    job.multiply_on_host = multiply_on_host, job.redo_on_host = call.redo_on_host;
     job.multiply_range_on_host = [&](std::int64_t first, std::int64_t count) {
       gemm_reference(call.problem, operands.operands(), first, count);
     };
-    for (std::size_t i = 0; i < call.node.gpus.size(); ++i) {
-      simulated.push_back(&node.device(int(i), i < call.faults.size() ? call.faults[i] : SimulatedFaults{}));
-      job.devices.push_back(simulated.back());
-    }
     if (call.pinned)
       for (const auto* matrix : {&operands.a, &operands.b, &operands.c})
         node.pin(matrix->data(), std::int64_t(matrix->size() * sizeof(T)));

@@ -1,7 +1,7 @@
 // GPUs that fail in the middle of a product: the call says which part of C is undefined, and the rest is
 // right, or the host computes that part from a C that no failed device has touched.
-#include "gemm/hybrid/prediction.hpp"
-#include "gemm/hybrid/schedule.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
+#include "gemm/hybrid/split/schedule.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {
@@ -120,7 +120,10 @@ TEST(StreamFaults, TheHostsOwnFailureIsThrown) {
   SimulatedCall call = faulty_call(1, true, Scalar::one, true);
   TestOperands<double> operands(call.problem);
   SimulatedNode node(call.node, multiply_on_host);
-  StreamJob job{call.problem, operands.operands(), call.split, {&node.device(0)}, {}, true};
+  const std::vector<StreamDevice*> devices{&node.device(0)};
+  const std::vector<StreamSchedule> schedules = schedules_on(devices, call.problem, call.split);
+  StreamJob job{call.problem, operands.operands(), call.split, devices, schedules};
+  job.redo_on_host = true;
   job.multiply_on_host = [](const GemmProblem&, const Operands&) {
     throw Error(ErrorCode::unsupported, "", "no library");
   };

@@ -2,7 +2,7 @@
 // of splitting and cutting, memories too small for the operands, pageable operands, several GPUs.
 #include <random>
 
-#include "gemm/hybrid/prediction.hpp"
+#include "gemm/hybrid/split/prediction.hpp"
 #include "simulated_job.hpp"
 
 namespace tilewright::testing {
@@ -147,7 +147,7 @@ TEST(Stream, TightMemory) {
   SimulatedCall call;
   SplitRequest request;
   request.gpus = {0};
-  request.pinned_a = request.pinned_b = request.pinned_c = true;
+  request.pinned = all_matrices;
   request.may_use_host = false;
   for (const Scalar beta : {Scalar::zero, Scalar::general})
     for (const std::int64_t cap : {6000, 20000, 60000, 150000, 400000}) {
@@ -177,7 +177,7 @@ TEST(Stream, WhatWasPredictedIsWhatHappens) {
   SplitRequest request;
   request.problem = host_product(DType::f64, Op::none, Op::none, 300, 400, 200, Scalar::one);
   request.gpus = {0};
-  request.pinned_a = request.pinned_b = request.pinned_c = true;
+  request.pinned = all_matrices;
   request.cpu_share = 0;
   SimulatedCall call;
   call.problem = request.problem;

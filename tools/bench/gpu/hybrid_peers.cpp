@@ -8,7 +8,7 @@
 #include "device/gpu/gpu.hpp"
 #include "gemm/context_impl.hpp"
 #include "gemm/execute.hpp"
-#include "gemm/hybrid/batch/shape.hpp"
+#include "gemm/hybrid/split/shape.hpp"
 #include "gemm/plan.hpp"
 #include "peers/xt.hpp"
 
@@ -26,7 +26,8 @@ class CopyCall {
   CopyCall(const Gpu& gpu, const GemmProblem& p, DeviceCall call)
       : gpu_(gpu),
         problem_(p),
-        bytes_{span_bytes(p, BatchMatrix::a), span_bytes(p, BatchMatrix::b), span_bytes(p, BatchMatrix::c)},
+        bytes_{span_bytes(p, ProductMatrix::a), span_bytes(p, ProductMatrix::b),
+               span_bytes(p, ProductMatrix::c)},
         a_(gpu, std::size_t(bytes_[0])),
         b_(gpu, std::size_t(bytes_[1])),
         c_(gpu, std::size_t(bytes_[2])),
@@ -46,10 +47,10 @@ class CopyCall {
   }
 
  private:
-  static std::int64_t span_bytes(const GemmProblem& p, BatchMatrix which) {
+  static std::int64_t span_bytes(const GemmProblem& p, ProductMatrix which) {
     if (p.layout == Layout::pointer)
       throw Error(ErrorCode::unsupported, "layout", "operands that lie apart have to be copied one by one");
-    return BatchShape(p).span_bytes(which);
+    return StreamShape(p, SplitSide::problems).span_bytes(which);
   }
 
   const Gpu& gpu_;

@@ -1,0 +1,96 @@
+// One line for the CPU and one for each GPU.
+#include "gemm/hybrid/split/split_text.hpp"
+
+#include "core/fields.hpp"
+
+namespace tilewright {
+namespace {
+
+std::string time_text(double seconds) {
+  return seconds < 1e-3
+             ? fmt::format("{:.3g} us", seconds * 1e6)
+             : (seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds));
+}
+
+nlohmann::json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+std::string share_text(const NodeModel& node, const GpuShare& share, SplitSide side) {
+  if (side == SplitSide::problems)
+    return fmt::format("GPU {} ({}) problems {} to {} in pieces of {}, {} in flight", share.gpu,
+                       node.gpus[std::size_t(share.gpu)].name, share.first, share.first + share.count - 1,
+                       share.tile, share.stages);
+  std::string text =
+      fmt::format("GPU {} ({}) {} {} to {} in tiles of {} (the first {}, the last {})", share.gpu,
+                  node.gpus[std::size_t(share.gpu)].name, to_string(side), share.first,
+                  share.first + share.count - 1, share.tile, share.first_tile, share.last_tile);
+  return text + fmt::format(", slices of k of {}, {} stages", share.slice_k, share.stages);
+}
+
+}  // namespace
+
+double cpu_share(const Split& split) {
+  double all = double(split.host_count);
+  for (const GpuShare& share : split.gpus) all += double(share.count);
+  return all > 0 ? double(split.host_count) / all : 0;
+}
+
+std::string ways_text(const SplitChoice& choice) {
+  std::string text;
+  const auto add = [&](const char* way, const std::optional<double>& seconds) {
+    if (seconds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", way, time_text(*seconds));
+  };
+  add("CPU only", choice.host_only_s);
+  add("one GPU", choice.one_gpu_s);
+  add("several GPUs", choice.all_gpus_s);
+  add("CPU and GPU", choice.shared_s);
+  return text;
+}
+
+std::string split_text(const NodeModel& node, const Split& split, const std::string& indent) {
+  std::string text;
+  const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n" + indent) + line; };
+  for (const GpuShare& share : split.gpus) add(share_text(node, share, split.side));
+  if (split.host_count > 0)
+    add(fmt::format("CPU {} {} to {} ({:.1f} %)", to_string(split.side), split.host_first,
+                    split.host_first + split.host_count - 1, 100 * cpu_share(split)));
+  if (split.gpus.empty()) return text;
+  const std::string copiers =
+      fmt::format("{} thread{} copy to and from ", split.copy_threads, split.copy_threads == 1 ? "" : "s");
+  if (split.side == SplitSide::problems && split.copy_threads > 1)
+    add(copiers + "pinned buffers");
+  else if (split.ring_bytes > 0)
+    add(copiers + fmt::format("rings of {} MiB", split.ring_bytes >> 20));
+  return text;
+}
+
+nlohmann::json split_json(const NodeModel& node, const SplitChoice& choice) {
+  const Split& split = choice.split;
+  nlohmann::json gpus = nlohmann::json::array();
+  for (const GpuShare& share : split.gpus)
+    gpus.push_back({{"gpu", share.gpu},
+                    {"name", node.gpus[std::size_t(share.gpu)].name},
+                    {"first", share.first},
+                    {"count", share.count},
+                    {"tile", share.tile},
+                    {"first_tile", share.first_tile},
+                    {"last_tile", share.last_tile},
+                    {"slice_k", share.slice_k},
+                    {"panel_k", share.panel_k},
+                    {"stages", share.stages}});
+  return {{"cpu_share", cpu_share(split)},
+          {"side", to_string(split.side)},
+          {"predicted_s", split.seconds},
+          {"transfer_s", split.transfer_s},
+          {"compute_s", split.compute_s},
+          {"cpu_only_s", or_null(choice.host_only_s)},
+          {"one_gpu_s", or_null(choice.one_gpu_s)},
+          {"all_gpus_s", or_null(choice.all_gpus_s)},
+          {"together_s", or_null(choice.shared_s)},
+          {"copy_threads", split.copy_threads},
+          {"reason", choice.reason},
+          {"gpus", gpus}};
+}
+
+}  // namespace tilewright
