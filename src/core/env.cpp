@@ -36,7 +36,7 @@ constexpr Entry entries[] = {
     {{"TILEWRIGHT_SHARE", "", "folder that holds wisdom/ and kernel/; empty: beside the library"},
      &Environment::share},
     {{"TILEWRIGHT_CACHE", "",
-      "folder for measured ceilings and compiled GPU kernels; empty: $XDG_CACHE_HOME or ~/.cache"},
+      "folder for compiled GPU kernels and logs of searches; empty: $XDG_CACHE_HOME or ~/.cache"},
      &Environment::cache},
     {{"TILEWRIGHT_CBLAS", "",
       "CBLAS library for matrices above the small sizes; none: do without; empty: the first one found"},

@@ -1,12 +1,11 @@
 // Records read from and written to JSON, and the order in which they are believed.
 #include "wisdom/record.hpp"
 
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <tuple>
 
+#include "core/date.hpp"
 #include "core/input/json_text.hpp"
 #include "core/problem.hpp"
 #include "wisdom/families.hpp"
@@ -106,12 +105,8 @@ std::string RecordedTime::quality() const {
 }
 
 bool is_later(const std::string& date, const std::string& than) {
-  std::array<char, 32> now{};
-  const std::time_t seconds = std::time(nullptr);
-  std::tm fields{};
-  gmtime_r(&seconds, &fields);
-  std::strftime(now.data(), now.size(), "%Y-%m-%dT%H:%M:%SZ", &fields);
-  const auto known = [&](const std::string& one) { return one > now.data() ? std::string() : one; };
+  const std::string now = time_now();
+  const auto known = [&](const std::string& one) { return one > now ? std::string() : one; };
   return known(date) > known(than);
 }
 

@@ -1,5 +1,5 @@
 // A record and a model as rows of the database: the keys computed from them, and the statements that read and
-// write them. Their columns are the fields of columns.hpp; searching among rows is store.cpp's.
+// write them. Their columns are the fields of columns.hpp.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,6 @@ namespace tilewright {
 struct RowKeys {
   std::string exact, variant, kind;
   GemmProblem problem;
-  std::int64_t cell = 0;
 };
 RowKeys row_keys(const WisdomRecord& record);
 
