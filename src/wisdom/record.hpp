@@ -77,6 +77,10 @@ struct FieldList<WisdomRecord> {
 // A line of a file; throws Error where it is no JSON object.
 nlohmann::json parse_line(const std::string& line);
 
+// What no measurement gives is as wrong as a value of another type: throws Error naming the field, also where
+// the problem or the config is none of its family.
+void check(const WisdomRecord& record);
+
 // The record that a line stands for; nullopt for the header or summary of a recorded run, for a model, and
 // for what names no operation. Problems of operations and families that this build lacks are kept as they
 // are. Throws Error naming the key that is wrong.
