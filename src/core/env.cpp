@@ -79,7 +79,7 @@ constexpr Entry entries[] = {
       "all ranks: 1 to 1048576"}},
     {{"XDG_DATA_HOME", "", "absolute path that the user's wisdom lies in; empty: ~/.local/share"}},
     {{"XDG_CACHE_HOME", "",
-      "absolute path that ceilings, logs and compiled kernels lie in; empty: ~/.cache"}},
+      "absolute path that logs and compiled kernels lie in; empty: ~/.cache"}},
     {{"HOME", "", "absolute path that stands for ~ in the two before; empty: nothing is kept"}},
     {{"OMP_NUM_THREADS", "",
       "how many threads a call has unless its options say; empty: OpenMP's default, the CPUs it may use"}},
