@@ -78,8 +78,7 @@ constexpr Entry entries[] = {
       "depth of the products that PBLAS makes of a larger one under libtilewright_scalapack, the same on "
       "all ranks: 1 to 1048576"}},
     {{"XDG_DATA_HOME", "", "absolute path that the user's wisdom lies in; empty: ~/.local/share"}},
-    {{"XDG_CACHE_HOME", "",
-      "absolute path that logs and compiled kernels lie in; empty: ~/.cache"}},
+    {{"XDG_CACHE_HOME", "", "absolute path that logs and compiled kernels lie in; empty: ~/.cache"}},
     {{"HOME", "", "absolute path that stands for ~ in the two before; empty: nothing is kept"}},
     {{"OMP_NUM_THREADS", "",
       "how many threads a call has unless its options say; empty: OpenMP's default, the CPUs it may use"}},

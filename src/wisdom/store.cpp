@@ -91,23 +91,23 @@ struct WisdomStore::Impl {
     return taken;
   }
 
-  // Calls `use` with the open session, in one snapshot and with one lock; false where there is no file yet.
+  // Calls `use` with the open session, in one snapshot and with one lock; not at all where there is no file
+  // yet.
+  enum class Cost : std::uint8_t { search, whole_file };
   template <class Use>
-  bool read_at_once(const sqlite::Limits& limits, Use&& use) {
-    if (in_transaction) {
-      use(session(limits));
-      return true;
-    }
-    if (!ready()) return false;
+  void read_at_once(Cost cost, Use&& use) {
+    if (!in_transaction && !ready()) return;
+    sqlite::Limits most = cost == Cost::search ? limits() : session_->connection->whole_file();
+    most.wait = wait;
+    if (in_transaction) return use(session(most));
     try {
-      const sqlite::Transaction snapshot(*session_->connection, Mode::read, limits);
+      const sqlite::Transaction snapshot(*session_->connection, Mode::read, most);
       use(*session_);
     } catch (...) {
       close();  // with it goes what the error has left open
       throw;
     }
     end();
-    return true;
   }
 
   // The file's state is looked at before it is read, so that what is written meanwhile is seen next time.
@@ -119,7 +119,7 @@ struct WisdomStore::Impl {
       if (const auto known = session_->indexes.find(key); known != session_->indexes.end())
         return known->second;
     std::shared_ptr<ShapeIndex> index;
-    read_at_once(whole_file(), [&](Session& s) {
+    read_at_once(Cost::whole_file, [&](Session& s) {
       s.see(now);
       const auto [at, is_new] = s.indexes.try_emplace(key);
       if (is_new) at->second = index_of(query, s);
@@ -154,21 +154,13 @@ struct WisdomStore::Impl {
                 fmt::format("wisdom = '{}': it holds the size {}, which no record has", path, value));
   }
 
-  sqlite::Limits whole_file() const {
-    sqlite::Limits whole = session_->connection->whole_file();
-    whole.wait = wait;
-    return whole;
-  }
-
   // Calls `use` with a statement whose places `values` take; not at all where there is no file yet.
   template <class Use, class... Values>
   void read_all(const char* sql, Use&& use, const Values&... values) {
-    if (!in_transaction && !ready()) return;
-    {
-      Statement rows(session(whole_file()).handle(), path, sql);
+    read_at_once(Cost::whole_file, [&](Session& s) {
+      Statement rows(s.handle(), path, sql);
       use(rows.with(values...));
-    }
-    if (!in_transaction) end();
+    });
   }
 
   template <class S, class... Values>
@@ -252,7 +244,7 @@ std::shared_ptr<ShapeIndex> WisdomStore::shapes(const WisdomQuery& query) { retu
 
 std::optional<WisdomRecord> WisdomStore::fetch(std::int64_t number) {
   std::optional<WisdomRecord> found;
-  impl_->read_at_once(impl_->limits(), [&](Session& s) {
+  impl_->read_at_once(Impl::Cost::search, [&](Session& s) {
     if (s.by_number.with(number).step()) found = s.numbered.read();
     s.by_number.reset();
   });

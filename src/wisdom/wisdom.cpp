@@ -13,7 +13,7 @@
 #include "core/host/fork_gate.hpp"
 #include "core/share.hpp"
 #include "wisdom/lines.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 #include "wisdom/store.hpp"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tilewright/context.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 #include "wisdom/wisdom_database.hpp"
 
 namespace tilewright {

@@ -20,7 +20,7 @@
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
 #include "wisdom/rows.hpp"
-#include "wisdom/shy_files.hpp"
+#include "wisdom/sqlite.hpp"
 
 namespace tilewright::cli {
 
