@@ -19,9 +19,6 @@ struct RowKeys {
 };
 RowKeys row_keys(const WisdomRecord& record);
 
-// What two records must share for only one of them to be kept.
-std::string identity_of(const WisdomRecord& record);
-
 // A number that no measurement gives counts as not measured. R^2 of a model may be below zero.
 template <class S>
 void forget_impossible(S& stored) {

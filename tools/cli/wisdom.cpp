@@ -19,7 +19,6 @@
 #include "own_wisdom.hpp"
 #include "tilewright/context.hpp"
 #include "verbs.hpp"
-#include "wisdom/rows.hpp"
 #include "wisdom/sqlite.hpp"
 
 namespace tilewright::cli {
