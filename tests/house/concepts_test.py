@@ -20,6 +20,8 @@ IDEAS = [
     ("the class of a factor", r"\? Scalar::one : Scalar::general", ("src/core", "src/gemm", "src/tune", "src/lu", "doors", "tools"), {"src/core/problem.hpp"}),
     ("a comparison of a candidate's name", r"candidate(?:\(\))? ?[!=]= ?\"", LIBRARY, set()),
     ("a check of leading dimensions of products", r"is smaller than the \{\} ", LIBRARY, {"src/core/product/faults.cpp"}),
+    ("a search for near shapes", r"\bshape_distance\(", ALL, {"src/wisdom/key.hpp", "src/wisdom/key.cpp", "src/wisdom/index.cpp"}),
+    ("a date as records have it", r"%Y-%m-%dT%H:%M:%SZ", ALL, {"src/core/date.hpp"}),
     ("nulls and products in place", r"C must not share elements", LIBRARY, {"src/core/product/faults.hpp"}),
 ]
 
