@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <type_traits>
+
 #include "wisdom/families.hpp"
 #include "wisdom/rows.hpp"
 #include "wisdom/session.hpp"
@@ -60,35 +62,15 @@ struct WisdomStore::Impl {
 
   sqlite::Limits limits() const { return {.wait = wait}; }
 
-  // Whether a record takes the place of a known one of its identity; null: always.
-  using Rule = bool (*)(const WisdomRecord& record, const WisdomRecord& known);
+  // Whether what is found takes the place of what is known of its identity; null: always.
+  template <class S>
+  using Rule = bool (*)(const S& found, const S& known);
 
-  bool keep(const WisdomRecord& record, Rule takes_place) {
-    Session& s = session(limits());
-    const RowKeys keys = row_keys(record);
-    if (takes_place != nullptr) {
-      const bool known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant).step();
-      const bool taken = !known || takes_place(record, s.known.read());
-      s.by_identity.reset();
-      if (!taken) return false;
-    }
-    writer(s).write(record, keys);
-    return true;
-  }
-
-  bool keep_model(const FittedModel& model,
-                  bool (*takes_place)(const FittedModel& model, const FittedModel& known)) {
-    Session& s = session(limits());
-    if (takes_place == nullptr) {
-      writer(s).write(model);
-      return true;
-    }
-    const std::string identity = identity_of(model);
-    const bool known = s.model_by_identity.with(identity).step();
-    const bool taken = !known || takes_place(model, s.known_model.read());
-    s.model_by_identity.reset();
-    if (taken) writer(s).write(model);
-    return taken;
+  template <class S>
+  bool keep(const S& one, std::type_identity_t<Rule<S>> rule) {
+    bool kept = false;
+    at_once([&] { kept = write(one, rule); });
+    return kept;
   }
 
   // Calls `use` with the open session, in one snapshot and with one lock; not at all where there is no file
@@ -174,7 +156,8 @@ struct WisdomStore::Impl {
         values...);
   }
 
-  void write_at_once(const std::function<void()>& work) {
+  void at_once(const std::function<void()>& work) {
+    if (in_transaction) return work();
     try {
       sqlite::Transaction transaction(*session(limits()).connection, Mode::write, limits());
       in_transaction = true;
@@ -198,6 +181,28 @@ struct WisdomStore::Impl {
   std::int64_t rows_read = 0;
 
  private:
+  bool write(const WisdomRecord& record, Rule<WisdomRecord> rule) {
+    Session& s = session(limits());
+    const RowKeys keys = row_keys(record);
+    Statement& known = s.by_identity.with(keys.exact, record.objective, record.device, keys.variant);
+    if (!takes_place(record, rule, known, s.known)) return false;
+    writer(s).write(record, keys);
+    return true;
+  }
+  bool write(const FittedModel& model, Rule<FittedModel> rule) {
+    Session& s = session(limits());
+    const std::string identity = identity_of(model);
+    if (!takes_place(model, rule, s.model_by_identity.with(identity), s.known_model)) return false;
+    writer(s).write(model);
+    return true;
+  }
+  template <class S>
+  static bool takes_place(const S& one, Rule<S> rule, Statement& known, const StoredReader<S>& reader) {
+    const bool taken = rule == nullptr || !known.step() || rule(one, reader.read());
+    known.reset();
+    return taken;
+  }
+
   RowWriter& writer(Session& session) {
     if (!writer_) writer_ = std::make_unique<RowWriter>(*session.connection, path);
     return *writer_;
@@ -213,30 +218,15 @@ WisdomStore::WisdomStore(std::string path, Mode mode, std::chrono::milliseconds 
 }
 WisdomStore::~WisdomStore() = default;
 
-void WisdomStore::at_once(const std::function<void()>& work) {
-  if (impl_->in_transaction)
-    work();
-  else
-    impl_->write_at_once(work);
-}
+void WisdomStore::at_once(const std::function<void()>& work) { impl_->at_once(work); }
+void WisdomStore::put(const WisdomRecord& record) { impl_->keep(record, nullptr); }
+bool WisdomStore::merge(const WisdomRecord& record) { return impl_->keep(record, is_better); }
+bool WisdomStore::add_found(const WisdomRecord& record) { return impl_->keep(record, supersedes); }
+void WisdomStore::put(const FittedModel& model) { impl_->keep(model, nullptr); }
+bool WisdomStore::merge(const FittedModel& model) { return impl_->keep(model, is_better); }
+bool WisdomStore::add_found(const FittedModel& model) { return impl_->keep(model, supersedes); }
 
 void WisdomStore::wait_at_most(std::chrono::milliseconds time) { impl_->wait = time; }
-
-void WisdomStore::put(const WisdomRecord& record) {
-  at_once([&] { impl_->keep(record, nullptr); });
-}
-
-bool WisdomStore::merge(const WisdomRecord& record) {
-  bool kept = false;
-  at_once([&] { kept = impl_->keep(record, is_better); });
-  return kept;
-}
-
-bool WisdomStore::add_found(const WisdomRecord& record) {
-  bool kept = false;
-  at_once([&] { kept = impl_->keep(record, supersedes); });
-  return kept;
-}
 
 const std::string& WisdomStore::path() const { return impl_->path; }
 
@@ -261,22 +251,6 @@ void WisdomStore::each_of(const std::string& family, const std::function<void(co
 
 void WisdomStore::each_model(const std::function<void(const FittedModel&)>& visit) {
   impl_->each_row("SELECT * FROM models ORDER BY id", visit);
-}
-
-void WisdomStore::put(const FittedModel& model) {
-  at_once([&] { impl_->keep_model(model, nullptr); });
-}
-
-bool WisdomStore::merge(const FittedModel& model) {
-  bool kept = false;
-  at_once([&] { kept = impl_->keep_model(model, is_better); });
-  return kept;
-}
-
-bool WisdomStore::add_found(const FittedModel& model) {
-  bool kept = false;
-  at_once([&] { kept = impl_->keep_model(model, supersedes); });
-  return kept;
 }
 
 std::int64_t WisdomStore::rows_read() const { return impl_->rows_read; }
