@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t leaf_size = 8;
 // Bounds are sums of differences of logarithms, distances sums of logarithms of ratios: rounded otherwise.
-constexpr double rounding = 1e-9;
+constexpr double bound_slack = 1e-9;
 
 double logarithm(std::int64_t size) { return std::log(double(std::max<std::int64_t>(1, size))); }
 
@@ -24,7 +24,7 @@ void make_tree(KnownShape* first, std::size_t count, std::size_t axis) {
   make_tree(first + middle + 1, count - middle - 1, next);
 }
 
-void set_sizes(GemmProblem& problem, const std::array<std::int64_t, 3>& size) {
+void set_shape(GemmProblem& problem, const std::array<std::int64_t, 3>& size) {
   problem.m = size[0], problem.n = size[1], problem.k = size[2];
 }
 
@@ -73,7 +73,7 @@ void ShapeSearch::add(const std::shared_ptr<ShapeIndex>& index, std::size_t sour
     const double away = device_penalty(query_.device, device);
     for (auto& [traits, one] : classes) {
       GemmProblem same = one.problem;
-      set_sizes(same, size_);
+      set_shape(same, size_);
       if (near_ ? !fills_alike(asked, same, query_.architecture) : !is_exact(asked, same)) continue;
       same = one.problem, same.batch_count = asked.batch_count;  // no batch is nearer than the one asked for
       const double penalty = trait_penalty(asked, same, query_.architecture) + away;
@@ -87,9 +87,9 @@ void ShapeSearch::add(const std::shared_ptr<ShapeIndex>& index, std::size_t sour
 }
 
 void ShapeSearch::add_part(Part part) {
-  const double distance = part.gap[0] + part.gap[1] + part.gap[2] - rounding;
+  const double distance = part.gap[0] + part.gap[1] + part.gap[2] - bound_slack;
   if (part.count == 0 || distance > (near_ ? shape_radius : 0)) return;
-  part.score = std::max(0.0, distance) + part.penalty - rounding;
+  part.score = std::max(0.0, distance) + part.penalty - bound_slack;
   parts_.push(part);
 }
 
@@ -97,7 +97,7 @@ void ShapeSearch::add_record(const Part& leaf, KnownShape& shape) {
   ++seen_count_;
   const GemmProblem& asked = query_.problem;
   GemmProblem known = *leaf.problem;
-  set_sizes(known, shape.size);
+  set_shape(known, shape.size);
   known.batch_count = shape.batch_count == ShapeIndex::unknown_batch ? asked.batch_count : shape.batch_count;
   const double distance = shape_distance(asked, known);
   if (is_exact(asked, known) ? near_ : (!near_ || distance > shape_radius)) return;
